@@ -71,6 +71,10 @@ class NoisyLine(threading.Thread):
         self.port = os.ttyname(self.kept)
         self.start()
 
+    def damage(self):
+        """Sends the bridge half a message."""
+        os.write(self.bridge, b'\n{"jsonrpc":"2.0","id":\n')
+
     def run(self):
         # The board's end closes when QEMU ends.
         with contextlib.suppress(OSError):
@@ -209,6 +213,9 @@ async def calls(peer):
 
 async def calls_despite_noise(peer, line, is_framed, problems):
     """Without frames, a call whose request or response was damaged may fail. The session goes on."""
+    if not is_framed:
+        # Until the bridge sees damage, it does not look for lost requests: a request without its newline gets no response.
+        line.damage()
     count, failed, slowest = 200 if is_framed else 40, 0, 0
     before, line.noise = line.noise, NOISE
     for number in range(count):

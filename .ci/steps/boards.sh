@@ -68,6 +68,17 @@ step_picoserve() {
     say cargo clippy --quiet --locked --lib --no-default-features --target thumbv7m-none-eabi -- -D warnings
 }
 
+# Projects from the templates for `cargo generate`, one for each board.
+step_templates() {
+    need rustup
+    local name
+    for name in thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf riscv32imc-unknown-none-elf; do
+        target "$name"
+    done
+    installed_qemu
+    say .ci/templates
+}
+
 # Sizes of the images, checked against the limits in the script, and that no image can panic.
 step_footprint() {
     need rustup nm size python3 make
@@ -78,7 +89,7 @@ step_footprint() {
 }
 
 # The official Python clients drive boards in QEMU through their UART, and one through its Ethernet. On another board,
-# tasks survive clients that are killed.
+# tasks survive clients that are killed. A board that is a client calls a tool of the official Python servers.
 step_boards() {
     need rustup python3
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
@@ -88,7 +99,7 @@ step_boards() {
     say cargo build --quiet --example inspect
     programs=$(target_directory)/debug
     folder=$(cd examples/firmware && target_directory)
-    for image in lm3s6965 embassy microbit virt dump http tasks; do
+    for image in lm3s6965 embassy microbit virt dump http tasks client; do
         build_image $image
         images+=("$folder/$(target_of $image)/release/$image")
     done
@@ -117,9 +128,10 @@ step_c() {
     say .ci/interop/c "$build/c" "${qemu[@]}"
 }
 
-# The official Python clients drive a board in QEMU through `mcp-serial-bridge`.
+# Official clients drive a board in QEMU through `mcp-serial-bridge`: those for Python with all checks, and all of them on
+# a noisy line. `.ci/interop/noise --long` runs the second part for longer.
 step_bridge() {
-    need python3 rustup
+    need python3 rustup node npm
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
     local bridge folder target image images=()
     installed_qemu
@@ -132,4 +144,5 @@ step_bridge() {
         images+=("$folder/$(target_of $image)/release/$image")
     done
     say .ci/interop/bridge "$bridge" "${images[@]}"
+    say .ci/interop/noise "$bridge" "${images[2]}" "$(target_directory)/interop-rmcp"
 }

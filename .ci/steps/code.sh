@@ -64,7 +64,7 @@ step_minimal_versions() {
     local copy=.ci/.work/minimal-versions
     rm -rf "$copy" && mkdir -p "$copy"
     # In a copy, so that the lock file of the repository does not change.
-    git ls-files -z '*.toml' '*.rs' '*.md' src docs | grep -zv '^examples/firmware/\|^examples/picoserve/\|^fuzz/' | xargs -0 cp --parents -t "$copy"
+    git ls-files -z '*.toml' '*.rs' '*.md' src docs | grep -zv '^examples/firmware/\|^examples/picoserve/\|^examples/templates/\|^fuzz/' | xargs -0 cp --parents -t "$copy"
     CARGO_TARGET_DIR=$(target_directory)/minimal-versions
     export CARGO_TARGET_DIR
     cd "$copy"

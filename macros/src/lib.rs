@@ -10,6 +10,9 @@ mod handler;
 mod names;
 mod one_of;
 mod parse;
+#[cfg(doctest)]
+mod refused;
+mod root;
 mod scope;
 mod shape;
 
@@ -67,77 +70,12 @@ use crate::handler::Kind;
 /// | `#[tool(crate = path)]` | the path of the crate `mcp_proto` |
 ///
 /// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, a format of
-/// a number, or a field with the name of the tag.
-///
-/// ```compile_fail
-/// #[derive(mcp_proto::ToolArguments)]
-/// struct Dim {
-///     #[tool(range = 0..=300)]
-///     percent: u8,
-/// }
-/// ```
-///
-/// ```compile_fail
-/// #[derive(mcp_proto::ToolArguments)]
-/// struct Dim {
-///     #[tool(range = 0..=100, default = 101)]
-///     percent: u8,
-/// }
-/// ```
-///
-/// ```compile_fail,E0080
-/// #[derive(mcp_proto::ToolArguments)]
-/// struct Wait {
-///     #[tool(format = "date-time")]
-///     until: u64,
-/// }
-/// ```
-///
-/// The names of a map are strings or an enumeration:
-///
-/// ```compile_fail,E0080
-/// #[derive(mcp_proto::ToolArguments)]
-/// struct Levels {
-///     levels: std::collections::BTreeMap<u8, bool>,
-/// }
-/// println!("{}", <Levels as mcp_proto::ToolArguments>::INPUT_SCHEMA);
-/// ```
-///
-/// A struct that contains itself is the type of a field, and not the content of a variant:
-///
-/// ```compile_fail,E0080
-/// #[derive(mcp_proto::ToolArguments)]
-/// struct List {
-///     next: Option<Box<List>>,
-/// }
-///
-/// #[derive(mcp_proto::ToolArguments)]
-/// #[serde(tag = "kind")]
-/// enum Lists {
-///     One(List),
-/// }
-/// println!("{}", <Lists as mcp_proto::ToolArguments>::INPUT_SCHEMA);
-/// ```
+/// a number, or a field with the name of the tag. The names of a map are strings or an enumeration. A struct that
+/// contains itself is the type of a field, and not the content of a variant.
 ///
 /// A field with a header is a string, an integer, a boolean or an `Option` of one. It is a field of the arguments, or
 /// of a struct in them, but not of an array or an enum. The schema has the annotation `x-mcp-header`, and not the type
-/// `null`, because clients refuse it there. Anything else is a compile error:
-///
-/// ```compile_fail,E0080
-/// #[derive(mcp_proto::ToolArguments)]
-/// struct Buy {
-///     #[tool(header = "Price")]
-///     price: f64,
-/// }
-/// ```
-///
-/// ```compile_fail
-/// #[derive(mcp_proto::ToolArguments)]
-/// #[serde(tag = "kind")]
-/// enum Dim {
-///     Down { kind: u8 },
-/// }
-/// ```
+/// `null`, because clients refuse it there. Anything else is a compile error.
 ///
 /// Other attributes of serde are compile errors, because the schema would not reflect them. Attributes that only affect
 /// `Serialize` are allowed.
@@ -235,14 +173,7 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 /// enumerations. An `Option`, or a field with a default, is not required. The attributes are those of
 /// [`ToolArguments`](macro@ToolArguments), and `#[tool(title = "…")]`: the title of a field for the user. The titles of
 /// choices are the doc comments of the variants. An enumeration derives `ToolArguments`. The formats are `email`, `uri`,
-/// `date` and `date-time`. Anything else is a compile error:
-///
-/// ```compile_fail,E0080
-/// #[derive(mcp_proto::FormContent)]
-/// struct Corners {
-///     corners: Vec<u8>,
-/// }
-/// ```
+/// `date` and `date-time`. Anything else is a compile error.
 ///
 /// ```
 /// use mcp_proto::input::Form;
@@ -320,14 +251,26 @@ pub fn derive_form_content(input: TokenStream) -> TokenStream {
 /// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
 /// | a type with `ToolArguments` | the arguments; a tool without this parameter has no arguments |
 /// | `Call<'_>` | the call: the function itself responds, or defers the call |
+/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred call, from the module `handler` of an adapter |
 ///
-/// The name `Call` identifies this type, so do not rename it in an import. The parameters may have any order.
+/// The names `Call`, `Progress` and so on identify these types, so do not rename them in an import. The parameters may have
+/// any order.
 ///
 /// # Result
 ///
 /// The function returns a value that implements `IntoToolResult`: a text, an integer, structured content, content
-/// blocks, or a `Result`. A function that takes a `Call` returns nothing. A function is not `async`: take the
-/// `Call`, and pass it to a worker or a task of an adapter.
+/// blocks, or a `Result`. A function that takes a `Call` returns nothing.
+///
+/// # Where a function runs
+///
+/// A function runs at once, in the event loop: on boards, on threads, and on tokio. A function that takes long runs outside
+/// of the event loop. The adapter defers the call, and responds with the result:
+///
+/// - An `async fn` is a task on tokio.
+/// - A function with the item `blocking`, or with a part of the call as a parameter, runs on a worker thread.
+///
+/// Such a function shares the state (`&self` or `&T`), and owns its arguments and its result. The modules
+/// `mcp_proto_std::handler` and `mcp_proto_tokio::handler` have examples.
 ///
 /// # Items
 ///
@@ -338,7 +281,8 @@ pub fn derive_form_content(input: TokenStream) -> TokenStream {
 /// | `description = "…"` | the description, instead of the doc comment |
 /// | `output_schema = …` | the schema of structured content as JSON text, for results without a type |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | a hint; `read_only = false` sets it to `false` |
-/// | `crate = path` | the path of the crate `mcp_proto` |
+/// | `blocking` | the function runs on a worker thread |
+/// | `crate = path` | the path of the crate `mcp_proto`, or of an adapter under another name |
 #[proc_macro_attribute]
 pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Tool, attributes.into(), item.into()).into()

@@ -11,6 +11,7 @@ use syn::{
 use crate::attributes::{Direction, TypeAttributes};
 use crate::fields::{Fields, Value, optional, refuse};
 use crate::one_of::expand_enum;
+use crate::root::default_root;
 use crate::scope::Scope;
 
 /// The generated parts of the implementations.
@@ -127,7 +128,7 @@ fn expand_implementations(
     generated: &Generated,
     scope: &Scope,
 ) -> TokenStream {
-    let root = attributes.root.as_ref().map_or_else(|| quote!(::mcp_proto), |path| quote!(#path));
+    let root = attributes.root.as_ref().map_or_else(default_root, |path| quote!(#path));
     let schema = expand_schema(input, attributes, generated, scope);
     let decoder = scope.direction().has_decoder().then(|| expand_decoder(input, generated));
     let usage = match scope.direction() {

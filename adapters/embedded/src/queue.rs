@@ -24,6 +24,56 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// let mut uart = Halves(&RECEIVED, &TO_SEND);
 /// ```
 ///
+/// A receive interrupt that checks [`free`](Queue::free) before it takes a byte loses none, because the byte stays in the
+/// UART. With flow control, the UART stops the sender. Without it, the UART reports an overrun when its own buffer is
+/// full. The handler disables the interrupt, and the main loop enables it when it has made space:
+///
+/// ```
+/// use mcp_proto_embedded::{Queue, SESSION_MARK};
+/// # struct Word { byte: u8, is_break: bool, is_damaged: bool }
+/// # struct Uart { arrived: std::collections::VecDeque<Word>, interrupt: bool }
+/// # impl Uart {
+/// #     fn has_data(&self) -> bool { !self.arrived.is_empty() }
+/// #     fn read(&mut self) -> Word { self.arrived.pop_front().unwrap() }
+/// #     fn enable_receive_interrupt(&mut self, is_enabled: bool) { self.interrupt = is_enabled }
+/// # }
+///
+/// static RECEIVED: Queue<256> = Queue::new();
+///
+/// /// The interrupt handler. `Uart` stands for the registers.
+/// fn on_receive(uart: &mut Uart) {
+///     while uart.has_data() {
+///         // One word may need space for a whole mark.
+///         if RECEIVED.free() < SESSION_MARK.len() {
+///             return uart.enable_receive_interrupt(false);
+///         }
+///         let word = uart.read();
+///         if word.is_break {
+///             RECEIVED.push_all(SESSION_MARK);
+///         } else if word.is_damaged {
+///             RECEIVED.lost();
+///         } else {
+///             RECEIVED.push(word.byte);
+///         }
+///     }
+/// }
+///
+/// /// The main loop, after each step of the pump.
+/// fn after_step(uart: &mut Uart) {
+///     if RECEIVED.free() >= SESSION_MARK.len() {
+///         uart.enable_receive_interrupt(true);
+///     }
+/// }
+/// # let arrived = (0..300).map(|number| Word { byte: number as u8, is_break: number == 9, is_damaged: false });
+/// # let mut uart = Uart { arrived: arrived.collect(), interrupt: true };
+/// # on_receive(&mut uart);
+/// # assert_eq!((RECEIVED.len(), uart.arrived.len(), uart.interrupt), (251, 54, false));
+/// # (0..10).for_each(|_| _ = RECEIVED.pop());
+/// # after_step(&mut uart);
+/// # on_receive(&mut uart);
+/// # assert_eq!((RECEIVED.len(), uart.arrived.len(), uart.interrupt), (251, 44, false));
+/// ```
+///
 /// The queue records lost bytes if a push finds the queue full, or if the interrupt calls [`lost`](Queue::lost) after a
 /// hardware error. A read returns [`BytesLost`] at the position of the missing bytes. If a break on the line starts a
 /// new session, the interrupt pushes a [session mark](crate::SESSION_MARK).

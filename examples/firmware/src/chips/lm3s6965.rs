@@ -68,6 +68,14 @@ impl Polled {
     }
 }
 
+/// Writes a text to the second UART, and waits while it is full.
+pub fn print(text: &str) {
+    for byte in text.bytes() {
+        while UART_FLAGS.behind(UART_SIZE).has(TRANSMIT_FULL) {}
+        UART_DATA.behind(UART_SIZE).write(byte.into());
+    }
+}
+
 /// Counts up to 2^24 ticks of the processor's clock. The stopwatch and [`Polled`] use the same timer, so only one of
 /// them can run.
 pub struct Stopwatch(());

@@ -1,0 +1,97 @@
+//! An MCP server on an ESP32-C3, over its USB port.
+#![no_std]
+#![no_main]
+
+use embedded_io::ErrorKind;
+use esp_hal::Blocking;
+use esp_hal::gpio::{Level, Output, OutputConfig};
+use esp_hal::main;
+use esp_hal::time::Instant;
+use esp_hal::usb::usb_serial_jtag::UsbSerialJtag;
+use mcp_proto::server::{Event, Router, SecondInitialize, ServerConfig};
+use mcp_proto::{Millis, Server, ToolArguments, router, tool};
+use mcp_proto_embedded::{Link, Pump, PumpStatus};
+
+esp_bootloader_esp_idf::esp_app_desc!();
+
+static ROUTER: Router<Board> = router![led_set];
+static CONFIG: ServerConfig = ServerConfig::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+    .features(&[ROUTER.tools()])
+    .second_initialize(SecondInitialize::Restart);
+
+/// The hardware of the tools.
+struct Board {
+    led: Output<'static>,
+}
+
+#[derive(ToolArguments)]
+struct LedSet {
+    /// Whether the LED is on
+    on: bool,
+}
+
+/// Turns the LED on or off.
+#[tool]
+fn led_set(board: &mut Board, LedSet { on }: LedSet) -> &'static str {
+    board.led.set_level(on.into());
+    if on { "LED is on" } else { "LED is off" }
+}
+
+/// The USB port, without waiting: nobody may be reading at the other end.
+struct Usb(UsbSerialJtag<'static, Blocking>);
+
+impl Link for Usb {
+    fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
+        let arrived = core::iter::from_fn(|| self.0.read_byte().ok());
+        let count = space
+            .iter_mut()
+            .zip(arrived)
+            .map(|(place, byte)| *place = byte)
+            .count();
+        Ok((count > 0).then_some(count))
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        let sent = bytes
+            .iter()
+            .take_while(|byte| self.0.write_byte_nb(**byte).is_ok())
+            .count();
+        // Sends what is in the buffer. If the other end does not read, the buffer stays full.
+        _ = self.0.flush_tx_nb();
+        Ok(sent)
+    }
+}
+
+#[main]
+fn main() -> ! {
+    let chip = esp_hal::init(esp_hal::Config::default());
+    let led = Output::new(chip.GPIO8, Level::Low, OutputConfig::default());
+    let (mut board, mut usb) = (Board { led }, Usb(UsbSerialJtag::new(chip.USB_DEVICE)));
+
+    // docs/buffers.md of mcp-proto says how large these must be.
+    let (mut rx, mut tx) = ([0; 640], [0; 1024]);
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).expect("the buffers are large enough");
+    let mut pump = Pump::new().session_marks();
+    loop {
+        let now = Millis(Instant::now().duration_since_epoch().as_millis());
+        match pump.step(&mut server, &mut usb, now) {
+            PumpStatus::Event => {
+                if let Some(Event::Call(call)) = server.event() {
+                    ROUTER.call(&mut board, call);
+                }
+            }
+            // A new client.
+            PumpStatus::NewSession => server.reset(),
+            PumpStatus::Closed => {
+                pump.new_session();
+                server.reset();
+            }
+            _ => {}
+        }
+    }
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}
