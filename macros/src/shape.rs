@@ -132,7 +132,7 @@ fn expand_implementations(
     let schema = expand_schema(input, attributes, generated, scope);
     let decoder = scope.direction().has_decoder().then(|| expand_decoder(input, generated));
     let usage = match scope.direction() {
-        Direction::Decode if generated.is_object => Some(expand_arguments(input, attributes, &root)),
+        Direction::Decode if generated.is_object => Some(expand_arguments(input, attributes, &root, scope)),
         Direction::Form => Some(expand_form(input, generated)),
         Direction::Decode | Direction::Encode => None,
     };
@@ -233,16 +233,29 @@ fn expand_decoder(input: &DeriveInput, generated: &Generated) -> TokenStream {
 }
 
 /// Generates the implementation of `ToolArguments`.
-fn expand_arguments(input: &DeriveInput, attributes: &TypeAttributes, root: &TokenStream) -> TokenStream {
-    let name = &input.ident;
+fn expand_arguments(
+    input: &DeriveInput,
+    attributes: &TypeAttributes,
+    root: &TokenStream,
+    scope: &Scope,
+) -> TokenStream {
+    let (name, static_type) = (&input.ident, scope.static_type());
     let bounded = with_bounds(&input.generics, &[quote!(__schema::Schema)]);
     let (generics, arguments, conditions) = bounded.split_for_impl();
     let description = optional(attributes.description.as_ref());
+    let schema = match scope.is_generic() {
+        true => quote!(__derived::input_schema(<Self as __schema::Schema>::JSON_SCHEMA)),
+        // The compiler evaluates a constant outside of a trait also if nothing uses it.
+        false => quote!({
+            const __SCHEMA: &::core::primitive::str =
+                __derived::input_schema(<#static_type as __schema::Schema>::JSON_SCHEMA);
+            __SCHEMA
+        }),
+    };
     quote!(
         #[automatically_derived]
         impl #generics #root::ToolArguments for #name #arguments #conditions {
-            const INPUT_SCHEMA: &'static str =
-                __derived::input_schema(<Self as __schema::Schema>::JSON_SCHEMA);
+            const INPUT_SCHEMA: &'static str = #schema;
             const DESCRIPTION: ::core::option::Option<&'static str> = #description;
         }
     )
