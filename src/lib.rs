@@ -53,7 +53,7 @@ pub use json::decimal::Decimal;
 pub use json::write_text::WriteText;
 pub use machine::{Action, Io, Machine, Next, Receive};
 #[cfg(feature = "derive")]
-pub use mcp_proto_macros::{ToolArguments, complete, prompt, resource, router, tool};
+pub use mcp_proto_macros::{FormContent, Schema, ToolArguments, complete, prompt, resource, router, tool};
 pub use peer::keep_alive::KeepAlive;
 pub use peer::lifecycle::State;
 pub use peer::observer::{Direction, Observer};
@@ -73,7 +73,7 @@ pub use protocol::objects::task::{TaskStatus, TaskSupport};
 pub use protocol::revision::{Era, Revision, Revisions, WireFeature};
 pub use protocol::sampling::options::{IncludeContext, ToolChoice};
 #[cfg(feature = "derive")]
-pub use schema::arguments::ToolArguments;
+pub use schema::{FormContent, Schema, arguments::ToolArguments};
 pub use server::Server;
 #[cfg(feature = "std")]
 pub use time::Clock;

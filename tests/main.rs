@@ -3,16 +3,22 @@
 mod arguments;
 mod attacks;
 mod bad_input;
+mod checked_results;
 mod client;
 mod documents;
 mod error_messages;
 mod event_loop;
 mod examples;
+#[cfg(unix)]
+mod forms;
 mod layers;
 mod memory;
 mod methods;
+#[cfg(unix)]
+mod output_schemas;
 mod pair;
 mod router;
+mod schemas;
 mod server;
 mod support;
 mod url_bridge;

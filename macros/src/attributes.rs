@@ -10,6 +10,59 @@ use syn::{Attribute, Error, Expr, ExprPath, LitStr, Path, Result, Token};
 use crate::names::Case;
 use crate::parse::{Literal, Range, doc_text, parse_case, parse_rename, parse_string, set_once, skip_value};
 
+/// The direction of a derived schema.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Direction {
+    /// The schema describes what the derived decoder accepts.
+    Decode,
+    /// The schema describes what serde's `Serialize` writes.
+    Encode,
+    /// The fields of a form, and the decoder of its content.
+    Form,
+}
+
+impl Direction {
+    /// The name of the derive macro.
+    fn macro_name(self) -> &'static str {
+        match self {
+            Direction::Decode => "ToolArguments",
+            Direction::Encode => "Schema",
+            Direction::Form => "FormContent",
+        }
+    }
+
+    /// Whether the macro derives a decoder.
+    pub(crate) fn has_decoder(self) -> bool {
+        self != Direction::Encode
+    }
+
+    /// Whether the schema does not depend on this attribute of serde.
+    fn ignores(self, name: &str) -> bool {
+        match self {
+            Direction::Decode | Direction::Form => {
+                matches!(
+                    name,
+                    "skip_serializing" | "skip_serializing_if" | "serialize_with" | "getter" | "into"
+                )
+            }
+            Direction::Encode => matches!(
+                name,
+                "skip_deserializing"
+                    | "deserialize_with"
+                    | "default"
+                    | "alias"
+                    | "borrow"
+                    | "bound"
+                    | "deny_unknown_fields"
+                    | "expecting"
+                    | "from"
+                    | "other"
+                    | "try_from"
+            ),
+        }
+    }
+}
+
 /// The default of a missing value.
 pub(crate) enum DefaultValue {
     /// `Default::default()`.
@@ -18,6 +71,8 @@ pub(crate) enum DefaultValue {
     Function(ExprPath),
     /// A literal. The schema contains this default.
     Literal { expression: Expr, json: String },
+    /// A variant of a derived enumeration. The schema contains the name of the variant.
+    Variant(ExprPath),
 }
 
 /// Attributes of a struct or an enum.
@@ -49,6 +104,8 @@ pub(crate) struct FieldAttributes {
     pub(crate) name: Option<String>,
     pub(crate) default: Option<DefaultValue>,
     pub(crate) skip: bool,
+    /// Whether the field may be absent without a default.
+    pub(crate) may_be_absent: bool,
     pub(crate) minimum: Option<Expr>,
     pub(crate) maximum: Option<Expr>,
     pub(crate) shortest: Option<Expr>,
@@ -56,8 +113,14 @@ pub(crate) struct FieldAttributes {
     pub(crate) fewest: Option<Expr>,
     pub(crate) most: Option<Expr>,
     pub(crate) schema: Option<Expr>,
+    /// The error for a function that writes the value, unless there is a schema for it.
+    unknown_writer: Option<Error>,
+    /// A format of JSON Schema.
+    pub(crate) format: Option<LitStr>,
     /// The name of the header field that repeats the value.
     pub(crate) header: Option<LitStr>,
+    /// The title of a field of a form.
+    pub(crate) title: Option<LitStr>,
 }
 
 /// The namespace of an attribute.
@@ -87,13 +150,16 @@ fn for_each_item(
 }
 
 /// Returns the error for an unknown or unsupported item.
-fn unsupported(namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> Error {
+fn unsupported(namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>, direction: Direction) -> Error {
     if namespace == Namespace::Tool {
         return meta.error(format!("`#[tool({name})]` is not supported here"));
     }
     let reason = match name {
         "flatten" => "a nested struct is a separate object: write its fields here",
         "alias" => "a schema cannot require one of two names: use `rename`",
+        "with" | "serialize_with" | "into" | "getter" if direction == Direction::Encode => {
+            "the schema cannot know what it writes: give the type a `Serialize` of its own and use `#[tool(schema = …)]`"
+        }
         "with" | "deserialize_with" | "from" | "try_from" | "remote" => {
             "the schema cannot know what it accepts: give the type a `Deserialize` of its own and use \
              `#[tool(schema = …)]`"
@@ -105,17 +171,13 @@ fn unsupported(namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> 
         "transparent" => "only a struct with one unnamed field is transparent",
         "default" => "it applies only to a struct with named fields, and to its fields",
         "rename_all_fields" => "it applies only to the variants of an enum: use `rename_all`",
-        "bound" => "there are no type parameters",
+        "bound" => "each type parameter has the bounds of the derived traits",
         "crate" => "use `#[tool(crate = path)]`",
         "expecting" => "errors already name the field and its accepted values",
         _ => "the schema would not reflect it",
     };
-    meta.error(format!("`#[serde({name})]` is not possible with `ToolArguments`: {reason}"))
-}
-
-/// Returns whether the attribute only affects `Serialize`.
-fn is_for_serialize(name: &str) -> bool {
-    matches!(name, "skip_serializing" | "skip_serializing_if" | "serialize_with" | "getter" | "into")
+    let derived = direction.macro_name();
+    meta.error(format!("`#[serde({name})]` is not possible with `{derived}`: {reason}"))
 }
 
 fn parse_serde_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
@@ -127,21 +189,29 @@ fn parse_serde_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
 
 fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     let expression: Expr = meta.value()?.parse()?;
-    match Literal::parse(&expression) {
-        Some(literal) => Ok(DefaultValue::Literal { json: literal.json(), expression }),
-        None => Err(Error::new_spanned(
+    match (Literal::parse(&expression), expression) {
+        (Some(literal), expression) => Ok(DefaultValue::Literal { json: literal.json(), expression }),
+        (None, Expr::Path(path)) if is_variant(&path) => Ok(DefaultValue::Variant(path)),
+        (None, expression) => Err(Error::new_spanned(
             expression,
-            "the schema shows only literals: use `#[serde(default = \"path\")]` for other values",
+            "the schema shows only literals and variants: use `#[serde(default = \"path\")]` for other values",
         )),
     }
 }
 
-fn rename(meta: &ParseNestedMeta<'_>, target: &mut Option<String>) -> Result<()> {
-    parse_rename(meta)?.map_or(Ok(()), |name| set_once(meta, target, name.value()))
+/// Returns whether a path may name a variant: a type and a name that is not a constant's.
+fn is_variant(path: &ExprPath) -> bool {
+    let segments = &path.path.segments;
+    let name = segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+    segments.len() > 1 && name.contains(char::is_lowercase)
 }
 
-fn rename_all(meta: &ParseNestedMeta<'_>, target: &mut Option<Case>) -> Result<()> {
-    parse_case(meta)?.map_or(Ok(()), |case| set_once(meta, target, case))
+fn rename(meta: &ParseNestedMeta<'_>, target: &mut Option<String>, direction: Direction) -> Result<()> {
+    parse_rename(meta, direction)?.map_or(Ok(()), |name| set_once(meta, target, name.value()))
+}
+
+fn rename_all(meta: &ParseNestedMeta<'_>, target: &mut Option<Case>, direction: Direction) -> Result<()> {
+    parse_case(meta, direction)?.map_or(Ok(()), |case| set_once(meta, target, case))
 }
 
 /// Parses a description that replaces the doc comment.
@@ -151,7 +221,12 @@ fn description(meta: &ParseNestedMeta<'_>, target: &mut Option<TokenStream>) -> 
 }
 
 impl TypeAttributes {
-    pub(crate) fn parse(attributes: &[Attribute], is_enum: bool, has_name: bool) -> Result<TypeAttributes> {
+    pub(crate) fn parse(
+        attributes: &[Attribute],
+        is_enum: bool,
+        has_name: bool,
+        direction: Direction,
+    ) -> Result<TypeAttributes> {
         let mut found = TypeAttributes::default();
         let mut denies_unknown = false;
         for_each_item(attributes, |namespace, name, meta| {
@@ -159,18 +234,18 @@ impl TypeAttributes {
                 (Namespace::Tool, "description") => return description(meta, &mut found.description),
                 (Namespace::Tool, "allow_unknown_fields") => found.open = true,
                 (Namespace::Tool, "crate") => found.root = Some(meta.value()?.call(Path::parse_mod_style)?),
+                (Namespace::Serde, name) if direction.ignores(name) => return skip_value(meta),
                 (Namespace::Serde, "deny_unknown_fields") => denies_unknown = true,
-                (Namespace::Serde, "rename_all") => rename_all(meta, &mut found.rename_all)?,
+                (Namespace::Serde, "rename_all") => rename_all(meta, &mut found.rename_all, direction)?,
                 (Namespace::Serde, "rename_all_fields") if is_enum => {
-                    rename_all(meta, &mut found.rename_all_fields)?;
+                    rename_all(meta, &mut found.rename_all_fields, direction)?;
                 }
                 (Namespace::Serde, "tag") if is_enum => set_once(meta, &mut found.tag, parse_string(meta)?)?,
                 (Namespace::Serde, "default") if !is_enum && has_name => {
                     set_once(meta, &mut found.default, parse_serde_default(meta)?)?
                 }
                 (Namespace::Serde, "transparent") if !has_name => found.transparent = true,
-                (Namespace::Serde, name) if is_for_serialize(name) => return skip_value(meta),
-                _ => return Err(unsupported(namespace, name, meta)),
+                _ => return Err(unsupported(namespace, name, meta, direction)),
             }
             if found.open && denies_unknown {
                 return Err(meta.error("unknown fields are either denied or allowed"));
@@ -183,19 +258,19 @@ impl TypeAttributes {
 }
 
 impl VariantAttributes {
-    pub(crate) fn parse(attributes: &[Attribute]) -> Result<VariantAttributes> {
+    pub(crate) fn parse(attributes: &[Attribute], direction: Direction) -> Result<VariantAttributes> {
         let mut found = VariantAttributes::default();
         for_each_item(attributes, |namespace, name, meta| match (namespace, name) {
             (Namespace::Tool, "description") => description(meta, &mut found.description),
-            (Namespace::Serde, "rename") => rename(meta, &mut found.name),
-            (Namespace::Serde, "rename_all") => rename_all(meta, &mut found.rename_all),
-            (Namespace::Serde, "skip" | "skip_deserializing") => {
+            (Namespace::Serde, "rename") => rename(meta, &mut found.name, direction),
+            (Namespace::Serde, "rename_all") => rename_all(meta, &mut found.rename_all, direction),
+            (Namespace::Serde, name) if direction.ignores(name) => skip_value(meta),
+            (Namespace::Serde, "skip" | "skip_deserializing" | "skip_serializing") => {
                 found.skip = true;
                 Ok(())
             }
             (Namespace::Serde, "borrow") => skip_value(meta),
-            (Namespace::Serde, name) if is_for_serialize(name) => skip_value(meta),
-            _ => Err(unsupported(namespace, name, meta)),
+            _ => Err(unsupported(namespace, name, meta, direction)),
         })?;
         found.description = or_doc_text(found.description, attributes)?;
         Ok(found)
@@ -203,15 +278,24 @@ impl VariantAttributes {
 }
 
 impl FieldAttributes {
-    pub(crate) fn parse(attributes: &[Attribute]) -> Result<FieldAttributes> {
+    pub(crate) fn parse(attributes: &[Attribute], direction: Direction) -> Result<FieldAttributes> {
         let mut found = FieldAttributes::default();
-        for_each_item(attributes, |namespace, name, meta| found.item(namespace, name, meta))?;
+        for_each_item(attributes, |namespace, name, meta| found.item(namespace, name, meta, direction))?;
         found.description = or_doc_text(found.description, attributes)?;
         found.check_consistency(attributes)?;
+        if let Some(error) = found.unknown_writer.take_if(|_| found.schema.is_none()) {
+            return Err(error);
+        }
         Ok(found)
     }
 
-    fn item(&mut self, namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
+    fn item(
+        &mut self,
+        namespace: Namespace,
+        name: &str,
+        meta: &ParseNestedMeta<'_>,
+        direction: Direction,
+    ) -> Result<()> {
         let bound = match (namespace, name) {
             (Namespace::Tool, "minimum") => &mut self.minimum,
             (Namespace::Tool, "maximum") => &mut self.maximum,
@@ -220,14 +304,21 @@ impl FieldAttributes {
             (Namespace::Tool, "min_items") => &mut self.fewest,
             (Namespace::Tool, "max_items") => &mut self.most,
             (Namespace::Tool, "schema") => &mut self.schema,
-            _ => return self.other_item(namespace, name, meta),
+            _ => return self.other_item(namespace, name, meta, direction),
         };
         set_once(meta, bound, meta.value()?.parse()?)
     }
 
-    fn other_item(&mut self, namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
+    fn other_item(
+        &mut self,
+        namespace: Namespace,
+        name: &str,
+        meta: &ParseNestedMeta<'_>,
+        direction: Direction,
+    ) -> Result<()> {
         match (namespace, name) {
             (Namespace::Tool, "description") => return description(meta, &mut self.description),
+            (Namespace::Tool, "format") => return set_once(meta, &mut self.format, parse_string(meta)?),
             (Namespace::Tool, "header") => return set_once(meta, &mut self.header, parse_string(meta)?),
             (Namespace::Tool, "range") => {
                 let Range { minimum, maximum } = meta.value()?.parse()?;
@@ -238,18 +329,29 @@ impl FieldAttributes {
                     set_once(meta, &mut self.maximum, maximum)?;
                 }
             }
-            (Namespace::Tool, "default") => {
+            (Namespace::Tool, "title") if direction == Direction::Form => {
+                return set_once(meta, &mut self.title, parse_string(meta)?);
+            }
+            (Namespace::Tool, "default") if direction.has_decoder() => {
                 return set_once(meta, &mut self.default, parse_literal_default(meta)?);
             }
+            (Namespace::Serde, name) if direction.ignores(name) => return skip_value(meta),
             (Namespace::Serde, "default") => {
                 return set_once(meta, &mut self.default, parse_serde_default(meta)?);
             }
-            (Namespace::Serde, "rename") => return rename(meta, &mut self.name),
-            (Namespace::Serde, "skip" | "skip_deserializing") => self.skip = true,
+            (Namespace::Serde, "rename") => return rename(meta, &mut self.name, direction),
+            (Namespace::Serde, "skip" | "skip_deserializing" | "skip_serializing") => self.skip = true,
+            (Namespace::Serde, "with" | "serialize_with") if direction == Direction::Encode => {
+                self.unknown_writer = Some(unsupported(namespace, name, meta, direction));
+                return skip_value(meta);
+            }
+            (Namespace::Serde, "skip_serializing_if") => {
+                self.may_be_absent = true;
+                return skip_value(meta);
+            }
             // Fields borrow where possible, with or without the attribute.
             (Namespace::Serde, "borrow") => return skip_value(meta),
-            (Namespace::Serde, name) if is_for_serialize(name) => return skip_value(meta),
-            _ => return Err(unsupported(namespace, name, meta)),
+            _ => return Err(unsupported(namespace, name, meta, direction)),
         }
         Ok(())
     }
@@ -266,7 +368,8 @@ impl FieldAttributes {
         if kinds.iter().filter(|is_set| **is_set).count() > 1 {
             return error("a field has only one of: a range, a length, a number of items, a schema");
         }
-        if self.skip && (kinds.contains(&true) || self.name.is_some() || self.header.is_some()) {
+        let is_named = self.name.is_some() || self.header.is_some() || self.format.is_some();
+        if self.skip && (kinds.contains(&true) || is_named) {
             return error("a field that is skipped is not in the schema");
         }
         // Compares floats only. The compiler compares integers, because their bounds may be constants.

@@ -9,6 +9,7 @@ use syn::{Error, Expr, Field, FieldsNamed, Ident, Result, Type};
 use crate::attributes::{DefaultValue, FieldAttributes};
 use crate::names::Case;
 use crate::parse::{Literal, with_static_lifetimes};
+use crate::scope::Scope;
 
 /// The named fields of a struct or a variant.
 pub(crate) struct Fields {
@@ -35,12 +36,19 @@ struct Skipped {
 /// The type of a field with its attributes.
 pub(crate) struct Value {
     ty: Type,
+    /// The type that has the schema: with static lifetimes, and a marker in place of the surrounding type.
+    schema_ty: TokenStream,
     attributes: FieldAttributes,
 }
 
 impl Value {
-    pub(crate) fn new(field: &Field) -> Result<Value> {
-        Ok(Value { ty: field.ty.clone(), attributes: FieldAttributes::parse(&field.attrs)? })
+    pub(crate) fn new(field: &Field, scope: &Scope) -> Result<Value> {
+        let attributes = FieldAttributes::parse(&field.attrs, scope.direction())?;
+        let value = Value { ty: field.ty.clone(), schema_ty: scope.schema_type(&field.ty)?, attributes };
+        if value.limit().is_some() && scope.depends_on_parameter(&field.ty) {
+            return refuse(field.ty.span(), "a limit needs a type without type or const parameters");
+        }
+        Ok(value)
     }
 
     /// Returns whether the field has attributes that only a named field may have.
@@ -51,7 +59,8 @@ impl Value {
 
     /// Returns whether attributes limit or describe the field's type.
     pub(crate) fn is_limited(&self) -> bool {
-        self.limit().is_some() || self.has_schema() || self.attributes.description.is_some()
+        let FieldAttributes { description, format, .. } = &self.attributes;
+        self.limit().is_some() || self.has_schema() || description.is_some() || format.is_some()
     }
 
     pub(crate) fn description(&self) -> Option<&TokenStream> {
@@ -68,17 +77,20 @@ impl Value {
 
     /// Generates an expression of type `&'static Node`.
     pub(crate) fn node(&self) -> TokenStream {
-        let node = self.node_without_header();
+        let (mut node, span) = (self.limited_node(), located_at(&self.ty));
+        if let Some(format) = &self.attributes.format {
+            node = quote_spanned!(span=> &const { __schema::Node::formatted(#node, #format) });
+        }
         match &self.attributes.header {
             Some(name) => quote!(&__schema::Node::Header(#name, #node)),
             None => node,
         }
     }
 
-    fn node_without_header(&self) -> TokenStream {
+    fn limited_node(&self) -> TokenStream {
         let (plain, span) = (self.type_node(), located_at(&self.ty));
         let Some(limit) = self.limit() else {
-            return quote_spanned!(span=> { const __NODE: __schema::Node = #plain; &__NODE });
+            return quote_spanned!(span=> &const { #plain });
         };
         let default = self.attributes.literal_default().and_then(|literal| match literal {
             Literal::Integer(text) => {
@@ -92,12 +104,7 @@ impl Value {
             }
             _ => None,
         });
-        quote_spanned!(span=> {
-            const __PLAIN: __schema::Node = #plain;
-            const __INNER: __schema::Node = __PLAIN.inner()#limit #default;
-            const __NODE: __schema::Node = if __PLAIN.is_optional() { __schema::Node::Optional(&__INNER) } else { __INNER };
-            &__NODE
-        })
+        quote_spanned!(span=> &const { #plain.limited_to(&const { #plain.inner()#limit #default }) })
     }
 
     /// Generates the node of the type, without the limits of attributes.
@@ -105,9 +112,39 @@ impl Value {
         match &self.attributes.schema {
             Some(schema) => quote!({ #schema }),
             None => {
-                let ty = with_static_lifetimes(&self.ty);
+                let ty = &self.schema_ty;
                 quote!(<#ty as __schema::Schema>::NODE)
             }
+        }
+    }
+
+    /// Generates the JSON text of the default, if the schema contains it.
+    fn default_json(&self) -> Option<TokenStream> {
+        match self.attributes.default.as_ref()? {
+            DefaultValue::Literal { json, .. } => Some(quote!(#json)),
+            DefaultValue::Variant(path) => {
+                let ty = with_static_lifetimes(&self.ty);
+                Some(quote_spanned!(path.span()=> const { <#ty>::__tool_json(&#path) }))
+            }
+            DefaultValue::Trait | DefaultValue::Function(_) => None,
+        }
+    }
+
+    /// Generates the method call that sets the default of a field in a form.
+    fn form_default(&self) -> Option<TokenStream> {
+        match self.attributes.default.as_ref()? {
+            DefaultValue::Literal { expression, .. } => Some(match Literal::parse(expression)? {
+                Literal::Boolean(value) => quote!(.default_boolean(#value)),
+                Literal::String(text) => quote!(.default_text(#text)),
+                Literal::Integer(text) | Literal::Float(text) => {
+                    quote!(.default_number(__derived::decimal_literal(#text)))
+                }
+            }),
+            DefaultValue::Variant(path) => {
+                let ty = with_static_lifetimes(&self.ty);
+                Some(quote!(.default_text(<#ty>::__tool_name(&#path))))
+            }
+            DefaultValue::Trait | DefaultValue::Function(_) => None,
         }
     }
 
@@ -160,11 +197,12 @@ impl Fields {
         case: Option<Case>,
         open: bool,
         default: Option<DefaultValue>,
+        scope: &Scope,
     ) -> Result<Fields> {
         let mut all = Fields { members: Vec::new(), skipped: Vec::new(), default, open };
         for field in &fields.named {
             let Some(ident) = field.ident.clone() else { continue };
-            let value = Value::new(field)?;
+            let value = Value::new(field, scope)?;
             if value.attributes.skip {
                 all.skipped.push(Skipped { ident, default: value.attributes.default });
                 continue;
@@ -194,11 +232,9 @@ impl Fields {
         let fields = self.members.iter().map(|Named { name, value, .. }| {
             let description = optional(value.attributes.description.as_ref());
             let node = value.node();
-            let has_default = value.attributes.default.is_some() || self.default.is_some();
-            let default = match &value.attributes.default {
-                Some(DefaultValue::Literal { json, .. }) => quote!(::core::option::Option::Some(#json)),
-                _ => quote!(::core::option::Option::None),
-            };
+            let FieldAttributes { default, may_be_absent, .. } = &value.attributes;
+            let has_default = default.is_some() || *may_be_absent || self.default.is_some();
+            let default = option(value.default_json());
             quote!(__schema::Field {
                 name: #name,
                 description: #description,
@@ -208,6 +244,25 @@ impl Fields {
             })
         });
         quote!(__schema::Fields { fields: &[#(#fields),*], open: #open })
+    }
+
+    /// Generates the fields of a form.
+    pub(crate) fn form(&self) -> TokenStream {
+        let fields = self.members.iter().map(|Named { ident, name, value }| {
+            let (node, span) = (value.node(), located_at(ident));
+            let FieldAttributes { title, description, default, .. } = &value.attributes;
+            let has_default = default.is_some() || self.default.is_some();
+            let title = title.as_ref().map(|title| quote!(.title(#title)));
+            let description = description.as_ref().map(|text| quote!(.description(#text)));
+            let default = value.form_default();
+            quote_spanned!(span=> {
+                const __NODE: &__schema::Node = #node;
+                const __CHOICES: [__derived::Choice<'static>; __derived::choice_count(__NODE)] =
+                    __derived::choices(__NODE);
+                __derived::form_field(#name, __NODE, &__CHOICES, #has_default) #title #description #default
+            })
+        });
+        quote!(&[#(#fields),*])
     }
 
     /// Generates the array of member names.
@@ -317,6 +372,7 @@ fn default_value(default: &DefaultValue) -> TokenStream {
     match default {
         DefaultValue::Trait => quote!(::core::default::Default::default()),
         DefaultValue::Function(path) => quote!(#path()),
+        DefaultValue::Variant(path) => quote!(#path),
         DefaultValue::Literal { expression, .. } => match Literal::parse(expression) {
             Some(Literal::String(text)) => quote!(::core::convert::From::from(#text)),
             Some(Literal::Float(text)) => quote!({

@@ -10,13 +10,17 @@ mod handler;
 mod names;
 mod one_of;
 mod parse;
+#[cfg(doctest)]
+mod refused;
 mod root;
+mod scope;
 mod shape;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-use handler::Kind;
+use crate::attributes::Direction;
+use crate::handler::Kind;
 
 /// Derives a type's JSON Schema and its decoder (serde's `Deserialize`). The schema and the decoder accept the same
 /// values.
@@ -29,9 +33,10 @@ use handler::Kind;
 ///
 /// Doc comments become descriptions. The doc comment of the arguments becomes the description of the tool.
 ///
-/// The type may have lifetime parameters, but no other parameters. A type cannot contain itself, not even in a `Box`,
-/// because its schema would be infinite. The crate that uses the macro does not need `serde` as a dependency. The type
-/// must not also derive `Deserialize`.
+/// The type may have parameters. Each type parameter must implement `Schema` and `Deserialize`. A type without type and
+/// const parameters may contain itself, as in `Vec<Tree>`: its schema refers to itself, or to a definition in `$defs`.
+/// Two types that contain each other are a compile error. The crate that uses the macro does not need `serde` as a
+/// dependency. The type must not also derive `Deserialize`.
 ///
 /// # Field attributes
 ///
@@ -40,8 +45,9 @@ use handler::Kind;
 /// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; the bounds of a float or a `Decimal` must be literals |
 /// | `#[tool(minimum = 0, maximum = 100)]` | the same bounds |
 /// | `#[tool(min_length = 1, max_length = 8)]` | the number of characters of a string |
-/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec`, also of `heapless` |
-/// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default, a literal |
+/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` or members of a map, also of `heapless` |
+/// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default: a literal, or a variant such as `Speed::Slow` |
+/// | `#[tool(format = "date-time")]` | the format of a string, for the model; the decoder does not check it |
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(header = "Region")]` | clients over HTTP repeat the value in the field `Mcp-Param-Region`, see below |
 /// | `#[tool(schema = …)]` | a `Node` for a type of another crate that implements `Deserialize` |
@@ -63,44 +69,13 @@ use handler::Kind;
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(crate = path)]` | the path of the crate `mcp_proto` |
 ///
-/// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, or a field
-/// with the name of the tag.
-///
-/// ```compile_fail
-/// #[derive(mcp_proto::ToolArguments)]
-/// struct Dim {
-///     #[tool(range = 0..=300)]
-///     percent: u8,
-/// }
-/// ```
-///
-/// ```compile_fail
-/// #[derive(mcp_proto::ToolArguments)]
-/// struct Dim {
-///     #[tool(range = 0..=100, default = 101)]
-///     percent: u8,
-/// }
-/// ```
+/// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, a format of
+/// a number, or a field with the name of the tag. The names of a map are strings or an enumeration. A struct that
+/// contains itself is the type of a field, and not the content of a variant.
 ///
 /// A field with a header is a string, an integer, a boolean or an `Option` of one. It is a field of the arguments, or
 /// of a struct in them, but not of an array or an enum. The schema has the annotation `x-mcp-header`, and not the type
-/// `null`, because clients refuse it there. Anything else is a compile error:
-///
-/// ```compile_fail,E0080
-/// #[derive(mcp_proto::ToolArguments)]
-/// struct Buy {
-///     #[tool(header = "Price")]
-///     price: f64,
-/// }
-/// ```
-///
-/// ```compile_fail
-/// #[derive(mcp_proto::ToolArguments)]
-/// #[serde(tag = "kind")]
-/// enum Dim {
-///     Down { kind: u8 },
-/// }
-/// ```
+/// `null`, because clients refuse it there. Anything else is a compile error.
 ///
 /// Other attributes of serde are compile errors, because the schema would not reflect them. Attributes that only affect
 /// `Serialize` are allowed.
@@ -150,7 +125,85 @@ use handler::Kind;
 #[proc_macro_derive(ToolArguments, attributes(tool, serde))]
 pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    shape::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    shape::expand(&input, Direction::Decode).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Derives the JSON Schema of a type that is serialized, such as the structured result of a tool.
+///
+/// The schema describes what serde's derived `Serialize` writes: the attributes of serde have the meaning that they have
+/// for `Serialize`. The attributes and the supported types are those of [`ToolArguments`](macro@ToolArguments), without
+/// defaults. A field is required unless it is an `Option` or has `skip_serializing_if`. A type that derives
+/// `ToolArguments` has a schema already.
+///
+/// ```
+/// use mcp_proto::Schema;
+///
+/// /// The weather of a place.
+/// #[derive(Schema, serde::Serialize)]
+/// #[serde(rename_all = "camelCase")]
+/// struct Weather {
+///     /// In degrees Celsius.
+///     temperature: f32,
+///     #[tool(range = 0..=100)]
+///     cloud_cover: u8,
+///     #[serde(skip_serializing_if = "Vec::is_empty")]
+///     warnings: Vec<&'static str>,
+/// }
+///
+/// assert_eq!(
+///     <Weather as Schema>::JSON_SCHEMA,
+///     concat!(
+///         r#"{"type":"object","properties":{"#,
+///         r#""temperature":{"type":"number","description":"In degrees Celsius."},"#,
+///         r#""cloudCover":{"type":"integer","minimum":0,"maximum":100},"#,
+///         r#""warnings":{"type":"array","items":{"type":"string"}}"#,
+///         r#"},"required":["temperature","cloudCover"],"additionalProperties":false}"#,
+///     )
+/// );
+/// ```
+#[proc_macro_derive(Schema, attributes(tool, serde))]
+pub fn derive_schema(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    shape::expand(&input, Direction::Encode).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Derives the fields of an elicitation form, and the decoder of its content.
+///
+/// The struct has named fields: strings, numbers, booleans, enumerations of unit variants, and lists of such
+/// enumerations. An `Option`, or a field with a default, is not required. The attributes are those of
+/// [`ToolArguments`](macro@ToolArguments), and `#[tool(title = "…")]`: the title of a field for the user. The titles of
+/// choices are the doc comments of the variants. An enumeration derives `ToolArguments`. The formats are `email`, `uri`,
+/// `date` and `date-time`. Anything else is a compile error.
+///
+/// ```
+/// use mcp_proto::input::Form;
+/// use mcp_proto::{FormContent, ToolArguments};
+///
+/// #[derive(FormContent)]
+/// struct Shirt {
+///     /// It is printed on the back.
+///     #[tool(title = "Your name", min_length = 1)]
+///     name: String,
+///     #[tool(default = Size::Medium)]
+///     size: Size,
+///     #[tool(format = "email")]
+///     address: Option<String>,
+/// }
+///
+/// #[derive(ToolArguments)]
+/// #[serde(rename_all = "lowercase")]
+/// enum Size {
+///     /// Up to 1.70 m
+///     Small,
+///     Medium,
+/// }
+///
+/// static FORM: Form = Form::with_content::<Shirt>("Who gets the shirt?");
+/// ```
+#[proc_macro_derive(FormContent, attributes(tool, serde))]
+pub fn derive_form_content(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    shape::expand(&input, Direction::Form).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Makes a function or a method a tool. List it in a [`router!`](macro@router).

@@ -8,7 +8,8 @@ use syn::{DataEnum, Error, Ident, LitStr, Result, Type, Variant};
 
 use crate::attributes::{TypeAttributes, VariantAttributes};
 use crate::fields::{Fields, Value, located_at, optional, refuse};
-use crate::parse::with_static_lifetimes;
+use crate::parse::{json_string, with_static_lifetimes};
+use crate::scope::Scope;
 use crate::shape::Generated;
 
 /// A variant in the schema.
@@ -27,10 +28,10 @@ enum VariantContent {
     Struct(Type),
 }
 
-pub(crate) fn expand_enum(data: &DataEnum, attributes: &TypeAttributes) -> Result<Generated> {
+pub(crate) fn expand_enum(data: &DataEnum, attributes: &TypeAttributes, scope: &Scope) -> Result<Generated> {
     let mut variants: Vec<Named<'_>> = Vec::new();
     for variant in &data.variants {
-        let Some(named) = parse_variant(variant, attributes)? else { continue };
+        let Some(named) = parse_variant(variant, attributes, scope)? else { continue };
         if variants.iter().any(|other| other.name == named.name) {
             let reason = format!("another variant also has the name `{}`", named.name);
             return Err(Error::new(variant.span(), reason));
@@ -46,8 +47,12 @@ pub(crate) fn expand_enum(data: &DataEnum, attributes: &TypeAttributes) -> Resul
     }
 }
 
-fn parse_variant<'v>(variant: &'v Variant, type_attributes: &TypeAttributes) -> Result<Option<Named<'v>>> {
-    let attributes = VariantAttributes::parse(&variant.attrs)?;
+fn parse_variant<'v>(
+    variant: &'v Variant,
+    type_attributes: &TypeAttributes,
+    scope: &Scope,
+) -> Result<Option<Named<'v>>> {
+    let attributes = VariantAttributes::parse(&variant.attrs, scope.direction())?;
     if attributes.skip {
         return Ok(None);
     }
@@ -59,11 +64,11 @@ fn parse_variant<'v>(variant: &'v Variant, type_attributes: &TypeAttributes) -> 
         syn::Fields::Unit => VariantContent::Unit,
         syn::Fields::Named(fields) => {
             let case = attributes.rename_all.or(type_attributes.rename_all_fields);
-            VariantContent::Fields(Fields::new(fields, case, type_attributes.open, None)?)
+            VariantContent::Fields(Fields::new(fields, case, type_attributes.open, None, scope)?)
         }
         syn::Fields::Unnamed(fields) => match fields.unnamed.first() {
             Some(field) if fields.unnamed.len() == 1 => {
-                let value = Value::new(field)?;
+                let value = Value::new(field, scope)?;
                 if value.is_member() || value.is_limited() {
                     return refuse(field.span(), "put these attributes on the fields of the inner struct");
                 }
@@ -90,6 +95,14 @@ fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result
         Some(description) => description.clone(),
         None => quote!(""),
     });
+    let texts = |text: fn(&str) -> String| {
+        let texts = variants.iter().map(|variant| {
+            let (ident, text) = (variant.ident, text(&variant.name));
+            quote!(Self::#ident => #text,)
+        });
+        quote!(match self { #(#texts)* _ => "" })
+    };
+    let (name, json) = (texts(str::to_owned), texts(json_string));
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let ident = variant.ident;
         quote!(::core::result::Result::Ok(#index) => ::core::result::Result::Ok(Self::#ident),)
@@ -110,6 +123,21 @@ fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result
         from_members: None,
         absent: None,
         is_object: false,
+        // Trait functions are not constant.
+        inherent: Some(quote!(
+            #[doc(hidden)]
+            #[allow(dead_code, unreachable_patterns)]
+            pub const fn __tool_name(&self) -> &'static str {
+                #name
+            }
+
+            #[doc(hidden)]
+            #[allow(dead_code, unreachable_patterns)]
+            pub const fn __tool_json(&self) -> &'static str {
+                #json
+            }
+        )),
+        form: None,
     })
 }
 
@@ -151,6 +179,8 @@ fn expand_tagged_union(variants: &[Named<'_>], tag: &LitStr, open: bool) -> Gene
         )),
         absent: None,
         is_object: true,
+        inherent: None,
+        form: None,
     }
 }
 

@@ -6,6 +6,7 @@ use syn::meta::ParseNestedMeta;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Error, Expr, Ident, Lit, LitStr, Meta, Result, Token, UnOp};
 
+use crate::attributes::Direction;
 use crate::names::Case;
 
 /// Parses `= "…"`.
@@ -13,18 +14,19 @@ pub(crate) fn parse_string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     meta.value()?.parse()
 }
 
-/// Parses `rename = "…"` or `rename(serialize = "…", deserialize = "…")`. Returns the name for decoding.
-pub(crate) fn parse_rename(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>> {
+/// Parses `rename = "…"` or `rename(serialize = "…", deserialize = "…")`. Returns the name for this direction.
+pub(crate) fn parse_rename(meta: &ParseNestedMeta<'_>, direction: Direction) -> Result<Option<LitStr>> {
     if meta.input.peek(Token![=]) {
         return parse_string(meta).map(Some);
     }
     let mut found = None;
     meta.parse_nested_meta(|side| {
-        let name = parse_string(&side)?;
-        if side.path.is_ident("deserialize") {
-            found = Some(name);
-        } else if !side.path.is_ident("serialize") {
+        let (name, is_decoded) = (parse_string(&side)?, side.path.is_ident("deserialize"));
+        if !is_decoded && !side.path.is_ident("serialize") {
             return Err(side.error("expected `serialize` or `deserialize`"));
+        }
+        if is_decoded == direction.has_decoder() {
+            found = Some(name);
         }
         Ok(())
     })?;
@@ -32,8 +34,8 @@ pub(crate) fn parse_rename(meta: &ParseNestedMeta<'_>) -> Result<Option<LitStr>>
 }
 
 /// Parses the name of a case. Accepts the same forms as [`parse_rename`].
-pub(crate) fn parse_case(meta: &ParseNestedMeta<'_>) -> Result<Option<Case>> {
-    let found = parse_rename(meta)?;
+pub(crate) fn parse_case(meta: &ParseNestedMeta<'_>, direction: Direction) -> Result<Option<Case>> {
+    let found = parse_rename(meta, direction)?;
     found
         .map(|name| Case::from_name(&name.value()).map_err(|reason| Error::new(name.span(), reason)))
         .transpose()
@@ -137,7 +139,7 @@ fn json_float(digits: &str) -> String {
     digits.strip_suffix('.').map_or_else(|| digits.to_owned(), |whole| format!("{whole}.0"))
 }
 
-fn json_string(text: &str) -> String {
+pub(crate) fn json_string(text: &str) -> String {
     let mut json = String::from("\"");
     for letter in text.chars() {
         match letter {

@@ -3,13 +3,16 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Fields as Kind, GenericParam, Generics, Lifetime, LifetimeParam, Result};
+use syn::{
+    Data, DeriveInput, Fields as Kind, GenericParam, Generics, Lifetime, LifetimeParam, Result,
+    TypeParamBound, parse_quote,
+};
 
-use crate::attributes::TypeAttributes;
+use crate::attributes::{Direction, TypeAttributes};
 use crate::fields::{Fields, Value, optional, refuse};
 use crate::one_of::expand_enum;
-use crate::parse::with_static_lifetimes;
 use crate::root::default_root;
+use crate::scope::Scope;
 
 /// The generated parts of the implementations.
 pub(crate) struct Generated {
@@ -23,30 +26,38 @@ pub(crate) struct Generated {
     pub(crate) absent: Option<TokenStream>,
     /// Whether the type can be the arguments of a tool.
     pub(crate) is_object: bool,
+    /// Functions of the type itself.
+    pub(crate) inherent: Option<TokenStream>,
+    /// The expression of the fields of a form.
+    pub(crate) form: Option<TokenStream>,
 }
 
-pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    check_generics(&input.generics)?;
+pub(crate) fn expand(input: &DeriveInput, direction: Direction) -> Result<TokenStream> {
+    let scope = Scope::new(input, direction);
     let (generated, attributes) = match &input.data {
         Data::Union(data) => return refuse(data.union_token.span(), "a union has no tag for its content"),
         Data::Enum(data) => {
-            let attributes = TypeAttributes::parse(&input.attrs, true, true)?;
-            (expand_enum(data, &attributes)?, attributes)
+            let attributes = TypeAttributes::parse(&input.attrs, true, true, direction)?;
+            (expand_enum(data, &attributes, &scope)?, attributes)
         }
         Data::Struct(data) => {
             let has_name = !matches!(data.fields, Kind::Unnamed(_));
-            let mut attributes = TypeAttributes::parse(&input.attrs, false, has_name)?;
+            let mut attributes = TypeAttributes::parse(&input.attrs, false, has_name, direction)?;
             let generated = match &data.fields {
                 Kind::Named(fields) => expand_object(&Fields::new(
                     fields,
                     attributes.rename_all,
                     attributes.open,
                     attributes.default.take(),
+                    &scope,
                 )?),
+                Kind::Unit if direction == Direction::Encode => {
+                    return refuse(input.ident.span(), "serde writes `null` for a unit struct: add `{}`");
+                }
                 Kind::Unit => expand_object(&Fields::none(attributes.open)),
                 Kind::Unnamed(fields) => match fields.unnamed.first() {
                     Some(field) if fields.unnamed.len() == 1 => {
-                        let value = Value::new(field)?;
+                        let value = Value::new(field, &scope)?;
                         if value.is_member()
                             || value.description().is_some()
                             || attributes.open
@@ -70,18 +81,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             (generated, attributes)
         }
     };
-    Ok(expand_implementations(input, &attributes, &generated))
-}
-
-/// Refuses type and const parameters. A schema is a constant and cannot depend on such parameters.
-fn check_generics(generics: &Generics) -> Result<()> {
-    match generics.params.iter().find(|parameter| !matches!(parameter, GenericParam::Lifetime(_))) {
-        Some(parameter) => refuse(
-            parameter.span(),
-            "a schema cannot depend on type or const parameters: only lifetimes are allowed",
-        ),
-        None => Ok(()),
+    if direction == Direction::Form && (generated.form.is_none() || scope.is_generic()) {
+        return refuse(input.ident.span(), "a form is a struct with named fields, without type parameters");
     }
+    Ok(expand_implementations(input, &attributes, &generated, &scope))
 }
 
 fn expand_object(fields: &Fields) -> Generated {
@@ -97,6 +100,8 @@ fn expand_object(fields: &Fields) -> Generated {
         from_members: Some(fields.read(&quote!(Self))),
         absent: None,
         is_object: true,
+        inherent: None,
+        form: Some(fields.form()),
     }
 }
 
@@ -112,6 +117,8 @@ fn expand_newtype(value: &Value) -> Generated {
         from_members: None,
         absent,
         is_object: false,
+        inherent: None,
+        form: None,
     }
 }
 
@@ -119,29 +126,86 @@ fn expand_implementations(
     input: &DeriveInput,
     attributes: &TypeAttributes,
     generated: &Generated,
+    scope: &Scope,
+) -> TokenStream {
+    let root = attributes.root.as_ref().map_or_else(default_root, |path| quote!(#path));
+    let schema = expand_schema(input, attributes, generated, scope);
+    let decoder = scope.direction().has_decoder().then(|| expand_decoder(input, generated));
+    let usage = match scope.direction() {
+        Direction::Decode if generated.is_object => Some(expand_arguments(input, attributes, &root, scope)),
+        Direction::Form => Some(expand_form(input, generated)),
+        Direction::Decode | Direction::Encode => None,
+    };
+    quote!(
+        #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_imports, unused_mut)]
+        const _: () = {
+            use #root::schema as __schema;
+            use #root::schema::derived as __derived;
+
+            #schema
+            #decoder
+            #usage
+        };
+    )
+}
+
+/// Generates the implementation of `Schema`.
+fn expand_schema(
+    input: &DeriveInput,
+    attributes: &TypeAttributes,
+    generated: &Generated,
+    scope: &Scope,
 ) -> TokenStream {
     let name = &input.ident;
-    let root = attributes.root.as_ref().map_or_else(default_root, |path| quote!(#path));
-    let (plain_generics, arguments, conditions) = input.generics.split_for_impl();
-    let generics = with_decoder_lifetime(&input.generics);
-    let (generics, _, _) = generics.split_for_impl();
-    let static_arguments = with_static_lifetimes(&arguments);
-    let Generated { node, deserialize, from_members, absent, is_object } = generated;
+    let bounded = with_bounds(&input.generics, &[quote!(__schema::Schema)]);
+    let (generics, arguments, conditions) = bounded.split_for_impl();
+    let (node, text) = (expand_node(attributes, generated, scope), expand_text(scope));
+    let recursive = scope.is_recursive().then(|| {
+        let own_name = scope.name();
+        quote!(
+            struct __Recursive;
 
-    let described = match &attributes.description {
-        Some(description) => quote!({
-            const __NODE: __schema::Node = #node;
-            __schema::Node::Described(#description, &__NODE)
-        }),
-        None => quote!(#node),
-    };
-    let absent = absent.as_ref().map(|value| {
+            impl __schema::Schema for __Recursive {
+                const NODE: __schema::Node = __schema::Node::Reference(#own_name);
+            }
+        )
+    });
+    let absent = generated.absent.as_ref().map(|value| {
         quote!(
             fn absent() -> ::core::option::Option<Self> {
                 #value
             }
         )
     });
+    let inherent = generated.inherent.as_ref().map(|functions| {
+        quote!(
+            #[automatically_derived]
+            impl #generics #name #arguments #conditions {
+                #functions
+            }
+        )
+    });
+    quote!(
+        #recursive
+
+        #[automatically_derived]
+        impl #generics __schema::Schema for #name #arguments #conditions {
+            const NODE: __schema::Node = #node;
+            #text
+            #absent
+        }
+
+        #inherent
+    )
+}
+
+/// Generates the implementations that decode a value.
+fn expand_decoder(input: &DeriveInput, generated: &Generated) -> TokenStream {
+    let name = &input.ident;
+    let (_, arguments, conditions) = input.generics.split_for_impl();
+    let generics = with_decoder_lifetime(&input.generics);
+    let (generics, _, _) = generics.split_for_impl();
+    let Generated { deserialize, from_members, .. } = generated;
     let from_members = from_members.as_ref().map(|body| {
         quote!(
             #[automatically_derived]
@@ -154,51 +218,107 @@ fn expand_implementations(
             }
         )
     });
-    let description = optional(attributes.description.as_ref());
-    let tool_arguments = is_object.then(|| {
-        quote!(
-            #[automatically_derived]
-            impl #plain_generics #root::ToolArguments for #name #arguments #conditions {
-                const INPUT_SCHEMA: &'static str = {
-                    const __NODE: __schema::Node = <#name #static_arguments as __schema::Schema>::NODE.inner();
-                    const __TEXT: [u8; __derived::schema_length(&__NODE)] = __derived::schema(&__NODE);
-                    const __SCHEMA: &::core::primitive::str = __derived::input_schema(&__TEXT);
-                    __SCHEMA
-                };
-                const DESCRIPTION: ::core::option::Option<&'static str> = #description;
-            }
-        )
-    });
     quote!(
-        #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_mut)]
-        const _: () = {
-            use #root::schema as __schema;
-            use #root::schema::derived as __derived;
-
-            #[automatically_derived]
-            impl #plain_generics __schema::Schema for #name #arguments #conditions {
-                const NODE: __schema::Node = #described;
-                #absent
+        #[automatically_derived]
+        impl #generics __derived::serde::Deserialize<'__de> for #name #arguments #conditions {
+            fn deserialize<__D: __derived::serde::Deserializer<'__de>>(
+                __deserializer: __D,
+            ) -> ::core::result::Result<Self, __D::Error> {
+                #deserialize
             }
+        }
 
-            #[automatically_derived]
-            impl #generics __derived::serde::Deserialize<'__de> for #name #arguments #conditions {
-                fn deserialize<__D: __derived::serde::Deserializer<'__de>>(
-                    __deserializer: __D,
-                ) -> ::core::result::Result<Self, __D::Error> {
-                    #deserialize
-                }
-            }
-
-            #from_members
-            #tool_arguments
-        };
+        #from_members
     )
+}
+
+/// Generates the implementation of `ToolArguments`.
+fn expand_arguments(
+    input: &DeriveInput,
+    attributes: &TypeAttributes,
+    root: &TokenStream,
+    scope: &Scope,
+) -> TokenStream {
+    let (name, static_type) = (&input.ident, scope.static_type());
+    let bounded = with_bounds(&input.generics, &[quote!(__schema::Schema)]);
+    let (generics, arguments, conditions) = bounded.split_for_impl();
+    let description = optional(attributes.description.as_ref());
+    let schema = match scope.is_generic() {
+        true => quote!(__derived::input_schema(<Self as __schema::Schema>::JSON_SCHEMA)),
+        // The compiler evaluates a constant outside of a trait also if nothing uses it.
+        false => quote!({
+            const __SCHEMA: &::core::primitive::str =
+                __derived::input_schema(<#static_type as __schema::Schema>::JSON_SCHEMA);
+            __SCHEMA
+        }),
+    };
+    quote!(
+        #[automatically_derived]
+        impl #generics #root::ToolArguments for #name #arguments #conditions {
+            const INPUT_SCHEMA: &'static str = #schema;
+            const DESCRIPTION: ::core::option::Option<&'static str> = #description;
+        }
+    )
+}
+
+/// Generates the implementation of `FormContent`.
+fn expand_form(input: &DeriveInput, generated: &Generated) -> TokenStream {
+    let (name, form) = (&input.ident, &generated.form);
+    let (generics, arguments, conditions) = input.generics.split_for_impl();
+    quote!(
+        #[automatically_derived]
+        impl #generics __schema::FormContent for #name #arguments #conditions {
+            const FIELDS: &'static [__derived::FormField<'static>] = #form;
+        }
+    )
+}
+
+/// Generates the node of the type, with its description.
+fn expand_node(attributes: &TypeAttributes, generated: &Generated, scope: &Scope) -> TokenStream {
+    let mut node = generated.node.clone();
+    if scope.is_recursive() {
+        let name = scope.name();
+        node = quote!(__schema::Node::Recursive(&__derived::Definition {
+            name: #name,
+            module: ::core::module_path!(),
+            node: &const { #node },
+        }));
+    }
+    match &attributes.description {
+        Some(description) => quote!(__schema::Node::Described(#description, &const { #node })),
+        None => node,
+    }
+}
+
+/// Generates the text of the schema. A generic type has the text that the trait provides, because the length of an
+/// array cannot depend on its parameters.
+fn expand_text(scope: &Scope) -> Option<TokenStream> {
+    (!scope.is_generic()).then(|| {
+        let name = scope.static_type();
+        quote!(
+            const JSON_SCHEMA: &'static str = {
+                const __NODE: __schema::Node = <#name as __schema::Schema>::NODE.undescribed();
+                const __TEXT: [u8; __derived::schema_length(&__NODE)] = __derived::schema(&__NODE);
+                __derived::as_text(&__TEXT)
+            };
+        )
+    })
+}
+
+/// Adds bounds to every type parameter.
+fn with_bounds(generics: &Generics, bounds: &[TokenStream]) -> Generics {
+    let mut extended = generics.clone();
+    for parameter in extended.type_params_mut() {
+        parameter.default = None;
+        parameter.bounds.extend(bounds.iter().map(|bound| -> TypeParamBound { parse_quote!(#bound) }));
+    }
+    extended
 }
 
 /// Adds the decoder's lifetime, which outlives the other lifetimes.
 fn with_decoder_lifetime(generics: &Generics) -> Generics {
-    let mut extended = generics.clone();
+    let deserialize = quote!(__derived::serde::Deserialize<'__de>);
+    let mut extended = with_bounds(generics, &[quote!(__schema::Schema), deserialize]);
     let span = proc_macro2::Span::call_site();
     let mut decoder = LifetimeParam::new(Lifetime::new("'__de", span));
     decoder.bounds = generics.lifetimes().map(|parameter| parameter.lifetime.clone()).collect();

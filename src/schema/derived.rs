@@ -2,16 +2,60 @@
 
 use core::marker::PhantomData;
 
+use crate::schema::Schema;
 use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 pub use crate::json::de::derived::{ONE_OF, STRUCT};
 pub use crate::json::decimal::Decimal;
+pub use crate::protocol::input::{Choice, Field as FormField};
+pub use crate::schema::definitions::Definition;
+pub use crate::schema::form::{choice_count, choices, form_field};
 pub use crate::schema::node::{Bound, decimal_literal};
 pub use crate::schema::text::{
     as_text, input_schema, requirement, requirement_length, schema, schema_length,
 };
 pub use core::marker::PhantomData as Plain;
 pub use serde_core as serde;
+
+/// The schema of a type, in an array of a given length.
+struct Padded<T: ?Sized, const LENGTH: usize>(PhantomData<T>);
+
+impl<T: Schema + ?Sized, const LENGTH: usize> Padded<T, LENGTH> {
+    const BYTES: [u8; LENGTH] = schema(&T::NODE.undescribed());
+}
+
+/// Returns the schema of a type that may have type parameters. The length of an array cannot depend on them, so the
+/// array has one of several lengths.
+///
+/// # Panics
+/// The schema is too long. The panic is a compile error.
+#[must_use]
+#[expect(clippy::panic, reason = "the panic occurs only at compile time")]
+pub const fn padded_schema<T: Schema + ?Sized>() -> &'static str {
+    let length = schema_length(&T::NODE.undescribed());
+    let bytes: &'static [u8] = match length {
+        0..=256 => &Padded::<T, 256>::BYTES,
+        257..=512 => &Padded::<T, 512>::BYTES,
+        513..=1024 => &Padded::<T, 1024>::BYTES,
+        1025..=2048 => &Padded::<T, 2048>::BYTES,
+        2049..=4096 => &Padded::<T, 4096>::BYTES,
+        4097..=8192 => &Padded::<T, 8192>::BYTES,
+        8193..=16_384 => &Padded::<T, 16_384>::BYTES,
+        16_385..=32_768 => &Padded::<T, 32_768>::BYTES,
+        _ => panic!("the schema is longer than 32 KiB"),
+    };
+    as_text(bytes.split_at(length).0)
+}
+
+/// Returns the schema of structured content.
+///
+/// # Panics
+/// The type is not an object. The panic is a compile error.
+#[must_use]
+pub const fn output_schema<T: Schema + ?Sized>() -> &'static str {
+    assert!(T::NODE.is_object(), "structured content is an object: put the value into a struct");
+    T::JSON_SCHEMA
+}
 
 /// A type that is built from the members of an object.
 pub trait FromMembers<'de>: Sized {
@@ -160,7 +204,7 @@ pub fn skip<'de, A: MapAccess<'de>>(members: &mut A) -> Result<(), A::Error> {
 }
 
 /// Returns the value of a field. For a missing field, returns `T::absent()`.
-pub fn or_absent<T: crate::schema::Schema>(value: Option<T>) -> Option<T> {
+pub fn or_absent<T: Schema>(value: Option<T>) -> Option<T> {
     value.or_else(T::absent)
 }
 
@@ -287,9 +331,9 @@ impl<T: Characters> Characters for Option<T> {
     }
 }
 
-/// A variable-length list, or an `Option` of a variable-length list.
+/// A list or a map of variable length, or an `Option` of one.
 #[diagnostic::on_unimplemented(
-    message = "`min_items` and `max_items` are for lists that have no fixed length",
+    message = "`min_items` and `max_items` are for lists and maps that have no fixed length",
     label = "not for `{Self}`"
 )]
 pub trait List {
@@ -305,8 +349,22 @@ impl<T: List> List for Option<T> {
 
 #[cfg(feature = "heapless")]
 mod lent {
-    use super::{Characters, List};
+    use super::{Characters, List, is_within};
+    use heapless::index_map::IndexMap;
+    use heapless::linear_map::LinearMap;
     use heapless::{String, Vec};
+
+    impl<K: Eq, V, const N: usize> List for LinearMap<K, V, N> {
+        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
+            is_within(&self.len(), Some(fewest), most)
+        }
+    }
+
+    impl<K, V, S, const N: usize> List for IndexMap<K, V, S, N> {
+        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
+            is_within(&self.len(), Some(fewest), most)
+        }
+    }
 
     impl<const N: usize> Characters for String<N> {
         fn has_length(&self, shortest: usize, longest: Option<usize>) -> bool {
@@ -316,15 +374,16 @@ mod lent {
 
     impl<T, const N: usize> List for Vec<T, N> {
         fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
-            self.len() >= fewest && most.is_none_or(|most| self.len() <= most)
+            is_within(&self.len(), Some(fewest), most)
         }
     }
 }
 
 #[cfg(feature = "alloc")]
 mod grown {
-    use super::{Characters, List};
+    use super::{Characters, List, is_within};
     use alloc::boxed::Box;
+    use alloc::collections::BTreeMap;
     use alloc::string::String;
     use alloc::vec::Vec;
 
@@ -342,7 +401,20 @@ mod grown {
 
     impl<T> List for Vec<T> {
         fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
-            self.len() >= fewest && most.is_none_or(|most| self.len() <= most)
+            is_within(&self.len(), Some(fewest), most)
+        }
+    }
+
+    impl<K, V> List for BTreeMap<K, V> {
+        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
+            is_within(&self.len(), Some(fewest), most)
+        }
+    }
+
+    #[cfg(feature = "std")]
+    impl<K, V, S> List for std::collections::HashMap<K, V, S> {
+        fn has_elements(&self, fewest: usize, most: Option<usize>) -> bool {
+            is_within(&self.len(), Some(fewest), most)
         }
     }
 }

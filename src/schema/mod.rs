@@ -1,4 +1,4 @@
-//! JSON Schemas of tool arguments, generated at compile time from types.
+//! JSON Schemas of arguments and results, generated at compile time from types.
 //!
 //! [`derive(ToolArguments)`](macro@crate::ToolArguments) generates two items from one type: the constant
 //! `INPUT_SCHEMA`, and an implementation of serde's `Deserialize`. The implementation accepts the same values as the
@@ -68,9 +68,73 @@
 //!   # Ok::<(), json::TypedError>(())
 //!   ```
 //!
-//! # Lists and strings without a heap
+//! # Any JSON
 //!
-//! With the feature `heapless`, a field may be a `Vec` or a `String` of that crate. The schema contains its capacity.
+//! A field of the type [`Json`] accepts any value and borrows its text, without a heap. With a heap, a field may have a
+//! type of another crate: `#[tool(schema = Node::Any)]`.
+//!
+//! ```
+//! use mcp_proto::ToolArguments;
+//! use mcp_proto::json::{Json, decode_in_place};
+//!
+//! #[derive(ToolArguments)]
+//! struct Publish<'a> {
+//!     topic: &'a str,
+//!     payload: Json<'a>,
+//! }
+//! assert!(Publish::INPUT_SCHEMA.contains(r#""payload":{}"#));
+//! let mut text = *br#"{"topic":"lamp","payload":{"on":true}}"#;
+//! let publish: Publish = decode_in_place(&mut text)?;
+//! assert_eq!(publish.payload.at("on").boolean(), Ok(true));
+//! # Ok::<(), mcp_proto::json::TypedError>(())
+//! ```
+//!
+//! # Maps, formats, generic and recursive types
+//!
+//! A `BTreeMap` or `HashMap` accepts any member names; of duplicate members, the last counts. A type may contain itself
+//! in a `Box`, a `Vec` or a map. The decoder accepts up to [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT) nested containers.
+//!
+//! ```
+//! # #[cfg(feature = "alloc")] {
+//! use mcp_proto::ToolArguments;
+//! use std::collections::BTreeMap;
+//!
+//! #[derive(ToolArguments)]
+//! struct Folder {
+//!     #[tool(format = "date-time")]
+//!     changed: String,
+//!     sizes: BTreeMap<String, u32>,
+//!     folders: Page<Box<Folder>>,
+//! }
+//!
+//! #[derive(ToolArguments)]
+//! struct Page<T> {
+//!     items: Vec<T>,
+//!     #[tool(default = Order::Name)]
+//!     order: Order,
+//! }
+//!
+//! #[derive(ToolArguments)]
+//! #[serde(rename_all = "lowercase")]
+//! enum Order {
+//!     Name,
+//!     Size,
+//! }
+//! for part in [
+//!     r#""changed":{"type":"string","format":"date-time"}"#,
+//!     r#""sizes":{"type":"object","additionalProperties":{"type":"integer","minimum":0,"maximum":4294967295}}"#,
+//!     r##""items":{"type":"array","items":{"$ref":"#"}}"##,
+//!     r#""order":{"type":"string","enum":["name","size"],"default":"name"}"#,
+//! ] {
+//!     assert!(Folder::INPUT_SCHEMA.contains(part));
+//! }
+//! # }
+//! ```
+//!
+//! # Lists, strings and maps without a heap
+//!
+//! With the feature `heapless`, a field may be a `Vec`, a `String`, a `LinearMap` or an `IndexMap` of that crate. The
+//! schema contains its capacity.
 //!
 //! ```
 //! # #[cfg(feature = "heapless")] {
@@ -109,12 +173,21 @@
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 
 pub(crate) mod arguments;
+#[cfg(feature = "alloc")]
+mod check;
+#[doc(hidden)]
+pub mod definitions;
 #[doc(hidden)]
 pub mod derived;
+pub(crate) mod form;
+mod json_text;
 mod node;
 pub(crate) mod text;
 
-use crate::json::Decimal;
+use crate::json::{Decimal, Json};
+#[cfg(feature = "alloc")]
+pub use crate::schema::check::{Violation, check};
+pub use crate::schema::form::FormContent;
 pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole};
 
 /// A type with a JSON Schema for its values. Implement this trait manually for a type with a manual `Deserialize`.
@@ -130,12 +203,18 @@ pub use crate::schema::node::{Field, Fields, Names, Node, OneOf, Variant, Whole}
 /// ```
 #[diagnostic::on_unimplemented(
     message = "there is no JSON Schema for `{Self}`",
-    label = "no tool argument",
-    note = "derive `ToolArguments` for your own types, or describe the accepted values with `#[tool(schema = …)]`"
+    label = "has no schema",
+    note = "derive `ToolArguments` for a type in arguments, or `Schema` for a type in results, or describe the values with `#[tool(schema = …)]`"
 )]
 pub trait Schema {
     /// The values that the decoder of this type accepts.
     const NODE: Node;
+
+    /// The JSON Schema as text, without the description of the type.
+    ///
+    /// A derived type without type parameters has a text of the exact length. For other types, the program contains
+    /// up to as many unused bytes. The maximum length is 32 KiB. A longer schema is a compile error.
+    const JSON_SCHEMA: &'static str = derived::padded_schema::<Self>();
 
     /// The value of a missing field, if [`NODE`](Schema::NODE) is optional.
     #[doc(hidden)]
@@ -177,6 +256,10 @@ impl Schema for Decimal {
     const NODE: Node = Node::Number { minimum: None, maximum: None };
 }
 
+impl Schema for Json<'_> {
+    const NODE: Node = Node::Any;
+}
+
 impl Schema for char {
     const NODE: Node = Node::string(1, Some(1));
 }
@@ -204,6 +287,8 @@ impl<T: Schema, const N: usize> Schema for [T; N] {
 #[cfg(feature = "heapless")]
 mod lent {
     use super::{Node, Schema};
+    use heapless::index_map::IndexMap;
+    use heapless::linear_map::LinearMap;
     use heapless::{String, Vec};
 
     /// A string of more than `N` characters has more than `N` bytes.
@@ -214,14 +299,32 @@ mod lent {
     impl<T: Schema, const N: usize> Schema for Vec<T, N> {
         const NODE: Node = Node::array(&T::NODE, 0, Some(N));
     }
+
+    impl<K: Schema, V: Schema, const N: usize> Schema for LinearMap<K, V, N> {
+        const NODE: Node = Node::map(&K::NODE, &V::NODE, Some(N));
+    }
+
+    impl<K: Schema, V: Schema, S, const N: usize> Schema for IndexMap<K, V, S, N> {
+        const NODE: Node = Node::map(&K::NODE, &V::NODE, Some(N));
+    }
 }
 
 #[cfg(feature = "alloc")]
 mod grown {
     use super::{Node, Schema};
     use alloc::boxed::Box;
+    use alloc::collections::BTreeMap;
     use alloc::string::String;
     use alloc::vec::Vec;
+
+    impl<K: Schema, V: Schema> Schema for BTreeMap<K, V> {
+        const NODE: Node = Node::map(&K::NODE, &V::NODE, None);
+    }
+
+    #[cfg(feature = "std")]
+    impl<K: Schema, V: Schema, S> Schema for std::collections::HashMap<K, V, S> {
+        const NODE: Node = Node::map(&K::NODE, &V::NODE, None);
+    }
 
     impl Schema for String {
         const NODE: Node = str::NODE;

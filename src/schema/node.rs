@@ -4,11 +4,14 @@
 //! constants.
 
 use crate::json::Decimal;
+use crate::schema::definitions::Definition;
 
 /// The description of a type's values. The JSON Schema is generated from this description.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Node {
+    /// Any JSON value.
+    Any,
     /// `true` or `false`.
     Boolean,
     /// A number without a fraction.
@@ -45,6 +48,17 @@ pub enum Node {
     },
     /// An object.
     Object(&'static Fields),
+    /// An object with any member names, whose values are of one type: see [`map`](Node::map).
+    Map {
+        /// The description of the member names: a string or an enumeration.
+        names: &'static Node,
+        /// The description of the values.
+        values: &'static Node,
+        /// The minimum number of members.
+        fewest: usize,
+        /// The maximum number of members.
+        most: Option<usize>,
+    },
     /// One of several objects, distinguished by a tag member.
     OneOf(&'static OneOf),
     /// The inner value or `null`. A field of this kind may be absent.
@@ -56,6 +70,14 @@ pub enum Node {
     Header(&'static str, &'static Node),
     /// The inner value with a description. The description of a field overrides this description.
     Described(&'static str, &'static Node),
+    /// A string with a format of JSON Schema, such as `date-time`. The format is an annotation: decoders do not check it.
+    Format(&'static str, &'static Node),
+    /// A type that contains itself.
+    #[doc(hidden)]
+    Recursive(&'static Definition),
+    /// The [`Recursive`](Node::Recursive) type with this name, inside of itself.
+    #[doc(hidden)]
+    Reference(&'static str),
 }
 
 /// The values of a string enumeration.
@@ -170,12 +192,25 @@ impl Node {
         Node::Array { items, fewest, most }
     }
 
-    /// Returns whether the node accepts `null`.
+    /// Creates the node of an object with any member names and values of one type.
+    ///
+    /// # Panics
+    /// The names are not strings. In constants, a panic is a compile error.
+    #[must_use]
+    pub const fn map(names: &'static Node, values: &'static Node, most: Option<usize>) -> Node {
+        assert!(
+            matches!(names.inner(), Node::String { .. } | Node::Names(_)),
+            "the keys of a map are strings or an enumeration"
+        );
+        Node::Map { names, values, fewest: 0, most }
+    }
+
+    /// Returns whether the node is optional, so that a member may be absent.
     #[must_use]
     pub const fn is_optional(&self) -> bool {
         match self {
             Node::Optional(_) => true,
-            Node::Described(_, node) | Node::Header(_, node) => node.is_optional(),
+            Node::Described(_, node) | Node::Header(_, node) | Node::Format(_, node) => node.is_optional(),
             _ => false,
         }
     }
@@ -195,11 +230,53 @@ pub enum Bound {
 
 #[doc(hidden)]
 impl Node {
-    /// Returns the node without the wrappers `Optional`, `Described` and `Header`.
+    /// Returns the node without its wrappers, such as `Optional` and `Described`.
     #[must_use]
     pub const fn inner(self) -> Node {
         match self {
-            Node::Optional(node) | Node::Described(_, node) | Node::Header(_, node) => node.inner(),
+            Node::Optional(node)
+            | Node::Described(_, node)
+            | Node::Header(_, node)
+            | Node::Format(_, node) => node.inner(),
+            node => node,
+        }
+    }
+
+    /// Returns whether the node accepts objects only.
+    #[must_use]
+    pub const fn is_object(&self) -> bool {
+        match self {
+            Node::Object(_) | Node::OneOf(_) | Node::Map { .. } => true,
+            Node::Described(_, node) => node.is_object(),
+            Node::Recursive(definition) => definition.node.is_object(),
+            _ => false,
+        }
+    }
+
+    /// Returns whether the node accepts every string.
+    #[must_use]
+    pub(super) const fn is_any_string(&self) -> bool {
+        matches!(self.inner(), Node::String { shortest: 0, longest: None })
+    }
+
+    /// Returns `limited`, optional if this node is optional.
+    #[must_use]
+    pub const fn limited_to(&self, limited: &'static Node) -> Node {
+        if self.is_optional() { Node::Optional(limited) } else { *limited }
+    }
+
+    /// Returns a string node with a format.
+    #[must_use]
+    pub const fn formatted(&'static self, format: &'static str) -> Node {
+        assert!(matches!(self.inner(), Node::String { .. }), "a format is for strings");
+        Node::Format(format, self)
+    }
+
+    /// Returns the node without the description of the type.
+    #[must_use]
+    pub const fn undescribed(self) -> Node {
+        match self {
+            Node::Described(_, node) => node.undescribed(),
             node => node,
         }
     }
@@ -229,6 +306,16 @@ impl Node {
         }
     }
 
+    /// Returns the format of a string.
+    #[must_use]
+    pub(super) const fn format(&self) -> Option<&'static str> {
+        match self {
+            Node::Format(format, _) => Some(format),
+            Node::Optional(node) | Node::Described(_, node) | Node::Header(_, node) => node.format(),
+            _ => None,
+        }
+    }
+
     /// Returns the bounds of a number.
     #[must_use]
     pub const fn decimal_range(self) -> [Option<Decimal>; 2] {
@@ -249,6 +336,9 @@ impl Node {
             }
             Node::Array { items, most, .. } => {
                 Node::Array { items, fewest: least, most: within(least, greatest, most) }
+            }
+            Node::Map { names, values, most, .. } => {
+                Node::Map { names, values, fewest: least, most: within(least, greatest, most) }
             }
             node => node,
         }
@@ -280,6 +370,7 @@ impl Node {
     pub const fn fields(self) -> &'static Fields {
         match self.inner() {
             Node::Object(fields) => fields,
+            Node::Recursive(definition) => definition.node.fields(),
             _ => panic!("the value of a variant must be a struct with named fields"),
         }
     }
@@ -298,7 +389,7 @@ impl Fields {
     }
 }
 
-const fn same(one: &str, other: &str) -> bool {
+pub(super) const fn same(one: &str, other: &str) -> bool {
     let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
     while let ([first, one_tail @ ..], [second, other_tail @ ..]) = (one, other) {
         if *first != *second {

@@ -1,43 +1,42 @@
 //! Writes schemas and error texts at compile time from nodes.
 //!
 //! The compiler evaluates each text twice: once for the length, and once for the content.
-#![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
-// The code runs only at compile time, so an invalid index or an overflow is a compile error.
-#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use crate::protocol::objects::tool_headers::invalid_header;
-use crate::schema::node::{Field, Fields, Node, OneOf, Variant, Whole};
+use crate::schema::definitions::Definitions;
+use crate::schema::json_text::JsonText;
+use crate::schema::node::{Field, Fields, Node, OneOf, Variant};
 
 /// Returns the length of the JSON Schema in bytes.
 #[must_use]
 pub const fn schema_length(node: &Node) -> usize {
-    let mut text = Text { bytes: [], length: 0 };
-    text.schema(node, PLAIN);
-    text.length
+    let mut text = Text::<0>::new(node);
+    text.schema(node, ROOT);
+    text.json.length
 }
 
-/// Writes the JSON Schema.
+/// Writes the JSON Schema. A longer schema is cut.
 #[must_use]
 pub const fn schema<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
-    let mut text = Text { bytes: [0; LENGTH], length: 0 };
-    text.schema(node, PLAIN);
-    text.bytes
+    let mut text = Text::new(node);
+    text.schema(node, ROOT);
+    text.json.bytes
 }
 
 /// Returns the length of the requirement in bytes.
 #[must_use]
 pub const fn requirement_length(node: &Node) -> usize {
-    let mut text = Text { bytes: [], length: 0 };
+    let mut text = JsonText::<0>::new();
     text.requirement(node);
     text.length
 }
 
-/// Writes the requirement of a number, string or array.
+/// Writes the requirement of a number, string, array or map.
 ///
 /// An example is "expected an integer from 0 to 100".
 #[must_use]
 pub const fn requirement<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
-    let mut text = Text { bytes: [0; LENGTH], length: 0 };
+    let mut text = JsonText::new();
     text.requirement(node);
     text.bytes
 }
@@ -51,14 +50,13 @@ pub const fn as_text(bytes: &'static [u8]) -> &'static str {
     }
 }
 
-/// Returns the schema as text.
+/// Checks the schema of arguments.
 ///
 /// # Panics
 /// An annotation `x-mcp-header` is invalid. The panic is a compile error at the derived type.
 #[must_use]
 #[expect(clippy::panic, reason = "the panic occurs only at compile time")]
-pub const fn input_schema(bytes: &'static [u8]) -> &'static str {
-    let schema = as_text(bytes);
+pub const fn input_schema(schema: &'static str) -> &'static str {
     match invalid_header(schema) {
         Some(error) => panic!("{}", error.message()),
         None => schema,
@@ -75,78 +73,31 @@ struct Context {
     nullable: bool,
     /// The name of the header field that repeats the value.
     header: Option<&'static str>,
+    format: Option<&'static str>,
+    is_root: bool,
 }
 
-const PLAIN: Context = Context { description: None, tag: None, default: None, nullable: false, header: None };
+const PLAIN: Context = Context {
+    description: None,
+    tag: None,
+    default: None,
+    nullable: false,
+    header: None,
+    format: None,
+    is_root: false,
+};
 
-/// A text buffer. A buffer of length zero only counts bytes.
+const ROOT: Context = Context { is_root: true, ..PLAIN };
+
+/// A writer of one schema.
 struct Text<const LENGTH: usize> {
-    bytes: [u8; LENGTH],
-    length: usize,
+    json: JsonText<LENGTH>,
+    definitions: Definitions,
 }
 
 impl<const LENGTH: usize> Text<LENGTH> {
-    const fn byte(&mut self, byte: u8) {
-        if LENGTH > 0 {
-            self.bytes[self.length] = byte;
-        }
-        self.length += 1;
-    }
-
-    const fn text(&mut self, text: &str) {
-        let mut rest = text.as_bytes();
-        while let [byte, tail @ ..] = rest {
-            self.byte(*byte);
-            rest = tail;
-        }
-    }
-
-    const fn number(&mut self, number: Whole) {
-        if number.is_negative() {
-            self.byte(b'-');
-        }
-        let magnitude = number.magnitude();
-        let mut unit = 1;
-        while magnitude / unit >= 10 {
-            unit *= 10;
-        }
-        while unit > 0 {
-            self.byte(b'0' + (magnitude / unit % 10) as u8);
-            unit /= 10;
-        }
-    }
-
-    const fn count(&mut self, count: usize) {
-        self.number(Whole::positive(count as u128));
-    }
-
-    /// Writes text with JSON escapes, without quotes.
-    const fn escaped(&mut self, text: &str) {
-        let mut rest = text.as_bytes();
-        while let [byte, tail @ ..] = rest {
-            match *byte {
-                b'"' | b'\\' => {
-                    self.byte(b'\\');
-                    self.byte(*byte);
-                }
-                b'\n' => self.text("\\n"),
-                b'\r' => self.text("\\r"),
-                b'\t' => self.text("\\t"),
-                0..=0x1F => {
-                    self.text("\\u00");
-                    self.byte(b'0' + (*byte >> 4));
-                    self.byte(b"0123456789abcdef"[(*byte & 0x0F) as usize]);
-                }
-                _ => self.byte(*byte),
-            }
-            rest = tail;
-        }
-    }
-
-    const fn string(&mut self, text: &str) {
-        self.byte(b'"');
-        self.escaped(text);
-        self.byte(b'"');
+    const fn new(root: &Node) -> Self {
+        Text { json: JsonText::new(), definitions: Definitions::collect(root) }
     }
 
     const fn schema(&mut self, node: &Node, mut context: Context) {
@@ -165,63 +116,83 @@ impl<const LENGTH: usize> Text<LENGTH> {
                 context.header = Some(*name);
                 return self.schema(node, context);
             }
+            Node::Format(name, node) => {
+                context.format = Some(*name);
+                return self.schema(node, context);
+            }
+            Node::Recursive(definition) if context.is_root => {
+                return self.schema(definition.node, context);
+            }
             _ => {}
         }
         // An annotation requires a single type. The decoder accepts `null` nevertheless.
         context.nullable = context.nullable && context.header.is_none();
-        self.byte(b'{');
+        self.json.open(b'{');
         match node {
+            Node::Any => self.description(context.description, node),
             Node::OneOf(one_of) => self.one_of(one_of, context),
+            Node::Recursive(definition) => self.reference(definition.name, context),
+            Node::Reference(name) => self.reference(name, context),
             _ => self.single(node, context),
         }
-        if let Some(default) = context.default {
-            self.text(",\"default\":");
-            self.text(default);
+        self.raw_member("default", context.default);
+        self.text_member("x-mcp-header", context.header);
+        if context.is_root {
+            self.definitions();
         }
-        if let Some(header) = context.header {
-            self.text(",\"x-mcp-header\":");
-            self.string(header);
-        }
-        self.byte(b'}');
+        self.json.close(b'}');
     }
 
     /// Writes the members of a schema with the member `type`.
     const fn single(&mut self, node: &Node, context: Context) {
-        self.text("\"type\":");
+        self.json.key("type");
         let name = match node {
-            Node::Boolean => "\"boolean\"",
-            Node::Integer { .. } => "\"integer\"",
-            Node::Number { .. } => "\"number\"",
-            Node::Array { .. } => "\"array\"",
-            Node::Object(_) | Node::OneOf(_) => "\"object\"",
-            _ => "\"string\"",
+            Node::Boolean => "boolean",
+            Node::Integer { .. } => "integer",
+            Node::Number { .. } => "number",
+            Node::Array { .. } => "array",
+            Node::Object(_) | Node::Map { .. } | Node::OneOf(_) => "object",
+            _ => "string",
         };
         if context.nullable {
-            self.byte(b'[');
-            self.text(name);
-            self.text(",\"null\"]");
+            self.json.open(b'[');
+            self.json.element();
+            self.json.string(name);
+            self.json.element();
+            self.json.string("null");
+            self.json.close(b']');
         } else {
-            self.text(name);
+            self.json.string(name);
         }
         self.description(context.description, node);
+        self.text_member("format", context.format);
         match node {
             Node::Integer { minimum, maximum } => {
-                self.text(",\"minimum\":");
-                self.number(*minimum);
-                self.text(",\"maximum\":");
-                self.number(*maximum);
+                self.json.key("minimum");
+                self.json.number(*minimum);
+                self.json.key("maximum");
+                self.json.number(*maximum);
             }
             Node::Number { minimum, maximum } => {
-                self.member(",\"minimum\":", *minimum);
-                self.member(",\"maximum\":", *maximum);
+                self.raw_member("minimum", *minimum);
+                self.raw_member("maximum", *maximum);
             }
             Node::String { shortest, longest } => {
-                self.bounds(",\"minLength\":", *shortest, ",\"maxLength\":", *longest);
+                self.bounds("minLength", *shortest, "maxLength", *longest);
             }
             Node::Array { items, fewest, most } => {
-                self.text(",\"items\":");
+                self.json.key("items");
                 self.schema(items, PLAIN);
-                self.bounds(",\"minItems\":", *fewest, ",\"maxItems\":", *most);
+                self.bounds("minItems", *fewest, "maxItems", *most);
+            }
+            Node::Map { names, values, fewest, most } => {
+                if !names.is_any_string() {
+                    self.json.key("propertyNames");
+                    self.schema(names, PLAIN);
+                }
+                self.json.key("additionalProperties");
+                self.schema(values, PLAIN);
+                self.bounds("minProperties", *fewest, "maxProperties", *most);
             }
             Node::Names(names) => self.names(names.names, context.nullable),
             Node::Object(fields) => self.fields(fields, context.tag),
@@ -229,22 +200,79 @@ impl<const LENGTH: usize> Text<LENGTH> {
         }
     }
 
-    const fn member(&mut self, key: &str, value: Option<&str>) {
-        if let Some(value) = value {
-            self.text(key);
-            self.text(value);
+    const fn raw_member(&mut self, key: &str, json: Option<&str>) {
+        if let Some(json) = json {
+            self.json.key(key);
+            self.json.text(json);
+        }
+    }
+
+    const fn text_member(&mut self, key: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.json.key(key);
+            self.json.string(text);
         }
     }
 
     const fn bounds(&mut self, least_key: &str, least: usize, greatest_key: &str, greatest: Option<usize>) {
         if least > 0 {
-            self.text(least_key);
-            self.count(least);
+            self.json.key(least_key);
+            self.json.count(least);
         }
         if let Some(greatest) = greatest {
-            self.text(greatest_key);
-            self.count(greatest);
+            self.json.key(greatest_key);
+            self.json.count(greatest);
         }
+    }
+
+    /// Writes a reference to a recursive type.
+    const fn reference(&mut self, name: &str, context: Context) {
+        if context.nullable {
+            self.json.key("anyOf");
+            self.json.open(b'[');
+            self.json.element();
+            self.json.open(b'{');
+            self.pointer(name);
+            self.json.close(b'}');
+            self.null_element();
+            self.json.close(b']');
+        } else {
+            self.pointer(name);
+        }
+        self.description(context.description, &Node::Any);
+    }
+
+    /// Writes the member `$ref`.
+    const fn pointer(&mut self, name: &str) {
+        self.json.key("$ref");
+        self.json.text("\"#");
+        if !self.definitions.is_root(name) {
+            self.json.text("/$defs/");
+            self.json.escaped(name);
+        }
+        self.json.text("\"");
+    }
+
+    const fn null_element(&mut self) {
+        self.json.element();
+        self.json.text("{\"type\":\"null\"}");
+    }
+
+    /// Writes the recursive types below the root.
+    const fn definitions(&mut self) {
+        let definitions = self.definitions;
+        let mut rest = definitions.found();
+        if rest.is_empty() {
+            return;
+        }
+        self.json.key("$defs");
+        self.json.open(b'{');
+        while let [Some(definition), tail @ ..] = rest {
+            self.json.key(definition.name);
+            self.schema(definition.node, PLAIN);
+            rest = tail;
+        }
+        self.json.close(b'}');
     }
 
     /// Writes the description, followed by a list of names with their descriptions.
@@ -255,105 +283,118 @@ impl<const LENGTH: usize> Text<LENGTH> {
         }
         let mut some = false;
         if let Some(description) = description {
-            self.text(",\"description\":\"");
-            self.escaped(description);
+            self.json.key("description");
+            self.json.text("\"");
+            self.json.escaped(description);
             some = true;
         }
         while let ([name, names @ ..], [description, descriptions @ ..]) = meant {
             if !description.is_empty() {
-                self.text(if some { "\\n- " } else { ",\"description\":\"- " });
-                self.escaped(name);
-                self.text(": ");
-                self.escaped(description);
+                if some {
+                    self.json.text("\\n- ");
+                } else {
+                    self.json.key("description");
+                    self.json.text("\"- ");
+                }
+                self.json.escaped(name);
+                self.json.text(": ");
+                self.json.escaped(description);
                 some = true;
             }
             meant = (names, descriptions);
         }
         if some {
-            self.byte(b'"');
+            self.json.text("\"");
         }
     }
 
     const fn names(&mut self, names: &[&str], nullable: bool) {
-        self.text(",\"enum\":");
-        let mut before = b'[';
+        self.json.key("enum");
+        self.json.open(b'[');
         let mut rest = names;
         while let [name, tail @ ..] = rest {
-            self.byte(before);
-            self.string(name);
-            before = b',';
+            self.json.element();
+            self.json.string(name);
             rest = tail;
         }
-        self.text(if nullable { ",null]" } else { "]" });
+        if nullable {
+            self.json.element();
+            self.json.text("null");
+        }
+        self.json.close(b']');
     }
 
     const fn fields(&mut self, fields: &Fields, tag: Option<(&str, &str)>) {
-        self.text(",\"properties\":{");
-        let mut some = false;
+        self.json.key("properties");
+        self.json.open(b'{');
         if let Some((tag, value)) = tag {
-            self.string(tag);
-            self.text(":{\"type\":\"string\",\"const\":");
-            self.string(value);
-            self.byte(b'}');
-            some = true;
+            self.json.key(tag);
+            self.json.text("{\"type\":\"string\",\"const\":");
+            self.json.string(value);
+            self.json.close(b'}');
         }
         let mut rest = fields.fields;
         while let [field, tail @ ..] = rest {
-            if some {
-                self.byte(b',');
-            }
-            self.string(field.name);
-            self.byte(b':');
+            self.json.key(field.name);
             let Field { description, default, .. } = *field;
             self.schema(field.node, Context { description, default, ..PLAIN });
-            some = true;
             rest = tail;
         }
-        self.byte(b'}');
+        self.json.close(b'}');
         self.required(fields, tag);
         if !fields.open {
-            self.text(",\"additionalProperties\":false");
+            self.raw_member("additionalProperties", Some("false"));
         }
     }
 
     const fn required(&mut self, fields: &Fields, tag: Option<(&str, &str)>) {
         let mut some = false;
         if let Some((tag, _)) = tag {
-            self.text(",\"required\":[");
-            self.string(tag);
-            some = true;
+            self.required_name(&mut some, tag);
         }
         let mut rest = fields.fields;
         while let [field, tail @ ..] = rest {
             if !field.has_default && !field.node.is_optional() {
-                self.text(if some { "," } else { ",\"required\":[" });
-                self.string(field.name);
-                some = true;
+                self.required_name(&mut some, field.name);
             }
             rest = tail;
         }
         if some {
-            self.byte(b']');
+            self.json.close(b']');
         }
+    }
+
+    const fn required_name(&mut self, some: &mut bool, name: &str) {
+        if !*some {
+            self.json.key("required");
+            self.json.open(b'[');
+        }
+        self.json.element();
+        self.json.string(name);
+        *some = true;
     }
 
     const fn one_of(&mut self, one_of: &OneOf, context: Context) {
         // Also write the type outside `oneOf`, for readers that ignore `oneOf`.
         self.single(&Node::OneOf(&OneOf { tag: "", variants: &[] }), context);
-        self.text(",\"oneOf\":");
-        let mut before = b'[';
+        self.json.key("oneOf");
+        self.json.open(b'[');
         let mut rest = one_of.variants;
         while let [variant, tail @ ..] = rest {
             let Variant { name, description, fields } = *variant;
-            self.byte(before);
+            self.json.element();
             let tag = Some((one_of.tag, name));
             self.schema(&Node::Object(fields), Context { description, tag, ..PLAIN });
-            before = b',';
             rest = tail;
         }
-        self.text(if context.nullable { ",{\"type\":\"null\"}]" } else { "]" });
+        if context.nullable {
+            self.null_element();
+        }
+        self.json.close(b']');
     }
+}
 
+impl<const LENGTH: usize> JsonText<LENGTH> {
     const fn requirement(&mut self, node: &Node) {
         let (singular, plural) = match node {
             Node::Integer { minimum, maximum } => {
@@ -364,28 +405,38 @@ impl<const LENGTH: usize> Text<LENGTH> {
             }
             Node::Number { minimum, maximum } => {
                 self.text("expected a number");
-                self.member(" of at least ", *minimum);
+                self.bound(" of at least ", *minimum);
                 let word = if minimum.is_some() { " and at most " } else { " of at most " };
-                return self.member(word, *maximum);
+                return self.bound(word, *maximum);
             }
             Node::Array { .. } => ("an array of ", " elements"),
+            Node::Map { .. } => ("an object of ", " members"),
             _ => ("a string of ", " characters"),
         };
         self.text("expected ");
         self.text(singular);
         match node {
             Node::String { shortest, longest: Some(longest) }
-            | Node::Array { fewest: shortest, most: Some(longest), .. } => {
+            | Node::Array { fewest: shortest, most: Some(longest), .. }
+            | Node::Map { fewest: shortest, most: Some(longest), .. } => {
                 self.count(*shortest);
                 self.text(" to ");
                 self.count(*longest);
             }
-            Node::String { shortest, .. } | Node::Array { fewest: shortest, .. } => {
+            Node::String { shortest, .. }
+            | Node::Array { fewest: shortest, .. }
+            | Node::Map { fewest: shortest, .. } => {
                 self.text("at least ");
                 self.count(*shortest);
             }
             _ => {}
         }
         self.text(plural);
+    }
+    const fn bound(&mut self, words: &str, bound: Option<&str>) {
+        if let Some(bound) = bound {
+            self.text(words);
+            self.text(bound);
+        }
     }
 }

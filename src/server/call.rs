@@ -99,9 +99,13 @@ impl<'a> Call<'a> {
 
     /// Responds with structured content and a text copy. The text is for clients that do not support structured
     /// content.
+    ///
+    /// In debug builds with the features `std` and `derive`, content that does not match the output schema of a static
+    /// catalogue becomes a failure that names the member.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
-        self.reply.structured(value);
+        let schema = self.schema_to_check();
+        self.reply.structured_with_schema(value, schema);
     }
 
     /// Responds with the structured content that `body` writes.

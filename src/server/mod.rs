@@ -31,6 +31,8 @@ mod arguments;
 mod batch;
 mod call;
 mod change_set;
+#[cfg(feature = "serde")]
+mod checked_result;
 mod chunks;
 mod compatibility;
 mod config;

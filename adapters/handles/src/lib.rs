@@ -45,6 +45,8 @@ mod http_failure;
 #[cfg(feature = "http-server")]
 mod http_server;
 mod input_response;
+#[cfg(feature = "schemars")]
+pub mod json_schema;
 mod notifications;
 mod options;
 mod outbound_request;

@@ -1,8 +1,9 @@
 //! Owned copies of server data: tool results, tools, server details, notifications.
 
 use mcp_proto::client::{self, Connected, Listed, TaskView};
-use mcp_proto::json::{Json, Writer};
+use mcp_proto::json::{Json, TypedError, Writer};
 use mcp_proto::{Decimal, Level, ProtocolError, Revision, ServerCapabilities, TaskStatus};
+use serde_core::de::DeserializeOwned;
 
 /// The result of a tool call.
 ///
@@ -74,6 +75,15 @@ impl CallResult {
     #[must_use]
     pub fn structured(&self) -> Option<Json<'_>> {
         self.view().structured()
+    }
+
+    /// Decodes the structured content.
+    ///
+    /// # Errors
+    /// The result has no structured content, or the content does not fit the type. A failed call
+    /// ([`is_error`](CallResult::is_error)) usually has none.
+    pub fn structured_as<T: DeserializeOwned>(&self) -> Result<T, TypedError> {
+        self.view().structured_as()
     }
 
     /// Converts the result into JSON text.

@@ -101,6 +101,8 @@ pub use crate::stream::Stream;
 pub use crate::worker::ServerHandle;
 #[cfg(feature = "http")]
 pub use mcp_proto_handles::HttpEndpoint;
+#[cfg(feature = "schemars")]
+pub use mcp_proto_handles::json_schema;
 pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientResponse, CompleteResult,
     ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification, PeerError, Printable, Progress,

@@ -20,6 +20,8 @@ mod http_attacks;
 mod http_chunks;
 #[cfg(feature = "http")]
 mod http_server;
+#[cfg(feature = "schemars")]
+mod json_schema;
 mod listen;
 mod peer;
 mod pool;

@@ -74,6 +74,8 @@ pub use handler::{Router, route};
 pub use listen::Listener;
 #[cfg(feature = "http")]
 pub use mcp_proto_handles::HttpEndpoint;
+#[cfg(feature = "schemars")]
+pub use mcp_proto_handles::json_schema;
 pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ChunkWriter, ClientHandle,
     ClientResponse, CompleteResult, ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification,

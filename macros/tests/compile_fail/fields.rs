@@ -50,6 +50,19 @@ struct NoLiteral {
 }
 
 #[derive(ToolArguments)]
+struct NoVariant {
+    #[tool(default = u8::MAX)]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
+struct SkippedFormat {
+    #[tool(format = "date")]
+    #[serde(skip)]
+    a: String,
+}
+
+#[derive(ToolArguments)]
 struct Both {
     #[tool(range = 0.., max_length = 5)]
     a: u8,

@@ -30,8 +30,15 @@ struct Transparent {
 struct DeniedAndAllowed {}
 
 #[derive(ToolArguments)]
-struct Generic<T> {
-    a: T,
+struct GenericTree<T> {
+    value: T,
+    children: Vec<GenericTree<T>>,
+}
+
+#[derive(ToolArguments)]
+struct LimitedParameter<T> {
+    #[tool(range = 0..=5)]
+    a: Option<T>,
 }
 
 #[derive(ToolArguments)]

@@ -89,11 +89,35 @@ fn anything() -> impl Strategy<Value = Value> {
 
 /// Values that match the schema or nearly match it.
 pub(crate) fn near(schema: &Value) -> BoxedStrategy<Value> {
-    let fits = fitting(schema);
+    near_at(schema, Scope { root: schema, depth: 3 })
+}
+
+/// The place of a schema.
+#[derive(Clone, Copy)]
+struct Scope<'s> {
+    root: &'s Value,
+    /// The number of references that may still be followed.
+    depth: u32,
+}
+
+fn near_at(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
+    let fits = fitting(schema, scope);
     prop_oneof![30 => fits, 1 => anything(), 1 => Just(Value::Null)].boxed()
 }
 
-fn fitting(schema: &Value) -> BoxedStrategy<Value> {
+fn fitting(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
+    let near = |schema: &Value| near_at(schema, scope);
+    if let Some(reference) = schema["$ref"].as_str() {
+        let Some(depth) = scope.depth.checked_sub(1) else { return anything().boxed() };
+        let target = scope.root.pointer(reference.strip_prefix('#').unwrap()).unwrap();
+        return near_at(target, Scope { depth, ..scope });
+    }
+    if let Some(variants) = schema["anyOf"].as_array() {
+        return proptest::strategy::Union::new(variants.iter().map(near)).boxed();
+    }
+    if schema.get("type").is_none() && schema.get("oneOf").is_none() && schema.get("const").is_none() {
+        return anything().boxed();
+    }
     if let Some(variants) = schema["oneOf"].as_array() {
         return proptest::strategy::Union::new(variants.iter().map(near)).boxed();
     }
@@ -128,11 +152,25 @@ fn fitting(schema: &Value) -> BoxedStrategy<Value> {
             let good = prop::collection::vec(items.clone(), fewest..=most);
             prop_oneof![15 => good, 1 => prop::collection::vec(items, 0..4)].prop_map(Value::from).boxed()
         }
-        _ => members(schema),
+        _ if schema["additionalProperties"].is_object() => map(schema, scope),
+        _ => members(schema, scope),
     }
 }
 
-fn members(schema: &Value) -> BoxedStrategy<Value> {
+/// Objects with any names.
+fn map(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
+    let names = match schema.get("propertyNames") {
+        Some(names) => near_at(names, scope),
+        None => select(&STRINGS[..]).prop_map(Value::from).boxed(),
+    };
+    let members = prop::collection::vec((names, near_at(&schema["additionalProperties"], scope)), 0..4);
+    let name = |name: Value| name.as_str().map_or_else(|| name.to_string(), str::to_owned);
+    members
+        .prop_map(move |members| members.into_iter().map(|(key, value)| (name(key), value)).collect())
+        .boxed()
+}
+
+fn members(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
     let properties = schema["properties"].as_object().unwrap();
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let each: Vec<_> = properties
@@ -140,7 +178,10 @@ fn members(schema: &Value) -> BoxedStrategy<Value> {
         .map(|(name, property)| {
             let there = if required.contains(&json!(name)) { 0.985 } else { 0.5 };
             let name = name.clone();
-            prop::option::weighted(there, near(property).prop_map(move |value| (name.clone(), value)))
+            prop::option::weighted(
+                there,
+                near_at(property, scope).prop_map(move |value| (name.clone(), value)),
+            )
         })
         .collect();
     let extra = prop::option::weighted(0.05, (select(&["a", "b", "x", "more", "kind"][..]), anything()));

@@ -1,5 +1,7 @@
 //! Argument types of every kind that can be derived.
 
+use std::collections::BTreeMap;
+
 use mcp_proto::schema::Node;
 use mcp_proto::{Decimal, ToolArguments};
 
@@ -209,6 +211,53 @@ impl<'de> serde::Deserialize<'de> for Short {
         let text = String::deserialize(deserializer)?;
         if text.chars().count() <= 2 { Ok(Short(text)) } else { Err(serde::de::Error::custom("too long")) }
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ToolArguments)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Key {
+    One,
+    Text,
+}
+
+#[derive(Debug, ToolArguments)]
+#[allow(dead_code)]
+pub(crate) struct Maps {
+    levels: BTreeMap<String, u8>,
+    #[tool(min_items = 1, max_items = 2)]
+    keys: Option<BTreeMap<Key, Percent>>,
+    #[serde(default)]
+    letters: BTreeMap<char, BTreeMap<String, Place>>,
+}
+
+#[derive(Debug, ToolArguments)]
+#[allow(dead_code)]
+pub(crate) struct Tree<'a> {
+    name: &'a str,
+    trees: Vec<Tree<'a>>,
+    #[serde(default)]
+    named: BTreeMap<String, Self>,
+    best: Option<Box<Tree<'a>>>,
+}
+
+#[derive(Debug, ToolArguments)]
+#[allow(dead_code)]
+pub(crate) struct Forest<'a> {
+    #[tool(max_items = 2)]
+    trees: Vec<Tree<'a>>,
+    first: Option<Tree<'a>>,
+    page: Page<Place>,
+}
+
+#[derive(Debug, ToolArguments)]
+#[allow(dead_code)]
+pub(crate) struct Page<T> {
+    items: Vec<T>,
+    next: Option<T>,
+    #[tool(format = "email", max_length = 3)]
+    address: Option<String>,
+    #[tool(default = Speed::VeryFast)]
+    speed: Speed,
 }
 
 /// Names that the macro might use itself.

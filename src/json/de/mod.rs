@@ -2,12 +2,14 @@
 #![allow(clippy::as_conversions, reason = "each value is first compared with the bounds of its type")]
 
 mod access;
+mod any;
 #[cfg(feature = "derive")]
 pub(crate) mod derived;
 mod error;
 mod error_kind;
 mod error_path;
 mod strings;
+mod view;
 
 pub use error::TypedError;
 
@@ -392,10 +394,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, TypedError> {
-        if name == DECIMAL {
-            return visitor.visit_borrowed_str(self.number("a number")?);
+        match name {
+            DECIMAL => visitor.visit_borrowed_str(self.number(NUMBER)?),
+            any::JSON => visitor.visit_borrowed_str(self.any_text()),
+            _ => visitor.visit_newtype_struct(self),
         }
-        visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {

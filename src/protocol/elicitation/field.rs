@@ -46,8 +46,23 @@ impl<'a> Field<'a> {
         Field { name, kind, title: None, description: None, required: false, default: Default::None }
     }
 
-    pub(super) fn name(&self) -> &'a str {
+    pub(crate) fn name(&self) -> &'a str {
         self.name
+    }
+
+    /// Whether the field has several choices.
+    #[cfg(feature = "derive")]
+    pub(crate) fn has_choices(&self) -> bool {
+        matches!(self.kind, Kind::Choices { .. })
+    }
+
+    /// Sets the format of a text. `None` for a format that the specification does not list.
+    #[cfg(feature = "derive")]
+    pub(crate) const fn text_with_format(name: &'a str, format: &'a str) -> Option<Field<'a>> {
+        match format.as_bytes() {
+            b"email" | b"uri" | b"date" | b"date-time" => Some(Field::formatted(name, format)),
+            _ => None,
+        }
     }
 
     /// A text field.

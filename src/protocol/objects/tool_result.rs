@@ -135,6 +135,23 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.failed
     }
 
+    /// The structured content, if it was written and fits into the output.
+    #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
+    pub(crate) fn structured_json(&self) -> Option<Json<'_>> {
+        let structured = self.structured.as_ref().filter(|_| self.items.valid)?;
+        crate::protocol::objects::application_json::written_json(self.out, structured.from)
+    }
+
+    /// Removes the structured content, and marks the result as a failure with this text.
+    #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
+    pub(crate) fn fail_instead(&mut self, text: impl WriteText) {
+        if let Some(structured) = self.structured.take() {
+            self.out.rollback(structured.before);
+        }
+        self.failed();
+        self.text(text);
+    }
+
     /// Completes the result. Returns `false` if the result is not valid.
     pub(crate) fn end(mut self, pad_structured: bool) -> bool {
         match &self.structured {
@@ -256,6 +273,32 @@ impl<'a> ToolResultView<'a> {
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
         self.result.get("structuredContent")
+    }
+
+    /// Decodes the structured content. Without a heap, use [`structured`](ToolResultView::structured) and
+    /// [`Json::decode_in`].
+    ///
+    /// ```
+    /// use mcp_proto::{client::ToolResultView, json::Json};
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Reading {
+    ///     celsius: i32,
+    /// }
+    /// let result = Json::parse(br#"{"content":[],"structuredContent":{"celsius":21}}"#)?;
+    /// let reading: Reading = ToolResultView::from_json(result).structured_as()?;
+    /// assert_eq!(reading.celsius, 21);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The result has no structured content, or the content does not fit the type.
+    #[cfg(all(feature = "serde", feature = "alloc"))]
+    pub fn structured_as<T: serde_core::de::DeserializeOwned>(&self) -> Result<T, crate::json::TypedError> {
+        match self.structured() {
+            Some(content) => content.decode(),
+            None => Err(serde_core::de::Error::custom("the result has no structured content")),
+        }
     }
 }
 

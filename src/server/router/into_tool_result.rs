@@ -3,7 +3,7 @@
 use crate::json::WriteText;
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::objects::tool_result::ToolResult;
-use crate::schema::arguments::ToolArguments;
+use crate::schema::{Schema, derived};
 use crate::server::call::Call;
 use crate::server::reply::Reply;
 
@@ -57,11 +57,15 @@ impl<T: IntoToolResult, E: WriteText> IntoToolResult for Result<T, E> {
 
 /// Structured content as the result of a tool, with a text copy. The schema of `T` is the output schema of the tool.
 ///
+/// `T` derives [`Schema`](macro@crate::Schema), or [`ToolArguments`](macro@crate::ToolArguments) if it is also a part of
+/// arguments. It must be an object, as the specification requires up to `2025-11-25`. Anything else is a compile error.
+/// In debug builds with the feature `std`, a value that does not match its schema becomes a failure that names the member.
+///
 /// ```
 /// use mcp_proto::server::{Router, Structured};
-/// use mcp_proto::{ToolArguments, router, tool};
+/// use mcp_proto::{Schema, router, tool};
 ///
-/// #[derive(ToolArguments, serde::Serialize)]
+/// #[derive(Schema, serde::Serialize)]
 /// struct Reading {
 ///     celsius: i32,
 /// }
@@ -73,16 +77,16 @@ impl<T: IntoToolResult, E: WriteText> IntoToolResult for Result<T, E> {
 /// }
 ///
 /// static ROUTER: Router<()> = router![measure];
-/// assert_eq!(ROUTER.tools().get("measure").unwrap().result_schema(), Some(Reading::INPUT_SCHEMA));
+/// assert_eq!(ROUTER.tools().get("measure").unwrap().result_schema(), Some(Reading::JSON_SCHEMA));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Structured<T>(pub T);
 
-impl<T: ToolArguments + serde_core::Serialize> IntoToolResult for Structured<T> {
-    const OUTPUT_SCHEMA: Option<&'static str> = Some(T::INPUT_SCHEMA);
+impl<T: Schema + serde_core::Serialize> IntoToolResult for Structured<T> {
+    const OUTPUT_SCHEMA: Option<&'static str> = Some(derived::output_schema::<T>());
 
     fn respond(self, reply: Reply<'_>) {
-        reply.structured(&self.0);
+        reply.structured_with_schema(&self.0, Self::OUTPUT_SCHEMA);
     }
 }
 

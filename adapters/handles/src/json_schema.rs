@@ -1,0 +1,120 @@
+//! Tools whose arguments and results derive `JsonSchema` of the crate `schemars`.
+//!
+//! Feature `schemars`. An application uses its existing types, with all attributes of serde. The application itself
+//! depends on `schemars` in version 1, with the derive macros. The example uses [`arguments`] and [`result`] of this
+//! module.
+//!
+//! ```
+//! use std::sync::LazyLock;
+//!
+//! # use mcp_proto::server::{Call, Feature, ServerConfig, Tool, Tools};
+//! # use mcp_proto_handles::json_schema::{arguments, result};
+//! use schemars::JsonSchema;
+//! use serde::{Deserialize, Serialize};
+//!
+//! /// Moves a robot.
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Move {
+//!     #[serde(flatten)]
+//!     target: Position,
+//!     #[serde(alias = "v")]
+//!     speed: Option<f32>,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, JsonSchema)]
+//! struct Position {
+//!     x: i32,
+//!     y: i32,
+//! }
+//!
+//! static CATALOGUE: LazyLock<[Tool; 1]> = LazyLock::new(|| [result::<Position>(arguments::<Move>("move"))]);
+//! static TOOLS: LazyLock<Tools> = LazyLock::new(|| Tools::new(&*CATALOGUE));
+//!
+//! fn on_call(call: Call<'_>) {
+//!     match call.name() {
+//!         "move" => call.with(|call, Move { target, .. }| call.structured(&target)),
+//!         _ => call.unknown_tool(),
+//!     }
+//! }
+//!
+//! # let _ = on_call;
+//! let features: [&dyn Feature; 1] = [&*TOOLS];
+//! let info = ServerConfig::new("robot", "1.0.0").features(&features);
+//! assert!(TOOLS.get("move").unwrap().input_schema().contains(r#""required":["x","y"]"#));
+//! # let _ = info;
+//! ```
+//!
+//! The generated schemas are kept until the process ends, one for each type.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use mcp_proto::server::Tool;
+use schemars::generate::{Contract, SchemaSettings};
+use schemars::{JsonSchema, Schema};
+
+/// Creates a tool with arguments of type `T`. The doc comment of `T` is the description of the tool.
+///
+/// `T` also derives `Deserialize`, for [`Call::with`](mcp_proto::server::Call::with).
+///
+/// # Panics
+/// The schema of `T` is not that of an object: `T` is not a struct with named fields, a map or an enum of them.
+#[must_use]
+pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
+    let (schema, description) = stored::<T>(Contract::Deserialize);
+    let tool = Tool::new(name, schema);
+    match description {
+        Some(description) => tool.description(description),
+        None => tool,
+    }
+}
+
+/// Sets the output schema of a tool to that of `T`. The tool responds with `T` through
+/// [`Call::structured`](mcp_proto::server::Call::structured), so `T` also derives `Serialize`.
+///
+/// # Panics
+/// The schema of `T` is not that of an object, as in [`arguments`].
+#[must_use]
+pub fn result<T: JsonSchema>(tool: Tool<'static>) -> Tool<'static> {
+    tool.output_schema(stored::<T>(Contract::Serialize).0)
+}
+
+/// A schema, and the description of its type.
+type Stored = (&'static str, Option<&'static str>);
+
+/// The schemas that were generated, by their contract and type.
+static STORED: Mutex<BTreeMap<(bool, String), Stored>> = Mutex::new(BTreeMap::new());
+
+/// Returns a schema, which is generated once.
+fn stored<T: JsonSchema>(contract: Contract) -> Stored {
+    let key = (contract == Contract::Serialize, T::schema_id().into_owned());
+    let known = STORED.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
+    known.unwrap_or_else(|| {
+        let stored = generate::<T>(contract);
+        *STORED.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(stored)
+    })
+}
+
+fn generate<T: JsonSchema>(contract: Contract) -> Stored {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.contract = contract;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    let description = match schema.remove("description") {
+        Some(serde_json::Value::String(text)) => Some(&*text.leak()),
+        _ => None,
+    };
+    assert!(is_object(&mut schema), "the schema of `{}` is not that of an object", T::schema_name());
+    (schema.as_value().to_string().leak(), description)
+}
+
+/// Returns whether the schema is that of an object. An enum of objects has no `type`, which the specification requires.
+fn is_object(schema: &mut Schema) -> bool {
+    let is_enum = schema.get("oneOf").or_else(|| schema.get("anyOf")).is_some();
+    let Some(members) = schema.as_object_mut() else { return false };
+    if is_enum {
+        members.entry("type").or_insert_with(|| "object".into());
+    }
+    members.get("type").is_some_and(|kind| kind == "object")
+}

@@ -1,0 +1,131 @@
+//! Arguments and results of types that derive `JsonSchema`.
+
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::sync::LazyLock;
+use std::thread;
+
+use mcp_proto_std::client::Connect;
+use mcp_proto_std::json_schema::{arguments, result};
+use mcp_proto_std::server::{Call, Event, Feature, ServerConfig, Tool, Tools};
+use mcp_proto_std::{ClientHandle, Connector, Serve};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Moves a robot.
+///
+/// It takes a while.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Move {
+    #[serde(flatten)]
+    position: Position,
+    #[serde(default = "three", alias = "v")]
+    top_speed: u8,
+    /// Notes for people.
+    #[serde(rename(serialize = "out", deserialize = "notes"), default)]
+    texts: BTreeMap<String, Vec<Note>>,
+}
+
+fn three() -> u8 {
+    3
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct Position {
+    x: i32,
+    #[serde(rename(serialize = "Y", deserialize = "y"))]
+    y: i32,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)]
+enum Note {
+    Text(String),
+    More { notes: Vec<Note> },
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[allow(dead_code)]
+enum Tagged {
+    One { a: u8 },
+    Two,
+}
+
+static CATALOGUE: LazyLock<[Tool; 2]> =
+    LazyLock::new(|| [result::<Position>(arguments::<Move>("move")), arguments::<Tagged>("tagged")]);
+static TOOLS: LazyLock<Tools> = LazyLock::new(|| Tools::new(&*CATALOGUE));
+
+fn on_call(call: Call<'_>) {
+    match call.name() {
+        "move" => call.with(|call, Move { position: Position { x, y }, top_speed, texts }| {
+            let speed = i32::from(top_speed);
+            assert!(texts.len() < 2);
+            call.structured(&Position { x: x + speed, y: y + speed });
+        }),
+        _ => {
+            call.with(|call, tagged: Tagged| call.text(if let Tagged::Two = tagged { "two" } else { "one" }))
+        }
+    }
+}
+
+fn connect() -> ClientHandle {
+    let (here, there) = UnixStream::pair().unwrap();
+    thread::spawn(move || {
+        let features: [&dyn Feature; 1] = [&*TOOLS];
+        let info = ServerConfig::new("robot", "1").features(&features);
+        Serve::new(&info).stream(there, |event, _| {
+            if let Event::Call(call) = event {
+                on_call(call);
+            }
+        })
+    });
+    Connector::new("test", "1").connect(Connect::Automatic).stream(here).unwrap()
+}
+
+#[test]
+fn schemas_of_schemars_are_listed() {
+    let tools = connect().list_tools().unwrap();
+    assert_eq!(tools[0].description.as_deref(), Some("Moves a robot.\n\nIt takes a while."));
+    let schema: serde_json::Value = serde_json::from_str(&tools[0].input_schema).unwrap();
+    let members: Vec<_> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        (members, &schema["required"]),
+        (vec!["notes", "topSpeed", "x", "y"], &serde_json::json!(["x", "y"]))
+    );
+    assert_eq!(schema["properties"]["topSpeed"]["default"], 3);
+    assert_eq!(schema["properties"]["notes"]["additionalProperties"]["items"]["$ref"], "#/$defs/Note");
+    assert!(schema.get("description").is_none() && schema.get("$schema").is_none());
+    let output: serde_json::Value = serde_json::from_str(tools[0].output_schema.as_deref().unwrap()).unwrap();
+    assert_eq!((&output["type"], &output["required"]), (&"object".into(), &serde_json::json!(["x", "Y"])));
+    let tagged: serde_json::Value = serde_json::from_str(&tools[1].input_schema).unwrap();
+    assert_eq!((&tagged["type"], tagged["oneOf"].as_array().unwrap().len()), (&"object".into(), 2));
+}
+
+#[test]
+fn arguments_follow_the_attributes_of_serde() {
+    let client = connect();
+    for (arguments, x) in
+        [(r#"{"x":1,"y":2}"#, 4), (r#"{"y":2,"v":7,"x":1,"notes":{"a":["b",{"notes":["c"]}]}}"#, 8)]
+    {
+        let result = client.call_json("move", arguments).unwrap();
+        assert_eq!(result.structured().unwrap().raw(), format!(r#"{{"x":{x},"Y":{}}}"#, x + 1));
+    }
+    let refused = client.call_json("move", r#"{"x":1}"#).unwrap();
+    assert!(refused.is_error() && refused.text().unwrap().contains("missing field `y`"), "{refused:?}");
+    assert_eq!(client.call_json("tagged", r#"{"kind":"two"}"#).unwrap().text().as_deref(), Some("two"));
+}
+
+#[test]
+#[should_panic = "the schema of `uint8` is not that of an object"]
+fn arguments_that_are_no_object_are_refused() {
+    let _ = arguments::<u8>("number");
+}
+
+#[test]
+fn schema_of_one_type_is_generated_once() {
+    let [first, second] = [arguments::<Move>("a"), arguments::<Move>("b")];
+    assert!(std::ptr::eq(first.input_schema(), second.input_schema()));
+}

@@ -1,0 +1,139 @@
+//! The type that is derived, as its fields see it: its own name, and its parameters.
+
+use std::cell::Cell;
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{DeriveInput, Ident, Result, Type};
+
+use crate::attributes::Direction;
+use crate::fields::refuse;
+use crate::parse::with_static_lifetimes;
+
+/// The type that is derived.
+pub(crate) struct Scope {
+    direction: Direction,
+    name: Ident,
+    /// The type with its lifetimes, for a type without other parameters.
+    static_type: TokenStream,
+    /// The type and const parameters.
+    parameters: Vec<Ident>,
+    is_recursive: Cell<bool>,
+}
+
+impl Scope {
+    pub(crate) fn new(input: &DeriveInput, direction: Direction) -> Scope {
+        let types = input.generics.type_params().map(|parameter| parameter.ident.clone());
+        let constants = input.generics.const_params().map(|parameter| parameter.ident.clone());
+        let (name, (_, arguments, _)) = (&input.ident, input.generics.split_for_impl());
+        let arguments = with_static_lifetimes(&arguments);
+        Scope {
+            direction,
+            name: name.clone(),
+            static_type: quote!(#name #arguments),
+            parameters: types.chain(constants).collect(),
+            is_recursive: Cell::new(false),
+        }
+    }
+
+    /// The direction of the schema.
+    pub(crate) fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Whether the type has type or const parameters.
+    pub(crate) fn is_generic(&self) -> bool {
+        !self.parameters.is_empty()
+    }
+
+    /// Whether the type contains itself. Known after all its fields were read.
+    pub(crate) fn is_recursive(&self) -> bool {
+        self.is_recursive.get()
+    }
+
+    /// The name of the type.
+    pub(crate) fn name(&self) -> String {
+        self.name.unraw().to_string()
+    }
+
+    /// The type with static lifetimes.
+    pub(crate) fn static_type(&self) -> &TokenStream {
+        &self.static_type
+    }
+
+    pub(crate) fn depends_on_parameter(&self, ty: &Type) -> bool {
+        self.is_generic() && mentions(ty.to_token_stream(), &self.parameters)
+    }
+
+    /// Returns the type of a field as it occurs in constants. `__Recursive` stands for the derived type itself, because
+    /// a constant cannot depend on itself.
+    pub(crate) fn schema_type(&self, ty: &Type) -> Result<TokenStream> {
+        let (tokens, found) = self.replace_own_name(ty.to_token_stream());
+        if found {
+            self.is_recursive.set(true);
+            if self.is_generic() {
+                return refuse(ty.span(), "a type with type or const parameters cannot contain itself");
+            }
+        }
+        Ok(with_static_lifetimes(tokens))
+    }
+
+    fn replace_own_name(&self, tokens: TokenStream) -> (TokenStream, bool) {
+        let (mut replaced, mut found, mut is_path) = (TokenStream::new(), false, false);
+        let mut rest = tokens.into_iter().peekable();
+        while let Some(token) = rest.next() {
+            match token {
+                TokenTree::Ident(name) if !is_path && (name == self.name || name == "Self") => {
+                    found = true;
+                    replaced.extend(quote!(__Recursive));
+                    if rest.peek().is_some_and(|next| is_punct(next, '<')) {
+                        skip_arguments(&mut rest);
+                    }
+                }
+                TokenTree::Group(group) => {
+                    let (inner, inside) = self.replace_own_name(group.stream());
+                    found |= inside;
+                    let mut copy = proc_macro2::Group::new(group.delimiter(), inner);
+                    copy.set_span(group.span());
+                    replaced.extend([TokenTree::Group(copy)]);
+                }
+                token => {
+                    is_path = is_punct(&token, ':');
+                    replaced.extend([token]);
+                    continue;
+                }
+            }
+            is_path = false;
+        }
+        (replaced, found)
+    }
+}
+
+fn is_punct(token: &TokenTree, expected: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == expected)
+}
+
+/// Skips generic arguments, from `<` to the matching `>`.
+fn skip_arguments(tokens: &mut impl Iterator<Item = TokenTree>) {
+    let mut depth = 0usize;
+    for token in tokens {
+        if is_punct(&token, '<') {
+            depth += 1;
+        } else if is_punct(&token, '>') {
+            depth -= 1;
+        }
+        if depth == 0 {
+            return;
+        }
+    }
+}
+
+fn mentions(tokens: TokenStream, names: &[Ident]) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(name) => names.contains(&name),
+        TokenTree::Group(group) => mentions(group.stream(), names),
+        _ => false,
+    })
+}

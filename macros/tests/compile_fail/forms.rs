@@ -1,0 +1,24 @@
+//! Types that cannot be forms.
+
+use mcp_proto::{FormContent, ToolArguments};
+
+#[derive(FormContent)]
+struct Generic<T> {
+    a: T,
+}
+
+#[derive(FormContent)]
+enum Choice {
+    A,
+}
+
+#[derive(FormContent)]
+struct Newtype(u8);
+
+#[derive(ToolArguments)]
+struct TitleOfArgument {
+    #[tool(title = "A")]
+    a: u8,
+}
+
+fn main() {}

@@ -1,0 +1,131 @@
+//! Definitions of recursive types: the members of `$defs`.
+
+// The code runs only at compile time, so an invalid index or an overflow is a compile error.
+#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use crate::schema::node::{Field, Node, same};
+
+/// A type that contains itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Definition {
+    /// The name of the type, which is the name of the definition.
+    pub name: &'static str,
+    /// The module of the type.
+    pub module: &'static str,
+    /// The values of the type.
+    pub node: &'static Node,
+}
+
+/// The maximum number of recursive types in one schema.
+const MOST: usize = 16;
+
+/// The recursive types in a schema, without its root.
+#[derive(Clone, Copy)]
+pub(super) struct Definitions {
+    root: Option<&'static str>,
+    found: [Option<&'static Definition>; MOST],
+    count: usize,
+}
+
+impl Definitions {
+    /// Collects the recursive types of a schema.
+    ///
+    /// # Panics
+    /// Two types have the same name, or there are too many. The panic is a compile error at the derived type.
+    pub(super) const fn collect(root: &Node) -> Definitions {
+        let mut definitions = Definitions { root: None, found: [None; MOST], count: 0 };
+        match root {
+            Node::Recursive(definition) => {
+                definitions.root = Some(definition.name);
+                definitions.visit(definition.node);
+            }
+            node => definitions.visit(node),
+        }
+        definitions
+    }
+
+    /// The definitions.
+    pub(super) const fn found(&self) -> &[Option<&'static Definition>] {
+        self.found.split_at(self.count).0
+    }
+
+    /// Returns whether a name is the name of the root. A name that is unknown is a compile error.
+    #[expect(clippy::panic, reason = "the panic occurs only at compile time")]
+    pub(super) const fn is_root(&self, name: &str) -> bool {
+        if let Some(root) = self.root
+            && same(root, name)
+        {
+            return true;
+        }
+        if self.position(name).is_none() {
+            panic!("a struct that contains itself cannot be the content of a variant: put it into a field");
+        }
+        false
+    }
+
+    const fn position(&self, name: &str) -> Option<usize> {
+        let mut index = 0;
+        while index < self.count {
+            if let Some(known) = self.found[index]
+                && same(known.name, name)
+            {
+                return Some(index);
+            }
+            index += 1;
+        }
+        None
+    }
+
+    const fn add(&mut self, definition: &'static Definition) {
+        match self.position(definition.name) {
+            Some(index) => {
+                let module = match self.found[index] {
+                    Some(known) => known.module,
+                    None => "",
+                };
+                assert!(
+                    same(module, definition.module),
+                    "two types that contain themselves have the same name"
+                );
+            }
+            None => {
+                assert!(self.count < MOST, "too many types that contain themselves");
+                self.found[self.count] = Some(definition);
+                self.count += 1;
+                self.visit(definition.node);
+            }
+        }
+    }
+
+    const fn visit(&mut self, node: &Node) {
+        match node {
+            Node::Optional(node)
+            | Node::Described(_, node)
+            | Node::Header(_, node)
+            | Node::Format(_, node)
+            | Node::Array { items: node, .. }
+            | Node::Map { values: node, .. } => self.visit(node),
+            Node::Object(fields) => self.visit_fields(fields.fields),
+            Node::OneOf(one_of) => {
+                let mut rest = one_of.variants;
+                while let [variant, tail @ ..] = rest {
+                    self.visit_fields(variant.fields.fields);
+                    rest = tail;
+                }
+            }
+            Node::Recursive(definition) => match self.root {
+                Some(root) if same(root, definition.name) => {}
+                _ => self.add(definition),
+            },
+            _ => {}
+        }
+    }
+
+    const fn visit_fields(&mut self, fields: &[Field]) {
+        let mut rest = fields;
+        while let [field, tail @ ..] = rest {
+            self.visit(field.node);
+            rest = tail;
+        }
+    }
+}

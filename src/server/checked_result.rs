@@ -1,0 +1,47 @@
+//! Structured results, which debug builds on hosts check against the output schema.
+
+use crate::server::call::Call;
+use crate::server::reply::Reply;
+
+impl<'a> Call<'a> {
+    /// The output schema of the tool in a static catalogue. `None` in builds that do not check results.
+    #[inline]
+    pub(crate) fn schema_to_check(&self) -> Option<&'a str> {
+        if cfg!(all(feature = "derive", feature = "std", debug_assertions)) {
+            return self.tool().and_then(|tool| tool.result_schema());
+        }
+        None
+    }
+}
+
+impl Reply<'_> {
+    /// Responds with structured content. A debug build with the feature `std` responds with a failure if the content
+    /// does not match the schema.
+    #[inline]
+    pub(crate) fn structured_with_schema<T>(self, value: &T, schema: Option<&str>)
+    where
+        T: serde_core::Serialize + ?Sized,
+    {
+        self.content(|result| {
+            result.structured(value);
+            #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
+            check(result, schema);
+            let _ = schema;
+        });
+    }
+}
+
+/// Replaces structured content that does not match the schema.
+#[cfg(all(feature = "derive", feature = "std", debug_assertions))]
+fn check(result: &mut crate::server::ToolResult<'_, '_>, schema: Option<&str>) {
+    use crate::json::Json;
+
+    let schema = schema.and_then(|schema| Json::parse(schema.as_bytes()).ok());
+    let content = result.structured_json();
+    let checked = schema.zip(content).map(|(schema, content)| crate::schema::check(schema, content));
+    if let Some(Err(violation)) = checked {
+        result.fail_instead(format_args!(
+            "the structured content does not match the output schema: {violation}"
+        ));
+    }
+}
