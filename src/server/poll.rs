@@ -39,6 +39,11 @@ impl Server<'_> {
             }
         }
         match self.state.peer.lifecycle.state() {
+            State::Closed if self.input.is_chunked() => {
+                self.input.set_chunked(false);
+                self.state.pending_event = Some(PendingEvent::ArgumentsAborted);
+                PollStep::Event
+            }
             State::Closed => PollStep::Closed,
             _ => PollStep::Io(self.deadline()),
         }
@@ -66,7 +71,7 @@ impl Server<'_> {
     }
 
     /// Releases the line, unless it is a batch with more members.
-    fn release(&mut self) {
+    pub(super) fn release(&mut self) {
         if !self.state.batches.in_line() {
             self.input.release();
         }
@@ -144,7 +149,9 @@ impl Server<'_> {
     /// Handles the next line or batch member. Returns `false` if there is none, or if the output has no space for its
     /// response.
     fn handle_next_line(&mut self) -> bool {
-        let Some(line) = self.input.line() else { return false };
+        let Some(line) = self.input.line() else {
+            return self.input.is_full() && self.next_argument_chunk();
+        };
         if let Content::StreamClosed = line.content {
             self.cancel_on_closed_stream(line.stream);
             return true;
@@ -197,7 +204,9 @@ impl Server<'_> {
                 outcome
             }
         };
-        self.apply(outcome, &mut spans);
+        if !self.input.is_chunked() || self.end_chunked_line(outcome, &spans) {
+            self.apply(outcome, &mut spans);
+        }
         true
     }
 
