@@ -190,12 +190,10 @@ impl<'b> LineDecoder<'b> {
         self.eof = true;
     }
 
-    /// Drops buffered input and refuses further input. Whether the current line [had chunks](LineDecoder::is_chunked)
-    /// remains known.
+    /// Drops buffered input and refuses further input.
     pub(crate) fn close(&mut self) {
-        let prefix = self.prefix;
         self.reset();
-        (self.prefix, self.eof) = (prefix, true);
+        self.eof = true;
     }
 
     /// Returns the current line, or `None` while the line is incomplete. Repeated calls return the same line until its

@@ -66,18 +66,23 @@ impl<'a> ArgumentChunk<'a> {
     }
 }
 
-/// A chunk in the line.
+/// A chunk in the line, or the early end of the chunks.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PendingArgumentChunk {
-    pub(crate) event: MakeChunkEvent,
+pub(crate) struct PendingArgument {
+    pub(crate) event: MakeArgumentEvent,
     /// Length of the decoded text.
     length: usize,
     is_first: bool,
 }
 
-/// Function that makes the event of a chunk.
-type MakeChunkEvent =
-    for<'a> fn(&PendingArgumentChunk, &'a LineDecoder<'_>, &'a ServerState<'_>) -> Option<Event<'a>>;
+impl PendingArgument {
+    const ABORTED: PendingArgument =
+        PendingArgument { event: |_, _, _| Some(Event::ArgumentsAborted), length: 0, is_first: false };
+}
+
+/// Function that makes the event.
+type MakeArgumentEvent =
+    for<'a> fn(&PendingArgument, &'a LineDecoder<'_>, &'a ServerState<'_>) -> Option<Event<'a>>;
 
 /// Code of streamed arguments, which only tools with a streamed argument link.
 #[derive(Debug)]
@@ -85,29 +90,33 @@ pub(crate) struct ArgumentHooks {
     /// Handles an incomplete line that fills the buffer: sets the event of a chunk, or removes the chunk of the last event.
     /// Returns whether an event is set.
     next_chunk: fn(&mut Server<'_>) -> bool,
-    /// Handles the end of a line with chunks: see [`Server::end_chunked_line`].
-    end_line: fn(&mut Server<'_>, Received, &Spans) -> bool,
+    /// Handles the end of a line with chunks: sets the event of their early end, unless the outcome is a call of the tool.
+    /// Returns whether the outcome still applies.
+    end_line: fn(&mut Server<'_>, &Received, &Spans) -> bool,
 }
 
 pub(crate) static ARGUMENT_HOOKS: ArgumentHooks = ArgumentHooks { next_chunk, end_line };
 
 impl Server<'_> {
-    /// Calls [`ArgumentHooks::next_chunk`], if a tool has a streamed argument.
-    #[cold]
-    pub(super) fn next_argument_chunk(&mut self) -> bool {
-        self.argument_hooks().is_some_and(|hooks| (hooks.next_chunk)(self))
+    /// Handles an incomplete line that fills the buffer. Returns whether an event is set.
+    #[inline(never)]
+    pub(super) fn handle_full_buffer(&mut self) -> bool {
+        let has_event = self.handle_arguments(None);
+        if !has_event {
+            self.input.discard_if_full();
+        }
+        has_event
     }
 
-    /// Emits the end of the chunks, unless the call has been emitted. Returns whether the outcome still applies.
-    #[cold]
-    pub(super) fn end_chunked_line(&mut self, outcome: Received, spans: &Spans) -> bool {
-        self.argument_hooks().is_none_or(|hooks| (hooks.end_line)(self, outcome, spans))
-    }
-
-    fn argument_hooks(&self) -> Option<&'static ArgumentHooks> {
-        match find(self.state.config, Catalogue::StreamedArguments, &|_| true) {
-            Found::StreamedArguments(hooks) => Some(hooks),
-            _ => None,
+    /// Calls the hook for an incomplete line, or for the end of a line. Returns the result of the hook: see
+    /// [`ArgumentHooks`].
+    #[inline(never)]
+    pub(super) fn handle_arguments(&mut self, end: Option<(&Received, &Spans)>) -> bool {
+        let hooks = self.state.config.features.iter().find_map(|feature| feature.argument_hooks());
+        let Some(hooks) = hooks else { return false };
+        match end {
+            Some((outcome, spans)) => (hooks.end_line)(self, outcome, spans),
+            None => (hooks.next_chunk)(self),
         }
     }
 }
@@ -187,8 +196,8 @@ fn next_chunk(server: &mut Server<'_>) -> bool {
     }
     let Some(length) = decode_chunk(input, start).filter(|length| *length > 0) else { return false };
     input.set_chunked(true);
-    let chunk = PendingArgumentChunk { event: chunk_event, length, is_first };
-    state.pending_event = Some(PendingEvent::ArgumentChunk(chunk));
+    let chunk = PendingArgument { event: chunk_event, length, is_first };
+    state.pending_event = Some(PendingEvent::Argument(chunk));
     true
 }
 
@@ -220,7 +229,7 @@ fn is_base64(text: &[u8]) -> bool {
 }
 
 fn chunk_event<'a>(
-    chunk: &PendingArgumentChunk,
+    chunk: &PendingArgument,
     input: &'a LineDecoder<'_>,
     state: &'a ServerState<'_>,
 ) -> Option<Event<'a>> {
@@ -235,30 +244,27 @@ fn chunk_event<'a>(
     }))
 }
 
-fn end_line(server: &mut Server<'_>, outcome: Received, spans: &Spans) -> bool {
+fn end_line(server: &mut Server<'_>, outcome: &Received, spans: &Spans) -> bool {
     let Server { input, state } = server;
     input.set_chunked(false);
-    match (outcome, state.pending_event) {
-        (Received::Event, Some(PendingEvent::Request { context, .. })) => {
-            let is_call = matches!(context.unpack(input.stream()).kind, RequestKind::CallTool { .. });
-            let name = rpc::view(input.bytes(), spans.subject).string();
-            let chunked = find_argument(input, state.config).map(|found| found.tool.name());
-            if is_call && name.zip(chunked).is_some_and(|(name, chunked)| name == *chunked) {
-                return true;
-            }
-            // Duplicate members have made the line another request. The next poll handles it again.
-            state.pending_event = Some(PendingEvent::ArgumentsAborted);
-            false
-        }
-        (Received::ProtocolError(error), _) => {
-            state.pending_event = Some(PendingEvent::ArgumentsAborted);
-            state.peer.pending_error = state.peer.reported(error);
-            server.release();
-            false
-        }
-        _ => {
-            state.pending_event = Some(PendingEvent::ArgumentsAborted);
-            true
+    let request = match (outcome, state.pending_event) {
+        (Received::Event, Some(PendingEvent::Request { context, .. })) => Some(context),
+        _ => None,
+    };
+    if let Some(context) = request {
+        let is_call = matches!(context.unpack(input.stream()).kind, RequestKind::CallTool { .. });
+        let name = rpc::view(input.bytes(), spans.subject).string();
+        let chunked = find_argument(input, state.config).map(|found| found.tool.name());
+        if is_call && name.zip(chunked).is_some_and(|(name, chunked)| name == *chunked) {
+            return true;
         }
     }
+    state.pending_event = Some(PendingEvent::Argument(PendingArgument::ABORTED));
+    if let Received::ProtocolError(error) = outcome {
+        state.peer.pending_error = state.peer.reported(*error);
+        server.release();
+        return false;
+    }
+    // Duplicate members have made the line another request. The next poll handles it again.
+    request.is_none()
 }

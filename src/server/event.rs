@@ -47,8 +47,8 @@ pub enum Event<'a> {
     /// No [`Call`](Event::Call) follows the last [`ArgumentChunk`](Event::ArgumentChunk), because the line is not valid or
     /// the server has refused the call. The application discards the chunks.
     ///
-    /// [`ProtocolError`](Event::ProtocolError) follows with the reason, unless the connection has ended. After
-    /// [`Server::reset`] this event does not occur.
+    /// [`ProtocolError`](Event::ProtocolError) follows with the reason. When the connection ends
+    /// ([`Action::Closed`](crate::Action::Closed)) or [starts anew](Server::reset), its chunks end without this event.
     ArgumentsAborted,
     /// The client reads a resource.
     ReadResource(ReadResource<'a>),
@@ -146,8 +146,7 @@ impl Server<'_> {
             PendingEvent::Cancelled(ticket) => {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
             }
-            PendingEvent::ArgumentChunk(chunk) => return (chunk.event)(&chunk, input, state),
-            PendingEvent::ArgumentsAborted => Event::ArgumentsAborted,
+            PendingEvent::Argument(argument) => return (argument.event)(&argument, input, state),
             PendingEvent::StreamClosed(ticket) => Event::Cancelled { ticket, reason: None },
             PendingEvent::Feature { event, ticket } => return event(input, state, ticket),
             PendingEvent::Connected(revision) => Event::Connected(Connected {

@@ -210,7 +210,9 @@ impl Server<'_> {
             true => self.shrink_by_deadline(deadline),
             false => deadline,
         };
-        self.input.make_room();
+        if self.input.is_full_after_move() && self.handle_full_buffer() {
+            return Action::Event;
+        }
         Action::Io(Io::new(self.state.peer.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 

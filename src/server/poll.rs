@@ -39,11 +39,6 @@ impl Server<'_> {
             }
         }
         match self.state.peer.lifecycle.state() {
-            State::Closed if self.input.is_chunked() => {
-                self.input.set_chunked(false);
-                self.state.pending_event = Some(PendingEvent::ArgumentsAborted);
-                PollStep::Event
-            }
             State::Closed => PollStep::Closed,
             _ => PollStep::Io(self.deadline()),
         }
@@ -149,9 +144,7 @@ impl Server<'_> {
     /// Handles the next line or batch member. Returns `false` if there is none, or if the output has no space for its
     /// response.
     fn handle_next_line(&mut self) -> bool {
-        let Some(line) = self.input.line() else {
-            return self.input.is_full() && self.next_argument_chunk();
-        };
+        let Some(line) = self.input.line() else { return false };
         if let Content::StreamClosed = line.content {
             self.cancel_on_closed_stream(line.stream);
             return true;
@@ -204,7 +197,7 @@ impl Server<'_> {
                 outcome
             }
         };
-        if !self.input.is_chunked() || self.end_chunked_line(outcome, &spans) {
+        if !self.input.is_chunked() || self.handle_arguments(Some((&outcome, &spans))) {
             self.apply(outcome, &mut spans);
         }
         true

@@ -349,33 +349,24 @@ fn end_of_the_connection_aborts_chunks() {
 }
 
 #[test]
-fn broken_output_aborts_chunks() {
+fn chunks_end_with_their_connection() {
     let line = python(1, &"x".repeat(2000));
-    let mut memory = [0; RX];
-    with_server((&mut memory).into(), |server| {
-        assert!(run(server, line[..1000].as_bytes(), || 50).chunks > 0);
-        let Action::Io(io) = server.poll(Millis(0)) else { panic!("no event is pending") };
-        io.split().0.broken();
-        assert!(matches!(server.poll(Millis(0)), Action::Event));
-        assert!(matches!(server.event(), Some(Event::ArgumentsAborted)));
-        assert!(matches!(server.poll(Millis(0)), Action::Closed));
-        server.reset();
-        let again = run(server, format!("{INITIALIZE}\n{line}").as_bytes(), || 50);
-        assert!(again.log.ends_with("x 7]") && !again.log.contains("aborted"), "{}", again.log);
-    });
-}
-
-#[test]
-fn shutdown_aborts_chunks() {
-    let line = python(1, &"x".repeat(2000));
-    let mut memory = [0; RX];
-    with_server((&mut memory).into(), |server| {
-        assert!(run(server, line[..1000].as_bytes(), || 50).chunks > 0);
-        server.shutdown(Millis(0));
-        assert!(matches!(server.poll(Millis(0)), Action::Event));
-        assert!(matches!(server.event(), Some(Event::ArgumentsAborted)));
-        assert!(matches!(server.poll(Millis(0)), Action::Closed));
-    });
+    for is_broken in [false, true] {
+        let mut memory = [0; RX];
+        with_server((&mut memory).into(), |server| {
+            assert!(run(server, line[..1000].as_bytes(), || 50).chunks > 0);
+            if is_broken {
+                let Action::Io(io) = server.poll(Millis(0)) else { panic!("no event is pending") };
+                io.split().0.broken();
+            } else {
+                server.shutdown(Millis(0));
+            }
+            assert!(matches!(server.poll(Millis(0)), Action::Closed));
+            server.reset();
+            let again = run(server, format!("{INITIALIZE}\n{line}").as_bytes(), || 50);
+            assert!(again.log.ends_with("x 7]") && !again.log.contains("aborted"), "{}", again.log);
+        });
+    }
 }
 
 #[test]

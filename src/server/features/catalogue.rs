@@ -8,7 +8,6 @@ use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::tool::Tool;
-use crate::server::argument_chunks::ArgumentHooks;
 use crate::server::config::ServerConfig;
 use crate::server::feature::Feature;
 use crate::server::features::extensions::Extensions;
@@ -22,8 +21,6 @@ pub(crate) enum Catalogue {
     Prompts,
     Extensions,
     AutomaticTasks,
-    /// Code of streamed arguments.
-    StreamedArguments,
 }
 
 /// The result of a catalogue lookup.
@@ -39,7 +36,6 @@ pub(crate) enum Found<'f> {
     Prompt(&'f Prompt<'f>),
     Extensions(&'f Extensions<'f>),
     AutomaticTasks(AutomaticTasks),
-    StreamedArguments(&'static ArgumentHooks),
 }
 
 impl<'f> Found<'f> {
@@ -54,11 +50,7 @@ impl<'f> Found<'f> {
             Found::Resource(resource) => resource.key(),
             Found::Template(template) => template.key(),
             Found::Prompt(prompt) => prompt.key(),
-            Found::Absent
-            | Found::Dynamic
-            | Found::Extensions(_)
-            | Found::AutomaticTasks(_)
-            | Found::StreamedArguments(_) => "",
+            Found::Absent | Found::Dynamic | Found::Extensions(_) | Found::AutomaticTasks(_) => "",
         }
     }
 }

@@ -237,11 +237,12 @@ impl Sealed for Tools<'_> {
     fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
         match catalogue {
             Catalogue::Tools => find_in(self.catalogue, is, Found::Tool),
-            Catalogue::StreamedArguments => {
-                self.argument_hooks.map_or(Found::Absent, Found::StreamedArguments)
-            }
             _ => Found::Absent,
         }
+    }
+
+    fn argument_hooks(&self) -> Option<&'static ArgumentHooks> {
+        self.argument_hooks
     }
 
     fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
