@@ -182,10 +182,11 @@ fn run(server: &mut Server<'_>, mut input: &[u8], pieces: &[usize]) -> (Vec<Rece
 fn expected(line: &Line, rx: usize) -> Vec<Received> {
     let value: Value = serde_json::from_str(&line.json).unwrap();
     let fits = line.json.len() < rx;
-    let outer: Vec<&str> = ["\"method\"", "\"params\""].into_iter().collect();
-    let position = |name: &str| line.json.find(name).unwrap();
+    let position = |text: &str| line.json.find(text).unwrap();
+    // The method is known before the first chunk, and the name before the arguments.
+    let method = "\"tools/call\"";
     let is_ordered =
-        position(outer[0]) < position(outer[1]) && position("\"write\"") < position("\"arguments\"");
+        position(method) + method.len() <= rx && position("\"write\"") < position("\"arguments\"");
     let can_stream = is_ordered && line.data <= rx - rx / 8;
     if fits || can_stream && line.rest < rx {
         let mut arguments = value["params"]["arguments"].clone();

@@ -1,7 +1,7 @@
 //! Arguments in chunks: a string of a call that may be larger than the receive buffer.
 //!
 //! The string leaves the line before the server handles it. What remains is a call with the rest of the string. The
-//! server calls this module only through [`ArgumentHooks`], so that a server without streamed arguments does not link it.
+//! server calls this module only through [`ArgumentHook`], so that a server without streamed arguments does not link it.
 
 use crate::framing::LineDecoder;
 use crate::json::partial::{PartialEntry, after_value, next_entry, string_length};
@@ -85,17 +85,13 @@ type MakeArgumentEvent =
     for<'a> fn(&PendingArgument, &'a LineDecoder<'_>, &'a ServerState<'_>) -> Option<Event<'a>>;
 
 /// Code of streamed arguments, which only tools with a streamed argument link.
-#[derive(Debug)]
-pub(crate) struct ArgumentHooks {
-    /// Handles an incomplete line that fills the buffer: sets the event of a chunk, or removes the chunk of the last event.
-    /// Returns whether an event is set.
-    next_chunk: fn(&mut Server<'_>) -> bool,
-    /// Handles the end of a line with chunks: sets the event of their early end, unless the outcome is a call of the tool.
-    /// Returns whether the outcome still applies.
-    end_line: fn(&mut Server<'_>, &Received, &Spans) -> bool,
-}
-
-pub(crate) static ARGUMENT_HOOKS: ArgumentHooks = ArgumentHooks { next_chunk, end_line };
+///
+/// Without an end, handles an incomplete line that fills the buffer: sets the event of a chunk, or removes the chunk of
+/// the last event. Returns whether an event is set.
+///
+/// At the end of a line with chunks, sets the event of their early end, unless the outcome is a call of the tool. Returns
+/// whether the outcome still applies.
+pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(&Received, &Spans)>) -> bool;
 
 impl Server<'_> {
     /// Handles an incomplete line that fills the buffer. Returns whether an event is set.
@@ -108,16 +104,19 @@ impl Server<'_> {
         has_event
     }
 
-    /// Calls the hook for an incomplete line, or for the end of a line. Returns the result of the hook: see
-    /// [`ArgumentHooks`].
+    /// Calls the [`ArgumentHook`], and returns its result.
     #[inline(never)]
     pub(super) fn handle_arguments(&mut self, end: Option<(&Received, &Spans)>) -> bool {
-        let hooks = self.state.config.features.iter().find_map(|feature| feature.argument_hooks());
-        let Some(hooks) = hooks else { return false };
-        match end {
-            Some((outcome, spans)) => (hooks.end_line)(self, outcome, spans),
-            None => (hooks.next_chunk)(self),
-        }
+        let hook = self.state.config.features.iter().find_map(|feature| feature.argument_hook());
+        hook.is_some_and(|hook| hook(self, end))
+    }
+}
+
+/// The [`ArgumentHook`].
+pub(crate) fn handle_streamed(server: &mut Server<'_>, end: Option<(&Received, &Spans)>) -> bool {
+    match end {
+        Some((outcome, spans)) => end_line(server, outcome, spans),
+        None => next_chunk(server),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::peer::inbound::Source;
 use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
 use crate::rpc::{self, Object};
-use crate::server::argument_chunks::ArgumentHooks;
+use crate::server::argument_chunks::ArgumentHook;
 use crate::server::config::ServerConfig;
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
@@ -61,7 +61,7 @@ pub(crate) trait Sealed {
     }
 
     /// Code of the [streamed](crate::server::Tool::streamed) arguments of the feature's tools.
-    fn argument_hooks(&self) -> Option<&'static ArgumentHooks> {
+    fn argument_hook(&self) -> Option<ArgumentHook> {
         None
     }
 

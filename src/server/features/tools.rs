@@ -11,7 +11,7 @@ use crate::protocol::objects::tool::Tool;
 use crate::protocol::objects::tool_headers::invalid_header;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
-use crate::server::argument_chunks::{ARGUMENT_HOOKS, ArgumentHooks};
+use crate::server::argument_chunks::{ArgumentHook, handle_streamed};
 use crate::server::call::Call;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
@@ -31,7 +31,7 @@ pub struct Tools<'t> {
     list_changed: bool,
     always_structured: bool,
     /// Code of streamed arguments, if a tool has one.
-    argument_hooks: Option<&'static ArgumentHooks>,
+    argument_hook: Option<ArgumentHook>,
 }
 
 duplicate_of!(duplicate, Tool, name());
@@ -48,22 +48,22 @@ const fn invalid_annotation(catalogue: &[Tool<'_>]) -> Option<(usize, InvalidToo
     None
 }
 
-/// Returns the hooks for the streamed arguments of a catalogue, if there are any.
+/// Returns the hook for the streamed arguments of a catalogue, if there are any.
 ///
 /// # Errors
 /// The index of the first tool whose input schema does not have the argument.
-const fn argument_hooks(catalogue: &[Tool<'_>]) -> Result<Option<&'static ArgumentHooks>, usize> {
-    let (mut rest, mut index, mut hooks) = (catalogue, 0usize, None);
+const fn argument_hook(catalogue: &[Tool<'_>]) -> Result<Option<ArgumentHook>, usize> {
+    let (mut rest, mut index, mut hook) = (catalogue, 0usize, None);
     while let [tool, tail @ ..] = rest {
         if let Some(argument) = tool.streamed {
             if !has_string_property(tool.input_schema(), argument) {
                 return Err(index);
             }
-            hooks = Some(&ARGUMENT_HOOKS);
+            hook = Some(handle_streamed as ArgumentHook);
         }
         (rest, index) = (tail, index.wrapping_add(1));
     }
-    Ok(hooks)
+    Ok(hook)
 }
 
 // Indices in `methods`.
@@ -112,12 +112,12 @@ impl<'t> Tools<'t> {
     /// `x-mcp-header` is invalid. [`ConfigError::InvalidStreamedArgument`]: the input schema of a tool does not have the
     /// [streamed](Tool::streamed) argument.
     pub const fn try_new(catalogue: &'t [Tool<'t>]) -> Result<Tools<'t>, ConfigError> {
-        match (duplicate(catalogue), invalid_annotation(catalogue), argument_hooks(catalogue)) {
+        match (duplicate(catalogue), invalid_annotation(catalogue), argument_hook(catalogue)) {
             (Some(entry), _, _) => Err(ConfigError::DuplicateName { entry }),
             (_, Some((entry, error)), _) => Err(ConfigError::InvalidToolHeader { entry, error }),
             (_, _, Err(entry)) => Err(ConfigError::InvalidStreamedArgument { entry }),
-            (_, _, Ok(argument_hooks)) => {
-                Ok(Tools { catalogue: Some(catalogue), argument_hooks, ..Tools::dynamic_list() })
+            (_, _, Ok(argument_hook)) => {
+                Ok(Tools { catalogue: Some(catalogue), argument_hook, ..Tools::dynamic_list() })
             }
         }
     }
@@ -125,7 +125,7 @@ impl<'t> Tools<'t> {
     /// A dynamic list, which the application provides: see [`Event::ListTools`](crate::server::Event::ListTools).
     #[must_use]
     pub const fn dynamic_list() -> Tools<'static> {
-        Tools { catalogue: None, list_changed: false, always_structured: false, argument_hooks: None }
+        Tools { catalogue: None, list_changed: false, always_structured: false, argument_hook: None }
     }
 
     /// Returns the size of a transmit buffer that holds the whole static list in one response, in bytes.
@@ -241,8 +241,8 @@ impl Sealed for Tools<'_> {
         }
     }
 
-    fn argument_hooks(&self) -> Option<&'static ArgumentHooks> {
-        self.argument_hooks
+    fn argument_hook(&self) -> Option<ArgumentHook> {
+        self.argument_hook
     }
 
     fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {

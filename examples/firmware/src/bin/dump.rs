@@ -11,15 +11,16 @@ fn main() {
 #[cfg(target_arch = "arm")]
 mod image {
     use mcp_proto::server::{
-        Base64, Call, ChunkedContent, Event, Resource, Resources, SecondInitialize, ServerConfig, Slot, Tool, Tools,
+        Base64, Call, ChunkedContent, Event, Resource, Resources, SecondInitialize, ServerConfig, Slot, Tool,
+        Tools,
     };
     use mcp_proto::{Action, ConfigError, Next, Server, Ticket};
     use mcp_proto_firmware::chips::lm3s6965::Polled;
 
-    const IMAGE: &str = r#"{"type":"object","properties":{"image":{"type":"string","contentEncoding":"base64"}},"required":["image"]}"#;
+    const IMAGE: &str = r#"{"type":"object","properties":{"image":{"type":"string"}}}"#;
     static TOOLS: Tools = Tools::new(&[
         Tool::new("log", "{}").description("The whole log of the board"),
-        Tool::new("flash", IMAGE).description("Writes an image, returns its size and CRC-32").streamed("image"),
+        Tool::new("flash", IMAGE).streamed("image"),
     ]);
     static RESOURCES: Resources = Resources::new(&[Resource::new("board://memory", "memory")]);
     static INFO: ServerConfig = ServerConfig::new("dump", "0.1.0")
@@ -183,6 +184,7 @@ mod image {
     #[cortex_m_rt::entry]
     fn main() -> ! {
         let mut chip = Polled::start();
+        chip.enable_queues();
         loop {
             _ = run(&mut chip);
         }
