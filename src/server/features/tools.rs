@@ -53,13 +53,14 @@ const fn invalid_annotation(catalogue: &[Tool<'_>]) -> Option<(usize, InvalidToo
 /// # Errors
 /// The index of the first tool whose input schema does not have the argument.
 const fn argument_hook(catalogue: &[Tool<'_>]) -> Result<Option<ArgumentHook>, usize> {
-    let (mut rest, mut index, mut hook) = (catalogue, 0usize, None);
+    let mut hook: Option<ArgumentHook> = None;
+    let (mut rest, mut index) = (catalogue, 0usize);
     while let [tool, tail @ ..] = rest {
         if let Some(argument) = tool.streamed {
             if !has_string_property(tool.input_schema(), argument) {
                 return Err(index);
             }
-            hook = Some(handle_streamed as ArgumentHook);
+            hook = Some(handle_streamed);
         }
         (rest, index) = (tail, index.wrapping_add(1));
     }

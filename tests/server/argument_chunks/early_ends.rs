@@ -61,7 +61,7 @@ fn end_of_the_connection_aborts_chunks() {
     for cut in [1000, 2040, line.len() - 1] {
         let mut memory = [0; RX];
         with_server((&mut memory).into(), |server| {
-            let received = run(server, line[..cut].as_bytes(), || 50);
+            let received = run(server, &line.as_bytes()[..cut], || 50);
             assert!(received.chunks > 0);
             let Action::Io(io) = server.poll(Millis(0)) else { panic!("no event is pending") };
             io.split().1.eof();
@@ -95,7 +95,7 @@ fn chunks_end_with_their_connection() {
     for is_broken in [false, true] {
         let mut memory = [0; RX];
         with_server((&mut memory).into(), |server| {
-            assert!(run(server, line[..1000].as_bytes(), || 50).chunks > 0);
+            assert!(run(server, &line.as_bytes()[..1000], || 50).chunks > 0);
             if is_broken {
                 let Action::Io(io) = server.poll(Millis(0)) else { panic!("no event is pending") };
                 io.split().0.broken();
