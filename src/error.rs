@@ -404,6 +404,11 @@ pub enum ConfigError {
         /// The rule that the annotation breaks.
         error: InvalidToolHeader,
     },
+    /// A [streamed](crate::server::Tool::streamed) argument that is no string in the input schema of its tool.
+    InvalidStreamedArgument {
+        /// Index of the tool.
+        entry: usize,
+    },
     /// An invalid skill.
     InvalidSkill {
         /// Index of the skill.
@@ -457,6 +462,10 @@ impl WriteText for ConfigError {
             }
             ConfigError::InvalidToolHeader { entry, error } => {
                 ("the input schema of catalogue entry ", *entry, ": ", error).pieces(put);
+            }
+            ConfigError::InvalidStreamedArgument { entry } => {
+                let why = " needs the streamed argument as a property with the type `string`";
+                ("the input schema of catalogue entry ", *entry, why).pieces(put);
             }
             ConfigError::InvalidSkill { entry, error } => ("skill ", *entry, ": ", error).pieces(put),
             ConfigError::NoRevision => put("no protocol revision is enabled"),

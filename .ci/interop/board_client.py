@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import warnings
+import zlib
 
 import board_wire
 import python_client
@@ -141,8 +142,19 @@ async def downloads(path):
             await world.peer.cancel_last()
             task.cancel()
             await asyncio.wait([task])
-            expect("tools after a cancellation", set(await world.peer.tools()), {"log"})
+            expect("tools after a cancellation", set(await world.peer.tools()), {"log", "flash"})
         ok(f"{version}: 2 MiB, and a cancelled call")
+
+
+async def uploads(path):
+    """Arguments that are larger than the receive buffer of the image `dump`. Its UART takes them slowly."""
+    for version in (versions()[0], versions()[-1]):
+        async with On([*PIPE, path], version) as world:
+            for size in (1 << 15, 100):
+                image = bytes((at * 31 + (at >> 8)) % 256 for at in range(size))
+                text = await world.text("flash", {"image": base64.b64encode(image).decode()})
+                expect("flash", text, f"{size} bytes, CRC-32 {zlib.crc32(image)}")
+        ok(f"{version}: 32 KiB to the board")
 
 
 async def subscription(world):
@@ -280,6 +292,7 @@ def main():
         for image in dumps:
             with powered(qemu, image, folder) as path:
                 fine &= attempt("dump, 1 MiB through 512 bytes", lambda: downloads(path))
+                fine &= attempt("dump, 32 KiB to the board", lambda: uploads(path))
         for image in [first, *others]:
             name = pathlib.Path(image).name
             fine &= attempt(f"{name}, started", lambda: started_by_the_client(qemu, image))

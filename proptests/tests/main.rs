@@ -1,5 +1,6 @@
 //! Property, model and schema tests, as one binary.
 
+mod argument_chunks;
 mod arguments;
 mod client_allocation;
 mod client_emitted;

@@ -20,17 +20,24 @@ impl LineDecoder<'_> {
     /// The machine calls this method while no line is complete, or while the machine cannot handle the complete line.
     #[inline]
     pub(crate) fn make_room(&mut self) {
-        // If the line is at the front and the read space is sufficient, no change is necessary.
-        if self.start > 0 || self.read_space() < MIN_READ_AHEAD {
-            self.move_or_grow();
+        if self.is_full_after_move() {
+            self.discard_if_full();
         }
     }
 
+    /// Provides space like [`make_room`](LineDecoder::make_room), but discards nothing. Returns `true` if an incomplete
+    /// line fills the buffer. The machine then removes a part of the line, or [discards](LineDecoder::discard_if_full) it.
+    #[inline]
+    pub(crate) fn is_full_after_move(&mut self) -> bool {
+        // If the line is at the front and the read space is sufficient, no change is necessary.
+        (self.start > 0 || self.read_space() < MIN_READ_AHEAD) && self.move_or_grow()
+    }
+
     #[inline(never)]
-    fn move_or_grow(&mut self) {
+    fn move_or_grow(&mut self) -> bool {
         if self.message_framing.is_some() || self.eof {
             self.reserve();
-            return;
+            return false;
         }
         let held = self.end.saturating_sub(self.start);
         let full = self.end >= self.buffer.limit();
@@ -46,6 +53,15 @@ impl LineDecoder<'_> {
         }
         let full = self.end >= self.buffer.limit();
         if full && self.line.is_none() && !self.is_discarding {
+            return true;
+        }
+        self.reserve();
+        false
+    }
+
+    /// Starts to discard the incomplete line if it still fills the buffer, and provides space for reads.
+    pub(crate) fn discard_if_full(&mut self) {
+        if self.end >= self.buffer.limit() {
             self.start_discarding();
         }
         self.reserve();

@@ -98,7 +98,8 @@ pub(crate) struct LineDecoder<'b> {
     /// End of the received bytes.
     pub(super) end: usize,
     pub(super) scanner: Scanner,
-    /// Number of bytes that a release of the complete line frees.
+    /// Number of bytes that a release of the complete line frees. In an incomplete line with chunks, the number of bytes of
+    /// the last chunk.
     pub(super) release_length: usize,
     /// Framing of message mode. A reference, so that a program without message mode does not link its code.
     pub(super) message_framing: Option<&'static &'static dyn MessageFraming>,
@@ -109,9 +110,18 @@ pub(crate) struct LineDecoder<'b> {
     pub(super) line: Option<LineKind>,
     /// Whether the decoder discards the current line, because it is oversized.
     pub(super) is_discarding: bool,
-    /// Whether the decoder skipped a byte order mark before the current line. The decoder skips only one mark per line.
-    has_skipped_mark: bool,
+    pub(super) prefix: LinePrefix,
     pub(super) eof: bool,
+}
+
+/// The bytes that left the current line before its release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinePrefix {
+    None,
+    /// A byte order mark. The decoder skips only one mark per line.
+    ByteOrderMark,
+    /// Chunks of a string, after the start of the line.
+    Chunked,
 }
 
 /// ASCII *cancel*, which valid JSON never contains. A link that has lost bytes inserts this byte in their place.
@@ -136,7 +146,7 @@ impl<'b> LineDecoder<'b> {
             stream: StreamId::NONE,
             line: None,
             is_discarding: false,
-            has_skipped_mark: false,
+            prefix: LinePrefix::None,
             eof: false,
         }
     }
@@ -318,7 +328,7 @@ impl<'b> LineDecoder<'b> {
         }
         self.scanned = self.start;
         self.scanner.reset();
-        (self.is_discarding, self.has_skipped_mark) = (false, false);
+        (self.is_discarding, self.prefix) = (false, LinePrefix::None);
         self.stream = StreamId::NONE;
     }
 
@@ -382,7 +392,7 @@ impl<'b> LineDecoder<'b> {
     ///
     /// Returns `true` if the line may be an incomplete mark. The decoder then needs more bytes.
     fn is_partial_byte_order_mark(&mut self) -> bool {
-        if self.scanned != self.start || self.has_skipped_mark {
+        if self.scanned != self.start || self.prefix != LinePrefix::None {
             return false;
         }
         let head = self.between(self.start..self.end);
@@ -393,7 +403,7 @@ impl<'b> LineDecoder<'b> {
         if head.starts_with(&BYTE_ORDER_MARK) {
             self.start = self.start.wrapping_add(BYTE_ORDER_MARK.len());
             self.scanned = self.start;
-            self.has_skipped_mark = true;
+            self.prefix = LinePrefix::ByteOrderMark;
             return false;
         }
         !self.eof && BYTE_ORDER_MARK.starts_with(head)

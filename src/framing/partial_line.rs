@@ -1,6 +1,7 @@
 //! Access to a line that is still arriving, for a reader of its strings.
 
 use crate::framing::LineDecoder;
+use crate::framing::line_decoder::LinePrefix;
 use crate::json::Span;
 use crate::platform::shift;
 
@@ -28,8 +29,7 @@ impl LineDecoder<'_> {
     pub(crate) fn remove_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));
-        let received = self.end;
-        let Some(rest) = self.buffer.bytes_mut().get_mut(from..received) else { return };
+        let Some(rest) = self.buffer.bytes_mut().get_mut(from..self.end) else { return };
         let behind = rest.len().saturating_sub(length);
         let is_closed = rest.get(length) == Some(&b'"');
         if is_closed && (self.line.is_some() || behind > length.saturating_mul(4)) {
@@ -39,9 +39,38 @@ impl LineDecoder<'_> {
             }
             return;
         }
+        self.cut_from_string(part);
+    }
+
+    /// Removes a part of a string like [`remove_from_string`](LineDecoder::remove_from_string), and always makes room.
+    pub(crate) fn cut_from_string(&mut self, part: Span) {
+        let Span { start, end } = part;
+        let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));
+        let Some(rest) = self.buffer.bytes_mut().get_mut(from..self.end) else { return };
         shift(rest, length);
-        self.end = received.saturating_sub(length);
+        self.end = self.end.saturating_sub(length);
         self.scanned = self.scanned.saturating_sub(length);
         self.scanner.remove(part);
+    }
+
+    /// Returns whether a string of the current line has left the line in chunks.
+    pub(crate) fn is_chunked(&self) -> bool {
+        self.prefix == LinePrefix::Chunked
+    }
+
+    /// Sets whether a string of the current line has left the line in chunks.
+    pub(crate) fn set_chunked(&mut self, is_chunked: bool) {
+        self.prefix = if is_chunked { LinePrefix::Chunked } else { LinePrefix::None };
+    }
+
+    /// Stores the number of bytes that leave the incomplete line after the event of a chunk. The field has no other
+    /// meaning before the line is complete.
+    pub(crate) fn hold_chunk(&mut self, length: usize) {
+        self.release_length = length;
+    }
+
+    /// Takes the number that [`hold_chunk`](LineDecoder::hold_chunk) stored.
+    pub(crate) fn take_held_chunk(&mut self) -> usize {
+        core::mem::take(&mut self.release_length)
     }
 }

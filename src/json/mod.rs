@@ -19,6 +19,7 @@
 #[cfg(feature = "serde")]
 pub(crate) mod de;
 pub(crate) mod decimal;
+pub(crate) mod partial;
 mod path;
 pub(crate) mod scanner;
 mod search;

@@ -10,6 +10,7 @@ use crate::peer::progress_event::Progress;
 use crate::peer::slots::Ticket;
 use crate::rpc;
 use crate::server::Server;
+use crate::server::argument_chunks::ArgumentChunk;
 use crate::server::call::{Call, Connected};
 use crate::server::features::completion::Complete;
 use crate::server::features::dynamic_list::{ListPrompts, ListResources, ListTemplates, ListTools};
@@ -40,6 +41,15 @@ pub enum Event<'a> {
     Restarted,
     /// The client calls a tool.
     Call(Call<'a>),
+    /// A part of a [streamed](crate::server::Tool::streamed) argument, before the [`Call`](Event::Call) to which it
+    /// belongs.
+    ArgumentChunk(ArgumentChunk<'a>),
+    /// No [`Call`](Event::Call) follows the last [`ArgumentChunk`](Event::ArgumentChunk), because the line is not valid or
+    /// the server has refused the call. The application discards the chunks.
+    ///
+    /// [`ProtocolError`](Event::ProtocolError) follows with the reason. When the connection ends
+    /// ([`Action::Closed`](crate::Action::Closed)) or [starts anew](Server::reset), its chunks end without this event.
+    ArgumentsAborted,
     /// The client reads a resource.
     ReadResource(ReadResource<'a>),
     /// The client requests a prompt.
@@ -136,6 +146,7 @@ impl Server<'_> {
             PendingEvent::Cancelled(ticket) => {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }
             }
+            PendingEvent::Argument(argument) => return (argument.event)(&argument, input, state),
             PendingEvent::StreamClosed(ticket) => Event::Cancelled { ticket, reason: None },
             PendingEvent::Feature { event, ticket } => return event(input, state, ticket),
             PendingEvent::Connected(revision) => Event::Connected(Connected {

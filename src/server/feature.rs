@@ -7,6 +7,7 @@ use crate::peer::inbound::Source;
 use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
 use crate::rpc::{self, Object};
+use crate::server::argument_chunks::ArgumentHook;
 use crate::server::config::ServerConfig;
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
@@ -57,6 +58,11 @@ pub(crate) trait Sealed {
     /// Finds the first catalogue entry whose key satisfies the predicate.
     fn find(&self, _: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
         Found::Absent
+    }
+
+    /// Code of the [streamed](crate::server::Tool::streamed) arguments of the feature's tools.
+    fn argument_hook(&self) -> Option<ArgumentHook> {
+        None
     }
 
     /// The notification about changes of the feature's list. Returns `None` if the feature does not declare

@@ -17,7 +17,8 @@
 //! The server lists a `static` catalogue by itself. The server emits a `List…` event only for a dynamic list, which the
 //! application provides. Every response method consumes its request and cannot fail. For long work, [`Call::defer`]
 //! returns a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`] report that the
-//! response is no longer needed. [`Call::chunked`] sends a result that is larger than the transmit buffer.
+//! response is no longer needed. [`Call::chunked`] sends a result that is larger than the transmit buffer. With
+//! [`Tool::streamed`], one argument may be larger than the receive buffer.
 //!
 //! A server can also send requests to its client, listed in [`input`](crate::input). In the handshake era the
 //! application calls [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` the application calls
@@ -26,6 +27,7 @@
 //! The server writes the protocol objects of this module and of the crate root. A client reads each object with the
 //! view of the same name: [`Tool`] with [`ToolView`](crate::client::ToolView).
 
+mod argument_chunks;
 #[cfg(feature = "serde")]
 mod arguments;
 mod batch;
@@ -65,10 +67,12 @@ mod setup_in_place;
 pub(crate) mod tasks;
 mod write_message;
 
+pub use crate::server::argument_chunks::ArgumentChunk;
 pub use crate::server::call::{Call, Connected};
 pub use crate::server::chunks::{ChunkedContent, Chunks};
 pub use crate::server::send_request::{RequestOptions, Response};
 
+pub use crate::protocol::objects::base64::{Base64, Base64Error};
 pub use crate::protocol::objects::completion::ReferenceView;
 pub use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 pub use crate::protocol::objects::prompt_result::Messages;
@@ -212,7 +216,9 @@ impl Server<'_> {
             true => self.shrink_by_deadline(deadline),
             false => deadline,
         };
-        self.input.make_room();
+        if self.input.is_full_after_move() && self.handle_full_buffer() {
+            return Action::Event;
+        }
         Action::Io(Io::new(self.state.peer.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 

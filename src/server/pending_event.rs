@@ -9,6 +9,7 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::table::TaskTicket;
 use crate::protocol::revision::{Revision, WireFeature};
+use crate::server::argument_chunks::PendingArgument;
 use crate::server::change_set::ChangeSet;
 use crate::server::chunks::ChunkState;
 use crate::server::event::{MakeEvent, MakeFeatureEvent};
@@ -30,6 +31,8 @@ pub(crate) enum PendingEvent {
         receiver: Ticket,
         task: [u8; 2],
     },
+    /// A part of a streamed argument, or the early end of its parts.
+    Argument(PendingArgument),
     /// The span `arguments` is the reason.
     Cancelled(Ticket),
     /// Cancelled, because the stream of the request has closed.

@@ -66,7 +66,7 @@ impl Server<'_> {
     }
 
     /// Releases the line, unless it is a batch with more members.
-    fn release(&mut self) {
+    pub(super) fn release(&mut self) {
         if !self.state.batches.in_line() {
             self.input.release();
         }
@@ -197,7 +197,9 @@ impl Server<'_> {
                 outcome
             }
         };
-        self.apply(outcome, &mut spans);
+        if !self.input.is_chunked() || self.handle_arguments(Some((&outcome, &spans))) {
+            self.apply(outcome, &mut spans);
+        }
         true
     }
 

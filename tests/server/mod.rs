@@ -1,5 +1,6 @@
 //! Servers against a scripted client, one module per protocol topic.
 
+mod argument_chunks;
 mod bad_input;
 mod batch_space;
 mod batches;

@@ -1,6 +1,6 @@
 //! `ContentWalk`: finds the strings of content in a result that is still arriving.
 
-use crate::json::next_value;
+use crate::json::partial::{PartialEntry, after_value, next_element_start, next_entry, string_length};
 
 /// A walk over a result, which continues where more of the text has arrived.
 ///
@@ -88,21 +88,23 @@ impl ContentWalk {
 
     /// Moves to the next value in a container, or behind the container. Returns `None` if the text ends before.
     fn enter(&mut self, container: Place, line: &[u8]) -> Option<()> {
-        let rest = after(line.get(self.at..)?, |byte| is_space(byte) || byte == b',');
+        let rest = line.get(self.at..)?;
         let offset = |tail: &[u8]| line.len().wrapping_sub(tail.len());
-        let (first, tail) = rest.split_first()?;
-        if matches!(first, b'}' | b']') {
-            (self.at, self.place) = (offset(tail), container.parent());
-            return Some(());
-        }
-        let (value, child) = match container {
-            Place::Blocks => (rest, (*first == b'{').then_some(Place::Block)),
-            _ => {
-                let (length, is_complete) = string_length(tail);
-                let name = tail.get(..length).filter(|_| is_complete)?;
-                let colon = after(tail.get(length.wrapping_add(1)..)?, is_space);
-                let value = after(colon.get(1..)?, is_space);
-                (value, container.child(name, *value.first()?))
+        let (value, child) = if container == Place::Blocks {
+            match next_element_start(rest)? {
+                [b']', tail @ ..] => {
+                    (self.at, self.place) = (offset(tail), container.parent());
+                    return Some(());
+                }
+                value => (value, value.starts_with(b"{").then_some(Place::Block)),
+            }
+        } else {
+            match next_entry(rest)? {
+                PartialEntry::End(tail) => {
+                    (self.at, self.place) = (offset(tail), container.parent());
+                    return Some(());
+                }
+                PartialEntry::Member { name, value } => (value, container.child(name, *value.first()?)),
             }
         };
         match child {
@@ -110,11 +112,7 @@ impl ContentWalk {
                 self.blocks = self.blocks.saturating_add((child == Place::Block).into());
                 (self.at, self.place) = (offset(value).wrapping_add(1), child);
             }
-            None => {
-                // A value that ends with the text may be incomplete.
-                let (_, length) = next_value(value)?;
-                self.at = offset(value.get(length..).filter(|tail| !tail.is_empty())?);
-            }
+            None => self.at = offset(after_value(value)?),
         }
         Some(())
     }
@@ -145,24 +143,4 @@ impl Place {
             _ => None,
         }
     }
-}
-
-/// Returns the length of a string up to its closing quote, and whether the quote is in `text`.
-fn string_length(text: &[u8]) -> (usize, bool) {
-    let mut is_escaped = false;
-    let end = text.iter().position(|byte| {
-        let is_end = *byte == b'"' && !is_escaped;
-        is_escaped = *byte == b'\\' && !is_escaped;
-        is_end
-    });
-    (end.unwrap_or(text.len()), end.is_some())
-}
-
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
-}
-
-fn after(text: &[u8], skips: impl Fn(u8) -> bool) -> &[u8] {
-    let length = text.iter().position(|byte| !skips(*byte)).unwrap_or(text.len());
-    text.get(length..).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! Tests that every split of a text into pieces gives the same result.
 
 use crate::json::value::Json;
-use crate::json::{Envelope, Member, OpenSpan, ScanError, Scanner, Span};
+use crate::json::{Envelope, Member, MemberIndex, OpenSpan, ScanError, Scanner, Span};
 use std::string::String;
 use std::vec::Vec;
 
@@ -228,6 +228,31 @@ const MESSAGES: [&str; 7] = [
     r#"{"id":1.5e3,"id":-7,"id":"8","error":{"code":-32600,"message":"m"},"params":{"name":"","name":1}}"#,
     r#"{"jsonrpc":"2.0","id":12 ,"method":"ä/b","method":"0123456789abcdef0123456789abcdef","params":{},"params":[1]}"#,
 ];
+
+#[test]
+fn removed_part_of_a_string_moves_all_results() {
+    let text = r#"{"params":{"data":"0123456789","at":7},"result":{"x":["y"]},"id":1"#;
+    let whole = text.len().wrapping_sub(10);
+    for fed in [29, 30, 37, 38, 47, 58, text.len()] {
+        let mut scanner = Scanner::new(128);
+        scanner.feed(&text.as_bytes()[..fed]);
+        scanner.remove(Span { start: 19, end: 29 });
+        scanner.feed(&text.as_bytes()[fed..]);
+        scanner.feed(b"}");
+        let short = text.replace("0123456789", "") + "}";
+        let mut expected = Scanner::new(128);
+        expected.feed(short.as_bytes());
+        assert_eq!(scanner.finish(), expected.finish(), "{fed}");
+        assert_eq!(scanner.position(), whole.wrapping_add(1));
+        for member in [Member::Params, Member::Result] {
+            // An index that is not known is correct.
+            if let (Some(index), Some(other)) = (scanner.inner(member), expected.inner(member)) {
+                let members = |index: &MemberIndex| index.members(short.as_bytes()).collect::<Vec<_>>();
+                assert_eq!(members(index), members(other), "{fed}");
+            }
+        }
+    }
+}
 
 #[test]
 fn common_messages_scan_like_single_bytes() {

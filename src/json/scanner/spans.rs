@@ -68,7 +68,7 @@ impl Scanner {
             move_back(&mut span.start);
             move_back(&mut span.end);
         }
-        self.record(MemberIndex::forget);
+        self.record(MemberIndex::reset);
     }
 
     /// Returns the depth limit.

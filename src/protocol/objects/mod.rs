@@ -17,6 +17,7 @@ pub(crate) mod prompt_result;
 pub(crate) mod resource;
 pub(crate) mod resource_contents;
 pub(crate) mod result_array;
+pub(crate) mod schema_reader;
 pub(crate) mod sha256;
 pub(crate) mod size;
 pub(crate) mod skill;

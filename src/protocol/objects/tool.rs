@@ -19,6 +19,7 @@ pub struct Tool<'t> {
     pub(crate) output_schema: Option<&'t str>,
     hints: Hints,
     tasks: Option<&'static ToolTasks>,
+    pub(crate) streamed: Option<&'t str>,
 }
 
 /// The behavior hints of a tool. Clients must treat the hints as untrusted.
@@ -48,7 +49,14 @@ impl<'t> Tool<'t> {
     #[must_use]
     pub const fn new(name: &'t str, input_schema: &'t str) -> Tool<'t> {
         let hints = Hints([None; 4]);
-        Tool { base: BaseMetadata::new(name), input_schema, output_schema: None, hints, tasks: None }
+        Tool {
+            base: BaseMetadata::new(name),
+            input_schema,
+            output_schema: None,
+            hints,
+            tasks: None,
+            streamed: None,
+        }
     }
 
     /// Sets the JSON Schema of structured results, as JSON text (since `2025-06-18`).
@@ -89,6 +97,61 @@ impl<'t> Tool<'t> {
     #[must_use]
     pub const fn task_support(mut self, support: TaskSupport) -> Self {
         self.tasks = Some(ToolTasks::new(support));
+        self
+    }
+
+    /// Names the argument that may be larger than the receive buffer: a string, such as the content of a file.
+    ///
+    /// If a line with a call fills the receive buffer within the argument, the server emits what has arrived as
+    /// [`Event::ArgumentChunk`](crate::server::Event::ArgumentChunk), and makes room for more. The chunks end with the
+    /// [`Event::Call`](crate::server::Event::Call), whose argument is the rest of the string. A call that fits into the
+    /// buffer has no chunks, so an application handles both alike: it appends the argument of the call to the chunks. If
+    /// the line is no valid call,
+    /// [`Event::ArgumentsAborted`](crate::server::Event::ArgumentsAborted) ends the chunks.
+    ///
+    /// ```
+    /// use mcp_proto::server::{Event, Tool, Tools};
+    ///
+    /// static TOOLS: Tools = Tools::new(&[Tool::new(
+    ///     "flash_write",
+    ///     r#"{"type":"object","properties":{"data":{"type":"string"}},"required":["data"]}"#,
+    /// )
+    /// .streamed("data")]);
+    ///
+    /// /// Receives one file at a time.
+    /// fn handle(event: Event<'_>, file: &mut String) {
+    ///     match event {
+    ///         Event::ArgumentChunk(chunk) => file.push_str(chunk.text()),
+    ///         Event::Call(call) => {
+    ///             let rest = call.raw_arguments().get("data").and_then(|data| data.string());
+    ///             file.extend(rest.into_iter().flat_map(|rest| rest.chars()));
+    ///             call.text((file.len(), " bytes"));
+    ///             file.clear();
+    ///         }
+    ///         Event::ArgumentsAborted => file.clear(),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # let _ = handle;
+    /// ```
+    ///
+    /// The rest of the line must fit into the receive buffer. The members `method`, `name` and `arguments` must precede
+    /// the string in this order, and take no more than seven eighths of the buffer, with all other members before the
+    /// string. Official clients write them so. The `id` may follow. Otherwise the server refuses the line as too long.
+    ///
+    /// [`Tools::new`](crate::server::Tools::new) checks at compile time that the schema has the argument as a string:
+    ///
+    /// ```compile_fail,E0080
+    /// use mcp_proto::server::{Tool, Tools};
+    /// const SCHEMA: &str = r#"{"properties":{"data":{"type":"integer"}}}"#;
+    /// static TOOLS: Tools = Tools::new(&[Tool::new("flash_write", SCHEMA).streamed("data")]);
+    /// ```
+    ///
+    /// Tools of a [dynamic list](crate::server::Tools::dynamic_list) cannot have such an argument. In message mode, each
+    /// message must fit as a whole. An [observer](crate::Observer) sees the message without the chunks.
+    #[must_use]
+    pub const fn streamed(mut self, argument: &'t str) -> Self {
+        self.streamed = Some(argument);
         self
     }
 

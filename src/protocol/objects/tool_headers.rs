@@ -3,6 +3,7 @@
 //! Specification (`2026-07-28`): *Streamable HTTP*, *Custom Headers from Tool Parameters*.
 
 use crate::error::InvalidToolHeader;
+use crate::protocol::objects::schema_reader::SchemaReader;
 
 /// Maximum number of annotations in one schema, and maximum number of properties in the path to an annotation.
 const MOST: usize = 32;
@@ -18,7 +19,8 @@ pub(crate) const fn invalid_header(schema: &str) -> Option<InvalidToolHeader> {
     let mut rest = schema.as_bytes();
     while let [_, tail @ ..] = rest {
         if let [b'x', b'-', b'm', b'c', b'p', b'-', b'h', b'e', b'a', b'd', b'e', b'r', ..] = rest {
-            let mut checker = Checker { rest: schema.as_bytes(), names: [&[]; MOST], invalid: None };
+            let mut checker =
+                Checker { reader: SchemaReader::new(schema), names: [&[]; MOST], invalid: None };
             checker.value(Part::Schema(Some(0)));
             return checker.invalid;
         }
@@ -60,7 +62,7 @@ impl Part {
 }
 
 struct Checker<'t> {
-    rest: &'t [u8],
+    reader: SchemaReader<'t>,
     /// The names so far, then empty ones.
     names: [&'t [u8]; MOST],
     invalid: Option<InvalidToolHeader>,
@@ -68,45 +70,39 @@ struct Checker<'t> {
 
 impl<'t> Checker<'t> {
     const fn value(&mut self, part: Part) {
-        self.skip_separators();
-        match self.rest {
+        self.reader.skip_separators();
+        match self.reader.rest {
             [b'"', ..] => {
-                self.string();
+                self.reader.string();
             }
             [b'{', tail @ ..] => {
-                self.rest = tail;
+                self.reader.rest = tail;
                 self.object(part);
             }
             [b'[', tail @ ..] => {
-                self.rest = tail;
-                while !self.is_end() {
+                self.reader.rest = tail;
+                while !self.reader.is_end() {
                     self.value(part.element());
                 }
             }
-            _ => {
-                while let [b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.', tail @ ..] =
-                    self.rest
-                {
-                    self.rest = tail;
-                }
-            }
+            _ => self.reader.word(),
         }
     }
 
     const fn object(&mut self, part: Part) {
         let mut annotation = None;
         let mut is_plain = false;
-        while !self.is_end() {
-            let key = self.string();
-            self.skip_separators();
+        while !self.reader.is_end() {
+            let key = self.reader.string();
+            self.reader.skip_separators();
             if let Part::Schema(_) = part {
-                let before = self.rest;
+                let before = self.reader.rest;
                 match key {
-                    b"x-mcp-header" => annotation = Some(self.string()),
-                    b"type" => is_plain = matches!(self.string(), b"string" | b"integer" | b"boolean"),
+                    b"x-mcp-header" => annotation = Some(self.reader.string()),
+                    b"type" => is_plain = matches!(self.reader.string(), b"string" | b"integer" | b"boolean"),
                     _ => {}
                 }
-                self.rest = before;
+                self.reader.rest = before;
             }
             self.value(part.member(key));
         }
@@ -140,50 +136,6 @@ impl<'t> Checker<'t> {
         };
         if self.invalid.is_none() {
             self.invalid = Some(invalid);
-        }
-    }
-
-    /// Moves to the next member or element. At the end of the container, moves past it and returns `true`.
-    const fn is_end(&mut self) -> bool {
-        self.skip_separators();
-        match self.rest {
-            [] => true,
-            [b'"' | b'{' | b'[' | b'a'..=b'z' | b'0'..=b'9' | b'-', ..] => false,
-            [_, tail @ ..] => {
-                self.rest = tail;
-                true
-            }
-        }
-    }
-
-    const fn skip_separators(&mut self) {
-        while let [b' ' | b'\t' | b'\r' | b'\n' | b',' | b':', tail @ ..] = self.rest {
-            self.rest = tail;
-        }
-    }
-
-    /// Takes a string, and returns its content with escapes. Returns an empty text for any other value.
-    const fn string(&mut self) -> &'t [u8] {
-        let [b'"', text @ ..] = self.rest else { return &[] };
-        let mut rest = text;
-        loop {
-            rest = match rest {
-                [b'\\', _, tail @ ..] => tail,
-                [b'"', tail @ ..] => {
-                    self.rest = tail;
-                    break;
-                }
-                [_, tail @ ..] => tail,
-                [] => {
-                    self.rest = rest;
-                    break;
-                }
-            };
-        }
-        let length = text.len().saturating_sub(self.rest.len()).saturating_sub(1);
-        match text.split_at_checked(length) {
-            Some((text, _)) => text,
-            None => &[],
         }
     }
 }

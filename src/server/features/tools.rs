@@ -6,10 +6,12 @@ use crate::error::{ConfigError, InvalidToolHeader, ProtocolError};
 use crate::json::{Kind, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::base_metadata::ListedObject;
+use crate::protocol::objects::schema_reader::has_string_property;
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::objects::tool_headers::invalid_header;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
+use crate::server::argument_chunks::{ArgumentHook, handle_streamed};
 use crate::server::call::Call;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
@@ -28,6 +30,8 @@ pub struct Tools<'t> {
     catalogue: Option<&'t [Tool<'t>]>,
     list_changed: bool,
     always_structured: bool,
+    /// Code of streamed arguments, if a tool has one.
+    argument_hook: Option<ArgumentHook>,
 }
 
 duplicate_of!(duplicate, Tool, name());
@@ -42,6 +46,25 @@ const fn invalid_annotation(catalogue: &[Tool<'_>]) -> Option<(usize, InvalidToo
         (rest, index) = (tail, index.wrapping_add(1));
     }
     None
+}
+
+/// Returns the hook for the streamed arguments of a catalogue, if there are any.
+///
+/// # Errors
+/// The index of the first tool whose input schema does not have the argument.
+const fn argument_hook(catalogue: &[Tool<'_>]) -> Result<Option<ArgumentHook>, usize> {
+    let mut hook: Option<ArgumentHook> = None;
+    let (mut rest, mut index) = (catalogue, 0usize);
+    while let [tool, tail @ ..] = rest {
+        if let Some(argument) = tool.streamed {
+            if !has_string_property(tool.input_schema(), argument) {
+                return Err(index);
+            }
+            hook = Some(handle_streamed);
+        }
+        (rest, index) = (tail, index.wrapping_add(1));
+    }
+    Ok(hook)
 }
 
 // Indices in `methods`.
@@ -68,14 +91,17 @@ impl<'t> Tools<'t> {
     /// ```
     ///
     /// # Panics
-    /// Two tools have the same name, or an annotation `x-mcp-header` is invalid. At run time, use
-    /// [`try_new`](Tools::try_new).
+    /// Two tools have the same name, an annotation `x-mcp-header` is invalid, or a
+    /// [streamed](Tool::streamed) argument is no string. At run time, use [`try_new`](Tools::try_new).
     #[must_use]
     #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
     pub const fn new(catalogue: &'t [Tool<'t>]) -> Tools<'t> {
         match Tools::try_new(catalogue) {
             Ok(tools) => tools,
             Err(ConfigError::InvalidToolHeader { error, .. }) => panic!("{}", error.message()),
+            Err(ConfigError::InvalidStreamedArgument { .. }) => {
+                panic!("a streamed argument must be a property with the type `string`")
+            }
             Err(_) => panic!("two tools have the same name: names must be unique"),
         }
     }
@@ -84,19 +110,23 @@ impl<'t> Tools<'t> {
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two tools have the same name. [`ConfigError::InvalidToolHeader`]: an annotation
-    /// `x-mcp-header` is invalid.
+    /// `x-mcp-header` is invalid. [`ConfigError::InvalidStreamedArgument`]: the input schema of a tool does not have the
+    /// [streamed](Tool::streamed) argument.
     pub const fn try_new(catalogue: &'t [Tool<'t>]) -> Result<Tools<'t>, ConfigError> {
-        match (duplicate(catalogue), invalid_annotation(catalogue)) {
-            (Some(entry), _) => Err(ConfigError::DuplicateName { entry }),
-            (_, Some((entry, error))) => Err(ConfigError::InvalidToolHeader { entry, error }),
-            _ => Ok(Tools { catalogue: Some(catalogue), ..Tools::dynamic_list() }),
+        match (duplicate(catalogue), invalid_annotation(catalogue), argument_hook(catalogue)) {
+            (Some(entry), _, _) => Err(ConfigError::DuplicateName { entry }),
+            (_, Some((entry, error)), _) => Err(ConfigError::InvalidToolHeader { entry, error }),
+            (_, _, Err(entry)) => Err(ConfigError::InvalidStreamedArgument { entry }),
+            (_, _, Ok(argument_hook)) => {
+                Ok(Tools { catalogue: Some(catalogue), argument_hook, ..Tools::dynamic_list() })
+            }
         }
     }
 
     /// A dynamic list, which the application provides: see [`Event::ListTools`](crate::server::Event::ListTools).
     #[must_use]
     pub const fn dynamic_list() -> Tools<'static> {
-        Tools { catalogue: None, list_changed: false, always_structured: false }
+        Tools { catalogue: None, list_changed: false, always_structured: false, argument_hook: None }
     }
 
     /// Returns the size of a transmit buffer that holds the whole static list in one response, in bytes.
@@ -210,6 +240,10 @@ impl Sealed for Tools<'_> {
             Catalogue::Tools => find_in(self.catalogue, is, Found::Tool),
             _ => Found::Absent,
         }
+    }
+
+    fn argument_hook(&self) -> Option<ArgumentHook> {
+        self.argument_hook
     }
 
     fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {

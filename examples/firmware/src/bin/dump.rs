@@ -1,4 +1,4 @@
-//! A large log and a large memory, sent through 512 bytes: chunked responses on the core alone.
+//! A large log, a large memory and a large image for it, through 512 bytes: chunks on the core alone.
 //!
 //! The image is compiled for Cortex-M0, and also runs on the Cortex-M3 of this chip.
 #![cfg_attr(target_arch = "arm", no_std, no_main)]
@@ -11,12 +11,17 @@ fn main() {
 #[cfg(target_arch = "arm")]
 mod image {
     use mcp_proto::server::{
-        ChunkedContent, Event, Resource, Resources, SecondInitialize, ServerConfig, Slot, Tool, Tools,
+        Base64, Call, ChunkedContent, Event, Resource, Resources, SecondInitialize, ServerConfig, Slot, Tool,
+        Tools,
     };
     use mcp_proto::{Action, ConfigError, Next, Server, Ticket};
     use mcp_proto_firmware::chips::lm3s6965::Polled;
 
-    static TOOLS: Tools = Tools::new(&[Tool::new("log", "{}").description("The whole log of the board")]);
+    const IMAGE: &str = r#"{"type":"object","properties":{"image":{"type":"string"}}}"#;
+    static TOOLS: Tools = Tools::new(&[
+        Tool::new("log", "{}").description("The whole log of the board"),
+        Tool::new("flash", IMAGE).streamed("image"),
+    ]);
     static RESOURCES: Resources = Resources::new(&[Resource::new("board://memory", "memory")]);
     static INFO: ServerConfig = ServerConfig::new("dump", "0.1.0")
         .features(&[&TOOLS, &RESOURCES])
@@ -51,6 +56,45 @@ mod image {
         })
     }
 
+    /// An image that is being received.
+    struct Upload {
+        size: u32,
+        /// The CRC-32 of the bytes so far. A real board writes its flash as well.
+        crc: u32,
+        is_valid: bool,
+    }
+
+    impl Upload {
+        const START: Upload = Upload { size: 0, crc: u32::MAX, is_valid: true };
+
+        fn write(&mut self, base64: Base64<'_>) {
+            for byte in base64.bytes() {
+                let Ok(byte) = byte else {
+                    self.is_valid = false;
+                    return;
+                };
+                self.crc ^= u32::from(byte);
+                for _ in 0..8 {
+                    self.crc = self.crc >> 1 ^ if self.crc & 1 == 0 { 0 } else { 0xEDB8_8320 };
+                }
+                self.size = self.size.wrapping_add(1);
+            }
+        }
+
+        /// Receives the rest of the image, and responds.
+        fn end(mut self, call: Call<'_>) {
+            let Some(rest) = call.raw_arguments().get("image").and_then(|image| image.string()) else {
+                return call.invalid("`image` must be a string");
+            };
+            self.write(Base64::new(rest));
+            if self.is_valid {
+                call.text((self.size, " bytes, CRC-32 ", !self.crc));
+            } else {
+                call.invalid("`image` must be base64");
+            }
+        }
+    }
+
     /// Sends as much as the transmit buffer takes. Returns whether the response has ended.
     fn send(server: &mut Server<'_>, download: &mut Download) -> bool {
         let Ok(mut chunks) = server.chunks(download.ticket) else { return true };
@@ -78,6 +122,7 @@ mod image {
         let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
         let mut server = Server::new(&INFO, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text)?;
         let mut download: Option<Download> = None;
+        let mut upload = Upload::START;
         loop {
             let is_writable = match server.poll(chip.now()) {
                 Action::Io(io) => {
@@ -95,6 +140,18 @@ mod image {
                     false
                 }
                 Action::Event => match server.event() {
+                    Some(Event::ArgumentChunk(chunk)) => {
+                        upload.write(chunk.base64());
+                        false
+                    }
+                    Some(Event::ArgumentsAborted) => {
+                        upload = Upload::START;
+                        false
+                    }
+                    Some(Event::Call(call)) if call.name() == "flash" => {
+                        core::mem::replace(&mut upload, Upload::START).end(call);
+                        false
+                    }
                     Some(Event::Call(call)) => {
                         match call.chunked(ChunkedContent::Text) {
                             Ok(ticket) => download = Some(Download { ticket, is_text: true, sent: 0 }),
@@ -127,6 +184,7 @@ mod image {
     #[cortex_m_rt::entry]
     fn main() -> ! {
         let mut chip = Polled::start();
+        chip.enable_queues();
         loop {
             _ = run(&mut chip);
         }

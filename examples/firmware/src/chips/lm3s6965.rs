@@ -8,6 +8,9 @@ pub(super) const UART_DATA: Register = Register(0x4000_C000);
 /// The distance between the registers of two UARTs.
 const UART_SIZE: usize = 0x1000;
 pub(super) const UART_FLAGS: Register = Register(0x4000_C018);
+const UART_LINE_CONTROL: Register = Register(0x4000_C02C);
+/// Eight bits, and queues of 16 bytes in place of one.
+const EIGHT_BITS_QUEUED: u32 = 0x70;
 pub(super) const RECEIVE_EMPTY: u32 = 1 << 4;
 pub(super) const TRANSMIT_FULL: u32 = 1 << 5;
 
@@ -28,6 +31,11 @@ impl Polled {
         TICK_RELOAD.write(CYCLES_PER_MILLISECOND - 1);
         TICK_CONTROL.write(0b101);
         Polled { now: Millis::ZERO }
+    }
+
+    /// Enables the queues of the UART, so that more input arrives at once.
+    pub fn enable_queues(&mut self) {
+        UART_LINE_CONTROL.write(EIGHT_BITS_QUEUED);
     }
 
     /// Time since the start. Call this every millisecond, because each call counts at most one millisecond. The drivers

@@ -1,0 +1,58 @@
+//! Reads containers of a valid text that has not arrived completely.
+//!
+//! Each function takes the text from some position up to the last byte that has arrived.
+
+use super::search::text_run;
+use super::skip::{after_space, next_value};
+
+/// The next entry of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PartialEntry<'t> {
+    /// The end of the object. The text starts behind its brace.
+    End(&'t [u8]),
+    /// A member. The name may have escapes. The text starts with the value.
+    Member { name: &'t [u8], value: &'t [u8] },
+}
+
+/// Returns the next entry of an object. Returns `None` if the start of its value has not arrived.
+pub(crate) fn next_entry(text: &[u8]) -> Option<PartialEntry<'_>> {
+    let (first, tail) = next_element_start(text)?.split_first()?;
+    if *first == b'}' {
+        return Some(PartialEntry::End(tail));
+    }
+    let (length, is_complete) = string_length(tail);
+    let name = tail.get(..length).filter(|_| is_complete)?;
+    let colon = after_space(tail.get(length.wrapping_add(1)..)?);
+    let value = after_space(colon.get(1..)?);
+    (!value.is_empty()).then_some(PartialEntry::Member { name, value })
+}
+
+/// Returns the text from the next element or bracket of a container. Returns `None` if neither has arrived.
+pub(crate) fn next_element_start(text: &[u8]) -> Option<&[u8]> {
+    let rest = match after_space(text) {
+        [b',', tail @ ..] => after_space(tail),
+        rest => rest,
+    };
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// Returns the text behind a value. Returns `None` if the value may be incomplete.
+pub(crate) fn after_value(value: &[u8]) -> Option<&[u8]> {
+    let (_, length) = next_value(value)?;
+    value.get(length..).filter(|tail| !tail.is_empty())
+}
+
+/// Returns the length of a string up to its closing quote, and whether the quote has arrived. The text starts behind the
+/// opening quote.
+pub(crate) fn string_length(text: &[u8]) -> (usize, bool) {
+    let mut rest = text;
+    loop {
+        let Some(tail) = rest.get(text_run(rest)..) else { return (text.len(), false) };
+        rest = match tail {
+            [b'"', ..] => return (text.len().wrapping_sub(tail.len()), true),
+            [b'\\', _, tail @ ..] => tail,
+            [] | [b'\\'] => return (text.len(), false),
+            [_, tail @ ..] => tail,
+        };
+    }
+}

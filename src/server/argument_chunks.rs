@@ -1,0 +1,269 @@
+//! Arguments in chunks: a string of a call that may be larger than the receive buffer.
+//!
+//! The string leaves the line before the server handles it. What remains is a call with the rest of the string. The
+//! server calls this module only through [`ArgumentHook`], so that a server without streamed arguments does not link it.
+
+use crate::framing::LineDecoder;
+use crate::json::partial::{PartialEntry, after_value, next_entry, string_length};
+use crate::json::{Json, Member, Span, Str, decode_text_in_place, text_of};
+use crate::peer::lifecycle::State;
+use crate::platform::copy;
+use crate::protocol::methods;
+use crate::protocol::objects::base64::Base64;
+use crate::protocol::objects::tool::Tool;
+use crate::rpc;
+use crate::server::Server;
+use crate::server::config::ServerConfig;
+use crate::server::dispatch::Received;
+use crate::server::event::Event;
+use crate::server::features::catalogue::{Catalogue, Found, find};
+use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
+use crate::server::server_state::ServerState;
+
+/// A part of a [streamed](Tool::streamed) argument.
+#[derive(Debug, Clone, Copy)]
+pub struct ArgumentChunk<'a> {
+    tool: &'a Tool<'a>,
+    /// The object of arguments, up to the member before the streamed one.
+    before: &'a [u8],
+    text: &'a str,
+    is_first: bool,
+}
+
+impl<'a> ArgumentChunk<'a> {
+    /// The tool that the client calls.
+    #[must_use]
+    pub fn tool(&self) -> &'a Tool<'a> {
+        self.tool
+    }
+
+    /// Whether the chunk is the first one of its call.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.is_first
+    }
+
+    /// The decoded text. Never half a character.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The text as base64.
+    ///
+    /// Each chunk has a whole number of groups, and so has the rest in the call, if the client writes the base64 without
+    /// line breaks.
+    #[must_use]
+    pub fn base64(&self) -> Base64<'a> {
+        Base64::new(Str::trusted(self.text.as_bytes()))
+    }
+
+    /// An argument that precedes the streamed one in the call, such as an address. `None` if there is none with this
+    /// name: the order is up to the client, and the [`Call`](crate::server::Call) has all arguments.
+    #[must_use]
+    pub fn argument(&self, name: &str) -> Option<Json<'a>> {
+        Json::trusted(self.before).get(name)
+    }
+}
+
+/// A chunk in the line, or the early end of the chunks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PendingArgument {
+    pub(crate) event: MakeArgumentEvent,
+    /// Length of the decoded text.
+    length: usize,
+    is_first: bool,
+}
+
+impl PendingArgument {
+    const ABORTED: PendingArgument =
+        PendingArgument { event: |_, _, _| Some(Event::ArgumentsAborted), length: 0, is_first: false };
+}
+
+/// Function that makes the event.
+type MakeArgumentEvent =
+    for<'a> fn(&PendingArgument, &'a LineDecoder<'_>, &'a ServerState<'_>) -> Option<Event<'a>>;
+
+/// Code of streamed arguments, which only tools with a streamed argument link.
+///
+/// Without an end, handles an incomplete line that fills the buffer: sets the event of a chunk, or removes the chunk of
+/// the last event. Returns whether an event is set.
+///
+/// At the end of a line with chunks, sets the event of their early end, unless the outcome is a call of the tool. Returns
+/// whether the outcome still applies.
+pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(&Received, &Spans)>) -> bool;
+
+impl Server<'_> {
+    /// Handles an incomplete line that fills the buffer. Returns whether an event is set.
+    #[inline(never)]
+    pub(super) fn handle_full_buffer(&mut self) -> bool {
+        let has_event = self.handle_arguments(None);
+        if !has_event {
+            self.input.discard_if_full();
+        }
+        has_event
+    }
+
+    /// Calls the [`ArgumentHook`], and returns its result.
+    #[inline(never)]
+    pub(super) fn handle_arguments(&mut self, end: Option<(&Received, &Spans)>) -> bool {
+        let hook = self.state.config.features.iter().find_map(|feature| feature.argument_hook());
+        hook.is_some_and(|hook| hook(self, end))
+    }
+}
+
+/// The [`ArgumentHook`].
+pub(crate) fn handle_streamed(server: &mut Server<'_>, end: Option<(&Received, &Spans)>) -> bool {
+    match end {
+        Some((outcome, spans)) => end_line(server, outcome, spans),
+        None => next_chunk(server),
+    }
+}
+
+/// The streamed argument in a line.
+struct FoundArgument<'c> {
+    tool: &'c Tool<'c>,
+    /// The object of arguments, up to the member before the argument.
+    before: Span,
+    /// Offset of the text of the argument.
+    start: usize,
+}
+
+/// Finds the streamed argument of the current line, which may be incomplete.
+fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> Option<FoundArgument<'c>> {
+    let (line, scanner) = (input.text_so_far(), input.scanner());
+    let offset = |tail: &[u8]| line.len().wrapping_sub(tail.len());
+    let method = scanner.span(Member::Method);
+    let params = scanner.member(Member::Params)?.start;
+    if !rpc::view(line, method).string()?.is_name(methods::TOOLS_CALL.name) {
+        return None;
+    }
+    let mut rest = object_text(line.get(params..)?)?;
+    let mut tool = None;
+    let arguments = loop {
+        let PartialEntry::Member { name, value } = next_entry(rest)? else { return None };
+        if name == b"arguments" {
+            break value;
+        }
+        rest = after_value(value)?;
+        if name == b"name" {
+            let called = Json::exact(value.get(..value.len().wrapping_sub(rest.len()))?).string()?;
+            tool = match find(config, Catalogue::Tools, &|name| called == *name) {
+                Found::Tool(tool) => Some(tool),
+                _ => None,
+            };
+        }
+    };
+    let (tool, mut rest) = (tool?, object_text(arguments)?);
+    loop {
+        let PartialEntry::Member { name, value } = next_entry(rest)? else { return None };
+        if let [b'"', text @ ..] = value
+            && Str::trusted(name) == *tool.streamed?
+        {
+            let before = Span { start: offset(arguments), end: offset(rest) };
+            return Some(FoundArgument { tool, before, start: offset(text) });
+        }
+        rest = after_value(value)?;
+    }
+}
+
+/// Returns the text behind the brace of an object.
+fn object_text(value: &[u8]) -> Option<&[u8]> {
+    match value {
+        [b'{', text @ ..] => Some(text),
+        _ => None,
+    }
+}
+
+fn next_chunk(server: &mut Server<'_>) -> bool {
+    let Server { input, state } = server;
+    let is_ending = matches!(state.peer.lifecycle.state(), State::Draining | State::Closed);
+    let Some(FoundArgument { start, .. }) = find_argument(input, state.config).filter(|_| !is_ending) else {
+        return false;
+    };
+    let is_first = !input.is_chunked();
+    let held = if is_first { 0 } else { input.take_held_chunk() };
+    if held > 0 {
+        input.cut_from_string(Span { start, end: start.wrapping_add(held) });
+        return false;
+    }
+    // Each byte before the string is read once for each chunk. A chunk of at least an eighth of the buffer keeps the work
+    // linear.
+    let limit = input.limit();
+    if start > limit.wrapping_sub(limit / 8) || !input.scanner().is_valid() {
+        return false;
+    }
+    let Some(length) = decode_chunk(input, start).filter(|length| *length > 0) else { return false };
+    input.set_chunked(true);
+    let chunk = PendingArgument { event: chunk_event, length, is_first };
+    state.pending_event = Some(PendingEvent::Argument(chunk));
+    true
+}
+
+/// Decodes the string at `start` in place, as far as it has arrived. Returns the length of the decoded text.
+fn decode_chunk(input: &mut LineDecoder<'_>, start: usize) -> Option<usize> {
+    let (length, is_complete) = string_length(input.text_so_far().get(start..)?);
+    // A character or an escape that continues in the next bytes.
+    let unfinished = if is_complete { 0 } else { input.scanner().unfinished() };
+    let end = start.wrapping_add(length.saturating_sub(unfinished));
+    let text = input.text_so_far_mut().get_mut(start..end)?;
+    let (decoded, _) = decode_text_in_place(text);
+    // The last characters stay in the string if they are a part of a group of base64.
+    let part = text
+        .get(decoded & !3..decoded)
+        .filter(|part| !is_complete && is_base64(part) && part.len() < decoded);
+    let mut tail = [0; 3];
+    let kept = part.map_or(0, |part| {
+        copy(&mut tail, part);
+        part.len()
+    });
+    let consumed = text.len().wrapping_sub(kept);
+    copy(text.get_mut(consumed..)?, &tail);
+    input.hold_chunk(consumed);
+    Some(decoded.wrapping_sub(kept))
+}
+
+fn is_base64(text: &[u8]) -> bool {
+    text.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'='))
+}
+
+fn chunk_event<'a>(
+    chunk: &PendingArgument,
+    input: &'a LineDecoder<'_>,
+    state: &'a ServerState<'_>,
+) -> Option<Event<'a>> {
+    let FoundArgument { tool, before, start } = find_argument(input, state.config)?;
+    let line = input.text_so_far();
+    let text = Span { start, end: start.wrapping_add(chunk.length) };
+    Some(Event::ArgumentChunk(ArgumentChunk {
+        tool,
+        before: before.bytes(line),
+        text: text_of(text.bytes(line)),
+        is_first: chunk.is_first,
+    }))
+}
+
+fn end_line(server: &mut Server<'_>, outcome: &Received, spans: &Spans) -> bool {
+    let Server { input, state } = server;
+    input.set_chunked(false);
+    let request = match (outcome, state.pending_event) {
+        (Received::Event, Some(PendingEvent::Request { context, .. })) => Some(context),
+        _ => None,
+    };
+    if let Some(context) = request {
+        let is_call = matches!(context.unpack(input.stream()).kind, RequestKind::CallTool { .. });
+        let name = rpc::view(input.bytes(), spans.subject).string();
+        let chunked = find_argument(input, state.config).map(|found| found.tool.name());
+        if is_call && name.zip(chunked).is_some_and(|(name, chunked)| name == *chunked) {
+            return true;
+        }
+    }
+    state.pending_event = Some(PendingEvent::Argument(PendingArgument::ABORTED));
+    if let Received::ProtocolError(error) = outcome {
+        state.peer.pending_error = state.peer.reported(*error);
+        server.release();
+        return false;
+    }
+    // Duplicate members have made the line another request. The next poll handles it again.
+    request.is_none()
+}
