@@ -11,6 +11,7 @@ mod examples;
 mod layers;
 mod memory;
 mod methods;
+mod monitor;
 mod pair;
 mod router;
 mod server;

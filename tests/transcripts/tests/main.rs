@@ -3,3 +3,4 @@
 mod citations;
 mod direct;
 mod faults;
+mod monitor;
