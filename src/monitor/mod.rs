@@ -176,6 +176,13 @@ impl Monitor {
 
     fn read(&mut self, sender: Sender, line: &[u8], now: Millis, found: &mut Vec<Violation>) {
         let mut report = self.report(sender, now, found);
+        let line = match line.strip_prefix(b"\xEF\xBB\xBF") {
+            Some(line) => {
+                report.add(Rule::LineJson, "the line begins with a byte order mark");
+                line
+            }
+            None => line,
+        };
         let error = match Json::parse(line) {
             Ok(json) => return self.message(json, &mut report),
             Err(error) => error,

@@ -109,11 +109,14 @@ impl Monitor {
         let Some(id) = params.get("requestId").filter(|id| is_id(*id)) else { return };
         let (key, now) = (requests::key(id), report.now);
         report.id = Some(id.to_string());
-        if report.sender == Sender::Server && self.dialogue.is_stateless() {
+        if report.sender == Sender::Server && self.dialogue.stateless.is_some() {
             // The server ends a subscription, maybe after its result.
             let requests = &mut self.dialogue.client.requests;
             let is_other = requests.get_mut(&key).is_some_and(|request| request.subscription.is_none());
-            return report.add_if(is_other, Rule::CancelRequest, "the request is not a subscription");
+            let is_known = matches!(requests.lookup(&key), Lookup::InFlight | Lookup::Finished);
+            if self.dialogue.is_stateless() || is_known && !is_other {
+                return report.add_if(is_other, Rule::CancelRequest, "the request is not a subscription");
+            }
         }
         let requests = &mut self.dialogue.party(report.sender).requests;
         match requests.lookup(&key) {

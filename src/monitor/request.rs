@@ -10,7 +10,7 @@ use super::violation::{Report, Sender};
 use super::{Monitor, schema};
 use crate::json::Json;
 use crate::protocol::level::Level;
-use crate::protocol::meta::{PROGRESS_TOKEN, RequestMeta};
+use crate::protocol::meta::{CLIENT_CAPABILITIES, PROGRESS_TOKEN, PROTOCOL_VERSION, RequestMeta};
 use crate::protocol::methods;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::is_id;
@@ -75,7 +75,12 @@ impl Monitor {
         request: &mut Request,
         report: &mut Report<'_>,
     ) {
+        let version = params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION));
         match meta.revision {
+            _ if version.and_then(Json::string).is_none() => {
+                report.add(Rule::RequestMeta, "the revision in `_meta` is not a string");
+                request.flaw = request.flaw.or(Some(Flaw::Meta));
+            }
             None => request.flaw = request.flaw.or(Some(Flaw::Version)),
             Some(_) if report.revision.is_some() => self.dialogue.stateless = report.revision,
             Some(_) => {}
@@ -91,8 +96,7 @@ impl Monitor {
             }
             level => request.level = level.and_then(Result::ok),
         }
-        let capabilities =
-            params.get("_meta").and_then(|meta| meta.get(crate::protocol::meta::CLIENT_CAPABILITIES));
+        let capabilities = params.get("_meta").and_then(|meta| meta.get(CLIENT_CAPABILITIES));
         request.capabilities = capabilities.map(|json| json.to_string()).unwrap_or_default();
     }
 
@@ -231,12 +235,13 @@ impl Monitor {
         }
         if report.sender == Sender::Client
             && !request.is_stateless
-            && let Some(cursor) = params.get("cursor")
+            && let Some(cursor) = params.get("cursor").filter(|cursor| cursor.string().is_some())
             && !self.dialogue.has_cursor(method, cursor)
         {
             // A cursor of a stateless server may come from an earlier connection.
             report.add(Rule::CursorOpaque, "the server has not issued this cursor");
-            request.flaw = Some(Flaw::Cursor);
+            // A server that issues cursors may accept others of its own form.
+            request.flaw = (!self.dialogue.issues_cursors(method)).then_some(Flaw::Cursor);
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) fn key(id: Json<'_>) -> String {
 }
 
 /// The key of the same id with the other type: `1` and `"1"`.
-fn other_type(key: &str) -> String {
+pub(super) fn other_type(key: &str) -> String {
     key.strip_prefix('"').map_or_else(|| format!("\"{key}"), String::from)
 }
 
@@ -30,6 +30,8 @@ pub(super) struct Request {
     pub(super) is_stateless: bool,
     /// Number of responses to come. Several if the id was reused.
     pub(super) responses: u32,
+    /// Whether several requests with this id are in flight.
+    pub(super) is_ambiguous: bool,
     pub(super) cancelled: Option<Millis>,
     pub(super) token: Option<String>,
     /// The last progress.
@@ -107,6 +109,7 @@ impl Requests {
     pub(super) fn insert(&mut self, key: String, request: Request) {
         if let Some(earlier) = self.in_flight.get_mut(&key) {
             earlier.responses = earlier.responses.saturating_add(1);
+            earlier.is_ambiguous = true;
         } else if self.in_flight.len() < LIMIT {
             self.in_flight.insert(key, Request { responses: 1, ..request });
         } else {

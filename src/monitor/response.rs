@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use super::requests::{self, Flaw, Lookup, Request};
+use super::requests::{self, Flaw, Lookup, Request, other_type};
 use super::rule::Rule;
 use super::session::Session;
 use super::violation::{Report, Sender};
@@ -28,7 +28,14 @@ impl Monitor {
         if !is_id(id) {
             return report.add(Rule::ResponseId, format!("the id is {id}, not a string or an integer"));
         }
-        let key = requests::key(id);
+        let mut key = requests::key(id);
+        let requests = &self.dialogue.party(report.sender.peer()).requests;
+        if requests.lookup(&key) == Lookup::OtherType
+            && requests.lookup(&other_type(&key)) == Lookup::InFlight
+        {
+            report.add(Rule::ResponseId, "the id of the request has another type");
+            key = other_type(&key);
+        }
         let Some(request) = self.dialogue.party(report.sender.peer()).requests.respond(&key) else {
             return self.unexpected_response(&key, error, report);
         };
@@ -41,6 +48,11 @@ impl Monitor {
             return;
         }
         match (result, error) {
+            _ if request.is_ambiguous => {
+                if let Some(result) = result.filter(|result| result.get("protocolVersion").is_some()) {
+                    self.begin_session(result, report);
+                }
+            }
             (Some(result), None) => self.result(&request, id, result, report),
             (None, Some(error)) => self.error(&request, error, report),
             _ => report.add(Rule::ResponseShape, "the response has both a result and an error"),
@@ -102,6 +114,10 @@ impl Monitor {
             check_error_code(code, error, revision, report);
         }
         let Some((rule, expected)) = request.flaw.and_then(expected_code) else { return };
+        // Before a session, a server may miss the session first.
+        if report.revision.is_none() && rule == Rule::UnknownMethodCode {
+            return;
+        }
         // Servers define -32000 to -32099, such as for a server that is busy.
         let is_other_refusal = matches!(code, -32700 | -32600 | -32099..=-32000);
         if code != i64::from(expected)

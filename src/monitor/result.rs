@@ -33,6 +33,10 @@ impl Monitor {
         if request.method == methods::INITIALIZE.name && !request.is_stateless {
             self.begin_session(result, report);
         }
+        if request.is_stateless && result.get("resultType").is_none() && self.dialogue.discovered.is_none() {
+            // A server without stateless requests ignores the metadata, and serves its session.
+            report.revision = self.dialogue.session.revision().or(report.revision);
+        }
         let Some(revision) = report.revision else { return };
         if revision.has(WireFeature::ResultTypes) {
             match result.get("resultType").and_then(Json::string) {
@@ -50,6 +54,9 @@ impl Monitor {
         } else if request.wants_task && result.get("task").is_some() {
             return self.task(request, result, revision, report);
         }
+        if let Some(cursor) = result.get("nextCursor") {
+            self.dialogue.add_cursor(&request.method, cursor);
+        }
         let Some(shapes) = schema::shapes(&request.method) else { return };
         match shapes.result.check(result, revision) {
             Ok(()) => self.check_content(request, id, result, revision, report),
@@ -57,7 +64,7 @@ impl Monitor {
         }
     }
 
-    fn begin_session(&mut self, result: Json<'_>, report: &mut Report<'_>) {
+    pub(super) fn begin_session(&mut self, result: Json<'_>, report: &mut Report<'_>) {
         let name = result.get("protocolVersion").and_then(Json::string);
         let revision = name.and_then(Revision::from_json).filter(|it| it.has(WireFeature::Handshake));
         match revision {
@@ -95,9 +102,6 @@ impl Monitor {
         revision: Revision,
         report: &mut Report<'_>,
     ) {
-        if let Some(cursor) = result.get("nextCursor") {
-            self.dialogue.add_cursor(&request.method, cursor);
-        }
         match &*request.method {
             "server/discover" => {
                 self.dialogue.discovered = result.get("capabilities").map(|json| json.to_string());

@@ -121,6 +121,11 @@ impl Dialogue {
         }
     }
 
+    /// Whether the server has issued a cursor for this method.
+    pub(super) fn issues_cursors(&self, method: &str) -> bool {
+        self.cursors.iter().any(|cursor| cursor.split(' ').next() == Some(method))
+    }
+
     pub(super) fn has_cursor(&self, method: &str, cursor: Json<'_>) -> bool {
         self.cursors.contains(&cursor_key(method, cursor))
     }

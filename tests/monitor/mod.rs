@@ -18,6 +18,26 @@ fn expand(text: &str) -> String {
         .replace("$io", "io.modelcontextprotocol")
 }
 
+/// Replaces `\n`, and `\xff` of any byte.
+fn unescape(text: &str) -> Vec<u8> {
+    let mut parts = text.split('\\');
+    let mut bytes = parts.next().unwrap().as_bytes().to_vec();
+    for part in parts {
+        let rest = match part.strip_prefix('x') {
+            Some(hex) => {
+                bytes.push(u8::from_str_radix(&hex[..2], 16).unwrap());
+                &hex[2..]
+            }
+            None => {
+                bytes.push(b'\n');
+                &part[1..]
+            }
+        };
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    bytes
+}
+
 /// A dialogue in progress.
 struct Dialogue {
     monitor: Monitor,
@@ -55,15 +75,7 @@ impl Dialogue {
         let violations = match text {
             "end" => self.monitor.end(sender, self.now),
             _ => match text.strip_prefix("raw ") {
-                Some(bytes) => {
-                    let bytes = bytes.replace("\\n", "\n");
-                    let bytes: Vec<u8> = bytes
-                        .split("\\xff")
-                        .map(|part| part.as_bytes().to_vec())
-                        .collect::<Vec<_>>()
-                        .join(&0xFF);
-                    self.monitor.bytes(sender, &bytes, self.now)
-                }
+                Some(text) => self.monitor.bytes(sender, &unescape(text), self.now),
                 None => self.monitor.line(sender, expand(text).as_bytes(), self.now),
             },
         };

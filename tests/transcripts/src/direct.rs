@@ -273,6 +273,8 @@ impl<'b> Wire<'b> {
                 out.sent(n);
             } else if can_read && says_end {
                 self.told_end = true;
+                let found = self.monitor.end(self.subject_sender.peer(), self.now);
+                self.violations.extend(found);
                 input.eof();
             } else if can_read {
                 let space = input.space();
