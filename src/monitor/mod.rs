@@ -165,7 +165,7 @@ impl Monitor {
                 report.revision = request.revision;
                 report.id = Some(key.trim_start_matches('"').into());
                 report.method = Some(request.method.clone());
-                report.add(Rule::RequestUnanswered, "the stream ends without a response to this request");
+                report.add(Rule::RequestUnanswered, "the request has no response");
             }
         }
     }

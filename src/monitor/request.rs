@@ -38,6 +38,9 @@ impl Monitor {
             method: method.clone(),
             revision: report.revision,
             is_stateless: stateless.is_some(),
+            is_era_unclear: stateless.is_some()
+                && self.dialogue.session.revision().is_some()
+                && self.dialogue.discovered.is_none(),
             flaw: (!is_valid).then_some(Flaw::Message),
             ..Request::default()
         };
@@ -54,6 +57,9 @@ impl Monitor {
         }
         self.check_token(meta, &mut request, report);
         self.record(&mut request, params, report);
+        if request.is_era_unclear {
+            request.flaw = None;
+        }
         self.dialogue.party(report.sender).requests.insert(requests::key(id), request);
     }
 

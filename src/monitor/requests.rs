@@ -28,6 +28,8 @@ pub(super) struct Request {
     pub(super) method: String,
     pub(super) revision: Option<Revision>,
     pub(super) is_stateless: bool,
+    /// Whether the server may ignore the metadata: a stateless request in a session, without discovery.
+    pub(super) is_era_unclear: bool,
     /// Number of responses to come. Several if the id was reused.
     pub(super) responses: u32,
     /// Whether several requests with this id are in flight.

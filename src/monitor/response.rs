@@ -69,7 +69,9 @@ impl Monitor {
             return report.add(Rule::ResponseId, "the response has no id");
         };
         check_error_shape(error, report);
-        let omits = report.revision.map(|revision| revision.has(WireFeature::OmittedErrorIds));
+        // Without a session, the revision of an unreadable message is unknown.
+        let session = self.dialogue.session.revision();
+        let omits = session.map(|revision| revision.has(WireFeature::OmittedErrorIds));
         match (omits, id) {
             (Some(false), None) => {
                 report.add(Rule::ErrorId, "the error omits `id`, which is null in this revision")
@@ -106,7 +108,7 @@ impl Monitor {
         if request.method == methods::INITIALIZE.name && self.dialogue.session == Session::Requested {
             self.dialogue.session = Session::None;
         }
-        if !check_error_shape(error, report) {
+        if !check_error_shape(error, report) || request.is_era_unclear {
             return;
         }
         let Some(code) = error.get("code").and_then(Json::integer) else { return };

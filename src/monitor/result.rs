@@ -33,8 +33,7 @@ impl Monitor {
         if request.method == methods::INITIALIZE.name && !request.is_stateless {
             self.begin_session(result, report);
         }
-        if request.is_stateless && result.get("resultType").is_none() && self.dialogue.discovered.is_none() {
-            // A server without stateless requests ignores the metadata, and serves its session.
+        if request.is_era_unclear && result.get("resultType").is_none() {
             report.revision = self.dialogue.session.revision().or(report.revision);
         }
         let Some(revision) = report.revision else { return };

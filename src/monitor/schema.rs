@@ -322,7 +322,7 @@ static METHODS: &[MethodShapes] = &[
             ),
         ],
     ),
-    request("logging/setLevel", &[META, required("level", TEXT)], &[META]),
+    request("logging/setLevel", &[META, required("level", LEVEL)], &[META]),
     request(
         "sampling/createMessage",
         &[
