@@ -134,8 +134,9 @@ impl Monitor {
         let reason = match request.flaw {
             None | Some(Flaw::Message) => return false,
             Some(Flaw::Method) => {
-                // Without a session, the revision is not known.
-                if report.revision.is_none() {
+                // Without a session, the revision is not known. A server may have methods of its own.
+                let is_known = methods::ALL.iter().any(|method| method.name == request.method);
+                if report.revision.is_none() || !is_known {
                     return false;
                 }
                 (Rule::UnknownMethodCode, "the request has a result, but its revision has no such method")

@@ -5,7 +5,7 @@
 
 use std::mem;
 
-use mcp_proto::monitor::{Monitor, Sender};
+use mcp_proto::monitor::{Monitor, Rule, Sender};
 use mcp_proto::{Millis, State};
 use serde_json::Value;
 
@@ -124,6 +124,15 @@ impl Pipe {
 /// The length of a receive buffer that holds every line. The text of the longest response has 20,000 bytes.
 const LONGEST_LINE: usize = 24 * 1024;
 
+/// The rules that the applications break, which list other tools than they serve, and send notifications of their own.
+const BY_APPLICATIONS: [Rule; 5] = [
+    Rule::MethodUnknown,
+    Rule::ToolName,
+    Rule::UnknownToolCode,
+    Rule::UnknownPromptCode,
+    Rule::StructuredContent,
+];
+
 /// Runs the operations with this byte movement, and ends the connection.
 ///
 /// # Errors
@@ -212,6 +221,7 @@ impl World<'_, '_> {
         let mut violations = self.monitor.bytes(Sender::Client, by_client, now);
         let by_server = self.down.take(&self.server.transport.output);
         violations.extend(self.monitor.bytes(Sender::Server, by_server, now));
+        violations.retain(|violation| !BY_APPLICATIONS.contains(&violation.rule));
         // A damaged line is no fault of its sender, and its receiver knows less than the monitor.
         if let Some(violation) = violations.first().filter(|_| self.is_intact) {
             return Err(format!("the monitor reports: {violation}"));
