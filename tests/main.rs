@@ -8,6 +8,7 @@ mod documents;
 mod error_messages;
 mod event_loop;
 mod examples;
+mod inspect;
 mod layers;
 mod memory;
 mod methods;

@@ -4,3 +4,4 @@ mod citations;
 mod direct;
 mod faults;
 mod monitor;
+mod recorded;
