@@ -29,7 +29,10 @@ fn temporary(name: &str) -> PathBuf {
 #[test]
 fn check_finds_no_violation_in_our_servers() {
     for server in ["everything_server", "stdio_server"] {
-        let output = run(example("inspect").args(["--check", "--"]).arg(example(server).get_program()), b"");
+        let output = run(
+            example("inspect").args(["--check", "--timeout", "300", "--"]).arg(example(server).get_program()),
+            b"",
+        );
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!((output.status.code(), &*text), (Some(0), "no violations\n"), "{server}");
     }
@@ -46,7 +49,8 @@ fn check_reports_the_violations_of_a_server() {
         printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"tools":7}}\n' "${id%%,*}"
     done"#;
     let mut inspect = example("inspect");
-    let inspect = inspect.args(["--check", "--revision", "2025-06-18", "--", "sh", "-c", script]);
+    let inspect =
+        inspect.args(["--check", "--revision", "2025-06-18", "--timeout", "300", "--", "sh", "-c", script]);
     let output = run(inspect, b"");
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");

@@ -32,7 +32,7 @@ usage: inspect [OPTION...] [--] COMMAND...
   --era WHICH              auto asks the server which era it is of, which is what happens if this is not given;
                            legacy shakes hands, modern does not
   --revision DATE          speak only this revision, such as 2025-06-18
-  --timeout SECONDS        how long to wait for an answer (60); a server that starts gets 30 at least
+  --timeout SECONDS        how long to wait for an answer (60, or 10 for --check); a server that starts gets 30 at least
   --header NAME=VALUE      add this field to every HTTP request (may be repeated)
   --trace                  show every message
 
@@ -85,7 +85,8 @@ impl Arguments {
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let mut asked = Vec::new();
         let mut listen = None;
-        let mut arguments = Arguments { timeout: Duration::from_secs(60), ..Arguments::default() };
+        let mut timeout = None;
+        let mut arguments = Arguments::default();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
@@ -132,7 +133,7 @@ impl Arguments {
                     let revision = Revision::parse(&date).ok_or(format!("{date} is not a revision"))?;
                     arguments.revisions = Some(Revisions::only(revision));
                 }
-                "--timeout" => arguments.timeout = seconds(&value()?)?,
+                "--timeout" => timeout = Some(seconds(&value()?)?),
                 "--help" | "-h" => return Err("inspect: a client for any server".into()),
                 "--" => arguments.command.extend(words.by_ref()),
                 option if option.starts_with('-') => return Err(format!("unknown option {option}")),
@@ -151,6 +152,9 @@ impl Arguments {
                 _ => arguments.prompt = Some((name, texts(&json)?)),
             }
         }
+        // A check waits for each response that a server forgets.
+        let default = if arguments.mode == Mode::Check { 10 } else { 60 };
+        arguments.timeout = timeout.unwrap_or(Duration::from_secs(default));
         let default = if arguments.subscribe.is_empty() { 0 } else { 5 };
         arguments.listen = listen.unwrap_or(Duration::from_secs(default));
         Ok(arguments)

@@ -1,15 +1,14 @@
 //! A connection to a server process, whose messages a monitor reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_proto::json::{Json, to_string};
+use mcp_proto::json::{Json, Kind, to_string};
 use mcp_proto::monitor::{Monitor, Sender, Violation};
-use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{Clock, Revision};
 
 use crate::options::Arguments;
@@ -20,7 +19,9 @@ pub(crate) struct Connection {
     stdin: Option<ChildStdin>,
     output: Receiver<Vec<u8>>,
     partial: Vec<u8>,
-    responses: BTreeMap<String, Vec<u8>>,
+    responses: BTreeMap<String, String>,
+    /// The ids of requests without response, for which nothing has waited.
+    awaited: BTreeSet<String>,
     monitor: Monitor,
     clock: Clock,
     violations: Vec<Violation>,
@@ -59,18 +60,24 @@ impl Connection {
             output,
             partial: Vec::new(),
             responses: BTreeMap::new(),
+            awaited: BTreeSet::new(),
             monitor: Monitor::new(),
             clock: Clock::start(),
             violations: Vec::new(),
             revision,
             next_id: 0,
-            patience: arguments.timeout.min(Duration::from_secs(10)),
+            patience: arguments.timeout,
             is_traced: arguments.trace,
         })
     }
 
     pub(crate) fn revision(&self) -> Revision {
         self.revision
+    }
+
+    /// The time to wait for a response.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
     }
 
     /// Sends a line. Ignores that the server may have exited, because the missing responses show it.
@@ -108,18 +115,27 @@ impl Connection {
 
     /// Waits for the response to a request.
     pub(crate) fn wait(&mut self, id: &str, patience: Duration) -> Option<Response> {
-        self.receive(patience, |responses| responses.contains_key(id));
+        self.receive(patience, |connection| connection.responses.contains_key(id));
         self.responses.remove(id).map(Response)
     }
 
-    /// Reads messages for a while.
-    pub(crate) fn listen(&mut self, time: Duration) {
-        self.receive(time, |_| false);
+    /// Sends pings in a batch.
+    pub(crate) fn batch(&mut self) {
+        let ids = ["\"batch-1\"", "\"batch-2\""];
+        let ping = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+        self.send(&format!("[{}]", ids.map(ping).join(",")));
+        self.awaited.extend(ids.map(String::from));
     }
 
-    fn receive(&mut self, time: Duration, is_done: impl Fn(&BTreeMap<String, Vec<u8>>) -> bool) {
+    /// Reads messages for a while, and until the batch has its responses.
+    pub(crate) fn settle(&mut self) {
+        self.receive(self.patience, |connection| connection.awaited.is_empty());
+        self.receive(Duration::from_millis(200), |_| false);
+    }
+
+    fn receive(&mut self, time: Duration, is_done: impl Fn(&Connection) -> bool) {
         let deadline = Instant::now() + time;
-        while !is_done(&self.responses) {
+        while !is_done(self) {
             match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(bytes) => self.read(&bytes),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
@@ -136,17 +152,25 @@ impl Connection {
             if self.is_traced {
                 note!("< {}", String::from_utf8_lossy(&line).trim_end());
             }
-            let Ok(message) = Message::parse(&line) else { continue };
-            match (message.kind(), message.id()) {
-                (MessageKind::Response, Some(id)) => {
-                    self.responses.insert(id.to_string(), line.clone());
-                }
-                (MessageKind::Request, Some(id)) => {
-                    let method = message.method().and_then(Json::string).map(|it| it.to_string());
-                    let outcome = respond(&method.unwrap_or_default());
-                    self.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{outcome}}}"));
-                }
-                _ => {}
+            let Ok(json) = Json::parse(&line) else { continue };
+            match json.kind() {
+                Kind::Array => json.elements().for_each(|message| self.message(message)),
+                _ => self.message(json),
+            }
+        }
+    }
+
+    /// Keeps a response, or answers a request.
+    fn message(&mut self, message: Json<'_>) {
+        let Some(id) = message.get("id").map(|id| id.to_string()) else { return };
+        match message.get("method").and_then(Json::string) {
+            Some(method) => {
+                let outcome = respond(&method.to_string());
+                self.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{outcome}}}"));
+            }
+            None => {
+                self.awaited.remove(&id);
+                self.responses.insert(id, message.to_string());
             }
         }
     }
@@ -181,17 +205,17 @@ fn respond(method: &str) -> &'static str {
 }
 
 /// A response of the server.
-pub(crate) struct Response(Vec<u8>);
+pub(crate) struct Response(String);
 
 impl Response {
     /// The result. `None` for an error.
     pub(crate) fn result(&self) -> Option<Json<'_>> {
-        Json::parse(&self.0).ok()?.get("result")
+        Json::parse(self.0.as_bytes()).ok()?.get("result")
     }
 
     /// The code and the text of the error.
     pub(crate) fn error(&self) -> String {
-        let error = Json::parse(&self.0).ok().and_then(|message| message.get("error"));
+        let error = Json::parse(self.0.as_bytes()).ok().and_then(|message| message.get("error"));
         error.map(|error| error.to_string()).unwrap_or_default()
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &Arguments, revision: Revision) -> Result<Outcome, 
         Era::Stateless => script.stateless(),
     }
     script.bad_lines();
-    script.connection.listen(Duration::from_millis(200));
+    script.connection.settle();
     Ok(Outcome::Checked(script.connection.finish()))
 }
 
@@ -56,7 +56,10 @@ impl Script {
         if revision.era() == Era::Stateless {
             let params = self.params("", "");
             let id = self.connection.begin("server/discover", &params);
-            let response = self.connection.wait(&id, START).ok_or("no response to server/discover")?;
+            let response = self
+                .connection
+                .wait(&id, START.max(self.connection.patience()))
+                .ok_or("no response to server/discover")?;
             let result = response.result().ok_or_else(|| response.error())?;
             self.declared = result.get("capabilities").map(|json| json.to_string()).unwrap_or_default();
             return Ok(());
@@ -67,7 +70,10 @@ impl Script {
             r#"{{"protocolVersion":"{name}","capabilities":{declared},"clientInfo":{{"name":"inspect","version":"1"}}}}"#
         );
         let id = self.connection.begin("initialize", &params);
-        let response = self.connection.wait(&id, START).ok_or("no response to initialize")?;
+        let response = self
+            .connection
+            .wait(&id, START.max(self.connection.patience()))
+            .ok_or("no response to initialize")?;
         let result = response.result().ok_or_else(|| response.error())?;
         let agreed = result.get("protocolVersion").and_then(Json::string);
         if agreed.is_none_or(|agreed| agreed != *name) && agreed.is_some() {
@@ -191,8 +197,7 @@ impl Script {
         }
         self.request("server/discover", "");
         if revision == Revision::V2025_03_26 {
-            let ping = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"ping"}}"#);
-            self.connection.send(&format!("[{},{}]", ping("batch-1"), ping("batch-2")));
+            self.connection.batch();
         }
         self.connection.request("ping", "");
     }
