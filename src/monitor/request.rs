@@ -265,6 +265,11 @@ impl Monitor {
 
     /// Follows the effects of a request.
     fn record(&mut self, request: &mut Request, params: Json<'_>, report: &Report<'_>) {
+        // A cancelled request may have its effect, too.
+        self.dialogue.has_subscribed |= request.method == methods::RESOURCES_SUBSCRIBE.name;
+        if let (Some(level), false) = (request.level, request.is_stateless) {
+            self.dialogue.level = self.dialogue.level.map(|earlier| earlier.min(level));
+        }
         if report.sender != Sender::Client || request.flaw.is_some() {
             return;
         }

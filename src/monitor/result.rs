@@ -125,7 +125,6 @@ impl Monitor {
             }
             "roots/list" => check_roots(result, report),
             "logging/setLevel" => self.dialogue.level = request.level,
-            "resources/subscribe" => self.dialogue.has_subscribed = true,
             "subscriptions/listen" => {
                 let tag = result.get("_meta").and_then(|meta| meta.get(SUBSCRIPTION_ID));
                 let is_same = tag.is_some_and(|tag| requests::key(tag) == requests::key(id));
