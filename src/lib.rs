@@ -36,6 +36,8 @@ mod error;
 mod framing;
 pub mod json;
 mod machine;
+#[cfg(feature = "monitor")]
+pub mod monitor;
 mod peer;
 mod platform;
 mod protocol;

@@ -11,9 +11,11 @@ mod event_loop;
 mod examples;
 #[cfg(unix)]
 mod forms;
+mod inspect;
 mod layers;
 mod memory;
 mod methods;
+mod monitor;
 #[cfg(unix)]
 mod output_schemas;
 mod pair;

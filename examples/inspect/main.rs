@@ -4,6 +4,8 @@
 //! cargo run --example inspect -- COMMAND…
 //! cargo run --example inspect -- http://localhost:8080/mcp
 //! cargo run --example inspect -- --call add --args '{"a":2,"b":40}' --trace -- COMMAND…
+//! cargo run --example inspect -- --check -- COMMAND…
+//! cargo run --example inspect -- --tap -- COMMAND…
 //! ```
 //!
 //! The program starts the command as a child process, and connects to the stdin and stdout of this process. If the only
@@ -11,16 +13,21 @@
 //! supports, and shows the server and its features. Then the program performs the options: it calls a tool, reads a
 //! resource, gets a prompt, or listens. The user responds to the server's requests on the terminal. The exit code is 0
 //! if every option succeeded.
+//!
+//! With `--check`, the program runs a set of requests, and a monitor reports the violations of the specification. With
+//! `--tap`, the program stands between another client and the server.
 
 #[macro_use]
 mod terminal;
 
+mod check;
 mod content;
 mod host;
 mod options;
 mod show;
 mod skill;
 mod table;
+mod tap;
 mod trace;
 
 use std::process::{Command, ExitCode};
@@ -34,7 +41,7 @@ use mcp_proto_std::{
     CallError, CallOptions, ClientHandle, Connector, HttpEndpoint, PeerError, PendingCall, Subscription,
 };
 
-use options::{Arguments, USAGE};
+use options::{Arguments, Mode, USAGE};
 
 fn main() -> ExitCode {
     let arguments = match Arguments::parse(std::env::args().skip(1)) {
@@ -44,8 +51,14 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match inspect(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+    let outcome = match arguments.mode {
+        Mode::Inspect => inspect(&arguments).map(|()| ExitCode::SUCCESS),
+        Mode::Check if is_url(&arguments) => check::check_url(&arguments),
+        Mode::Check => check::check(&arguments),
+        Mode::Tap => tap::tap(&arguments),
+    };
+    match outcome {
+        Ok(code) => code,
         Err(why) => {
             note!("inspect: {why}");
             ExitCode::FAILURE
@@ -53,7 +66,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// Whether the server is the only argument, a URL.
+fn is_url(arguments: &Arguments) -> bool {
+    matches!(&arguments.command[..], [url] if url.starts_with("http://") || url.starts_with("https://"))
+}
+
 fn inspect(arguments: &Arguments) -> Result<(), String> {
+    connect(arguments, None)
+}
+
+/// Connects to the server, and performs the options. The observer sees every message.
+fn connect(arguments: &Arguments, observer: Option<check::Observed>) -> Result<(), String> {
     let (shown, all_shown) = channel::<()>();
     let (declared, host) = host::server_request_handler(arguments);
     let patience = Millis(u64::try_from(arguments.timeout.as_millis()).unwrap_or(u64::MAX));
@@ -69,12 +92,14 @@ fn inspect(arguments: &Arguments) -> Result<(), String> {
             let _shown = &shown;
             show::notice(&notice);
         });
-    if arguments.trace {
+    if let Some(observer) = observer {
+        connector = connector.observe(observer);
+    } else if arguments.trace {
         connector = connector.observe(trace::Trace::default());
     }
     let client = match &arguments.command[..] {
         [] => return Err("no command".into()),
-        [url] if url.starts_with("http://") || url.starts_with("https://") => {
+        [url] if is_url(arguments) => {
             let endpoint = arguments
                 .headers
                 .iter()

@@ -9,6 +9,8 @@ use mcp_proto::{Level, Revision, Revisions};
 pub(crate) const USAGE: &str = "\
 usage: inspect [OPTION...] [--] COMMAND...
        inspect [OPTION...] URL
+       inspect --check [--call TOOL...] [--revision DATE] [--] COMMAND... (or a URL)
+       inspect --tap [--log FILE] [--transcript FILE] [--] COMMAND...
 
   --call TOOL              call this tool (may be repeated)
   --prompt NAME            get this prompt
@@ -30,12 +32,34 @@ usage: inspect [OPTION...] [--] COMMAND...
   --era WHICH              auto asks the server which era it is of, which is what happens if this is not given;
                            legacy shakes hands, modern does not
   --revision DATE          speak only this revision, such as 2025-06-18
-  --timeout SECONDS        how long to wait for an answer (60); a server that starts gets 30 at least
+  --timeout SECONDS        how long to wait for an answer (60, or 10 for --check); a server that starts gets 30 at least
   --header NAME=VALUE      add this field to every HTTP request (may be repeated)
-  --trace                  show every message";
+  --trace                  show every message
+
+  --check                  run a set of requests in every revision, and report the violations of the specification;
+                           of the tools, only those of --call. The exit code is 1 if there is a violation
+  --tap                    stand between a client and the server: the client starts `inspect --tap -- COMMAND`. All
+                           bytes pass unchanged, and messages and violations are shown on stderr
+  --log FILE               of --tap: write to this file instead of stderr
+  --transcript FILE        of --tap: also write a transcript, in the format of tests/transcripts";
+
+/// What the program does with the server.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Shows the server, and performs the options.
+    #[default]
+    Inspect,
+    /// Reports the violations of the server.
+    Check,
+    /// Records the dialogue of the server with another client.
+    Tap,
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
+    pub(crate) mode: Mode,
+    pub(crate) log: Option<String>,
+    pub(crate) transcript: Option<String>,
     pub(crate) calls: Vec<(String, String)>,
     pub(crate) tasks: Vec<String>,
     pub(crate) prompt: Option<(String, Vec<(String, String)>)>,
@@ -61,7 +85,8 @@ impl Arguments {
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let mut asked = Vec::new();
         let mut listen = None;
-        let mut arguments = Arguments { timeout: Duration::from_secs(60), ..Arguments::default() };
+        let mut timeout = None;
+        let mut arguments = Arguments::default();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
@@ -91,6 +116,10 @@ impl Arguments {
                 "--roots" => arguments.roots.push(value()?),
                 "--sample" => arguments.sample = Some(value()?),
                 "--trace" => arguments.trace = true,
+                "--check" => arguments.mode = Mode::Check,
+                "--tap" => arguments.mode = Mode::Tap,
+                "--log" => arguments.log = Some(value()?),
+                "--transcript" => arguments.transcript = Some(value()?),
                 "--era" => {
                     arguments.connect = match value()?.as_str() {
                         "auto" => Connect::Automatic,
@@ -104,7 +133,7 @@ impl Arguments {
                     let revision = Revision::parse(&date).ok_or(format!("{date} is not a revision"))?;
                     arguments.revisions = Some(Revisions::only(revision));
                 }
-                "--timeout" => arguments.timeout = seconds(&value()?)?,
+                "--timeout" => timeout = Some(seconds(&value()?)?),
                 "--help" | "-h" => return Err("inspect: a client for any server".into()),
                 "--" => arguments.command.extend(words.by_ref()),
                 option if option.starts_with('-') => return Err(format!("unknown option {option}")),
@@ -123,6 +152,9 @@ impl Arguments {
                 _ => arguments.prompt = Some((name, texts(&json)?)),
             }
         }
+        // A check waits for each response that a server forgets.
+        let default = if arguments.mode == Mode::Check { 10 } else { 60 };
+        arguments.timeout = timeout.unwrap_or(Duration::from_secs(default));
         let default = if arguments.subscribe.is_empty() { 0 } else { 5 };
         arguments.listen = listen.unwrap_or(Duration::from_secs(default));
         Ok(arguments)

@@ -1,10 +1,11 @@
 //! Runs a client and a server joined by pipes, with both models.
 //!
 //! The operations decide when bytes arrive, and whether lines are damaged. Without damaged lines, every call ends with
-//! the right response. With damaged lines, each call still ends once.
+//! the right response, and a monitor finds no violation. With damaged lines, each call still ends once.
 
 use std::mem;
 
+use mcp_proto::monitor::{Monitor, Rule, Sender};
 use mcp_proto::{Millis, State};
 use serde_json::Value;
 
@@ -75,9 +76,12 @@ struct Pipe {
 }
 
 impl Pipe {
-    fn take(&mut self, output: &[u8]) {
-        self.bytes.extend_from_slice(&output[self.taken..]);
+    /// Takes the new bytes of the output, and returns them.
+    fn take<'o>(&mut self, output: &'o [u8]) -> &'o [u8] {
+        let new = &output[self.taken..];
+        self.bytes.extend_from_slice(new);
         self.taken = output.len();
+        new
     }
 
     /// Delivers up to `count` bytes. Returns these bytes, and the lines that are now complete.
@@ -120,6 +124,15 @@ impl Pipe {
 /// The length of a receive buffer that holds every line. The text of the longest response has 20,000 bytes.
 const LONGEST_LINE: usize = 24 * 1024;
 
+/// The rules that the applications break, which list other tools than they serve, and send notifications of their own.
+const BY_APPLICATIONS: [Rule; 5] = [
+    Rule::MethodUnknown,
+    Rule::ToolName,
+    Rule::UnknownToolCode,
+    Rule::UnknownPromptCode,
+    Rule::StructuredContent,
+];
+
 /// Runs the operations with this byte movement, and ends the connection.
 ///
 /// # Errors
@@ -132,6 +145,8 @@ pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result
             let mut world = World {
                 client,
                 server,
+                // Bytes may be in transit for any time.
+                monitor: Monitor::new().race_window(Millis::MAX),
                 up: Pipe::default(),
                 down: Pipe::default(),
                 is_intact: !any(|it| matches!(it, Operation::Tamper(..))),
@@ -155,6 +170,7 @@ pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result
 struct World<'s, 'c> {
     client: client::World<'c>,
     server: server::World<'s>,
+    monitor: Monitor,
     up: Pipe,
     down: Pipe,
     /// Whether no line is damaged.
@@ -200,8 +216,16 @@ impl World<'_, '_> {
     fn run_until_idle(&mut self) -> Result<(), String> {
         self.client.run_until_idle()?;
         self.server.run_until_idle()?;
-        self.up.take(&self.client.transport.output);
-        self.down.take(&self.server.transport.output);
+        let now = self.client.transport.now;
+        let by_client = self.up.take(&self.client.transport.output);
+        let mut violations = self.monitor.bytes(Sender::Client, by_client, now);
+        let by_server = self.down.take(&self.server.transport.output);
+        violations.extend(self.monitor.bytes(Sender::Server, by_server, now));
+        violations.retain(|violation| !BY_APPLICATIONS.contains(&violation.rule));
+        // A damaged line is no fault of its sender, and its receiver knows less than the monitor.
+        if let Some(violation) = violations.first().filter(|_| self.is_intact) {
+            return Err(format!("the monitor reports: {violation}"));
+        }
         // A closed machine also closes its output.
         self.server.transport.ended |= self.client.closed && self.up.bytes.is_empty();
         self.client.transport.ended |= self.server.closed && self.down.bytes.is_empty();

@@ -225,8 +225,7 @@ fn scripted_client_responses_match_the_schema() {
             "garbage",
             &long,
         ] {
-            pair.down.extend(line.as_bytes());
-            pair.down.push(b'\n');
+            pair.raw_server(line);
         }
         pair.run();
         let answers = pair.by_client.0.lock().unwrap().len();

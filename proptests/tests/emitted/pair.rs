@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use mcp_proto::client::{ClientConfig, Connect};
+use mcp_proto::monitor::{Monitor, Sender, Violation};
 use mcp_proto::server::{self, ServerConfig};
 use mcp_proto::{Action, Buffer, Client, KeepAlive, Millis, Revision, Revisions, Server, Ticket};
 use mcp_proto_proptests::schema::Schemas;
@@ -26,6 +27,10 @@ pub(crate) struct Pair {
     pub(crate) now: Millis,
     pub(crate) deferred: Vec<Ticket>,
     pub(crate) heard: Vec<String>,
+    monitor: Monitor,
+    violations: Vec<Violation>,
+    /// The side that has sent other lines than its own.
+    raw: Option<Sender>,
 }
 
 impl Pair {
@@ -52,14 +57,39 @@ impl Pair {
             .observe(leak(by_server.clone()));
         let (up, down) = (Vec::new(), Vec::new());
         let (deferred, heard) = (Vec::new(), Vec::new());
-        Pair { client, server, by_client, by_server, up, down, now: Millis(0), deferred, heard }
+        let (monitor, violations) = (Monitor::new(), Vec::new());
+        let now = Millis(0);
+        Pair {
+            client,
+            server,
+            by_client,
+            by_server,
+            up,
+            down,
+            now,
+            deferred,
+            heard,
+            monitor,
+            violations,
+            raw: None,
+        }
     }
 
     /// Sends a line as another client might.
     pub(crate) fn raw(&mut self, line: &str) {
         self.up.extend(line.as_bytes());
         self.up.push(b'\n');
+        self.raw = Some(Sender::Client);
+        self.violations.extend(self.monitor.line(Sender::Client, line.as_bytes(), self.now));
         self.run();
+    }
+
+    /// Adds a line to those of the server, as another server might send it.
+    pub(crate) fn raw_server(&mut self, line: &str) {
+        self.down.extend(line.as_bytes());
+        self.down.push(b'\n');
+        self.raw = Some(Sender::Server);
+        self.violations.extend(self.monitor.line(Sender::Server, line.as_bytes(), self.now));
     }
 
     pub(crate) fn run(&mut self) {
@@ -77,6 +107,7 @@ impl Pair {
                 let moved = !out.bytes().is_empty() || !self.down.is_empty();
                 let n = out.bytes().len();
                 self.up.extend(out.bytes());
+                self.violations.extend(self.monitor.bytes(Sender::Client, out.bytes(), self.now));
                 out.sent(n);
                 let n = self.down.len().min(input.space().len());
                 input.space()[..n].copy_from_slice(&self.down[..n]);
@@ -100,6 +131,7 @@ impl Pair {
                 let moved = !out.bytes().is_empty() || !self.up.is_empty();
                 let n = out.bytes().len();
                 self.down.extend(out.bytes());
+                self.violations.extend(self.monitor.bytes(Sender::Server, out.bytes(), self.now));
                 out.sent(n);
                 let n = self.up.len().min(input.space().len());
                 input.space()[..n].copy_from_slice(&self.up[..n]);
@@ -119,6 +151,10 @@ impl Pair {
 
     /// Checks all messages since the last call.
     pub(crate) fn check(&mut self, schemas: &Schemas, revision: &str) -> usize {
+        let own = |violation: &Violation| Some(violation.sender) != self.raw;
+        let violations: Vec<_> =
+            self.violations.iter().filter(|it| own(it)).map(ToString::to_string).collect();
+        assert!(violations.is_empty(), "{revision}: {violations:#?}");
         let by_client = std::mem::take(&mut *self.by_client.0.lock().unwrap());
         let by_server = std::mem::take(&mut *self.by_server.0.lock().unwrap());
         let methods = |lines: &[String]| -> HashMap<String, String> {

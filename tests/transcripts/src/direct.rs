@@ -1,5 +1,6 @@
 //! Plays transcripts with a machine alone: no adapter, no threads, virtual time.
 
+use mcp_proto::monitor::{Monitor, Sender, Violation};
 use mcp_proto::{Action, Buffer, Millis};
 
 use crate::format::{Step, Transcript};
@@ -144,6 +145,33 @@ pub fn play(transcript: &Transcript, movement: Movement) -> Result<(Vec<u8>, Vec
     Ok((wire.output, wire.subject.heard().to_vec()))
 }
 
+/// Plays a transcript, and passes both directions to monitors. Returns the violations of the machine.
+///
+/// Each connection has its own monitor.
+///
+/// # Errors
+/// Returns an error if the machine does not become idle, or does not close.
+pub fn violations(transcript: &Transcript) -> Result<Vec<Violation>, String> {
+    let (rx, tx) = (Buffer::grown(rx(transcript)), Buffer::grown(tx(transcript)));
+    let mut wire = Wire::new(Subject::with(transcript, rx, tx), Movement::PLAIN);
+    wire.subject_sender = if transcript.is_server() { Sender::Server } else { Sender::Client };
+    wire.run_until_idle()?;
+    for (_, step) in &transcript.steps {
+        match step {
+            Step::In(bytes) => wire.incoming.extend_from_slice(bytes),
+            Step::Out(_) | Step::Event(_) | Step::Command(_) | Step::Closed => {}
+            _ => {
+                wire.run_until_idle()?;
+                wire.step(step)?;
+            }
+        }
+        wire.run_until_idle()?;
+    }
+    wire.finish()?;
+    let own = |violation: &Violation| violation.sender == wire.subject_sender;
+    Ok(wire.violations.into_iter().filter(own).collect())
+}
+
 /// A machine and its bytes in transit.
 pub(crate) struct Wire<'b> {
     pub(crate) subject: Subject<'b>,
@@ -156,6 +184,9 @@ pub(crate) struct Wire<'b> {
     gone: bool,
     closed: bool,
     deadline: Option<Millis>,
+    monitor: Monitor,
+    subject_sender: Sender,
+    violations: Vec<Violation>,
 }
 
 impl<'b> Wire<'b> {
@@ -171,6 +202,9 @@ impl<'b> Wire<'b> {
             gone: false,
             closed: false,
             deadline: None,
+            monitor: Monitor::new(),
+            subject_sender: Sender::Server,
+            violations: Vec::new(),
         }
     }
 
@@ -182,6 +216,7 @@ impl<'b> Wire<'b> {
             Step::Gone => (self.ended, self.gone) = (true, true),
             Step::Again => {
                 self.subject.connect_again();
+                self.monitor = Monitor::new();
                 (self.ended, self.told_end, self.gone, self.closed) = (false, false, false, false);
             }
             Step::Closed if !self.closed => return Err("the machine has not closed the connection".into()),
@@ -233,14 +268,20 @@ impl<'b> Wire<'b> {
             } else if can_write && !(can_read && movement.reads_first) {
                 let n = out.bytes().len().min(movement.write);
                 self.output.extend_from_slice(&out.bytes()[..n]);
+                let found = self.monitor.bytes(self.subject_sender, &out.bytes()[..n], self.now);
+                self.violations.extend(found);
                 out.sent(n);
             } else if can_read && says_end {
                 self.told_end = true;
+                let found = self.monitor.end(self.subject_sender.peer(), self.now);
+                self.violations.extend(found);
                 input.eof();
             } else if can_read {
                 let space = input.space();
                 let n = space.len().min(movement.read).min(left.len());
                 space[..n].copy_from_slice(&left[..n]);
+                let found = self.monitor.bytes(self.subject_sender.peer(), &left[..n], self.now);
+                self.violations.extend(found);
                 input.filled(n);
                 incoming += n;
             } else {

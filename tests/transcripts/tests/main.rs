@@ -3,3 +3,5 @@
 mod citations;
 mod direct;
 mod faults;
+mod monitor;
+mod recorded;

@@ -1,0 +1,206 @@
+//! `Monitor`: reads both directions of a dialogue, and reports violations of the specification.
+//!
+//! A monitor is a passive state machine without I/O. The caller passes the bytes or the lines of the client and of the
+//! server, each with its time. The monitor sends nothing. It reports each [`Violation`] with its [`Rule`], and blames
+//! the side that sent the message. It follows all revisions, both eras, and both on one connection.
+//!
+//! The caller passes a message before the receiver gets it, so that a response never precedes its request.
+//!
+//! ```
+//! use mcp_proto::Millis;
+//! use mcp_proto::monitor::{Monitor, Rule, Sender};
+//!
+//! let mut monitor = Monitor::new();
+//! let request = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+//! let violations = monitor.line(Sender::Client, request, Millis(0));
+//! assert_eq!(violations[0].rule, Rule::InitializeFirst);
+//! assert_eq!(
+//!     violations[0].to_string(),
+//!     "client 1 tools/list: the request comes before `initialize` [initialize-first; Lifecycle, Initialization]"
+//! );
+//! ```
+//!
+//! The monitor reports only what a dialogue proves. A request and its cancellation may cross the response, so late
+//! messages within [`race_window`](Monitor::race_window) are no violations.
+
+mod message;
+mod notification;
+mod request;
+mod requests;
+mod response;
+mod result;
+mod rule;
+mod schema;
+mod session;
+mod shape;
+mod violation;
+
+use alloc::vec::Vec;
+
+pub use rule::{Requirement, Rule};
+use session::Dialogue;
+use violation::Report;
+pub use violation::{Sender, Violation};
+
+use crate::json::{Json, ScanErrorKind};
+use crate::protocol::revision::Revision;
+use crate::time::Millis;
+
+/// A passive observer of a dialogue between a client and a server.
+///
+/// The memory of a monitor grows with the requests in flight, and keeps the ids of a session, up to a limit. Beyond the
+/// limit the monitor no longer judges unknown ids.
+#[derive(Debug)]
+pub struct Monitor {
+    dialogue: Dialogue,
+    race_window: Millis,
+    line_limit: usize,
+}
+
+impl Default for Monitor {
+    fn default() -> Monitor {
+        Monitor::new()
+    }
+}
+
+impl Monitor {
+    /// Creates a monitor of a new connection.
+    #[must_use]
+    pub fn new() -> Monitor {
+        Monitor { dialogue: Dialogue::default(), race_window: Millis(1000), line_limit: 64 << 20 }
+    }
+
+    /// Sets the time within which messages of both directions may cross. The default is one second.
+    ///
+    /// A response within this time after the cancellation of its request is no violation.
+    #[must_use]
+    pub fn race_window(mut self, window: Millis) -> Monitor {
+        self.race_window = window;
+        self
+    }
+
+    /// Sets the maximum length of a line, in bytes. The default is 64 MiB. The monitor ignores longer lines.
+    #[must_use]
+    pub fn line_limit(mut self, limit: usize) -> Monitor {
+        self.line_limit = limit;
+        self
+    }
+
+    /// The revision of the session, or of the last stateless request. `None` before the first.
+    #[must_use]
+    pub fn revision(&self) -> Option<Revision> {
+        self.dialogue.revision()
+    }
+
+    /// Reads bytes of the stream from `sender`, in pieces of any size. Returns the violations in the lines that the
+    /// bytes complete.
+    pub fn bytes(&mut self, sender: Sender, mut bytes: &[u8], now: Millis) -> Vec<Violation> {
+        let mut found = Vec::new();
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
+            let (piece, rest) = bytes.split_at_checked(end).unwrap_or_default();
+            bytes = rest.get(1..).unwrap_or_default();
+            self.add_piece(sender, piece);
+            let party = self.dialogue.party(sender);
+            let line = core::mem::take(&mut party.partial);
+            if core::mem::take(&mut party.is_oversized) {
+                party.unreadable = party.unreadable.saturating_add(1);
+            } else {
+                self.read(sender, &line, now, &mut found);
+            }
+            // Keep the memory of the line for the next one.
+            let party = self.dialogue.party(sender);
+            party.partial = line;
+            party.partial.clear();
+        }
+        self.add_piece(sender, bytes);
+        found
+    }
+
+    fn add_piece(&mut self, sender: Sender, piece: &[u8]) {
+        let limit = self.line_limit;
+        let party = self.dialogue.party(sender);
+        if party.partial.len().saturating_add(piece.len()) > limit {
+            party.is_oversized = true;
+        }
+        if party.is_oversized {
+            party.partial.clear();
+        } else {
+            party.partial.extend_from_slice(piece);
+        }
+    }
+
+    /// Reads one message from `sender`, without its newline. Returns the violations.
+    pub fn line(&mut self, sender: Sender, line: &[u8], now: Millis) -> Vec<Violation> {
+        let mut found = Vec::new();
+        self.read(sender, line, now, &mut found);
+        found
+    }
+
+    /// Ends the stream from `sender`. Returns the violations: a line without newline, and requests that this side has
+    /// not answered. Requests are not unanswered if their sender ended first.
+    pub fn end(&mut self, sender: Sender, now: Millis) -> Vec<Violation> {
+        let mut found = Vec::new();
+        let party = self.dialogue.party(sender);
+        party.has_ended = true;
+        let line = core::mem::take(&mut party.partial);
+        if !line.is_empty() && !party.is_oversized {
+            let text = "the stream ends inside a line: a newline ends each message";
+            self.report(sender, now, &mut found).add(Rule::LineNewline, text);
+            if Json::parse(&line).is_ok() {
+                self.read(sender, &line, now, &mut found);
+            }
+        }
+        self.report_unanswered(sender, now, &mut found);
+        found
+    }
+
+    fn report_unanswered(&mut self, sender: Sender, now: Millis, found: &mut Vec<Violation>) {
+        let mut report = self.report(sender, now, found);
+        let peer = self.dialogue.party(sender.peer());
+        if peer.has_ended {
+            return;
+        }
+        for (key, request) in peer.requests.in_flight() {
+            if request.cancelled.is_none() && request.subscription.is_none() {
+                report.revision = request.revision;
+                report.id = Some(key.trim_start_matches('"').into());
+                report.method = Some(request.method.clone());
+                report.add(Rule::RequestUnanswered, "the request has no response");
+            }
+        }
+    }
+
+    fn report<'v>(&self, sender: Sender, now: Millis, found: &'v mut Vec<Violation>) -> Report<'v> {
+        Report { found, sender, now, revision: self.dialogue.revision(), id: None, method: None }
+    }
+
+    fn read(&mut self, sender: Sender, line: &[u8], now: Millis, found: &mut Vec<Violation>) {
+        let mut report = self.report(sender, now, found);
+        let line = match line.strip_prefix(b"\xEF\xBB\xBF") {
+            Some(line) => {
+                report.add(Rule::LineJson, "the line begins with a byte order mark");
+                line
+            }
+            None => line,
+        };
+        let error = match Json::parse(line) {
+            Ok(json) => return self.message(json, &mut report),
+            Err(error) => error,
+        };
+        let party = self.dialogue.party(sender);
+        party.unreadable = party.unreadable.saturating_add(1);
+        let at = error.at;
+        match error.kind {
+            // The specification does not limit the depth. The monitor does.
+            ScanErrorKind::TooDeep => {}
+            ScanErrorKind::Empty => report.add(Rule::LineJson, "the line is empty"),
+            ScanErrorKind::Utf8 => {
+                report.add(Rule::LineUtf8, alloc::format!("byte {at} of the line is not UTF-8"))
+            }
+            ScanErrorKind::Incomplete => {
+                report.add(Rule::LineNewline, "the line ends inside a value: a message contains no newline");
+            }
+            _ => report.add(Rule::LineJson, alloc::format!("the line is not JSON: {error}")),
+        }
+    }
+}

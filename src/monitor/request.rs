@@ -1,0 +1,329 @@
+//! Checks requests.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::requests::{self, Flaw, Lookup, Request, Subscription};
+use super::rule::Rule;
+use super::session::{Session, is_declared, required_capability};
+use super::violation::{Report, Sender};
+use super::{Monitor, schema};
+use crate::json::Json;
+use crate::protocol::level::Level;
+use crate::protocol::meta::{CLIENT_CAPABILITIES, PROGRESS_TOKEN, PROTOCOL_VERSION, RequestMeta};
+use crate::protocol::methods;
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::rpc::is_id;
+
+/// A request as it was received.
+pub(super) struct Received<'m> {
+    pub(super) id: Json<'m>,
+    pub(super) method: String,
+    pub(super) params: Json<'m>,
+    /// Whether the receiver has to accept the message.
+    pub(super) is_valid: bool,
+}
+
+impl Monitor {
+    pub(super) fn request(&mut self, received: Received<'_>, report: &mut Report<'_>) {
+        let Received { id, ref method, params, is_valid } = received;
+        let meta = params.get("_meta").unwrap_or(Json::NULL);
+        // Only requests of clients have such metadata.
+        let stateless = RequestMeta::from_json(meta).filter(|_| report.sender == Sender::Client);
+        report.revision = match &stateless {
+            Some(meta) => meta.revision.filter(|revision| revision.has(WireFeature::StatelessRequests)),
+            None => self.dialogue.session.revision(),
+        };
+        let mut request = Request {
+            method: method.clone(),
+            revision: report.revision,
+            is_stateless: stateless.is_some(),
+            is_era_unclear: stateless.is_some()
+                && self.dialogue.session.revision().is_some()
+                && self.dialogue.discovered.is_none(),
+            flaw: (!is_valid).then_some(Flaw::Message),
+            ..Request::default()
+        };
+        self.check_id(id, &request, report);
+        match &stateless {
+            Some(meta) => self.check_meta(meta, params, &mut request, report),
+            None if report.sender == Sender::Client => self.check_client_order(method, &mut request, report),
+            None => self.check_server_order(method, report),
+        }
+        self.check_method(method, true, &mut request, report);
+        if request.flaw.is_none() {
+            self.check_capability(params, &mut request, report);
+            self.check_params(params, &mut request, report);
+        }
+        self.check_token(meta, &mut request, report);
+        self.record(&mut request, params, report);
+        if request.is_era_unclear {
+            request.flaw = None;
+        }
+        self.dialogue.party(report.sender).requests.insert(requests::key(id), request);
+    }
+
+    fn check_id(&mut self, id: Json<'_>, request: &Request, report: &mut Report<'_>) {
+        let lookup = self.dialogue.party(report.sender).requests.lookup(&requests::key(id));
+        match lookup {
+            Lookup::InFlight => report.add(Rule::IdReused, "a request with this id is in flight"),
+            Lookup::Finished if !request.is_stateless && !self.dialogue.is_stateless() => {
+                report.add(Rule::IdReused, "an earlier request of the session had this id");
+            }
+            _ => {}
+        }
+    }
+
+    fn check_meta(
+        &mut self,
+        meta: &RequestMeta,
+        params: Json<'_>,
+        request: &mut Request,
+        report: &mut Report<'_>,
+    ) {
+        let version = params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION));
+        match meta.revision {
+            _ if version.and_then(Json::string).is_none() => {
+                report.add(Rule::RequestMeta, "the revision in `_meta` is not a string");
+                request.flaw = request.flaw.or(Some(Flaw::Meta));
+            }
+            None => request.flaw = request.flaw.or(Some(Flaw::Version)),
+            Some(_) if report.revision.is_some() => self.dialogue.stateless = report.revision,
+            Some(_) => {}
+        }
+        if meta.capabilities.is_none() {
+            report.add(Rule::RequestMeta, "`_meta` lacks the capabilities of the client");
+            request.flaw = request.flaw.or(Some(Flaw::Meta));
+        }
+        match meta.level {
+            Some(Err(())) => {
+                report.add(Rule::ParamsShape, "the log level is unknown");
+                request.flaw = request.flaw.or(Some(Flaw::Level));
+            }
+            level => request.level = level.and_then(Result::ok),
+        }
+        let capabilities = params.get("_meta").and_then(|meta| meta.get(CLIENT_CAPABILITIES));
+        request.capabilities = capabilities.map(|json| json.to_string()).unwrap_or_default();
+    }
+
+    fn check_client_order(&mut self, method: &str, request: &mut Request, report: &mut Report<'_>) {
+        if method == methods::PING.name {
+            return;
+        }
+        let is_initialize = method == methods::INITIALIZE.name;
+        match self.dialogue.session {
+            Session::None if is_initialize => {}
+            Session::None if self.dialogue.stateless.is_some() || method == methods::SERVER_DISCOVER.name => {
+                report.add(Rule::RequestMeta, "`_meta` lacks the revision of the request");
+                request.flaw = request.flaw.or(Some(Flaw::Meta));
+            }
+            Session::None => report.add(Rule::InitializeFirst, "the request comes before `initialize`"),
+            _ if is_initialize => report.add(Rule::InitializeFirst, "the session already exists"),
+            Session::Requested => {
+                report
+                    .add(Rule::ClientBeforeResponse, "the request comes before the response to `initialize`");
+            }
+            Session::Answered(_) => {
+                report.add(Rule::Initialized, "the request comes before `notifications/initialized`");
+            }
+            Session::Ready(_) => {}
+        }
+    }
+
+    fn check_server_order(&mut self, method: &str, report: &mut Report<'_>) {
+        if self.dialogue.is_stateless() {
+            return report.add(Rule::StatelessDirection, "the server sends a request");
+        }
+        if method != methods::PING.name && !matches!(self.dialogue.session, Session::Ready(_)) {
+            let text = "the request comes before `notifications/initialized`";
+            report.add(Rule::ServerBeforeInitialized, text);
+        }
+    }
+
+    /// Checks that the sender may send the method in the revision of the message.
+    pub(super) fn check_method(
+        &mut self,
+        name: &str,
+        is_request: bool,
+        request: &mut Request,
+        report: &mut Report<'_>,
+    ) {
+        let known = methods::ALL.iter().find(|method| method.name == name);
+        let Some(method) = known.filter(|method| method.is_request == is_request) else {
+            request.flaw = request.flaw.or(Some(Flaw::Method));
+            if known.is_some() {
+                let kind = if is_request { "a notification" } else { "a request" };
+                report.add(Rule::MessageShape, format!("the method is {kind}"));
+            } else if !self.dialogue.has_extensions() && !is_declared(&request.capabilities, "extensions") {
+                report.add(
+                    Rule::MethodUnknown,
+                    "neither the specification nor a declared extension has the method",
+                );
+            } else {
+                request.flaw = None;
+            }
+            return;
+        };
+        let Some(revision) = report.revision else { return };
+        let in_core = match report.sender {
+            Sender::Client => method.by_client,
+            Sender::Server => method.by_server,
+        };
+        // Servers of earlier revisions declare extensions too.
+        let in_extension = !method.by_extension.is_empty()
+            && is_request == (report.sender == Sender::Client)
+            && (method.by_extension.contains(revision) || self.dialogue.has_extensions());
+        if !in_core.contains(revision) && !in_extension {
+            let side = report.sender.name();
+            report.add(Rule::MethodRevision, format!("the revision has no such message of a {side}"));
+            request.flaw = request.flaw.or(Some(Flaw::Method));
+        }
+    }
+
+    fn check_capability(&mut self, params: Json<'_>, request: &mut Request, report: &mut Report<'_>) {
+        let Some(revision) = report.revision else { return };
+        let Some(method) = methods::ALL.iter().find(|method| method.name == request.method) else { return };
+        if request.is_stateless && !method.by_client.contains(revision) {
+            // Extensions have rules of their own.
+            return;
+        }
+        let required = required_capability(method, report.sender, revision);
+        let mut missing = None;
+        if let Some((side, path)) = required
+            && let Some(declared) = self.dialogue.capabilities(side, request.is_stateless)
+            && !is_declared(declared, path)
+        {
+            request.flaw = Some(Flaw::Capability);
+            missing = Some((side, path.to_string()));
+        }
+        request.wants_task = revision.has(WireFeature::Tasks) && params.get("task").is_some();
+        let receiver = self.dialogue.capabilities(report.sender.peer(), false).unwrap_or("{}");
+        let path = format!("tasks.requests.{}", request.method.replace('/', "."));
+        if request.wants_task && !is_declared(receiver, &path) {
+            missing = Some((report.sender.peer(), path));
+        }
+        if report.sender == Sender::Server {
+            let declared = self.dialogue.capabilities(Sender::Client, false).unwrap_or("{}");
+            let found = missing_for_input(&request.method, params, declared, revision);
+            missing = missing.or(found.map(|path| (Sender::Client, path.to_string())));
+        }
+        // A stateless client may try a method without discovery.
+        if let Some((side, path)) = missing.filter(|_| !request.is_stateless) {
+            report.add(Rule::Capability, format!("the {} has not declared `{path}`", side.name()));
+        }
+    }
+
+    fn check_params(&mut self, params: Json<'_>, request: &mut Request, report: &mut Report<'_>) {
+        let (method, target) = (&*request.method, params.get("name").or(params.get("uri")));
+        request.target = target.and_then(Json::string).map(|text| text.to_string()).unwrap_or_default();
+        let revision = report.revision.or(if method == methods::INITIALIZE.name {
+            initial_revision(params)
+        } else {
+            None
+        });
+        if let (Some(revision), Some(shapes)) = (revision, schema::shapes(method))
+            && let Err(wrong) = shapes.params.check(params, revision)
+        {
+            report.add(Rule::ParamsShape, wrong.to_string());
+        }
+        if method == methods::LOGGING_SET_LEVEL.name {
+            request.level = params.get("level").and_then(Json::string).and_then(Level::from_json);
+            request.flaw = request.flaw.or(request.level.is_none().then_some(Flaw::Level));
+        }
+        let is_unknown = |catalog: &super::session::Catalog| {
+            catalog.is_complete && !catalog.names.contains_key(&request.target)
+        };
+        if method == methods::TOOLS_CALL.name && is_unknown(&self.dialogue.tools) {
+            request.flaw = Some(Flaw::Tool);
+        }
+        if method == methods::PROMPTS_GET.name && is_unknown(&self.dialogue.prompts) {
+            request.flaw = Some(Flaw::Prompt);
+        }
+        if report.sender == Sender::Client
+            && !request.is_stateless
+            && let Some(cursor) = params.get("cursor").filter(|cursor| cursor.string().is_some())
+            && !self.dialogue.has_cursor(method, cursor)
+        {
+            // A cursor of a stateless server may come from an earlier connection.
+            report.add(Rule::CursorOpaque, "the server has not issued this cursor");
+            // A server that issues cursors may accept others of its own form.
+            request.flaw = (!self.dialogue.issues_cursors(method)).then_some(Flaw::Cursor);
+        }
+    }
+
+    fn check_token(&mut self, meta: Json<'_>, request: &mut Request, report: &mut Report<'_>) {
+        let Some(token) = meta.get(PROGRESS_TOKEN) else { return };
+        if !is_id(token) {
+            return report.add(Rule::ProgressToken, "the progress token is not a string or an integer");
+        }
+        let token = requests::key(token);
+        if self.dialogue.party(report.sender).requests.by_token(&token).is_some() {
+            report.add(Rule::ProgressToken, "a request in flight has the same progress token");
+        }
+        request.token = Some(token);
+    }
+
+    /// Follows the effects of a request.
+    fn record(&mut self, request: &mut Request, params: Json<'_>, report: &Report<'_>) {
+        // A cancelled request may have its effect, too.
+        self.dialogue.has_subscribed |= request.method == methods::RESOURCES_SUBSCRIBE.name;
+        if let (Some(level), false) = (request.level, request.is_stateless) {
+            self.dialogue.level = self.dialogue.level.map(|earlier| earlier.min(level));
+        }
+        if report.sender != Sender::Client || request.flaw.is_some() {
+            return;
+        }
+        if request.method == methods::INITIALIZE.name && !request.is_stateless {
+            if self.dialogue.session == Session::None {
+                self.dialogue.session = Session::Requested;
+            }
+            self.dialogue.client.capabilities = params.get("capabilities").map(|json| json.to_string());
+        }
+        if request.method == methods::SUBSCRIPTIONS_LISTEN.name {
+            let filter = params.get("notifications").map(|json| json.to_string()).unwrap_or_default();
+            request.subscription = Some(Subscription { filter, is_acknowledged: false });
+        }
+        if request.method == methods::TOOLS_LIST.name && params.get("cursor").is_none() {
+            request.target.clear();
+        }
+    }
+}
+
+/// The revision that a client proposes, if it has a handshake.
+fn initial_revision(params: Json<'_>) -> Option<Revision> {
+    let proposed = params.get("protocolVersion").and_then(Json::string).and_then(Revision::from_json);
+    proposed.filter(|revision| revision.has(WireFeature::Handshake))
+}
+
+/// The capability that a request for input requires, if the client has not declared it.
+pub(super) fn missing_for_input(
+    method: &str,
+    params: Json<'_>,
+    declared: &str,
+    revision: Revision,
+) -> Option<&'static str> {
+    let says = |key: &str, text: &str| params.get(key).and_then(Json::string).is_some_and(|it| it == *text);
+    let required: &[(&str, bool, &'static str)] = &[
+        ("roots/list", true, "roots"),
+        ("sampling/createMessage", true, "sampling"),
+        (
+            "sampling/createMessage",
+            revision.has(WireFeature::SamplingTools)
+                && (params.get("tools").is_some() || params.get("toolChoice").is_some()),
+            "sampling.tools",
+        ),
+        ("elicitation/create", true, "elicitation"),
+        (
+            "elicitation/create",
+            revision.has(WireFeature::ElicitationModes) && !says("mode", "url"),
+            "elicitation.form",
+        ),
+        (
+            "elicitation/create",
+            revision.has(WireFeature::ElicitationModes) && says("mode", "url"),
+            "elicitation.url",
+        ),
+    ];
+    let rows = required.iter().filter(|(name, applies, _)| *name == method && *applies);
+    rows.map(|(_, _, path)| *path).find(|path| !is_declared(declared, path))
+}

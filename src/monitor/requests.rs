@@ -1,0 +1,165 @@
+//! Requests of one sender: those in flight, and the ids and progress tokens of earlier ones.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use crate::json::Json;
+use crate::protocol::level::Level;
+use crate::protocol::revision::Revision;
+use crate::time::Millis;
+
+/// The maximum number of entries in each table. Beyond it, the monitor no longer judges unknown ids and tokens.
+const LIMIT: usize = 100_000;
+
+/// The key of an id or token: its decoded text, with a quote in front if it is a string.
+pub(super) fn key(id: Json<'_>) -> String {
+    id.string().map_or_else(|| id.raw().to_string(), |text| format!("\"{text}"))
+}
+
+/// The key of the same id with the other type: `1` and `"1"`.
+pub(super) fn other_type(key: &str) -> String {
+    key.strip_prefix('"').map_or_else(|| format!("\"{key}"), String::from)
+}
+
+/// A request in flight.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Request {
+    pub(super) method: String,
+    pub(super) revision: Option<Revision>,
+    pub(super) is_stateless: bool,
+    /// Whether the server may ignore the metadata: a stateless request in a session, without discovery.
+    pub(super) is_era_unclear: bool,
+    /// Number of responses to come. Several if the id was reused.
+    pub(super) responses: u32,
+    /// Whether several requests with this id are in flight.
+    pub(super) is_ambiguous: bool,
+    pub(super) cancelled: Option<Millis>,
+    pub(super) token: Option<String>,
+    /// The last progress.
+    pub(super) progress: Option<f64>,
+    /// The level of log messages that a stateless request asks for.
+    pub(super) level: Option<Level>,
+    /// The capabilities that a stateless request declares, as JSON.
+    pub(super) capabilities: String,
+    /// The name of the tool or prompt, or the URI.
+    pub(super) target: String,
+    /// Whether the request asks for a task.
+    pub(super) wants_task: bool,
+    /// The parameter is known to be wrong, so the response must be an error.
+    pub(super) flaw: Option<Flaw>,
+    pub(super) subscription: Option<Subscription>,
+}
+
+/// What is wrong with a request, as far as its response must show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flaw {
+    /// The message is no valid request.
+    Message,
+    Method,
+    Meta,
+    Version,
+    Capability,
+    Cursor,
+    Level,
+    Tool,
+    Prompt,
+}
+
+/// A subscription of the stateless era: its filter as JSON, and whether the server has acknowledged it.
+#[derive(Debug, Clone)]
+pub(super) struct Subscription {
+    pub(super) filter: String,
+    pub(super) is_acknowledged: bool,
+}
+
+/// The outcome of a lookup by id.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Lookup {
+    InFlight,
+    Finished,
+    /// Only the type of the id differs.
+    OtherType,
+    Unknown,
+    /// The tables are full, so the monitor does not know.
+    Unclear,
+}
+
+/// The requests of one sender.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    in_flight: BTreeMap<String, Request>,
+    finished: BTreeSet<String>,
+    finished_tokens: BTreeSet<String>,
+    task_tokens: BTreeSet<String>,
+    is_full: bool,
+}
+
+impl Requests {
+    pub(super) fn lookup(&self, key: &str) -> Lookup {
+        let other = other_type(key);
+        match () {
+            () if self.in_flight.contains_key(key) => Lookup::InFlight,
+            () if self.finished.contains(key) => Lookup::Finished,
+            () if self.is_full => Lookup::Unclear,
+            () if self.in_flight.contains_key(&other) || self.finished.contains(&other) => Lookup::OtherType,
+            () => Lookup::Unknown,
+        }
+    }
+
+    /// Adds a request. A second request with an id in flight only adds a response to come.
+    pub(super) fn insert(&mut self, key: String, request: Request) {
+        if let Some(earlier) = self.in_flight.get_mut(&key) {
+            earlier.responses = earlier.responses.saturating_add(1);
+            earlier.is_ambiguous = true;
+        } else if self.in_flight.len() < LIMIT {
+            self.in_flight.insert(key, Request { responses: 1, ..request });
+        } else {
+            self.is_full = true;
+        }
+    }
+
+    /// Takes one response. Returns the request, which stays in the table if more responses are to come.
+    pub(super) fn respond(&mut self, key: &str) -> Option<Request> {
+        let request = self.in_flight.get_mut(key)?;
+        request.responses = request.responses.saturating_sub(1);
+        let request = request.clone();
+        if request.responses == 0 {
+            self.in_flight.remove(key);
+            if self.finished.len() < LIMIT {
+                self.finished.insert(key.to_string());
+                self.finished_tokens.extend(request.token.clone());
+            } else {
+                self.is_full = true;
+            }
+        }
+        Some(request)
+    }
+
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Request> {
+        self.in_flight.get_mut(key)
+    }
+
+    /// The requests in flight, with their keys.
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = (&str, &Request)> {
+        self.in_flight.iter().map(|(key, request)| (key.as_str(), request))
+    }
+
+    /// The request in flight with this progress token.
+    pub(super) fn by_token(&mut self, token: &str) -> Option<&mut Request> {
+        self.in_flight.values_mut().find(|request| request.token.as_deref() == Some(token))
+    }
+
+    /// Whether a finished request had this token. `None` if the monitor does not know, or the token belongs to a task.
+    pub(super) fn had_token(&self, token: &str) -> Option<bool> {
+        let had = self.finished_tokens.contains(token);
+        (had || !self.is_full).then_some(had).filter(|_| !self.task_tokens.contains(token))
+    }
+
+    /// Keeps the token of a task, which outlives the response to its request.
+    pub(super) fn keep_token(&mut self, token: &Option<String>) {
+        if self.task_tokens.len() < LIMIT {
+            self.task_tokens.extend(token.clone());
+        }
+    }
+}

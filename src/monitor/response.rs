@@ -1,0 +1,204 @@
+//! Checks responses: their ids, their errors, and the results of flawed requests.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::requests::{self, Flaw, Lookup, Request, other_type};
+use super::rule::Rule;
+use super::session::Session;
+use super::violation::{Report, Sender};
+use super::{Monitor, schema};
+use crate::json::{Json, Kind};
+use crate::protocol::methods;
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::rpc::{code, is_id};
+
+impl Monitor {
+    pub(super) fn response(
+        &mut self,
+        id: Option<Json<'_>>,
+        result: Option<Json<'_>>,
+        error: Option<Json<'_>>,
+        report: &mut Report<'_>,
+    ) {
+        report.id = id.map(|id| id.to_string());
+        let Some(id) = id.filter(|id| !id.is_null()) else {
+            return self.response_without_id(id, error, report);
+        };
+        if !is_id(id) {
+            return report.add(Rule::ResponseId, format!("the id is {id}, not a string or an integer"));
+        }
+        let mut key = requests::key(id);
+        let requests = &self.dialogue.party(report.sender.peer()).requests;
+        if requests.lookup(&key) == Lookup::OtherType
+            && requests.lookup(&other_type(&key)) == Lookup::InFlight
+        {
+            report.add(Rule::ResponseId, "the id of the request has another type");
+            key = other_type(&key);
+        }
+        let Some(request) = self.dialogue.party(report.sender.peer()).requests.respond(&key) else {
+            return self.unexpected_response(&key, error, report);
+        };
+        report.method = Some(request.method.clone()).filter(|method| !method.is_empty());
+        report.revision = request.revision.or(self.dialogue.session.revision());
+        if let Some(at) = request.cancelled {
+            if report.now.since(at) > self.race_window {
+                report.add(Rule::CancelledAnswered, "the request was cancelled");
+            }
+            return;
+        }
+        match (result, error) {
+            _ if request.is_ambiguous => {
+                if let Some(result) = result.filter(|result| result.get("protocolVersion").is_some()) {
+                    self.begin_session(result, report);
+                }
+            }
+            (Some(result), None) => self.result(&request, id, result, report),
+            (None, Some(error)) => self.error(&request, error, report),
+            _ => report.add(Rule::ResponseShape, "the response has both a result and an error"),
+        }
+    }
+
+    fn response_without_id(
+        &mut self,
+        id: Option<Json<'_>>,
+        error: Option<Json<'_>>,
+        report: &mut Report<'_>,
+    ) {
+        let Some(error) = error else {
+            return report.add(Rule::ResponseId, "the response has no id");
+        };
+        check_error_shape(error, report);
+        // Without a session, the revision of an unreadable message is unknown.
+        let session = self.dialogue.session.revision();
+        let omits = session.map(|revision| revision.has(WireFeature::OmittedErrorIds));
+        match (omits, id) {
+            (Some(false), None) => {
+                report.add(Rule::ErrorId, "the error omits `id`, which is null in this revision")
+            }
+            (Some(true), Some(_)) => report.add(Rule::ErrorId, "`id` is null, which this revision omits"),
+            _ => {}
+        }
+        let peer = self.dialogue.party(report.sender.peer());
+        report.add_if(peer.unreadable == 0, Rule::ErrorId, "the error has no id, but every request had one");
+        peer.unreadable = peer.unreadable.saturating_sub(1);
+    }
+
+    fn unexpected_response(&mut self, key: &str, error: Option<Json<'_>>, report: &mut Report<'_>) {
+        if report.sender == Sender::Client && self.dialogue.is_stateless() {
+            return report.add(Rule::StatelessDirection, "the client sends a response");
+        }
+        let peer = self.dialogue.party(report.sender.peer());
+        // The id of a message may be readable although the message is not.
+        let is_refusal =
+            |error: Json<'_>| matches!(error.get("code").and_then(Json::integer), Some(-32700 | -32600));
+        if peer.unreadable > 0 && error.is_some_and(is_refusal) {
+            peer.unreadable = peer.unreadable.saturating_sub(1);
+            return;
+        }
+        match peer.requests.lookup(key) {
+            Lookup::Finished => report.add(Rule::ResponseRepeated, "the request already has a response"),
+            Lookup::OtherType => report.add(Rule::ResponseId, "the id of the request has another type"),
+            Lookup::Unknown => report.add(Rule::ResponseId, "no request has this id"),
+            Lookup::InFlight | Lookup::Unclear => {}
+        }
+    }
+
+    fn error(&mut self, request: &Request, error: Json<'_>, report: &mut Report<'_>) {
+        if request.method == methods::INITIALIZE.name && self.dialogue.session == Session::Requested {
+            self.dialogue.session = Session::None;
+        }
+        if !check_error_shape(error, report) || request.is_era_unclear {
+            return;
+        }
+        let Some(code) = error.get("code").and_then(Json::integer) else { return };
+        if let Some(revision) = report.revision {
+            check_error_code(code, error, revision, report);
+        }
+        let Some((rule, expected)) = request.flaw.and_then(expected_code) else { return };
+        // Before a session, a server may miss the session first.
+        if report.revision.is_none() && rule == Rule::UnknownMethodCode {
+            return;
+        }
+        // Servers define -32000 to -32099, such as for a server that is busy.
+        let is_other_refusal = matches!(code, -32700 | -32600 | -32099..=-32000);
+        if code != i64::from(expected)
+            && (!is_other_refusal || expected == code::UNSUPPORTED_PROTOCOL_VERSION)
+        {
+            report.add(rule, format!("the error is {code}, not {expected}"));
+        }
+    }
+
+    /// Reports the result of a request that had to be refused. Returns whether there was such a reason.
+    pub(super) fn check_accepted(&self, request: &Request, report: &mut Report<'_>) -> bool {
+        let reason = match request.flaw {
+            None | Some(Flaw::Message) => return false,
+            Some(Flaw::Method) => {
+                // Without a session, the revision is not known. A server may have methods of its own.
+                let is_known = methods::ALL.iter().any(|method| method.name == request.method);
+                if report.revision.is_none() || !is_known {
+                    return false;
+                }
+                (Rule::UnknownMethodCode, "the request has a result, but its revision has no such method")
+            }
+            Some(Flaw::Meta) => (Rule::RequestMeta, "the request has a result, but lacks metadata"),
+            Some(Flaw::Version) => {
+                (Rule::UnsupportedVersion, "the request has a result, but its revision does not exist")
+            }
+            Some(Flaw::Capability) => {
+                (Rule::Capability, "the request has a result, but its capability was not declared")
+            }
+            Some(Flaw::Cursor) => (Rule::CursorCode, "the request has a result, but the cursor is invalid"),
+            Some(Flaw::Level) => (Rule::LogLevelCode, "the request has a result, but the level is unknown"),
+            Some(Flaw::Tool) => {
+                (Rule::UnknownToolCode, "the request has a result, but the tool is not in the list")
+            }
+            Some(Flaw::Prompt) => {
+                (Rule::UnknownPromptCode, "the request has a result, but the prompt is not in the list")
+            }
+        };
+        report.add(reason.0, String::from(reason.1));
+        true
+    }
+}
+
+/// The rule for the error code of a flawed request, and the code.
+fn expected_code(flaw: Flaw) -> Option<(Rule, i32)> {
+    Some(match flaw {
+        Flaw::Message | Flaw::Capability => return None,
+        Flaw::Method => (Rule::UnknownMethodCode, code::METHOD_NOT_FOUND),
+        Flaw::Meta => (Rule::RequestMeta, code::INVALID_PARAMS),
+        Flaw::Version => (Rule::UnsupportedVersion, code::UNSUPPORTED_PROTOCOL_VERSION),
+        Flaw::Cursor => (Rule::CursorCode, code::INVALID_PARAMS),
+        Flaw::Level => (Rule::LogLevelCode, code::INVALID_PARAMS),
+        Flaw::Tool => (Rule::UnknownToolCode, code::INVALID_PARAMS),
+        Flaw::Prompt => (Rule::UnknownPromptCode, code::INVALID_PARAMS),
+    })
+}
+
+/// Checks the members of an error. Returns whether they are right.
+fn check_error_shape(error: Json<'_>, report: &mut Report<'_>) -> bool {
+    let revision = report.revision.unwrap_or(Revision::OLDEST);
+    let outcome = schema::ERROR.check(error, revision);
+    if let Err(wrong) = &outcome {
+        report.add(Rule::ErrorShape, wrong.to_string());
+    }
+    outcome.is_ok()
+}
+
+/// Checks the codes that the stateless era reserves.
+fn check_error_code(code: i64, error: Json<'_>, revision: Revision, report: &mut Report<'_>) {
+    if !revision.has(WireFeature::MissingCapabilityCode) {
+        return;
+    }
+    let is_removed =
+        [code::RESOURCE_NOT_FOUND, code::URL_ELICITATION_REQUIRED].iter().any(|it| i64::from(*it) == code);
+    let is_reserved = matches!(code, -32099..=-32020) && !matches!(code, -32022..=-32020);
+    report.add_if(is_removed || is_reserved, Rule::ErrorCode, "the revision does not define this error code");
+    for (_, shape) in schema::ERROR_DATA.iter().filter(|(row, _)| *row == code) {
+        let data = error.get("data").filter(|data| data.kind() == Kind::Object).unwrap_or(Json::EMPTY_OBJECT);
+        if let Err(wrong) = shape.check(data, revision) {
+            report.add(Rule::ErrorCode, format!("in `data` of the error {code}, {wrong}"));
+        }
+    }
+}

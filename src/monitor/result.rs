@@ -1,0 +1,227 @@
+//! Checks results by the method of their request.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::request::missing_for_input;
+use super::requests::{self, Request};
+use super::rule::Rule;
+use super::session::is_declared;
+use super::violation::Report;
+use super::{Monitor, schema};
+use crate::json::{Json, Kind};
+use crate::protocol::meta::SUBSCRIPTION_ID;
+use crate::protocol::methods;
+use crate::protocol::objects::task::EXTENSION;
+use crate::protocol::revision::{Revision, WireFeature};
+
+impl Monitor {
+    pub(super) fn result(
+        &mut self,
+        request: &Request,
+        id: Json<'_>,
+        result: Json<'_>,
+        report: &mut Report<'_>,
+    ) {
+        if result.kind() != Kind::Object {
+            return report
+                .add(Rule::ResponseShape, format!("the result is {}, not an object", result.kind()));
+        }
+        if self.check_accepted(request, report) {
+            return;
+        }
+        if request.method == methods::INITIALIZE.name && !request.is_stateless {
+            self.begin_session(result, report);
+        }
+        if request.is_era_unclear && result.get("resultType").is_none() {
+            report.revision = self.dialogue.session.revision().or(report.revision);
+        }
+        let Some(revision) = report.revision else { return };
+        if revision.has(WireFeature::ResultTypes) {
+            match result.get("resultType").and_then(Json::string) {
+                None => return report.add(Rule::ResultType, "the result lacks `resultType`"),
+                Some(kind) if kind == "complete" => {}
+                Some(kind) if kind == "input_required" => {
+                    return check_input(request, result, revision, report);
+                }
+                Some(kind) if kind == "task" => return self.task(request, result, revision, report),
+                Some(kind) if !is_declared(&request.capabilities, "extensions") => {
+                    return report.add(Rule::ResultType, format!("the type \"{kind}\" is unknown"));
+                }
+                Some(_) => return,
+            }
+        } else if request.wants_task && result.get("task").is_some() {
+            return self.task(request, result, revision, report);
+        }
+        if let Some(cursor) = result.get("nextCursor") {
+            self.dialogue.add_cursor(&request.method, cursor);
+        }
+        let Some(shapes) = schema::shapes(&request.method) else { return };
+        match shapes.result.check(result, revision) {
+            Ok(()) => self.check_content(request, id, result, revision, report),
+            Err(wrong) => report.add(Rule::ResultShape, wrong.to_string()),
+        }
+    }
+
+    pub(super) fn begin_session(&mut self, result: Json<'_>, report: &mut Report<'_>) {
+        let name = result.get("protocolVersion").and_then(Json::string);
+        let revision = name.and_then(Revision::from_json).filter(|it| it.has(WireFeature::Handshake));
+        match revision {
+            Some(revision) => self.dialogue.begin(revision, result.get("capabilities")),
+            None => {
+                let name = name.map(|name| name.to_string()).unwrap_or_default();
+                report.add(Rule::NegotiatedVersion, format!("\"{name}\" is no revision with a handshake"));
+            }
+        }
+        report.revision = revision;
+    }
+
+    /// Checks a result that creates a task. The progress token of the request lives as long as the task.
+    fn task(&mut self, request: &Request, result: Json<'_>, revision: Revision, report: &mut Report<'_>) {
+        let is_extension = revision.has(WireFeature::TasksExtension);
+        let declares =
+            Json::trusted(request.capabilities.as_bytes()).get("extensions").and_then(|it| it.get(EXTENSION));
+        if is_extension && (request.method != methods::TOOLS_CALL.name || declares.is_none()) {
+            return report.add(Rule::ResultType, "the request does not allow a task");
+        }
+        self.dialogue.party(report.sender.peer()).requests.keep_token(&request.token);
+        let [core, extension] = &schema::CREATED_TASK;
+        let shape = if is_extension { extension } else { core };
+        if let Err(wrong) = shape.check(result, revision) {
+            report.add(Rule::ResultShape, wrong.to_string());
+        }
+    }
+
+    /// Checks what the schema does not say, and follows the effects of a result.
+    fn check_content(
+        &mut self,
+        request: &Request,
+        id: Json<'_>,
+        result: Json<'_>,
+        revision: Revision,
+        report: &mut Report<'_>,
+    ) {
+        match &*request.method {
+            "server/discover" => {
+                self.dialogue.discovered = result.get("capabilities").map(|json| json.to_string());
+                let versions = result.get("supportedVersions").unwrap_or(Json::NULL);
+                let mut names = versions.elements().filter_map(Json::string);
+                let is_supported = names.any(|name| name == *revision.as_str());
+                let text = "`supportedVersions` lacks the revision of the request";
+                report.add_if(!is_supported, Rule::UnsupportedVersion, text);
+            }
+            "tools/list" => self.tools(result, revision, report),
+            "prompts/list" => {
+                let entries = result.get("prompts").unwrap_or(Json::NULL).elements();
+                let names =
+                    entries.filter_map(|entry| Some((entry.get("name")?.string()?.to_string(), false)));
+                self.dialogue.prompts.add_page(names, result);
+            }
+            "tools/call" => self.check_structured(request, result, report),
+            "completion/complete" => {
+                let values = result.get("completion").and_then(|completion| completion.get("values"));
+                let count = values.unwrap_or(Json::NULL).elements().count();
+                report.add_if(count > 100, Rule::CompletionValues, "the completion has more than 100 values");
+            }
+            "roots/list" => check_roots(result, report),
+            "logging/setLevel" => self.dialogue.level = request.level,
+            "subscriptions/listen" => {
+                let tag = result.get("_meta").and_then(|meta| meta.get(SUBSCRIPTION_ID));
+                let is_same = tag.is_some_and(|tag| requests::key(tag) == requests::key(id));
+                report.add_if(!is_same, Rule::Subscription, "the result lacks the id of the subscription");
+            }
+            _ => {}
+        }
+    }
+
+    fn tools(&mut self, result: Json<'_>, revision: Revision, report: &mut Report<'_>) {
+        let entries = result.get("tools").unwrap_or(Json::NULL);
+        let mut seen = alloc::collections::BTreeSet::new();
+        for entry in entries.elements() {
+            let name =
+                entry.get("name").and_then(Json::string).map(|name| name.to_string()).unwrap_or_default();
+            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
+            let is_named = (1..=128).contains(&name.len()) && name.chars().all(is_plain);
+            // The recommendation is as old as icons.
+            if revision.has(WireFeature::Icons) && !is_named {
+                report.add(Rule::ToolName, format!("\"{name}\" is not a name of 1 to 128 plain characters"));
+            }
+            if !seen.insert(name.clone()) {
+                report.add(Rule::ToolName, format!("two tools have the name \"{name}\""));
+            }
+        }
+        let tool = |entry: Json<'_>| -> Option<(String, bool)> {
+            Some((entry.get("name")?.string()?.to_string(), entry.get("outputSchema").is_some()))
+        };
+        self.dialogue.tools.add_page(entries.elements().filter_map(tool), result);
+    }
+
+    fn check_structured(&self, request: &Request, result: Json<'_>, report: &mut Report<'_>) {
+        let has_schema = self.dialogue.tools.names.get(&request.target).is_some_and(|has| *has);
+        let is_error = result.get("isError").and_then(Json::boolean) == Some(true);
+        if has_schema && !is_error && result.get("structuredContent").is_none() {
+            report.add(
+                Rule::StructuredContent,
+                "the tool has an output schema, but the result is not structured",
+            );
+        }
+    }
+}
+
+impl super::session::Catalog {
+    /// Adds a page of a list. The list is complete with its last page.
+    fn add_page(&mut self, names: impl Iterator<Item = (String, bool)>, result: Json<'_>) {
+        const LIMIT: usize = 100_000;
+        if core::mem::replace(&mut self.is_complete, false) {
+            self.names.clear();
+        }
+        self.names.extend(names.take(LIMIT));
+        self.is_complete = result.get("nextCursor").is_none() && self.names.len() < LIMIT;
+    }
+}
+
+fn check_roots(result: Json<'_>, report: &mut Report<'_>) {
+    for root in result.get("roots").unwrap_or(Json::NULL).elements() {
+        let uri = root.get("uri").and_then(Json::string).map(|uri| uri.to_string()).unwrap_or_default();
+        if !uri.starts_with("file://") {
+            report.add(Rule::RootUri, format!("\"{uri}\" is not a `file://` URI"));
+        }
+    }
+}
+
+/// Checks a result that requires input.
+fn check_input(request: &Request, result: Json<'_>, revision: Revision, report: &mut Report<'_>) {
+    if let Err(wrong) = schema::REQUIRED_INPUT.check(result, revision) {
+        return report.add(Rule::ResultShape, wrong.to_string());
+    }
+    if !matches!(&*request.method, "tools/call" | "prompts/get" | "resources/read") {
+        return report.add(Rule::InputRequired, "this method never requires input");
+    }
+    let [requests, state] = result.pick(["inputRequests", "requestState"]);
+    if requests.is_none() && state.is_none() {
+        report.add(Rule::InputRequired, "the result has neither `inputRequests` nor `requestState`");
+    }
+    for (name, input) in requests.unwrap_or(Json::EMPTY_OBJECT).members() {
+        let method =
+            input.get("method").and_then(Json::string).map(|method| method.to_string()).unwrap_or_default();
+        let known = methods::ALL.iter().find(|row| row.name == method && row.in_results.contains(revision));
+        if known.is_none() {
+            report.add(
+                Rule::InputRequired,
+                format!("`{name}` has the method \"{method}\", which is no request for input"),
+            );
+            continue;
+        }
+        let params = input.get("params").unwrap_or(Json::EMPTY_OBJECT);
+        if let Some(path) = missing_for_input(&method, params, &request.capabilities, revision) {
+            report.add(
+                Rule::InputRequired,
+                format!("`{name}` requires `{path}`, which the request does not declare"),
+            );
+        }
+        if let Some(Err(wrong)) = schema::shapes(&method).map(|shapes| shapes.params.check(params, revision))
+        {
+            report.add(Rule::ParamsShape, format!("in `{name}`, {wrong}"));
+        }
+    }
+}

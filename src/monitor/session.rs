@@ -1,0 +1,185 @@
+//! State of a dialogue: its session, what each side has declared, and the lists that the server has shown.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::requests::Requests;
+use super::violation::Sender;
+use crate::json::{Json, Kind};
+use crate::protocol::level::Level;
+use crate::protocol::revision::{Revision, WireFeature};
+
+/// The session of the handshake era.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Session {
+    #[default]
+    None,
+    /// The client has sent `initialize`.
+    Requested,
+    /// The server has answered.
+    Answered(Revision),
+    /// The client has sent `notifications/initialized`.
+    Ready(Revision),
+}
+
+impl Session {
+    pub(super) fn revision(self) -> Option<Revision> {
+        match self {
+            Session::Answered(revision) | Session::Ready(revision) => Some(revision),
+            Session::None | Session::Requested => None,
+        }
+    }
+}
+
+/// One side of the dialogue.
+#[derive(Debug, Default)]
+pub(super) struct Party {
+    /// Bytes of a line without its end.
+    pub(super) partial: Vec<u8>,
+    pub(super) is_oversized: bool,
+    pub(super) has_ended: bool,
+    /// The requests that this side has sent.
+    pub(super) requests: Requests,
+    /// The capabilities that this side has declared in the handshake, as JSON.
+    pub(super) capabilities: Option<String>,
+    /// Messages of this side whose id may be unreadable, so that an error without an id may answer them.
+    pub(super) unreadable: u32,
+}
+
+/// A list of the server, which several pages may show.
+#[derive(Debug, Default)]
+pub(super) struct Catalog {
+    /// The names, and whether the entry has an output schema.
+    pub(super) names: BTreeMap<String, bool>,
+    pub(super) is_complete: bool,
+}
+
+/// The state of both sides.
+#[derive(Debug, Default)]
+pub(super) struct Dialogue {
+    pub(super) client: Party,
+    pub(super) server: Party,
+    pub(super) session: Session,
+    /// The revision of the last stateless request.
+    pub(super) stateless: Option<Revision>,
+    /// The capabilities in the result of `server/discover`, as JSON.
+    pub(super) discovered: Option<String>,
+    pub(super) tools: Catalog,
+    pub(super) prompts: Catalog,
+    /// Each cursor that the server has issued, with its method.
+    pub(super) cursors: BTreeSet<String>,
+    /// The log level of the session.
+    pub(super) level: Option<Level>,
+    /// Whether the client has subscribed to a resource of the session.
+    pub(super) has_subscribed: bool,
+}
+
+impl Dialogue {
+    pub(super) fn party(&mut self, sender: Sender) -> &mut Party {
+        match sender {
+            Sender::Client => &mut self.client,
+            Sender::Server => &mut self.server,
+        }
+    }
+
+    /// The revision of a message without metadata.
+    pub(super) fn revision(&self) -> Option<Revision> {
+        self.session.revision().or(self.stateless)
+    }
+
+    /// Whether messages without metadata belong to the stateless era.
+    pub(super) fn is_stateless(&self) -> bool {
+        self.session == Session::None && self.stateless.is_some()
+    }
+
+    /// The capabilities that a side has declared for messages of this era. `None` if they are unknown.
+    pub(super) fn capabilities(&self, side: Sender, is_stateless: bool) -> Option<&str> {
+        match (side, is_stateless) {
+            (Sender::Client, false) => self.client.capabilities.as_deref(),
+            (Sender::Server, false) => self.server.capabilities.as_deref(),
+            (Sender::Server, true) => self.discovered.as_deref(),
+            (Sender::Client, true) => None,
+        }
+    }
+
+    /// Whether a side has declared extensions or experimental features, so that it may use unknown methods.
+    pub(super) fn has_extensions(&self) -> bool {
+        let sides = [&self.client.capabilities, &self.server.capabilities, &self.discovered];
+        let has = |capabilities: &String| {
+            is_declared(capabilities, "experimental") || is_declared(capabilities, "extensions")
+        };
+        sides.into_iter().flatten().any(has)
+    }
+
+    /// Adds a cursor that the server has issued.
+    pub(super) fn add_cursor(&mut self, method: &str, cursor: Json<'_>) {
+        const LIMIT: usize = 10_000;
+        if self.cursors.len() < LIMIT {
+            self.cursors.insert(cursor_key(method, cursor));
+        }
+    }
+
+    /// Whether the server has issued a cursor for this method.
+    pub(super) fn issues_cursors(&self, method: &str) -> bool {
+        self.cursors.iter().any(|cursor| cursor.split(' ').next() == Some(method))
+    }
+
+    pub(super) fn has_cursor(&self, method: &str, cursor: Json<'_>) -> bool {
+        self.cursors.contains(&cursor_key(method, cursor))
+    }
+
+    /// Starts the session with the result of `initialize`.
+    pub(super) fn begin(&mut self, revision: Revision, capabilities: Option<Json<'_>>) {
+        self.session = Session::Answered(revision);
+        self.server.capabilities = capabilities.map(|json| json.to_string());
+        (self.level, self.has_subscribed) = (None, false);
+        (self.tools, self.prompts) = (Catalog::default(), Catalog::default());
+        self.cursors.clear();
+    }
+}
+
+fn cursor_key(method: &str, cursor: Json<'_>) -> String {
+    let text = cursor.string().map(|text| text.to_string()).unwrap_or_default();
+    format!("{method} {text}")
+}
+
+/// Whether capabilities contain a path such as `tools.listChanged`.
+pub(super) fn is_declared(capabilities: &str, path: &str) -> bool {
+    let whole = Json::trusted(capabilities.as_bytes());
+    if path == "elicitation.form" {
+        // An empty object declares the form mode.
+        let url_only = is_declared(capabilities, "elicitation.url");
+        return is_on(whole.get("elicitation")) && (!url_only || is_on_at(whole, path));
+    }
+    is_on_at(whole, path)
+}
+
+fn is_on_at(whole: Json<'_>, path: &str) -> bool {
+    is_on(path.split('.').try_fold(whole, |value, key| value.get(key)))
+}
+
+fn is_on(value: Option<Json<'_>>) -> bool {
+    value.is_some_and(|value| value.kind() == Kind::Object || value.boolean() == Some(true))
+}
+
+/// The capability that a method requires, and the side that declares it.
+pub(super) fn required_capability(
+    method: &crate::protocol::methods::Method,
+    sender: Sender,
+    revision: Revision,
+) -> Option<(Sender, &'static str)> {
+    let capability = method.capability?;
+    if capability == "server.completions" && !revision.has(WireFeature::CompletionsCapability) {
+        return None;
+    }
+    if let Some(path) = capability.strip_prefix("server.") {
+        return Some((Sender::Server, path));
+    }
+    if let Some(path) = capability.strip_prefix("client.") {
+        return Some((Sender::Client, path));
+    }
+    // Both sides may run tasks: the receiver of a request, and the sender of a notification.
+    Some((if method.is_request { sender.peer() } else { sender }, capability))
+}

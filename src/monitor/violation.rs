@@ -1,0 +1,106 @@
+//! `Violation`: what a message breaks, and which rule.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::rule::{Requirement, Rule};
+use crate::protocol::revision::Revision;
+use crate::time::Millis;
+
+/// The sender of a message. The other side receives the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sender {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+}
+
+impl Sender {
+    /// The other side.
+    #[must_use]
+    pub const fn peer(self) -> Sender {
+        match self {
+            Sender::Client => Sender::Server,
+            Sender::Server => Sender::Client,
+        }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Sender::Client => "client",
+            Sender::Server => "server",
+        }
+    }
+}
+
+/// A violation of the specification. The sender of the message is at fault.
+///
+/// `Display` writes one line. Parts of the line come from the message and may contain control characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// The rule.
+    pub rule: Rule,
+    /// The revision of the message. `None` if no revision is known yet.
+    pub revision: Option<Revision>,
+    /// The side that broke the rule.
+    pub sender: Sender,
+    /// The time of the message.
+    pub at: Millis,
+    /// The id of the request or response as JSON.
+    pub id: Option<String>,
+    /// The method of the message, or of the request that a response answers.
+    pub method: Option<String>,
+    /// One sentence on what is wrong.
+    pub text: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self.sender.name())?;
+        for part in [&self.id, &self.method].into_iter().flatten() {
+            write!(out, " {part}")?;
+        }
+        write!(out, ": {} [{}", self.text, self.rule)?;
+        if self.rule.requirement() == Requirement::Should {
+            out.write_str(", recommended")?;
+        }
+        match self.revision {
+            Some(revision) => write!(out, "; {}, {}]", revision.as_str(), self.rule.section()),
+            None => write!(out, "; {}]", self.rule.section()),
+        }
+    }
+}
+
+/// Collects the violations of one message.
+#[derive(Debug)]
+pub(super) struct Report<'v> {
+    pub(super) found: &'v mut Vec<Violation>,
+    pub(super) sender: Sender,
+    pub(super) now: Millis,
+    pub(super) revision: Option<Revision>,
+    pub(super) id: Option<String>,
+    pub(super) method: Option<String>,
+}
+
+impl Report<'_> {
+    pub(super) fn add(&mut self, rule: Rule, text: impl Into<String>) {
+        self.found.push(Violation {
+            rule,
+            revision: self.revision,
+            sender: self.sender,
+            at: self.now,
+            id: self.id.clone(),
+            method: self.method.clone(),
+            text: text.into(),
+        });
+    }
+
+    pub(super) fn add_if(&mut self, is_broken: bool, rule: Rule, text: &str) {
+        if is_broken {
+            self.add(rule, text);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Dialogues with violations of each rule, and what a monitor reports.
+//!
+//! `dialogues.txt` explains its format.
+
+use mcp_proto::Millis;
+use mcp_proto::monitor::{Monitor, Requirement, Rule, Sender, Violation};
+
+const DIALOGUES: &str = include_str!("dialogues.txt");
+
+/// Replaces the abbreviations of the dialogues.
+fn expand(text: &str) -> String {
+    let meta = concat!(
+        r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+        r#""io.modelcontextprotocol/clientCapabilities":{}}"#
+    );
+    text.replace("$rpc", r#""jsonrpc":"2.0""#)
+        .replace("$meta", meta)
+        .replace("$io", "io.modelcontextprotocol")
+}
+
+/// Replaces `\n`, and `\xff` of any byte.
+fn unescape(text: &str) -> Vec<u8> {
+    let mut parts = text.split('\\');
+    let mut bytes = parts.next().unwrap().as_bytes().to_vec();
+    for part in parts {
+        let rest = match part.strip_prefix('x') {
+            Some(hex) => {
+                bytes.push(u8::from_str_radix(&hex[..2], 16).unwrap());
+                &hex[2..]
+            }
+            None => {
+                bytes.push(b'\n');
+                &part[1..]
+            }
+        };
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    bytes
+}
+
+/// A dialogue in progress.
+struct Dialogue {
+    monitor: Monitor,
+    now: Millis,
+    found: Vec<String>,
+}
+
+impl Dialogue {
+    fn new() -> Dialogue {
+        Dialogue { monitor: Monitor::new(), now: Millis(0), found: Vec::new() }
+    }
+
+    /// Opens a session of this revision with the capabilities of the client and the server.
+    fn open(&mut self, words: &str) {
+        let mut words = words.split_whitespace();
+        let mut next = |default: &'static str| words.next().unwrap_or(default);
+        let (revision, client, server) = (next("2025-06-18"), next("{}"), next("{}"));
+        let side = r#"{"name":"n","version":"1"}"#;
+        self.send(
+            Sender::Client,
+            &format!(
+                r#"{{$rpc,"id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{client},"clientInfo":{side}}}}}"#
+            ),
+        );
+        self.send(
+            Sender::Server,
+            &format!(
+                r#"{{$rpc,"id":0,"result":{{"protocolVersion":"{revision}","capabilities":{server},"serverInfo":{side}}}}}"#
+            ),
+        );
+        self.send(Sender::Client, r#"{$rpc,"method":"notifications/initialized"}"#);
+    }
+
+    fn send(&mut self, sender: Sender, text: &str) {
+        let violations = match text {
+            "end" => self.monitor.end(sender, self.now),
+            _ => match text.strip_prefix("raw ") {
+                Some(text) => self.monitor.bytes(sender, &unescape(text), self.now),
+                None => self.monitor.line(sender, expand(text).as_bytes(), self.now),
+            },
+        };
+        self.found.extend(violations.iter().map(shown));
+    }
+}
+
+fn shown(violation: &Violation) -> String {
+    format!("{} {}", format!("{:?}", violation.sender).to_lowercase(), violation.rule)
+}
+
+#[test]
+fn each_dialogue_gives_the_expected_violations() {
+    let mut seen = Vec::new();
+    for block in DIALOGUES.split("\n== ").skip(1) {
+        let mut dialogue = Dialogue::new();
+        let mut expected = Vec::new();
+        let (title, lines) = block.split_once('\n').unwrap();
+        for line in lines.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let (sign, rest) = line.split_once(' ').unwrap_or_else(|| panic!("{title}: {line}"));
+            if sign != "!" {
+                assert_eq!(dialogue.found, expected, "{title}, before {line}");
+            }
+            match sign {
+                ">" => dialogue.send(Sender::Client, rest),
+                "<" => dialogue.send(Sender::Server, rest),
+                "session" => dialogue.open(rest),
+                "~" => dialogue.now = dialogue.now.plus(Millis(rest.parse().unwrap())),
+                "!" => {
+                    expected.push(rest.to_owned());
+                    seen.push(rest.split_once(' ').unwrap().1.to_owned());
+                }
+                _ => panic!("{title}: {line}"),
+            }
+        }
+        assert_eq!(dialogue.found, expected, "{title}");
+    }
+    let missing: Vec<_> =
+        Rule::ALL.iter().filter(|rule| !seen.iter().any(|name| name == rule.name())).collect();
+    assert!(missing.is_empty(), "no dialogue breaks {missing:?}");
+}
+
+#[test]
+fn names_of_rules_are_unique() {
+    for (index, rule) in Rule::ALL.iter().enumerate() {
+        assert!(!Rule::ALL[..index].iter().any(|earlier| earlier.name() == rule.name()), "{rule}");
+        assert!(!rule.section().is_empty());
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        assert!(rule.name().bytes().all(is_plain), "{rule}");
+    }
+}
+
+#[test]
+fn recommended_rules_are_marked() {
+    let mut monitor = Monitor::new();
+    let violations =
+        monitor.line(Sender::Client, br#"{"jsonrpc":"2.0","method":"notifications/other"}"#, Millis(3));
+    let [violation] = &violations[..] else { panic!("{violations:?}") };
+    assert_eq!((violation.rule.requirement(), violation.at), (Requirement::Should, Millis(3)));
+    assert!(violation.to_string().contains("[method-unknown, recommended; "), "{violation}");
+}
+
+#[test]
+fn pieces_of_any_size_give_the_same_violations() {
+    let text = expand(concat!(
+        r#"{$rpc,"id":1,"method":"tools/list"}"#,
+        "\nnonsense\n\n",
+        r#"{$rpc,"id":1,"method":"ping"}"#,
+        "\n{"
+    ));
+    let read = |size: usize| -> Vec<Violation> {
+        let mut monitor = Monitor::new();
+        let pieces = text.as_bytes().chunks(size);
+        let mut found: Vec<_> =
+            pieces.flat_map(|piece| monitor.bytes(Sender::Client, piece, Millis(0))).collect();
+        found.extend(monitor.end(Sender::Client, Millis(0)));
+        found
+    };
+    let whole = read(text.len());
+    assert_eq!(whole.len(), 5, "{whole:?}");
+    for size in 1..text.len() {
+        assert_eq!(read(size), whole, "{size}");
+    }
+}
+
+#[test]
+fn oversized_line_is_ignored() {
+    let mut monitor = Monitor::new().line_limit(10);
+    assert_eq!(monitor.bytes(Sender::Server, b"nonsense nonsense\n", Millis(0)), []);
+    assert_eq!(monitor.bytes(Sender::Server, b"nonsense\n", Millis(0)).len(), 1);
+}
