@@ -79,6 +79,17 @@ pub use server::Server;
 pub use time::Clock;
 pub use time::Millis;
 
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("guide/index.md")]
+pub mod guide {
+    #[doc = include_str!("guide/event_loop.md")]
+    pub mod event_loop {}
+    #[doc = include_str!("guide/client_loop.md")]
+    pub mod client_loop {}
+    #[doc = include_str!("guide/testing.md")]
+    pub mod testing {}
+}
+
 /// The examples of a document.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/buffers.md")]
