@@ -44,6 +44,14 @@ mod blocking;
 mod child;
 mod connection;
 mod connector;
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("guide/index.md")]
+pub mod guide {
+    #[doc = include_str!("guide/server.md")]
+    pub mod server {}
+    #[doc = include_str!("guide/client.md")]
+    pub mod client {}
+}
 #[cfg(feature = "http")]
 mod http;
 mod pump;
