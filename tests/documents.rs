@@ -32,6 +32,13 @@ fn c_document_shows_the_program_that_is_built() {
 }
 
 #[test]
+fn migration_guide_shows_the_program_that_is_built() {
+    let path = ".ci/interop/rmcp/src/counter.rs";
+    let shown = format!("<!-- {path} -->\n```rust,ignore\n{}```\n", text(path));
+    assert!(text("adapters/tokio/src/guide/from_rmcp.md").contains(&shown), "the guide differs from {path}");
+}
+
+#[test]
 fn main_loops_use_only_the_core() {
     for path in
         ["examples/firmware/src/run.rs", "examples/event_loop/serve.rs", "examples/event_loop/main.rs"]

@@ -51,6 +51,8 @@ pub mod guide {
     pub mod server {}
     #[doc = include_str!("guide/client.md")]
     pub mod client {}
+    #[doc = include_str!("guide/from_rmcp.md")]
+    pub mod from_rmcp {}
 }
 #[cfg(feature = "http")]
 mod http;
