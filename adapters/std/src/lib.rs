@@ -50,6 +50,14 @@ mod chunk_writer;
 mod client_handle;
 mod client_requests;
 mod connector;
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("guide/index.md")]
+pub mod guide {
+    #[doc = include_str!("guide/server.md")]
+    pub mod server {}
+    #[doc = include_str!("guide/client.md")]
+    pub mod client {}
+}
 #[cfg(feature = "http")]
 pub mod http;
 mod listen;
