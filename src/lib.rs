@@ -80,8 +80,8 @@ pub use time::Clock;
 pub use time::Millis;
 
 #[cfg(any(doc, doctest))]
-#[doc = include_str!("guide/index.md")]
 pub mod guide {
+    #![doc = include_str!("guide/index.md")]
     #[doc = include_str!("guide/event_loop.md")]
     pub mod event_loop {}
     #[doc = include_str!("guide/client_loop.md")]

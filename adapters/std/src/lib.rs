@@ -51,8 +51,8 @@ mod client_handle;
 mod client_requests;
 mod connector;
 #[cfg(any(doc, doctest))]
-#[doc = include_str!("guide/index.md")]
 pub mod guide {
+    #![doc = include_str!("guide/index.md")]
     #[doc = include_str!("guide/server.md")]
     pub mod server {}
     #[doc = include_str!("guide/client.md")]

@@ -45,8 +45,8 @@ mod child;
 mod connection;
 mod connector;
 #[cfg(any(doc, doctest))]
-#[doc = include_str!("guide/index.md")]
 pub mod guide {
+    #![doc = include_str!("guide/index.md")]
     #[doc = include_str!("guide/server.md")]
     pub mod server {}
     #[doc = include_str!("guide/client.md")]
