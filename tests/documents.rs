@@ -77,6 +77,28 @@ fn documented_rust_version_is_that_of_the_manifest() {
     );
 }
 
+#[test]
+fn published_packages_are_complete() {
+    let members = text("Cargo.toml");
+    let members = members.split("members = [").nth(1).unwrap().split(']').next().unwrap();
+    let folders = members.split('"').skip(1).step_by(2).chain(["."]);
+    let mut published = 0;
+    for folder in folders {
+        let manifest = text(&format!("{folder}/Cargo.toml"));
+        if manifest.contains("\npublish = false\n") {
+            continue;
+        }
+        for key in ["description", "rust-version.workspace", "license.workspace", "keywords", "categories", "include"] {
+            assert!(manifest.contains(&format!("\n{key} = ")), "{folder}/Cargo.toml has no {key}");
+        }
+        for file in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+            assert!(!text(&format!("{folder}/{file}")).is_empty(), "{folder}/{file}");
+        }
+        published += 1;
+    }
+    assert_eq!(published, 10);
+}
+
 /// The Rust files below a folder.
 pub(crate) fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
