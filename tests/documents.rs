@@ -70,7 +70,9 @@ fn documented_rust_version_is_that_of_the_manifest() {
     let manifest = text("Cargo.toml");
     let version =
         manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
-    assert!(text("README.md").contains(&format!("Rust {version} or newer")), "README.md");
+    for shown in [format!("Rust {version} or newer"), format!("badge/rust-{version}%2B-")] {
+        assert!(text("README.md").contains(&shown), "README.md does not contain {shown}");
+    }
     assert!(
         text("examples/firmware/Cargo.toml").contains(&format!("rust-version = \"{version}\"")),
         "firmware"
@@ -88,7 +90,14 @@ fn published_packages_are_complete() {
         if manifest.contains("\npublish = false\n") {
             continue;
         }
-        for key in ["description", "rust-version.workspace", "license.workspace", "keywords", "categories", "include"] {
+        for key in [
+            "description",
+            "rust-version.workspace",
+            "license.workspace",
+            "keywords",
+            "categories",
+            "include",
+        ] {
             assert!(manifest.contains(&format!("\n{key} = ")), "{folder}/Cargo.toml has no {key}");
         }
         for file in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
