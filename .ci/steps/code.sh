@@ -82,6 +82,7 @@ step_doc() {
 }
 
 # The public interface of every published crate is a file, so that reviews show its changes; BLESS=1 writes the files.
+# `docsrs` is set as on docs.rs, where the documentation names the features that items need.
 step_api() {
     toolchain "$nightly"
     local package tool new changed=0
@@ -90,7 +91,7 @@ step_api() {
     for package in "${published[@]}"; do
         [[ $package == mcp-proto-macros ]] && continue # its macro is exported by the core
         say cargo "+$nightly" rustdoc --quiet -p "$package" --lib --all-features -- \
-            -Z unstable-options --output-format json --cap-lints allow
+            -Z unstable-options --output-format json --cap-lints allow --cfg docsrs
         new=$tools/$package.txt
         # The guide is documentation only.
         "$tool" "$(target_directory)/doc/${package//-/_}.json" | sed '/^pub mod [a-z_]*::guide\b/d' >"$new"

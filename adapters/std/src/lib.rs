@@ -28,6 +28,7 @@
 //!     })
 //! }
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // A panic in library code would end the connection.
 #![cfg_attr(
     not(test),

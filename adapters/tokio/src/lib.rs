@@ -26,6 +26,7 @@
 //!
 //! The runtime must have its timer enabled. For sockets and child processes, the runtime must also have its I/O driver
 //! enabled.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // A panic in library code would end the connection.
 #![cfg_attr(
     not(test),

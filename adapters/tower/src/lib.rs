@@ -105,6 +105,7 @@
 //!     .await
 //! # }
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // A panic in library code would end the connection.
 #![cfg_attr(
     not(test),
