@@ -1,5 +1,7 @@
 //! Sans-IO state machines for servers and clients of the Model Context Protocol.
 //!
+//! The [`guide`] has one subject a page, each with a program.
+//!
 #![doc = include_str!("../README.md")]
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]

@@ -11,7 +11,6 @@
 //! of [`server`] and [`client`] list the calls of a loop over any other HTTP library; [`HeaderFields`] connects the
 //! fields of that library.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]
 // The peer controls the input of this code, so this code must not panic.

@@ -1,5 +1,7 @@
 //! [`mcp_proto`] on tokio: servers and clients on any two streams.
 //!
+//! The [`guide`] starts with [a server in ten minutes](guide::server).
+//!
 //! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. Long work runs in
 //!   [tasks](ServerHandle::run), which report progress, observe cancellation, and may send
 //!   [requests](Responder::request) to the client.
