@@ -90,9 +90,8 @@ pub mod guide {
     pub mod client_loop {}
     #[doc = include_str!("guide/testing.md")]
     pub mod testing {}
+    #[doc = include_str!("../docs/buffers.md")]
+    pub mod buffers {}
+    #[doc = include_str!("../docs/extensions.md")]
+    pub mod extensions {}
 }
-
-/// The examples of a document.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/buffers.md")]
-mod buffers {}
