@@ -344,3 +344,18 @@ fn examples_of_an_adapter_use_only_the_adapter() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+#[test]
+fn guides_of_an_adapter_use_only_the_adapter() {
+    let mut programs = 0;
+    for page in
+        ["std/src/guide/server", "std/src/guide/client", "tokio/src/guide/server", "tokio/src/guide/client"]
+    {
+        let page = text(&format!("adapters/{page}.md"));
+        for program in page.split("```rust").skip(1).map(|rest| rest.split("\n```").next().unwrap()) {
+            assert!(!program.contains(",ignore") && !program.contains("mcp_proto::"), "{program}");
+            programs += 1;
+        }
+    }
+    assert_eq!(programs, 8);
+}
