@@ -53,14 +53,6 @@ mod chunk_writer;
 mod client_handle;
 mod client_requests;
 mod connector;
-#[cfg(any(doc, doctest))]
-pub mod guide {
-    #![doc = include_str!("guide/index.md")]
-    #[doc = include_str!("guide/server.md")]
-    pub mod server {}
-    #[doc = include_str!("guide/client.md")]
-    pub mod client {}
-}
 #[cfg(feature = "http")]
 pub mod http;
 mod listen;
@@ -110,3 +102,12 @@ pub use mcp_proto_handles::{
     ServerDetails, ServerRequest, SkillDescription, Stderr, StderrTail, TaskUpdate, TemplateDescription,
     ToolDescription,
 };
+
+#[cfg(any(doc, doctest))]
+pub mod guide {
+    #![doc = include_str!("guide/index.md")]
+    #[doc = include_str!("guide/server.md")]
+    pub mod server {}
+    #[doc = include_str!("guide/client.md")]
+    pub mod client {}
+}

@@ -47,16 +47,6 @@ mod blocking;
 mod child;
 mod connection;
 mod connector;
-#[cfg(any(doc, doctest))]
-pub mod guide {
-    #![doc = include_str!("guide/index.md")]
-    #[doc = include_str!("guide/server.md")]
-    pub mod server {}
-    #[doc = include_str!("guide/client.md")]
-    pub mod client {}
-    #[doc = include_str!("guide/from_rmcp.md")]
-    pub mod from_rmcp {}
-}
 #[cfg(feature = "http")]
 mod http;
 mod pump;
@@ -82,3 +72,14 @@ pub use mcp_proto_handles::{
 pub use pump::{Pump, PumpStatus, Waker};
 pub use serve::{Serve, serve};
 pub use tasks::ServerHandle;
+
+#[cfg(any(doc, doctest))]
+pub mod guide {
+    #![doc = include_str!("guide/index.md")]
+    #[doc = include_str!("guide/server.md")]
+    pub mod server {}
+    #[doc = include_str!("guide/client.md")]
+    pub mod client {}
+    #[doc = include_str!("guide/from_rmcp.md")]
+    pub mod from_rmcp {}
+}

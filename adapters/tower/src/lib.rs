@@ -5,7 +5,7 @@
 //! - [`McpService`]: the service. Clones share one server.
 //! - [`HttpAccess`] and [`HttpConfig`]: paths, hosts, origins, sessions, authorization.
 //!
-//! The handler is a closure, as in [`mcp_proto_tokio`]: it responds to an event immediately, or starts a task with
+//! The handler is that of [`mcp_proto_tokio`]: it responds to an event at once, or starts a task with
 //! [`ServerHandle::run`]. The server speaks every revision from 2025-03-26 on, at one URL.
 //!
 //! # With axum
