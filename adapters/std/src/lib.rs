@@ -1,7 +1,5 @@
 //! [`mcp_proto`] with threads, pipes and sockets of the standard library, without an async runtime.
 //!
-//! The [`guide`] starts with [a server in ten minutes](guide::server).
-//!
 //! - [`serve()`] and [`Serve`]: a server on stdin and stdout, on any two streams, or for every
 //!   [connection](Serve::listen) to a TCP or Unix socket. Long work runs on [worker threads](ServerHandle::run),
 //!   which report progress, observe cancellation, and may send [requests](Responder::request) to the client. [`Stop`]
@@ -30,6 +28,8 @@
 //!     })
 //! }
 //! ```
+//!
+//! The [`guide`] starts with [a server in ten minutes](guide::server).
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // A panic in library code would end the connection.
 #![cfg_attr(

@@ -1,7 +1,5 @@
 //! [`mcp_proto`] on tokio: servers and clients on any two streams.
 //!
-//! The [`guide`] starts with [a server in ten minutes](guide::server).
-//!
 //! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. Long work runs in
 //!   [tasks](ServerHandle::run), which report progress, observe cancellation, and may send
 //!   [requests](Responder::request) to the client.
@@ -28,6 +26,8 @@
 //!
 //! The runtime must have its timer enabled. For sockets and child processes, the runtime must also have its I/O driver
 //! enabled.
+//!
+//! The [`guide`] starts with [a server in ten minutes](guide::server).
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // A panic in library code would end the connection.
 #![cfg_attr(
