@@ -1,46 +1,46 @@
-//! A stdio server on tokio that runs slow calls in their own tasks.
-use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
-use mcp_proto_tokio::Responder;
+//! A stdio server on tokio: functions as tools, one of them slow.
+use mcp_proto_tokio::handler::{Cancellation, Progress};
+use mcp_proto_tokio::server::{Event, ServerConfig};
+use mcp_proto_tokio::{Router, ServeError, ToolArguments, route, router, serve, tool};
 use std::time::Duration;
 
-const ADD: &str =
-    r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}"#;
-static TOOLS: Tools = Tools::new(&[
-    Tool::new("add", ADD),
-    Tool::new("slow", "{}").description("Ten steps, one every fifty milliseconds"),
-]);
-static INFO: ServerConfig = ServerConfig::new("tokio_server", "1.0.0").features(&[&TOOLS]);
-
-#[derive(serde::Deserialize)]
+#[derive(ToolArguments)]
 struct Add {
     a: i32,
     b: i32,
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), mcp_proto_tokio::ServeError> {
-    mcp_proto_tokio::serve(&INFO, |event, server| match event {
-        Event::Call(mut call) => match call.name() {
-            "add" => match call.arguments() {
-                Ok(Add { a, b }) => call.text(i64::from(a) + i64::from(b)),
-                Err(error) => call.invalid(error),
-            },
-            "slow" => server.run(call, slow),
-            _ => call.unknown_tool(),
-        },
-        Event::ProtocolError(fault) => eprintln!("tokio_server: {fault}"),
-        _ => {}
-    })
-    .await
+/// Adds two numbers
+#[tool(read_only)]
+fn add(Add { a, b }: Add) -> i64 {
+    i64::from(a) + i64::from(b)
 }
 
-async fn slow(answer: Responder) {
+/// Ten steps, one every fifty milliseconds
+#[tool]
+async fn slow(progress: Progress, cancellation: Cancellation) -> &'static str {
     for step in 1..=10u32 {
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(50)) => {}
-            () = answer.cancelled() => return eprintln!("tokio_server: slow was cancelled"),
+            () = cancellation.cancelled() => {
+                eprintln!("tokio_server: slow was cancelled");
+                break;
+            }
         }
-        answer.progress(step, Some(10.into()), "working").await;
+        progress.report(step, Some(10.into()), "working").await;
     }
-    answer.text("done");
+    "done"
+}
+
+static ROUTER: Router<()> = router![add, slow];
+static INFO: ServerConfig = ServerConfig::new("tokio_server", "1.0.0").features(ROUTER.features());
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), ServeError> {
+    let tools = route(&ROUTER, ());
+    serve(&INFO, |event, server| match event {
+        Event::ProtocolError(fault) => eprintln!("tokio_server: {fault}"),
+        event => tools(event, server),
+    })
+    .await
 }

@@ -25,6 +25,13 @@ fn readme_shows_the_loops_that_are_built() {
 }
 
 #[test]
+fn counter_has_at_most_40_lines_of_code() {
+    let file = text("examples/counter.rs");
+    let code = file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    assert!(code.count() <= 40);
+}
+
+#[test]
 fn c_document_shows_the_program_that_is_built() {
     let program = text("adapters/c/examples/blinky.c");
     let shown = format!("<!-- adapters/c/examples/blinky.c -->\n```c\n{program}```\n");

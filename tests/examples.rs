@@ -3,6 +3,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use mcp_proto::client::Connect;
+use mcp_proto_std::Connector;
+
 pub(crate) fn example(name: &str) -> Command {
     let test = std::env::current_exe().unwrap();
     let profile: PathBuf = test.parent().and_then(|deps| deps.parent()).unwrap().into();
@@ -84,6 +87,30 @@ fn tokio_client_uses_the_tokio_server() {
     // If the server exits quickly, the line may be missing.
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(["", "tokio_server: slow was cancelled\n"].contains(&&*said), "{said}");
+}
+
+#[test]
+fn counter_keeps_its_state_between_calls_in_both_eras() {
+    for era in [Connect::Handshake, Connect::Stateless] {
+        let client = Connector::new("test", "1").connect(era).spawn(example("counter")).unwrap();
+        for (tool, arguments, text) in [
+            ("increment", "{}", "1"),
+            ("increment", "{}", "2"),
+            ("decrement", "{}", "1"),
+            ("get_value", "{}", "1"),
+            ("say_hello", "{}", "hello"),
+            ("echo", r#"{"any":["thing",1]}"#, r#"{"any":["thing",1]}"#),
+            ("sum", r#"{"a":2147483647,"b":1}"#, "2147483648"),
+        ] {
+            let result = client.call_json(tool, arguments).unwrap();
+            assert_eq!(result.text().as_deref(), Some(text), "{tool}");
+        }
+        let result = client.call_json("sum", r#"{"a":1}"#).unwrap();
+        assert_eq!(result.text().as_deref(), Some("Invalid arguments: missing field `b`"));
+        let tool = client.find_tool("increment").unwrap().unwrap();
+        assert_eq!(tool.description.as_deref(), Some("Increments the counter by 1"));
+        client.close();
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 #![cfg(feature = "derive")]
 
 mod catalogue;
+#[path = "../adapters/handles/fixtures/tools.rs"]
+mod tools;
 
 use core::borrow::{Borrow, BorrowMut};
 
@@ -305,4 +307,19 @@ fn calls_of_a_router_allocate_nothing() {
     let counted = measure(|| (0..100).for_each(|_| run(line.as_bytes())));
     assert_eq!(counted.count_total, 0);
     assert_eq!(counter.value, 100);
+}
+
+#[test]
+fn tools_of_hosts_run_at_once_in_any_loop() {
+    static SHARED: Router<tools::Adder> = router![tools::Adder::add, tools::repeat];
+    static CONFIG: ServerConfig = ServerConfig::new("shared", "1").features(&[SHARED.tools()]);
+    for (name, arguments, expected) in [
+        ("add", json!({ "a": 2, "b": 40 }), "{\"sum\":142}"),
+        ("add", json!({ "a": i64::MAX, "b": 1 }), "the sum is too large"),
+        ("repeat", json!({ "word": "again" }), "again"),
+    ] {
+        let call = request("tools/call", &json!({ "name": name, "arguments": arguments }));
+        let lines = serve(&CONFIG, &SHARED, &mut tools::Adder { offset: 100 }, &(OPEN.to_owned() + &call));
+        assert_eq!(lines[1]["result"]["content"][0]["text"], expected, "{name}");
+    }
 }

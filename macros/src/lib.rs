@@ -10,6 +10,7 @@ mod handler;
 mod names;
 mod one_of;
 mod parse;
+mod root;
 mod shape;
 
 use proc_macro::TokenStream;
@@ -197,14 +198,26 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 /// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
 /// | a type with `ToolArguments` | the arguments; a tool without this parameter has no arguments |
 /// | `Call<'_>` | the call: the function itself responds, or defers the call |
+/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred call, from the module `handler` of an adapter |
 ///
-/// The name `Call` identifies this type, so do not rename it in an import. The parameters may have any order.
+/// The names `Call`, `Progress` and so on identify these types, so do not rename them in an import. The parameters may have
+/// any order.
 ///
 /// # Result
 ///
 /// The function returns a value that implements `IntoToolResult`: a text, an integer, structured content, content
-/// blocks, or a `Result`. A function that takes a `Call` returns nothing. A function is not `async`: take the
-/// `Call`, and pass it to a worker or a task of an adapter.
+/// blocks, or a `Result`. A function that takes a `Call` returns nothing.
+///
+/// # Where a function runs
+///
+/// A function runs at once, in the event loop: on boards, on threads, and on tokio. A function that takes long runs outside
+/// of the event loop. The adapter defers the call, and responds with the result:
+///
+/// - An `async fn` is a task on tokio.
+/// - A function with the item `blocking`, or with a part of the call as a parameter, runs on a worker thread.
+///
+/// Such a function shares the state (`&self` or `&T`), and owns its arguments and its result. The modules
+/// `mcp_proto_std::handler` and `mcp_proto_tokio::handler` have examples.
 ///
 /// # Items
 ///
@@ -215,7 +228,8 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 /// | `description = "…"` | the description, instead of the doc comment |
 /// | `output_schema = …` | the schema of structured content as JSON text, for results without a type |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | a hint; `read_only = false` sets it to `false` |
-/// | `crate = path` | the path of the crate `mcp_proto` |
+/// | `blocking` | the function runs on a worker thread |
+/// | `crate = path` | the path of the crate `mcp_proto`, or of an adapter under another name |
 #[proc_macro_attribute]
 pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Tool, attributes.into(), item.into()).into()

@@ -9,6 +9,7 @@ use crate::attributes::TypeAttributes;
 use crate::fields::{Fields, Value, optional, refuse};
 use crate::one_of::expand_enum;
 use crate::parse::with_static_lifetimes;
+use crate::root::default_root;
 
 /// The generated parts of the implementations.
 pub(crate) struct Generated {
@@ -120,7 +121,7 @@ fn expand_implementations(
     generated: &Generated,
 ) -> TokenStream {
     let name = &input.ident;
-    let root = attributes.root.as_ref().map_or_else(|| quote!(::mcp_proto), |path| quote!(#path));
+    let root = attributes.root.as_ref().map_or_else(default_root, |path| quote!(#path));
     let (plain_generics, arguments, conditions) = input.generics.split_for_impl();
     let generics = with_decoder_lifetime(&input.generics);
     let (generics, _, _) = generics.split_for_impl();

@@ -93,6 +93,8 @@ pub use crate::server::features::tasks::Tasks;
 pub use crate::server::features::tools::Tools;
 pub use crate::server::reply::Reply;
 #[cfg(feature = "derive")]
+pub use crate::server::router::deferred::{FromRequest, HostContext, RunAsync, RunBlocking};
+#[cfg(feature = "derive")]
 pub use crate::server::router::into_prompt_result::{IntoPromptResult, PromptMessages};
 #[cfg(feature = "derive")]
 pub use crate::server::router::into_resource_result::{IntoResourceResult, WrittenJson};

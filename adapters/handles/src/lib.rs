@@ -35,6 +35,8 @@ mod client_settings;
 mod client_shared;
 mod defer;
 mod error;
+#[cfg(feature = "derive")]
+pub mod handler;
 mod header_mismatch;
 #[cfg(feature = "http")]
 mod http;
@@ -51,6 +53,7 @@ mod printable;
 mod query;
 mod reconnect;
 mod request;
+mod request_link;
 mod responder;
 mod server_command;
 mod server_request;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_proto::input::{ElicitResultView, Input, OtherRequest, RootsView, SampledView};
-use mcp_proto::json::{Json, Writer};
+use mcp_proto::input::{ElicitResultView, EncodedInput, Input, RootsView, SampledView};
+use mcp_proto::json::Json;
 use mcp_proto::server::{RequestOptions, Response};
 use mcp_proto::{
     ClientCapabilities, Millis, Outcome, RequestFailure, Revision, SendError, Server, Ticket, WireFeature,
@@ -13,7 +13,7 @@ use mcp_proto::{
 
 use crate::error::PeerError;
 use crate::options::millis;
-use crate::owned::{view, write_members};
+use crate::owned::view;
 use crate::signal::Signal;
 
 /// A client's response: see [`Responder::request`](crate::Responder::request).
@@ -21,7 +21,7 @@ use crate::signal::Signal;
 /// The contents come from the client and are not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientResponse {
-    json: String,
+    pub(crate) json: String,
 }
 
 impl ClientResponse {
@@ -57,6 +57,9 @@ pub enum RequestError {
     /// The client did not declare the capability, or the revision lacks the request. In `2026-07-28`, a server sends no
     /// requests: its response lists the [required input](mcp_proto::server::Call::require_input).
     Unsupported,
+    /// The response to the call will request this input, and the client sends the call again with it
+    /// (`2026-07-28`). The handler ends without a result: see `handler::Ask`.
+    InputRequired,
     /// The client responded with an error.
     Client(PeerError),
     /// The timeout expired, and the server cancelled the request.
@@ -75,6 +78,7 @@ impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RequestError::Unsupported => f.write_str("the client does not support the request"),
+            RequestError::InputRequired => f.write_str("the client must provide input first"),
             RequestError::Client(error) => error.fmt(f),
             RequestError::TimedOut => f.write_str("the client did not respond in time"),
             RequestError::Cancelled => f.write_str("the request was cancelled"),
@@ -144,8 +148,7 @@ impl Drop for ResponseSender {
 
 /// A request that waits to be sent to the client.
 pub(crate) struct OutboundRequest {
-    method: String,
-    params: String,
+    input: EncodedInput,
     timeout: Option<Millis>,
     pub(crate) during: Option<Ticket>,
     response: ResponseSender,
@@ -163,16 +166,11 @@ impl OutboundRequest {
         if !revision.has(WireFeature::ServerRequests) || !input.fits(revision, client) {
             return Err(RequestError::Unsupported);
         }
-        let params = input.params(revision, client).ok_or(RequestError::Invalid(INVALID_REQUEST))?;
+        let input =
+            EncodedInput::new(input, revision, client).ok_or(RequestError::Invalid(INVALID_REQUEST))?;
         let cell = Arc::default();
         let response = ResponseSender(Arc::clone(&cell));
-        let request = OutboundRequest {
-            method: input.method().into(),
-            params,
-            timeout: timeout.map(millis),
-            during,
-            response,
-        };
+        let request = OutboundRequest { input, timeout: timeout.map(millis), during, response };
         Ok((request, cell))
     }
 
@@ -182,7 +180,7 @@ impl OutboundRequest {
         self,
         server: &mut Server<'_>,
     ) -> Result<Option<(Ticket, PendingResponse)>, OutboundRequest> {
-        let OutboundRequest { method, params, timeout, during, response } = &self;
+        let OutboundRequest { input, timeout, during, response } = &self;
         if response.0.is_finished() {
             return Ok(None);
         }
@@ -193,9 +191,7 @@ impl OutboundRequest {
         if let Some(during) = *during {
             options = options.during(during);
         }
-        let write_params = |out: &mut Writer<'_>| write_members(view(params), out);
-        let sent = server.request(&OtherRequest::new(method, &write_params), options);
-        let error = match sent {
+        let error = match server.request(input, options) {
             Ok(ticket) => {
                 return Ok(Some((ticket, PendingResponse { during: self.during, response: self.response })));
             }
@@ -203,6 +199,7 @@ impl OutboundRequest {
             Err(SendError::Full) => RequestError::Busy,
             Err(SendError::Gone) => RequestError::Cancelled,
             Err(SendError::NotConnected) => RequestError::Closed,
+            Err(SendError::Unsupported) => RequestError::Unsupported,
             Err(_) => RequestError::Invalid(INVALID_REQUEST),
         };
         response.0.set(Err(error));

@@ -10,7 +10,8 @@ use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, SendError, Ticket}
 
 use crate::cancellation::{Cancellation, Task};
 use crate::chunk_writer::{ChunkWriter, Outcome};
-use crate::outbound_request::{ClientResponse, OutboundRequest, RequestError};
+use crate::outbound_request::{ClientResponse, RequestError};
+use crate::request_link::RequestLink;
 use crate::server_command::{NO_RESPONSE, ReplyFn, ServerCommand};
 use crate::server_shared::{RequestPermit, ServerShared};
 
@@ -19,10 +20,7 @@ use crate::server_shared::{RequestPermit, ServerShared};
 /// Dropping the responder without a response, even during a panic, sends an error response (-32603).
 #[must_use = "the request needs a response"]
 pub struct Responder {
-    shared: Arc<ServerShared>,
-    ticket: Ticket,
-    client: (Revision, ClientCapabilities),
-    task: Arc<Task>,
+    link: RequestLink,
     /// The permit of a running request, released when the response is queued.
     permit: Option<RequestPermit>,
     /// Whether the response may be open.
@@ -37,19 +35,23 @@ impl Responder {
         task: Arc<Task>,
         permit: RequestPermit,
     ) -> Responder {
-        Responder { shared, ticket, client, task, permit: Some(permit), is_chunked: false }
+        Responder {
+            link: RequestLink { shared, ticket, client, task },
+            permit: Some(permit),
+            is_chunked: false,
+        }
     }
 
     /// The revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
-        self.client.0
+        self.link.client.0
     }
 
     /// The capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
-        self.client.1
+        self.link.client.1
     }
 
     /// Responds to a call with one text block.
@@ -123,12 +125,12 @@ impl Responder {
         mut self,
         open: impl FnOnce(Reply<'_>) -> Result<(), SendError> + Send + 'static,
     ) -> Result<ChunkWriter, (Responder, SendError)> {
-        if self.shared.is_owner() {
+        if self.link.shared.is_owner() {
             return Err((self, SendError::Busy));
         }
         self.is_chunked = true;
         let (outcome, result) = Outcome::new();
-        self.push(ServerCommand::open_chunks(self.ticket, Box::new(open), outcome));
+        self.push(ServerCommand::open_chunks(self.link.ticket, Box::new(open), outcome));
         match result.wait_until(|result| result.take()).await {
             Ok(()) => Ok(ChunkWriter::new(self)),
             Err(error) => {
@@ -138,12 +140,17 @@ impl Responder {
         }
     }
 
+    #[cfg(feature = "derive")]
+    pub(crate) fn link(&self) -> &RequestLink {
+        &self.link
+    }
+
     pub(crate) fn ticket(&self) -> Ticket {
-        self.ticket
+        self.link.ticket
     }
 
     pub(crate) fn push(&self, command: ServerCommand) {
-        self.shared.push(command);
+        self.link.shared.push(command);
     }
 
     /// Queues the end of a chunked response. `failure` is the reason of a failure.
@@ -160,7 +167,7 @@ impl Responder {
     fn finish(&mut self, command: impl FnOnce(Ticket) -> ServerCommand) {
         if let Some(permit) = self.permit.take() {
             drop(permit);
-            self.shared.push(command(self.ticket));
+            self.link.shared.push(command(self.link.ticket));
         }
     }
 
@@ -174,9 +181,7 @@ impl Responder {
         total: Option<Decimal>,
         message: M,
     ) -> impl Future<Output = ()> + use<'_, P, M> {
-        let (progress, message) = (progress.into(), message.to_string());
-        let command = ServerCommand::progress(self.ticket, progress, total, message);
-        self.shared.send(command, Some(&self.task))
+        self.link.progress(progress, total, message)
     }
 
     /// Sends the client a request of the handshake era, and waits for the response.
@@ -211,7 +216,7 @@ impl Responder {
         &'r self,
         input: &dyn Input,
     ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
-        self.send_request(input, None)
+        self.link.send_request(input, None)
     }
 
     /// Like [`request`](Responder::request) with a timeout of `time`.
@@ -223,16 +228,7 @@ impl Responder {
         time: Duration,
         input: &dyn Input,
     ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
-        self.send_request(input, Some(time))
-    }
-
-    fn send_request<'r>(
-        &'r self,
-        input: &dyn Input,
-        time: Option<Duration>,
-    ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
-        let request = OutboundRequest::new(input, self.client, time, Some(self.ticket));
-        self.shared.send_request(request, Some(&self.task))
+        self.link.send_request(input, Some(time))
     }
 
     /// Sends a notification of an extension that belongs to this request: see
@@ -245,21 +241,20 @@ impl Responder {
         method: &str,
         params: &T,
     ) -> impl Future<Output = ()> + use<'_, T> {
-        let command = ServerCommand::notify(Some(self.ticket), method, params);
-        self.shared.send_notification(command, Some(&self.task))
+        let command = ServerCommand::notify(Some(self.link.ticket), method, params);
+        self.link.shared.send_notification(command, Some(&self.link.task))
     }
 
     /// Notifies the client that a list or a resource has changed.
     pub fn changed(&self, change: Change<'_>) {
-        self.shared.changed(change);
+        self.link.shared.changed(change);
     }
 
     /// Sends a log message that belongs to this request.
     ///
     /// Sends nothing if the client did not request this level. Waits while the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
-        let command = ServerCommand::request_log(self.ticket, level, text.to_string());
-        self.shared.send(command, Some(&self.task))
+        self.link.log(level, text)
     }
 
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
@@ -268,7 +263,7 @@ impl Responder {
     /// effect unless the client knows how to continue: over HTTP, since `2025-11-25`, in a session. Specification of
     /// `2025-11-25`, section "Sending Messages to the Server" of the Streamable HTTP transport.
     pub fn release_connection(&self) {
-        self.shared.push(ServerCommand::release_connection(self.ticket));
+        self.link.shared.push(ServerCommand::release_connection(self.link.ticket));
     }
 
     /// Whether the client no longer waits for the response.
@@ -276,18 +271,18 @@ impl Responder {
     /// Returns `true` if the request was cancelled, its timeout expired, or the connection is closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.task.is_cancelled()
+        self.link.task.is_cancelled()
     }
 
     /// Waits until the request is cancelled. Useful as one branch of a `select!`.
     pub async fn cancelled(&self) {
-        self.cancellation().cancelled().await;
+        self.link.cancellation().cancelled().await;
     }
 
     /// Returns an observer of the cancellation for other code.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
-        Cancellation::new(&self.task)
+        self.link.cancellation()
     }
 }
 
@@ -303,6 +298,6 @@ impl Drop for Responder {
 
 impl std::fmt::Debug for Responder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Responder").field("ticket", &self.ticket).finish_non_exhaustive()
+        f.debug_struct("Responder").field("ticket", &self.link.ticket).finish_non_exhaustive()
     }
 }

@@ -4,6 +4,7 @@
 //!   [connection](Serve::listen) to a TCP or Unix socket. Long work runs on [worker threads](ServerHandle::run),
 //!   which report progress, observe cancellation, and may send [requests](Responder::request) to the client. [`Stop`]
 //!   stops servers.
+//! - `route` and the module `handler`, with the default feature `derive`: functions as tools.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
 //!   threads may use one client concurrently.
 //! - With the feature `http`: a server at a URL (`Serve::http`), and a client of a server at a URL
@@ -53,6 +54,8 @@ mod chunk_writer;
 mod client_handle;
 mod client_requests;
 mod connector;
+#[cfg(feature = "derive")]
+pub mod handler;
 #[cfg(feature = "http")]
 pub mod http;
 mod listen;
@@ -83,6 +86,8 @@ pub use mcp_proto::*;
 pub use crate::chunk_writer::ChunkWriter;
 pub use crate::client_handle::ClientHandle;
 pub use crate::connector::Connector;
+#[cfg(feature = "derive")]
+pub use crate::handler::{Router, route};
 pub use crate::listen::Listener;
 pub use crate::notifications::{Notifications, Subscription};
 pub use crate::pending::{PendingCall, PendingRequest, TaskCall};

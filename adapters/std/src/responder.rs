@@ -23,6 +23,11 @@ impl Responder {
         Responder { inner }
     }
 
+    #[cfg(feature = "derive")]
+    pub(crate) fn into_inner(self) -> handles::Responder {
+        self.inner
+    }
+
     /// The revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {

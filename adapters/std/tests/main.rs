@@ -10,6 +10,7 @@ mod crowd;
 mod deadlines;
 mod errors;
 mod extensions;
+mod handlers;
 mod handles;
 #[cfg(feature = "http")]
 mod http;

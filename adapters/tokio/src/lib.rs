@@ -3,6 +3,7 @@
 //! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. Long work runs in
 //!   [tasks](ServerHandle::run), which report progress, observe cancellation, and may send
 //!   [requests](Responder::request) to the client.
+//! - `route` and the module `handler`, with the default feature `derive`: functions as tools.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of tasks
 //!   may use one client concurrently. Dropping the future of a request cancels the request.
 //! - With the feature `http`: a client of a server at a URL (`Connector::http`); `https` adds TLS.
@@ -47,6 +48,8 @@ mod blocking;
 mod child;
 mod connection;
 mod connector;
+#[cfg(feature = "derive")]
+pub mod handler;
 #[cfg(feature = "http")]
 mod http;
 mod pump;
@@ -59,6 +62,8 @@ mod tasks;
 pub use mcp_proto::*;
 
 pub use connector::Connector;
+#[cfg(feature = "derive")]
+pub use handler::{Router, route};
 #[cfg(feature = "http")]
 pub use mcp_proto_handles::HttpEndpoint;
 pub use mcp_proto_handles::{

@@ -11,17 +11,14 @@ use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Task, TaskTicket};
 use mcp_proto::{Level, SendError, Ticket};
 use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, Serialize, ServerShared};
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
-/// Waits for a permit. Returns `None` if the request is cancelled first.
-async fn unless_cancelled(
-    responder: &Responder,
-    permit: impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>>,
-) -> Option<OwnedSemaphorePermit> {
-    let (mut permit, cancellation) = (pin!(permit), responder.cancellation());
+/// Waits for a future. Returns `None` if the request is cancelled first.
+pub(crate) async fn unless_cancelled<T>(responder: &Responder, future: impl Future<Output = T>) -> Option<T> {
+    let (mut future, cancellation) = (pin!(future), responder.cancellation());
     let mut cancelled = pin!(cancellation.cancelled());
-    poll_fn(|context| match permit.as_mut().poll(context) {
-        Poll::Ready(permit) => Poll::Ready(permit.ok()),
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
         Poll::Pending => cancelled.as_mut().poll(context).map(|()| None),
     })
     .await
@@ -106,7 +103,7 @@ impl ServerHandle {
             let workers = Arc::clone(&self.workers);
             // The closure runs inside of the task, so that its panic affects only this request.
             tokio::spawn(async move {
-                if let Some(_permit) = unless_cancelled(&responder, workers.acquire_owned()).await {
+                if let Some(Ok(_permit)) = unless_cancelled(&responder, workers.acquire_owned()).await {
                     work(responder).await;
                 }
             });

@@ -6,6 +6,7 @@ mod client;
 mod client_requests;
 mod crowd;
 mod dependencies;
+mod handlers;
 mod handles;
 #[cfg(feature = "http")]
 mod http;

@@ -6,7 +6,8 @@
 //! - [`HttpAccess`] and [`HttpConfig`]: paths, hosts, origins, sessions, authorization.
 //!
 //! The handler is that of [`mcp_proto_tokio`]: it responds to an event at once, or starts a task with
-//! [`ServerHandle::run`]. The server speaks every revision from 2025-03-26 on, at one URL.
+//! [`ServerHandle::run`]. With the default feature `derive`, `route` passes requests to functions. The server speaks every
+//! revision from 2025-03-26 on, at one URL.
 //!
 //! # With axum
 //!
@@ -143,5 +144,7 @@ pub use mcp_proto_http::server::{
 pub use mcp_proto_tokio::{
     Cancellation, ClientResponse, Defer, RequestError, Responder, ServeError, ServerHandle,
 };
+#[cfg(feature = "derive")]
+pub use mcp_proto_tokio::{Router, handler, route};
 pub use serve::Serve;
 pub use service::McpService;

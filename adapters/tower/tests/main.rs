@@ -1,6 +1,7 @@
 //! Integration tests.
 
 mod clients;
+mod handlers;
 mod lifecycle;
 mod requests;
 mod service;

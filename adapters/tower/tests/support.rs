@@ -157,8 +157,12 @@ impl TestServer {
     }
 
     pub(crate) fn start_with(serve: Serve, access: HttpAccess<'static>) -> TestServer {
-        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let (service, reports) = service(serve, access);
+        TestServer::serve(service, reports)
+    }
+
+    pub(crate) fn serve(service: McpService, reports: Receiver<Report>) -> TestServer {
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let listener = runtime.block_on(async {
             let socket = tokio::net::TcpSocket::new_v4().unwrap();
             socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();

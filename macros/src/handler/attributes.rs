@@ -18,6 +18,8 @@ pub(crate) struct HandlerAttributes {
     pub(crate) name: Option<LitStr>,
     pub(crate) description: Option<LitStr>,
     pub(crate) root: Option<Path>,
+    /// Whether the handler runs on a worker thread.
+    pub(crate) is_blocking: bool,
     /// The URI or the URI template of a resource, or the URI template of a completion.
     pub(crate) uri: Option<LitStr>,
     pub(crate) mime: Option<LitStr>,
@@ -83,6 +85,10 @@ impl HandlerAttributes {
                 (Kind::Tool, "output_schema") => {
                     let schema: Expr = meta.value()?.parse()?;
                     self.methods.extend(quote!(.output_schema(#schema)));
+                    Ok(())
+                }
+                (Kind::Tool, "blocking") if !self.is_blocking => {
+                    self.is_blocking = true;
                     Ok(())
                 }
                 (Kind::Tool, hint) if HINTS.contains(&hint) => {

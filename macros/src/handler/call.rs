@@ -23,6 +23,7 @@ impl Handler {
         let lifetimes: Vec<_> = generics.lifetimes().collect();
         let (bound, state) = self.context();
         let body = match self.kind {
+            Kind::Tool if self.is_deferred() => return self.deferred_handler(),
             Kind::Tool => self.call_tool(&state),
             Kind::Prompt => self.get_prompt(&state),
             Kind::Resource => self.read_resource(&state),
@@ -51,7 +52,7 @@ impl Handler {
     }
 
     /// The path of a function beside this one. Only a method knows that it stands in an `impl` block.
-    fn path(&self, name: &Ident) -> TokenStream {
+    pub(super) fn path(&self, name: &Ident) -> TokenStream {
         let is_receiver = |parameter: &Parameter| matches!(parameter, Parameter::Receiver { .. });
         match self.signature.parameters.iter().any(is_receiver) {
             true => quote!(Self::#name),
@@ -70,6 +71,8 @@ impl Handler {
         let values = self.roles.iter().map(|role| match role {
             Role::State { .. } => state.clone(),
             Role::Request => quote!(__request),
+            // A handler with such a parameter is deferred.
+            Role::Part(_) => quote!(),
             Role::Value { .. } => {
                 let value = format_ident!("__value_{}", values.next().unwrap_or_default());
                 quote!(#value)

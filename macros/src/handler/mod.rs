@@ -2,6 +2,7 @@
 
 mod attributes;
 mod call;
+mod deferred;
 mod entry;
 mod kind;
 mod router;
@@ -13,8 +14,10 @@ use syn::spanned::Spanned;
 use syn::{Error, Ident, Result, Type};
 
 use crate::handler::attributes::HandlerAttributes;
+use crate::handler::deferred::is_request_part;
 use crate::handler::signature::{Parameter, Signature};
 use crate::parse::with_named_lifetimes;
+use crate::root::default_root;
 
 pub(crate) use crate::handler::kind::Kind;
 pub(crate) use crate::handler::router::expand_router;
@@ -27,6 +30,8 @@ enum Role {
     Value { name: Option<Ident>, ty: Box<Type> },
     /// The request: the handler itself responds.
     Request,
+    /// A part of the deferred request, such as `Progress`.
+    Part(Box<Type>),
 }
 
 impl Role {
@@ -39,6 +44,7 @@ impl Role {
                     ty: Some(reference.elem.clone()),
                 },
                 other if is_named(other, kind.request()) => Role::Request,
+                other if kind == Kind::Tool && is_request_part(other) => Role::Part(ty.clone()),
                 _ => Role::Value { name: name.clone(), ty: ty.clone() },
             },
         }
@@ -82,7 +88,7 @@ pub(crate) fn expand(kind: Kind, attributes: TokenStream, item: TokenStream) -> 
 fn expand_handler(kind: Kind, attributes: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let attributes = HandlerAttributes::parse(kind, attributes)?;
     let signature: Signature = syn::parse2(item)?;
-    let root = attributes.root.as_ref().map_or_else(|| quote!(::mcp_proto), |path| quote!(#path));
+    let root = attributes.root.as_ref().map_or_else(default_root, |path| quote!(#path));
     let roles = signature.parameters.iter().map(|parameter| Role::new(parameter, kind)).collect();
     let handler = Handler { kind, attributes, signature, roles, root };
     handler.check()?;
@@ -101,7 +107,9 @@ impl Handler {
             };
             return Err(Error::new(parameter.span(), reason));
         }
-        if let Some(span) = signature.asynchronous {
+        if *kind == Kind::Tool {
+            self.check_deferred()?;
+        } else if let Some(span) = signature.asynchronous {
             let request = kind.request();
             let reason =
                 format!("a handler is not async: take the `{request}`, and pass it to a task of an adapter");
@@ -118,6 +126,7 @@ impl Handler {
                     (&mut has_state, "a handler has one parameter for the state".to_owned())
                 }
                 Role::Request => (&mut has_request, format!("a handler has one `{}`", kind.request())),
+                Role::Part(_) => continue,
             };
             if std::mem::replace(found, true) {
                 return Err(Error::new(parameter.span(), reason));

@@ -7,6 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::{Error, Ident, Path, Result, Token};
 
 use crate::handler::{entry_name, handler_name};
+use crate::root::default_root;
 
 /// Expands the paths of functions with attributes to a router.
 pub(crate) fn expand_router(input: TokenStream) -> TokenStream {
@@ -17,9 +18,10 @@ fn expand(input: TokenStream) -> Result<TokenStream> {
     let paths = Punctuated::<Path, Token![,]>::parse_terminated.parse2(input)?;
     let entries = paths.iter().map(|path| renamed(path, entry_name));
     let handlers = paths.iter().map(|path| renamed(path, handler_name));
+    let root = default_root();
     // The constants need the type of the context nowhere, so that the compiler infers it from the type of the router.
     Ok(quote!({
-        use ::mcp_proto::server::{Prompts as __Prompts, Resources as __Resources, Tools as __Tools, routes as __routes};
+        use #root::server::{Prompts as __Prompts, Resources as __Resources, Tools as __Tools, routes as __routes};
 
         const __ENTRIES: &[__routes::Entry<'static>] = &[#(#entries()),*];
         const __COUNTS: __routes::Counts = __routes::Counts::new(__ENTRIES);
@@ -32,7 +34,7 @@ fn expand(input: TokenStream) -> Result<TokenStream> {
                 .templates(const { &__routes::templates::<{ __COUNTS.templates }>(__ENTRIES) });
         const _: () = __routes::check(__ENTRIES);
 
-        ::mcp_proto::server::Router::new(const {
+        #root::server::Router::new(const {
             let __handlers = &[#(#handlers()),*];
             &__routes::Tables {
                 features: __routes::Features(const {

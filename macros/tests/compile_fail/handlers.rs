@@ -23,7 +23,19 @@ fn two_calls(first: Call<'_>, second: Call<'_>) {}
 fn generic<T>() {}
 
 #[tool]
+async fn exclusive_state(_: &mut State) {}
+
+#[tool]
+async fn async_call(call: Call<'_>) {}
+
+#[tool(blocking)]
+async fn blocking_async() {}
+
+#[tool]
 async fn asynchronous() {}
+
+#[tool(blocking)]
+fn blocking() {}
 
 #[tool]
 fn responds_twice(call: Call<'_>) -> i64 {
@@ -53,5 +65,8 @@ fn no_result() -> State {
 fn other_state(_: &mut State) {}
 
 static OTHER: Router<i64> = router![other_state];
+
+// The context of a board runs functions at once.
+static BOARD: Router<i64> = router![asynchronous, blocking];
 
 fn main() {}

@@ -28,12 +28,16 @@
 //!
 //! Specification: *Client features*; 2026-07-28, *Multi round-trip requests*.
 
+#[cfg(feature = "alloc")]
+mod encoded_input;
 mod other_request;
 
 pub use crate::protocol::elicitation::choice::Choice;
 pub use crate::protocol::elicitation::field::Field;
 pub use crate::protocol::elicitation::result::{ElicitAction, ElicitResultView};
 pub use crate::protocol::elicitation::{Form, OpenUrl};
+#[cfg(feature = "alloc")]
+pub use crate::protocol::input::encoded_input::EncodedInput;
 pub use crate::protocol::input::other_request::OtherRequest;
 pub use crate::protocol::roots::{ListRoots, RootView, RootsView};
 pub use crate::protocol::sampling::CreateMessage;
@@ -73,7 +77,7 @@ impl dyn Input + '_ {
     /// not valid.
     ///
     /// The parameters depend on the revision and on the capabilities of the client. An application that sends requests
-    /// from another thread passes the parameters to an [`OtherRequest`].
+    /// from another thread uses an [`EncodedInput`].
     ///
     /// ```
     /// use mcp_proto::input::{Form, Input};

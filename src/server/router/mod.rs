@@ -1,6 +1,7 @@
 //! `Router`: tools, prompts, resources and completions, and the functions that handle their requests.
 
 mod decode;
+pub(crate) mod deferred;
 pub(crate) mod into_prompt_result;
 pub(crate) mod into_resource_result;
 pub(crate) mod into_tool_result;

@@ -1,0 +1,181 @@
+//! `Ask`: input requests of a handler, in both eras.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_proto::input::{EncodedInput, Input};
+use mcp_proto::json::{Json, Kind};
+use mcp_proto::server::{Call, FromRequest, Reply};
+use mcp_proto::{ClientCapabilities, Revision};
+
+use crate::handler::HandlerRequest;
+use crate::outbound_request::{ClientResponse, RequestError};
+use crate::request_link::RequestLink;
+use crate::signal::lock;
+
+/// Requests input from the client: a form, a URL, a model's message, or the roots.
+///
+/// In the handshake era, the server sends a request, and the handler waits for the response.
+///
+/// In `2026-07-28`, a server sends no requests. The first request of the handler returns
+/// [`RequestError::InputRequired`]. The handler returns, and its result is not used: the response requires the input
+/// instead. The client sends the call again with the input, and the handler runs **again from its beginning**. The
+/// requests whose input is known return it at once, in the order of the requests. So request input before the handler
+/// changes anything, and in the same order each time.
+///
+/// The earlier input travels through the client, as the state of the call. The input is as untrusted as each response of
+/// a client.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    link: RequestLink,
+    rounds: Arc<Mutex<Rounds>>,
+}
+
+impl Ask {
+    /// Requests input, and waits for the response. The timeout is
+    /// [`Limits::request_timeout`](mcp_proto::server::Limits::request_timeout) of the server.
+    ///
+    /// # Errors
+    /// See [`RequestError`]. A handler passes [`RequestError::InputRequired`] on with `?`.
+    pub fn request<'r>(
+        &'r self,
+        input: &dyn Input,
+    ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
+        self.start(input, None)
+    }
+
+    /// Like [`request`](Ask::request) with a timeout of `time`. In `2026-07-28` there is no timeout.
+    ///
+    /// # Errors
+    /// See [`request`](Ask::request).
+    pub fn request_within<'r>(
+        &'r self,
+        time: Duration,
+        input: &dyn Input,
+    ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
+        self.start(input, Some(time))
+    }
+
+    fn start<'r>(
+        &'r self,
+        input: &dyn Input,
+        time: Option<Duration>,
+    ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
+        // The input is encoded now, because the future does not borrow it.
+        let stored = lock(&self.rounds).request(input, self.link.client);
+        let sent = stored.is_none().then(|| self.link.send_request(input, time));
+        async move {
+            match sent {
+                Some(sent) => sent.await,
+                None => stored.unwrap_or(Err(RequestError::Closed)),
+            }
+        }
+    }
+}
+
+impl FromRequest<HandlerRequest> for Ask {
+    fn from_request(request: &HandlerRequest) -> Ask {
+        Ask { link: request.link.clone(), rounds: Arc::clone(&request.rounds) }
+    }
+}
+
+/// The input that a client sent with a call (`2026-07-28`).
+#[derive(Debug)]
+pub struct ReceivedInput {
+    /// Whether the response may require more input.
+    can_require: bool,
+    /// The JSON texts of the responses, in the order of the requests.
+    responses: Vec<String>,
+}
+
+impl ReceivedInput {
+    /// Copies the input of a call.
+    #[must_use]
+    pub fn new(call: &Call<'_>) -> ReceivedInput {
+        let can_require = call.can_require_input();
+        let state = call.request_state().filter(|_| can_require).map(|state| state.to_string());
+        let mut responses = state.map(|state| earlier_responses(&state)).unwrap_or_default();
+        if let Some(response) = call.input(&key(responses.len())).filter(|_| can_require) {
+            responses.push(response.to_string());
+        }
+        ReceivedInput { can_require, responses }
+    }
+}
+
+/// The responses in the state that the client returned. A state that this server has not written contains none.
+fn earlier_responses(state: &str) -> Vec<String> {
+    match Json::parse(state.as_bytes()) {
+        Ok(state) if state.kind() == Kind::Array => {
+            state.elements().map(|response| response.to_string()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The key of the input with this index.
+fn key(index: usize) -> String {
+    format!("input-{}", index + 1)
+}
+
+/// The input requests of one run of a handler.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    received: ReceivedInput,
+    /// The number of requests in this run.
+    requested: usize,
+    required: Option<EncodedInput>,
+}
+
+impl Rounds {
+    pub(crate) fn new(received: ReceivedInput) -> Rounds {
+        Rounds { received, requested: 0, required: None }
+    }
+
+    /// Returns the known response, or the reason why there is none yet. Returns `None` if the server must send a request.
+    fn request(
+        &mut self,
+        input: &dyn Input,
+        (revision, client): (Revision, ClientCapabilities),
+    ) -> Option<Result<ClientResponse, RequestError>> {
+        if !self.received.can_require {
+            return None;
+        }
+        // Such a request has no place in the order, because it never has a response.
+        if !input.fits(revision, client) {
+            return Some(Err(RequestError::Unsupported));
+        }
+        let index = self.requested;
+        self.requested += 1;
+        if let Some(response) = self.received.responses.get(index) {
+            return Some(Ok(ClientResponse { json: response.clone() }));
+        }
+        if self.required.is_none() {
+            self.required = EncodedInput::new(input, revision, client);
+        }
+        Some(Err(match self.required {
+            Some(_) => RequestError::InputRequired,
+            None => RequestError::Invalid("the request is invalid"),
+        }))
+    }
+
+    /// Takes the input that the response must require.
+    pub(crate) fn take_required(&mut self) -> Option<RequiredInput> {
+        let input = self.required.take()?;
+        let responses = std::mem::take(&mut self.received.responses);
+        Some(RequiredInput { key: key(responses.len()), input, state: format!("[{}]", responses.join(",")) })
+    }
+}
+
+/// A response that requires input.
+pub(crate) struct RequiredInput {
+    key: String,
+    input: EncodedInput,
+    /// The responses to the earlier requests: the JSON text of an array.
+    state: String,
+}
+
+impl RequiredInput {
+    pub(crate) fn respond(&self, reply: Reply<'_>) {
+        reply.require_input(&[(&self.key, &self.input)], Some(&self.state));
+    }
+}

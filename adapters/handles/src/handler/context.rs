@@ -1,0 +1,70 @@
+//! The context of a router on a host, and the event handler that passes events to a router.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_proto::server::{Event, HostContext, Router};
+
+/// What a router lends to its handlers: the state of the application, and the handle `H` of the server.
+///
+/// A handler with a parameter `&S` borrows the state. To lend a part of the state, implement
+/// `Borrow<Part> for Context<State>`.
+pub struct Context<S, H> {
+    state: Arc<S>,
+    server: H,
+}
+
+impl<S, H> Context<S, H> {
+    /// Creates a context.
+    #[must_use]
+    pub fn new(state: Arc<S>, server: H) -> Context<S, H> {
+        Context { state, server }
+    }
+
+    /// The state of the application.
+    #[must_use]
+    pub fn state(&self) -> &S {
+        &self.state
+    }
+}
+
+impl<S, H> Borrow<S> for Context<S, H> {
+    fn borrow(&self) -> &S {
+        &self.state
+    }
+}
+
+impl<S: Send + Sync + 'static, H: Clone + Send + Sync + 'static> HostContext for Context<S, H> {
+    type Server = H;
+
+    fn server(&self) -> &H {
+        &self.server
+    }
+}
+
+impl<S, H: Clone> Clone for Context<S, H> {
+    fn clone(&self) -> Self {
+        Context { state: Arc::clone(&self.state), server: self.server.clone() }
+    }
+}
+
+impl<S: fmt::Debug, H> fmt::Debug for Context<S, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+/// Returns an event handler that passes each request to its handler. `state` is a value or an `Arc`.
+///
+/// The event handler ignores other events. An application that needs some of them calls it from its own event handler.
+pub fn route<'r, S: Send + Sync + 'static, H: Clone>(
+    router: &'r Router<'r, Context<S, H>>,
+    state: impl Into<Arc<S>>,
+) -> impl Fn(Event<'_>, &H) + Clone + Send + Sync {
+    let state = state.into();
+    move |event, server| {
+        // The server answers a request that no handler has taken.
+        _ = router.handle(&mut Context::new(Arc::clone(&state), server.clone()), event);
+    }
+}

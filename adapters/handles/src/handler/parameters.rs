@@ -1,0 +1,84 @@
+//! Parameters of handlers: progress, log messages, the client.
+
+use std::fmt::Display;
+
+use mcp_proto::server::FromRequest;
+use mcp_proto::{ClientCapabilities, Decimal, Level, Revision};
+
+use crate::handler::HandlerRequest;
+use crate::request_link::RequestLink;
+
+/// Reports the progress of a call.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    link: RequestLink,
+}
+
+impl Progress {
+    /// Sends a progress notification, if the client requested progress.
+    ///
+    /// `done` must increase with each call; `message` may be empty. Waits while the client does not read.
+    pub fn report<P: Into<Decimal>, M: Display>(
+        &self,
+        done: P,
+        total: Option<Decimal>,
+        message: M,
+    ) -> impl Future<Output = ()> + use<'_, P, M> {
+        self.link.progress(done, total, message)
+    }
+}
+
+impl FromRequest<HandlerRequest> for Progress {
+    fn from_request(request: &HandlerRequest) -> Progress {
+        Progress { link: request.link.clone() }
+    }
+}
+
+/// Sends log messages that belong to a call.
+#[derive(Debug, Clone)]
+pub struct Log {
+    link: RequestLink,
+}
+
+impl Log {
+    /// Sends a log message.
+    ///
+    /// Sends nothing if the client did not request this level. Waits while the client does not read.
+    pub fn send<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
+        self.link.log(level, text)
+    }
+}
+
+impl FromRequest<HandlerRequest> for Log {
+    fn from_request(request: &HandlerRequest) -> Log {
+        Log { link: request.link.clone() }
+    }
+}
+
+/// The revision of a call, and the capabilities of its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientDetails {
+    revision: Revision,
+    capabilities: ClientCapabilities,
+}
+
+impl ClientDetails {
+    /// The revision of the call.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The capabilities that the client declared.
+    #[must_use]
+    pub fn capabilities(&self) -> ClientCapabilities {
+        self.capabilities
+    }
+}
+
+impl FromRequest<HandlerRequest> for ClientDetails {
+    fn from_request(request: &HandlerRequest) -> ClientDetails {
+        let (revision, capabilities) = request.link.client;
+        ClientDetails { revision, capabilities }
+    }
+}

@@ -1,0 +1,192 @@
+//! Functions as handlers: a router on threads, and the parameters of its functions.
+//!
+//! The attribute [`tool`](macro@mcp_proto::tool) makes a function a tool, and [`router!`](mcp_proto::router) lists
+//! tools. [`route`] passes events to the functions:
+//!
+//! ```no_run
+//! use std::thread::sleep;
+//! use std::time::Duration;
+//!
+//! use mcp_proto_std::handler::Progress;
+//! use mcp_proto_std::server::ServerConfig;
+//! use mcp_proto_std::{Router, ServeError, ToolArguments, route, router, serve, tool};
+//!
+//! struct Kitchen {
+//!     minutes_per_cup: u32,
+//! }
+//!
+//! #[derive(ToolArguments)]
+//! struct Brew {
+//!     #[tool(range = 1..=10)]
+//!     cups: u32,
+//! }
+//!
+//! /// Brews tea.
+//! #[tool]
+//! fn brew(kitchen: &Kitchen, Brew { cups }: Brew, progress: Progress) -> String {
+//!     for cup in 0..cups {
+//!         progress.report(cup, Some(cups.into()), "brewing");
+//!         sleep(Duration::from_secs(60) * kitchen.minutes_per_cup);
+//!     }
+//!     format!("{cups} cups of tea")
+//! }
+//!
+//! static ROUTER: Router<Kitchen> = router![brew];
+//! static INFO: ServerConfig = ServerConfig::new("kitchen", "1.0.0").features(ROUTER.features());
+//!
+//! fn main() -> Result<(), ServeError> {
+//!     serve(&INFO, route(&ROUTER, Kitchen { minutes_per_cup: 3 }))
+//! }
+//! ```
+//!
+//! # Where a function runs
+//!
+//! | function | runs |
+//! |---|---|
+//! | `fn` | at once, on the thread of the server: for functions that only compute. It also runs on boards and tokio. |
+//! | `fn` with the attribute `#[tool(blocking)]`, or a parameter of the table below | on a worker thread |
+//!
+//! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
+//! does not run at once owns its arguments and its result: `String`, not `&str`. An `async fn` needs `mcp_proto_tokio`.
+//!
+//! # Parameters
+//!
+//! | type | what it does |
+//! |---|---|
+//! | [`Progress`] | reports progress |
+//! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots |
+//! | [`Log`] | sends log messages |
+//! | [`Cancellation`] | observes the cancellation of the call |
+//! | [`ClientDetails`] | the revision, and the capabilities of the client |
+//!
+//! The names identify these types, so do not rename them in an import.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use mcp_proto::input::Input;
+use mcp_proto::server::{Call, FromRequest, IntoToolResult, RunBlocking};
+use mcp_proto::{Decimal, Level};
+pub use mcp_proto_handles::Cancellation;
+use mcp_proto_handles::handler::{self, ReceivedInput};
+pub use mcp_proto_handles::handler::{ClientDetails, HandlerRequest, route};
+use mcp_proto_handles::{ClientResponse, RequestError, block_on};
+
+use crate::worker::ServerHandle;
+
+/// What a router lends to its handlers on threads: the state, and the handle of the server.
+pub type Context<S> = handler::Context<S, ServerHandle>;
+
+/// A static router on threads, for the state `S`.
+pub type Router<S> = mcp_proto::server::Router<'static, Context<S>>;
+
+impl RunBlocking for ServerHandle {
+    type Request = HandlerRequest;
+
+    fn run_blocking<T: IntoToolResult + Send + 'static>(
+        &self,
+        call: Call<'_>,
+        handler: impl FnOnce(&HandlerRequest) -> T + Send + 'static,
+    ) {
+        let input = ReceivedInput::new(&call);
+        self.run(call, move |responder| {
+            let responder = responder.into_inner();
+            let request = HandlerRequest::new(&responder, input);
+            let result = handler(&request);
+            request.respond(responder, result);
+        });
+    }
+}
+
+/// Reports the progress of a call.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    inner: handler::Progress,
+}
+
+impl Progress {
+    /// Sends a progress notification, if the client requested progress.
+    ///
+    /// `done` must increase with each call; `message` may be empty. Waits while the client does not read.
+    pub fn report(&self, done: impl Into<Decimal>, total: Option<Decimal>, message: impl Display) {
+        block_on(self.inner.report(done, total, message));
+    }
+}
+
+/// Sends log messages that belong to a call.
+#[derive(Debug, Clone)]
+pub struct Log {
+    inner: handler::Log,
+}
+
+impl Log {
+    /// Sends a log message.
+    ///
+    /// Sends nothing if the client did not request this level. Waits while the client does not read.
+    pub fn send(&self, level: Level, text: impl Display) {
+        block_on(self.inner.send(level, text));
+    }
+}
+
+/// Requests input from the client: a form, a URL, a model's message, or the roots.
+///
+/// In the handshake era, the server sends a request, and the handler waits for the response.
+///
+/// In `2026-07-28`, a server sends no requests. The first request of the handler returns
+/// [`RequestError::InputRequired`]. The handler returns, and its result is not used: the response requires the input
+/// instead. The client sends the call again with the input, and the handler runs **again from its beginning**. The
+/// requests whose input is known return it at once, in the order of the requests. So request input before the handler
+/// changes anything, and in the same order each time.
+///
+/// The earlier input travels through the client, as the state of the call. The input is as untrusted as each response of
+/// a client.
+///
+/// ```
+/// use mcp_proto_std::handler::Ask;
+/// use mcp_proto_std::input::{Field, Form};
+/// use mcp_proto_std::server::Failure;
+/// use mcp_proto_std::tool;
+///
+/// /// Greets the user.
+/// #[tool]
+/// fn greet(ask: Ask) -> Result<String, Failure> {
+///     let answer = ask.request(&Form::new("Who are you?", &[Field::text("name").required()]))?;
+///     let name = answer.elicited().and_then(|form| form.field("name")?.string());
+///     Ok(name.map_or("Hello!".into(), |name| format!("Hello, {name}!")))
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Ask {
+    inner: handler::Ask,
+}
+
+impl Ask {
+    /// Requests input, and waits for the response. The timeout is
+    /// [`Limits::request_timeout`](mcp_proto::server::Limits::request_timeout) of the server.
+    ///
+    /// # Errors
+    /// See [`RequestError`]. A handler passes [`RequestError::InputRequired`] on with `?`.
+    pub fn request(&self, input: &dyn Input) -> Result<ClientResponse, RequestError> {
+        block_on(self.inner.request(input))
+    }
+
+    /// Like [`request`](Ask::request) with a timeout of `time`. In `2026-07-28` there is no timeout.
+    ///
+    /// # Errors
+    /// See [`request`](Ask::request).
+    pub fn request_within(&self, time: Duration, input: &dyn Input) -> Result<ClientResponse, RequestError> {
+        block_on(self.inner.request_within(time, input))
+    }
+}
+
+macro_rules! from_request {
+    ($($parameter:ident)*) => {$(
+        impl FromRequest<HandlerRequest> for $parameter {
+            fn from_request(request: &HandlerRequest) -> $parameter {
+                $parameter { inner: handler::$parameter::from_request(request) }
+            }
+        }
+    )*};
+}
+
+from_request!(Ask Log Progress);
