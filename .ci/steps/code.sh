@@ -176,8 +176,19 @@ step_packages() {
     count_packages mcp-proto 2 --no-default-features
     # On Linux: the core, memchr, frames with three packages, and two libraries for ports with three packages each.
     count_packages mcp-serial-bridge 13
-    # Builds each package from the files that would be published, and uploads nothing.
-    say cargo publish --quiet --dry-run --workspace --allow-dirty
+    build_packages
+}
+
+# Builds each package from the files that would be published, and uploads nothing. In a temporary home, because Cargo
+# keeps the unpacked packages there, and takes those of the last run for the same version.
+build_packages() {
+    local home real=${CARGO_HOME:-$HOME/.cargo}
+    home=$(mktemp -d)
+    mkdir "$home/registry"
+    ln -s "$real"/registry/{cache,index} "$home/registry"
+    if [[ -e $real/config.toml ]]; then ln -s "$real/config.toml" "$home"; fi
+    CARGO_HOME=$home CARGO_TARGET_DIR=$home/target say cargo publish --quiet --dry-run --workspace --allow-dirty
+    rm -rf "$home"
 }
 
 count_packages() {
