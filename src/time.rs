@@ -1,6 +1,8 @@
 //! Time as an input: milliseconds of any monotonic clock.
 #![allow(clippy::as_conversions, reason = "the conversion widens, and `From` is not usable in constants")]
 
+use core::time::Duration;
+
 /// A point in time or a duration, in milliseconds.
 ///
 /// The caller takes the time from any clock that never runs backwards. The machine only compares points with each
@@ -43,6 +45,19 @@ impl Millis {
     }
 }
 
+/// Saturates at [`Millis::MAX`], and cuts off fractions of a millisecond.
+impl From<Duration> for Millis {
+    fn from(time: Duration) -> Millis {
+        Millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Millis> for Duration {
+    fn from(time: Millis) -> Duration {
+        Duration::from_millis(time.0)
+    }
+}
+
 /// A monotonic clock that counts from its own start.
 ///
 /// ```
@@ -64,7 +79,7 @@ impl Clock {
     /// Returns the time since the start.
     #[must_use]
     pub fn now(&self) -> Millis {
-        Millis(u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX))
+        self.0.elapsed().into()
     }
 }
 

@@ -64,6 +64,14 @@ pub(crate) fn write(
     page
 }
 
+/// Writes the cursor of the page at a position, unless it is the first page.
+pub(crate) fn write_cursor(out: &mut Writer<'_>, next: Option<u32>) {
+    if let Some(next @ 1..) = next {
+        out.key("nextCursor");
+        out.display(&("p", next));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -50,6 +50,8 @@ mod reply;
 mod request_cache;
 mod request_context;
 mod request_methods;
+#[cfg(feature = "alloc")]
+mod response_status;
 #[cfg(feature = "derive")]
 mod router;
 mod send_notification;
@@ -92,6 +94,8 @@ pub use crate::server::features::subscriptions::notify::Listening;
 pub use crate::server::features::tasks::Tasks;
 pub use crate::server::features::tools::Tools;
 pub use crate::server::reply::Reply;
+#[cfg(feature = "alloc")]
+pub use crate::server::response_status::ResponseStatus;
 #[cfg(feature = "derive")]
 pub use crate::server::router::deferred::{FromRequest, HostContext, RunAsync, RunBlocking};
 #[cfg(feature = "derive")]

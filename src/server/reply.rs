@@ -16,6 +16,8 @@ use crate::server::feature::Change;
 use crate::server::features::catalogue::{Catalogue, Found, find};
 use crate::server::pending_event::RequestKind;
 use crate::server::request_context::Context;
+#[cfg(feature = "alloc")]
+use crate::server::response_status::record_failure;
 use crate::server::server_state::{ServerState, Shape};
 use crate::time::Millis;
 
@@ -103,6 +105,14 @@ impl<'a> Reply<'a> {
         self.pending.context.capabilities
     }
 
+    /// The id of a request in the current line, as JSON. Otherwise `null`.
+    pub(crate) fn id(&self) -> Json<'a> {
+        match self.pending.source {
+            Source::Line { id, .. } if !id.is_empty() => Json::trusted(id),
+            _ => Json::NULL,
+        }
+    }
+
     /// The stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
@@ -135,13 +145,24 @@ impl<'a> Reply<'a> {
     /// Responds to a tool call with content blocks, structured content, or both.
     pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
         let mut body = Some(body);
-        self.tool_result(&mut |out, revision, pad_structured| {
+        let Reply { state, config, pending } = self;
+        #[cfg(feature = "alloc")]
+        let mut failed = false;
+        Reply { state: &mut *state, config, pending }.tool_result(&mut |out, revision, pad_structured| {
             let mut result = ToolResult::begin(out, revision);
             if let Some(body) = body.take() {
                 body(&mut result);
             }
+            #[cfg(feature = "alloc")]
+            {
+                failed = result.is_failed();
+            }
             result.end(pad_structured)
         });
+        #[cfg(feature = "alloc")]
+        if failed {
+            record_failure(state);
+        }
     }
 
     /// Responds to a tool call with structured content and a text copy. The text is for clients that do not support
@@ -269,10 +290,15 @@ impl<'a> Reply<'a> {
     }
 
     fn respond_text(self, text: &dyn WriteText, failed: bool) {
-        self.tool_result(&mut |out, _, pad_structured| {
+        let Reply { state, config, pending } = self;
+        Reply { state: &mut *state, config, pending }.tool_result(&mut |out, _, pad_structured| {
             write_text(out, text, failed, pad_structured);
             true
         });
+        #[cfg(feature = "alloc")]
+        if failed {
+            record_failure(state);
+        }
     }
 
     fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {

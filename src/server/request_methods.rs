@@ -4,6 +4,12 @@
 macro_rules! request_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
+            /// The id of the request, as JSON: a string or a number.
+            #[must_use]
+            pub fn id(&self) -> $crate::json::Json<'a> {
+                self.reply.id()
+            }
+
             /// The `_meta` of the request, as an object. If the request has no `_meta`, the object is empty. `_meta`
             /// may contain a trace context: `traceparent`, `tracestate`, `baggage`.
             #[must_use]

@@ -137,6 +137,9 @@ pub(crate) struct ServerState<'b> {
     pub(crate) request_cache: RequestCache,
     /// The first members of the last result.
     pub(crate) result_cache: MemberCache,
+    /// The kind of the last response.
+    #[cfg(feature = "alloc")]
+    pub(crate) response_status: Option<crate::server::response_status::ResponseStatus>,
 }
 
 impl<'b> ServerState<'b> {
@@ -162,6 +165,8 @@ impl<'b> ServerState<'b> {
             batch: Batch::none(),
             request_cache: RequestCache::EMPTY,
             result_cache: MemberCache::new(),
+            #[cfg(feature = "alloc")]
+            response_status: None,
         }
     }
 
@@ -293,6 +298,8 @@ impl ServerState<'_> {
             });
         let error = match written {
             Ok(()) => {
+                #[cfg(feature = "alloc")]
+                self.record_status(shape);
                 self.collect(batched, before);
                 return Ok(());
             }
@@ -326,6 +333,8 @@ impl ServerState<'_> {
                 true
             });
             if written.is_ok() {
+                #[cfg(feature = "alloc")]
+                self.record_status(Shape::Error(code));
                 return self.collect(batched, before);
             }
         }

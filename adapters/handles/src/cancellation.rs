@@ -1,11 +1,14 @@
 //! Cancellation of a request, observable from other threads and tasks.
 
 use std::fmt::{self, Display};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::block_on::block_on_until;
-use crate::signal::Signal;
+use crate::hook::RequestOutcome;
+use crate::request_record::RequestRecord;
+use crate::request_span::RequestSpan;
+use crate::signal::{Signal, lock};
 
 /// The error of an operation that ended because its request was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +57,41 @@ impl Cancellation {
     }
 }
 
-/// The cancellation state of one request.
+/// The cancellation state of one request, and the record of its observers.
 #[derive(Debug, Default)]
 pub(crate) struct Task {
     cancelled: Signal<bool>,
+    record: Mutex<Option<Box<RequestRecord>>>,
+    /// Whether there is or was a record.
+    is_observed: bool,
 }
 
 impl Task {
+    pub(crate) fn new(record: Option<Box<RequestRecord>>) -> Task {
+        let is_observed = record.is_some();
+        Task { cancelled: Signal::default(), record: Mutex::new(record), is_observed }
+    }
+
+    pub(crate) fn take_record(&self) -> Option<Box<RequestRecord>> {
+        if self.is_observed { lock(&self.record).take() } else { None }
+    }
+
+    /// The span of the request, until the request has ended.
+    pub(crate) fn span(&self) -> RequestSpan {
+        if !self.is_observed {
+            return RequestSpan::default();
+        }
+        lock(&self.record).as_ref().map(|record| record.span.clone()).unwrap_or_default()
+    }
+
+    /// Cancels the request, and ends its record.
+    pub(crate) fn end(&self, outcome: RequestOutcome) {
+        self.cancel();
+        if let Some(record) = self.take_record() {
+            record.finish(outcome);
+        }
+    }
+
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.with(|cancelled| *cancelled)
     }

@@ -182,6 +182,14 @@ impl ClientHandle {
         &self.inner.details
     }
 
+    /// The process id of the server. Returns `None` if the server is no child process, or while the client stops it.
+    ///
+    /// The id changes when the client [reconnects](crate::Reconnect).
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.inner.shared.process_id()
+    }
+
     /// Whether the connection is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {

@@ -35,6 +35,8 @@ struct State {
     is_closed: bool,
     /// Set when no connection follows. The inner value is the exit status of a child process, if there is one.
     final_status: Option<Option<ExitStatus>>,
+    /// The process id of the server, while it runs as a child process.
+    process_id: Option<u32>,
     /// Queues that receive every notification.
     queues: Vec<Weak<NotificationQueue>>,
 }
@@ -56,6 +58,15 @@ impl ClientShared {
     pub fn new(settings: &ClientSettings) -> Arc<ClientShared> {
         let (in_flight_limit, waiting_limit) = (settings.requests, settings.waiting);
         Arc::new(ClientShared { state: Signal::default(), in_flight_limit, waiting_limit })
+    }
+
+    /// Records the process id of a child process. `None` means that the client stops the process.
+    pub fn set_process_id(&self, id: Option<u32>) {
+        self.state.with(|state| state.process_id = id);
+    }
+
+    pub(crate) fn process_id(&self) -> Option<u32> {
+        self.state.with(|state| state.process_id)
     }
 
     /// The maximum number of requests in flight.

@@ -2,11 +2,14 @@
 
 use std::fmt::Display;
 
-use mcp_proto::server::{Call, Complete, ExtensionRequest, GetPrompt, ReadResource};
+use mcp_proto::server::{
+    Call, Complete, ExtensionRequest, GetPrompt, ListPrompts, ListResources, ListTemplates, ListTools,
+    ReadResource,
+};
 use mcp_proto::{ClientCapabilities, Millis, Revision, Ticket};
 
-/// A request that can be deferred: [`Call`], [`ReadResource`], [`GetPrompt`], [`Complete`] or
-/// [`ExtensionRequest`].
+/// A request that can be deferred: [`Call`], [`ReadResource`], [`GetPrompt`], [`Complete`], [`ExtensionRequest`], and the
+/// requests for pages of dynamic lists, such as [`ListTools`].
 #[expect(private_bounds, reason = "the trait is sealed: only request types of mcp_proto implement it")]
 pub trait Defer: DeferRequest {}
 
@@ -42,4 +45,4 @@ macro_rules! defer {
     )*};
 }
 
-defer!(Call ReadResource GetPrompt Complete ExtensionRequest);
+defer!(Call ReadResource GetPrompt Complete ExtensionRequest ListTools ListResources ListTemplates ListPrompts);

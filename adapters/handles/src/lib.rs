@@ -25,6 +25,7 @@
     )
 )]
 
+mod accept_retry;
 mod begin_requests;
 mod block_on;
 mod cancellation;
@@ -38,6 +39,7 @@ mod error;
 #[cfg(feature = "derive")]
 pub mod handler;
 mod header_mismatch;
+mod hook;
 #[cfg(feature = "http")]
 mod http;
 mod http_failure;
@@ -54,21 +56,26 @@ mod query;
 mod reconnect;
 mod request;
 mod request_link;
+mod request_record;
+mod request_span;
 mod responder;
 mod server_command;
 mod server_request;
 mod server_settings;
 mod server_shared;
 mod session;
+mod shared_observer;
 mod signal;
 mod skill_requests;
 mod stderr;
 #[cfg(unix)]
 mod stdio;
+mod stop;
 mod task;
 mod ticket_map;
 mod views;
 
+pub use crate::accept_retry::AcceptRetry;
 pub use crate::block_on::{block_on, block_on_until};
 pub use crate::cancellation::{Cancellation, Cancelled};
 pub use crate::chunk_writer::ChunkWriter;
@@ -77,6 +84,7 @@ pub use crate::client_settings::{ClientSettings, ExtensionSettings};
 pub use crate::client_shared::{ClientCloseGuard, ClientShared};
 pub use crate::defer::Defer;
 pub use crate::error::{CallError, ConnectError, PeerError, ServeError, spawn_error};
+pub use crate::hook::{Refusal, RequestHook, RequestInfo, RequestOutcome};
 #[cfg(feature = "http")]
 pub use crate::http::{HttpAction, HttpEndpoint, HttpExchanges, HttpPart, HttpReceived, HttpReport};
 pub use crate::http_failure::{HttpFailure, public_url};
@@ -89,15 +97,19 @@ pub use crate::owned::{CallResult, Notification, Progress, ServerDetails, TaskUp
 pub use crate::pending::{Canceller, PendingCall, PendingRequest};
 pub use crate::printable::Printable;
 pub use crate::reconnect::Reconnect;
+#[doc(hidden)]
+pub use crate::request_span::RequestSpan;
 pub use crate::responder::Responder;
 pub use crate::server_request::{InputResponse, ServerRequest, ServerRequestHandler, ServerRequestResponder};
 pub use crate::server_settings::ServerSettings;
 pub use crate::server_shared::{ServerCloseGuard, ServerShared, Sessions};
 pub use crate::session::ClientSession;
+pub use crate::shared_observer::SharedObserver;
 pub use crate::signal::{Signal, lock};
 pub use crate::stderr::{Ending, LineCallback, Stderr, StderrTail};
 #[cfg(unix)]
 pub use crate::stdio::StdioGuard;
+pub use crate::stop::{Stop, StopListener};
 pub use crate::task::TaskCall;
 pub use crate::views::{
     CompleteResult, PromptDescription, PromptResult, ReadResult, ResourceDescription, SkillDescription,

@@ -109,5 +109,5 @@ impl Default for CallOptions {
 }
 
 pub(crate) fn millis(time: Duration) -> Millis {
-    Millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    time.into()
 }

@@ -36,7 +36,7 @@ impl RequestLink {
 
     /// See [`Responder::log`](crate::Responder::log).
     pub(crate) fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
-        let command = ServerCommand::request_log(self.ticket, level, text.to_string());
+        let command = ServerCommand::log(Some(self.ticket), level, text.to_string());
         self.shared.send(command, Some(&self.task))
     }
 

@@ -12,6 +12,7 @@ use crate::cancellation::{Cancellation, Task};
 use crate::chunk_writer::{ChunkWriter, Outcome};
 use crate::outbound_request::{ClientResponse, RequestError};
 use crate::request_link::RequestLink;
+use crate::request_span::RequestSpan;
 use crate::server_command::{NO_RESPONSE, ReplyFn, ServerCommand};
 use crate::server_shared::{RequestPermit, ServerShared};
 
@@ -257,6 +258,19 @@ impl Responder {
         self.link.log(level, text)
     }
 
+    /// Like [`log`](Responder::log), with data that serializes to any JSON value, and the name of the logger.
+    ///
+    /// Sends nothing if the data does not serialize.
+    pub fn log_data<T: serde_core::Serialize + ?Sized>(
+        &self,
+        level: Level,
+        logger: Option<&str>,
+        data: &T,
+    ) -> impl Future<Output = ()> + use<'_, T> {
+        let command = ServerCommand::log_data(Some(self.link.ticket), level, logger, data);
+        self.link.shared.send_notification(command, Some(&self.link.task))
+    }
+
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after the retry time of the server, and receives all messages that it has missed. Has no
@@ -277,6 +291,13 @@ impl Responder {
     /// Waits until the request is cancelled. Useful as one branch of a `select!`.
     pub async fn cancelled(&self) {
         self.link.cancellation().cancelled().await;
+    }
+
+    /// Returns the span of the request, for an adapter that runs the work.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn span(&self) -> RequestSpan {
+        self.link.task.span()
     }
 
     /// Returns an observer of the cancellation for other code.

@@ -9,9 +9,11 @@ use mcp_proto::{Decimal, Level, SendError, Server, Ticket};
 use serde_core::Serialize;
 
 use crate::chunk_writer::{Chunk, OpenFn, Outcome};
+use crate::hook::RequestOutcome;
 use crate::outbound_request::OutboundRequest;
 use crate::owned::{view, write_members};
 use crate::query::WatchQuery;
+use crate::request_record::RequestRecord;
 use crate::server_shared::ServerShared;
 
 pub(crate) type ReplyFn = Box<dyn FnOnce(Reply<'_>) + Send>;
@@ -27,6 +29,8 @@ pub(crate) struct ServerCommand {
     apply: Box<Apply>,
     /// The request that this command responds to.
     pub(crate) responds_to: Option<Ticket>,
+    /// The record of that request, for its observers.
+    pub(crate) record: Option<Box<RequestRecord>>,
     /// The request whose session the server must serve before the command.
     pub(crate) session_of: Option<Ticket>,
     /// Whether the command goes to the front of the queue. It needs no space in the transmit buffer, or belongs to the
@@ -61,11 +65,29 @@ impl Delivery {
 
 impl ServerCommand {
     fn new(apply: impl FnMut(&mut Server<'_>, &ServerShared) -> Delivery + Send + 'static) -> ServerCommand {
-        ServerCommand { apply: Box::new(apply), responds_to: None, session_of: None, is_urgent: false }
+        ServerCommand {
+            apply: Box::new(apply),
+            responds_to: None,
+            record: None,
+            session_of: None,
+            is_urgent: false,
+        }
     }
 
     pub(crate) fn apply(&mut self, server: &mut Server<'_>, shared: &ServerShared) -> Delivery {
+        if self.record.is_some() {
+            // The status of an earlier response would count as that of this request.
+            let _ = server.take_response_status();
+        }
         (self.apply)(server, shared)
+    }
+
+    /// Ends the record after the response. Without a response, the client has cancelled the request before.
+    pub(crate) fn finish_record(&mut self, server: &mut Server<'_>) {
+        if let Some(record) = self.record.take() {
+            let status = server.take_response_status().map(RequestOutcome::from);
+            record.finish(status.unwrap_or(RequestOutcome::Cancelled));
+        }
     }
 
     /// Responds to a deferred request.
@@ -154,19 +176,36 @@ impl ServerCommand {
         })
     }
 
-    /// Sends a log message that belongs to a request.
-    pub(crate) fn request_log(ticket: Ticket, level: Level, text: String) -> ServerCommand {
+    /// Sends a log message, within a request if there is a ticket.
+    pub(crate) fn log(ticket: Option<Ticket>, level: Level, text: String) -> ServerCommand {
         let command = ServerCommand::new(move |server, _| {
-            Delivery::from_send_result(
-                server.reply(ticket).map(|mut reply| _ = reply.log(level, None, &text)),
-            )
+            Delivery::from_send_result(match ticket {
+                Some(ticket) => server.reply(ticket).map(|mut reply| _ = reply.log(level, None, &text)),
+                None => server.log(level, None, &text),
+            })
         });
-        ServerCommand { session_of: Some(ticket), ..command }
+        ServerCommand { session_of: ticket, ..command }
     }
 
-    /// Sends a log message that belongs to no request.
-    pub(crate) fn log(level: Level, text: String) -> ServerCommand {
-        ServerCommand::new(move |server, _| Delivery::from_send_result(server.log(level, None, &text)))
+    /// Sends a log message with data, within a request if there is a ticket. Returns `None` if the data does not
+    /// serialize.
+    pub(crate) fn log_data<T: Serialize + ?Sized>(
+        ticket: Option<Ticket>,
+        level: Level,
+        logger: Option<&str>,
+        data: &T,
+    ) -> Option<ServerCommand> {
+        let (logger, data) = (logger.map(str::to_owned), json::to_string(data).ok()?);
+        let command = ServerCommand::new(move |server, _| {
+            let (logger, write) = (logger.as_deref(), |out: &mut Writer<'_>| out.json(view(&data)));
+            Delivery::from_send_result(match ticket {
+                Some(ticket) => {
+                    server.reply(ticket).map(|mut reply| _ = reply.log_with(level, logger, write))
+                }
+                None => server.log_with(level, logger, write),
+            })
+        });
+        Some(ServerCommand { session_of: ticket, ..command })
     }
 
     /// Sends a notification of an extension, to the session or within a request. Returns `None` if `params` do not

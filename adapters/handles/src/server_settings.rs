@@ -1,10 +1,13 @@
 //! Settings of a server runtime: configuration and limits.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mcp_proto::server::{ServerConfig, TaskTable};
 use mcp_proto::{Buffer, ConfigError, KeepAlive, Millis, Observer, Server};
+
+use crate::hook::RequestHook;
 
 /// Number of slots for subscriptions, besides the slots of the workers.
 const MAX_SUBSCRIPTIONS: usize = 32;
@@ -36,6 +39,8 @@ pub struct ServerSettings<'i> {
     pub tasks: usize,
     /// Keep-alive pings, if enabled.
     pub keep_alive: Option<KeepAlive>,
+    /// The hooks of every request.
+    pub hooks: Vec<Arc<dyn RequestHook>>,
     /// The observer of every message.
     pub observer: Option<&'i mut (dyn Observer + Send + 'i)>,
 }
@@ -56,7 +61,28 @@ impl<'i> ServerSettings<'i> {
             subscription_buffer: 64 << 10,
             tasks: 64,
             keep_alive: None,
+            hooks: Vec::new(),
             observer: None,
+        }
+    }
+
+    /// The settings of one connection of many, with an observer of its own.
+    #[must_use]
+    pub fn connection<'s>(&self, observer: Option<&'s mut (dyn Observer + Send + 's)>) -> ServerSettings<'s>
+    where
+        'i: 's,
+    {
+        ServerSettings {
+            config: self.config,
+            longest_line: self.longest_line,
+            longest_answer: self.longest_answer,
+            workers: self.workers,
+            waiting: self.waiting,
+            subscription_buffer: self.subscription_buffer,
+            tasks: self.tasks,
+            keep_alive: self.keep_alive,
+            hooks: self.hooks.clone(),
+            observer,
         }
     }
 
@@ -101,6 +127,31 @@ impl std::fmt::Debug for ServerSettings<'_> {
     }
 }
 
+/// Setters for a server with a stop switch and connections. The type needs the fields `stop` (`Option<Stop>`) and
+/// `connections` (`usize`).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! stop_settings {
+    () => {
+        /// Connects a [`Stop`](crate::Stop) switch that stops the server from outside.
+        ///
+        /// The switch works even before the client's first message.
+        #[must_use]
+        pub fn stopped_by(mut self, stop: &$crate::Stop) -> Self {
+            self.stop = Some(stop.clone());
+            self
+        }
+
+        /// Sets the maximum number of concurrent connections of a listener. Default: 64. At the limit, the server accepts
+        /// the next connection when an open connection ends.
+        #[must_use]
+        pub fn connections(mut self, limit: usize) -> Self {
+            self.connections = limit;
+            self
+        }
+    };
+}
+
 /// Setters for a server's limits. The type needs the field `settings` ([`ServerSettings`]).
 #[doc(hidden)]
 #[macro_export]
@@ -121,14 +172,14 @@ macro_rules! server_settings {
         }
 
         /// Sets the maximum number of concurrent requests outside of the event loop. Further requests
-        /// [wait](Self::waiting).
+        /// [wait](Self::waiting). All connections of a listener share this limit.
         #[must_use]
         pub fn workers(mut self, limit: usize) -> Self {
             self.settings.workers = limit;
             self
         }
 
-        /// Sets the maximum number of requests that wait for a worker. Default: 1,024.
+        /// Sets the maximum number of requests of a connection that wait for a worker. Default: 1,024.
         ///
         /// The server refuses further requests (-32603), in either era. The timeout of a request includes its waiting
         /// time, and waiting requests can be cancelled.
@@ -157,6 +208,14 @@ macro_rules! server_settings {
         #[must_use]
         pub fn keep_alive(mut self, keep_alive: mcp_proto::KeepAlive) -> Self {
             self.settings.keep_alive = Some(keep_alive);
+            self
+        }
+
+        /// Adds a hook before and after each request that reaches the handler. Hooks are called in the order in which they
+        /// are added, and in reverse order after the request.
+        #[must_use]
+        pub fn hook(mut self, hook: impl $crate::RequestHook + 'static) -> Self {
+            self.settings.hooks.push(std::sync::Arc::new(hook));
             self
         }
 

@@ -1,6 +1,7 @@
 //! State shared between a server's handles and its event loop.
 
 mod commands;
+mod events;
 
 use std::collections::VecDeque;
 use std::mem;
@@ -10,14 +11,17 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use mcp_proto::input::Input;
-use mcp_proto::server::{Change, Event};
+use mcp_proto::server::Change;
 use mcp_proto::{ClientCapabilities, Level, Millis, Revision, Server, Ticket};
+use serde_core::Serialize;
 
 use crate::Wake;
 use crate::cancellation::Task;
 use crate::defer::{Defer, DeferRequest};
+use crate::hook::{RequestHook, RequestOutcome};
 use crate::options::millis;
 use crate::outbound_request::{ClientResponse, OutboundRequest, PendingResponse, RequestError, ResponseCell};
+use crate::request_record::{Hooks, RequestRecord};
 use crate::responder::Responder;
 use crate::server_command::ServerCommand;
 use crate::signal::{Signal, lock};
@@ -41,12 +45,7 @@ const MAX_QUEUED_COMMANDS: usize = 64;
 ///         PumpStatus::Closed => break,
 ///         PumpStatus::Woken if shared.is_overdue(now()) => break,
 ///         PumpStatus::Woken => {}
-///         PumpStatus::Event => {
-///             if let Some(event) = server.event() {
-///                 shared.observe_event(&event);
-///                 handler(event);
-///             }
-///         }
+///         PumpStatus::Event => shared.handle_event(&mut server, &mut handler),
 ///     }
 /// }
 /// ```
@@ -56,6 +55,9 @@ pub struct ServerShared {
     limit: usize,
     /// The thread of the event loop, if the thread never changes. No method blocks on this thread.
     owner: Mutex<Option<ThreadId>>,
+    hooks: Hooks,
+    /// The record of the request that the handler receives, until the request is deferred.
+    current: Mutex<Option<Box<RequestRecord>>>,
 }
 
 #[derive(Default)]
@@ -139,10 +141,22 @@ impl ServerShared {
     /// Creates the shared state for at most `limit` running requests.
     ///
     /// `wake` makes the event loop call [`process_commands`](ServerShared::process_commands). If `owner` is the thread
-    /// of the event loop, no method blocks on that thread.
+    /// of the event loop, no method blocks on that thread. The hooks observe every request.
     #[must_use]
-    pub fn new(wake: Wake, limit: usize, owner: Option<ThreadId>) -> Arc<ServerShared> {
-        Arc::new(ServerShared { state: Signal::default(), wake, limit, owner: Mutex::new(owner) })
+    pub fn new(
+        wake: Wake,
+        limit: usize,
+        owner: Option<ThreadId>,
+        hooks: Vec<Arc<dyn RequestHook>>,
+    ) -> Arc<ServerShared> {
+        Arc::new(ServerShared {
+            state: Signal::default(),
+            wake,
+            limit,
+            owner: Mutex::new(owner),
+            hooks,
+            current: Mutex::default(),
+        })
     }
 
     /// Sets the thread of the event loop, if several threads run it in turn.
@@ -174,7 +188,8 @@ impl ServerShared {
         let client = (request.revision(), request.client());
         match DeferRequest::defer(request, time.map(millis)) {
             Ok(ticket) => {
-                let task = Arc::new(Task::default());
+                let record = if self.is_observed() { lock(&self.current).take() } else { None };
+                let task = Arc::new(Task::new(record));
                 self.state.with(|state| state.tasks.insert(ticket, Arc::clone(&task)));
                 Some(Responder::new(Arc::clone(self), ticket, client, task, permit))
             }
@@ -247,7 +262,18 @@ impl ServerShared {
 
     /// Sends a log message that belongs to no request. Waits until the queue has space.
     pub async fn log(&self, level: Level, text: String) {
-        self.send(ServerCommand::log(level, text), None).await;
+        self.send(ServerCommand::log(None, level, text), None).await;
+    }
+
+    /// Sends a log message with data that belongs to no request. Sends nothing if the data does not serialize. Waits until
+    /// the queue has space.
+    pub fn log_data<T: Serialize + ?Sized>(
+        &self,
+        level: Level,
+        logger: Option<&str>,
+        data: &T,
+    ) -> impl Future<Output = ()> + use<'_, T> {
+        self.send_notification(ServerCommand::log_data(None, level, logger, data), None)
     }
 
     /// Sends the client a request that belongs to no other request.
@@ -304,42 +330,6 @@ impl ServerShared {
     #[must_use]
     pub fn close_guard(self: &Arc<Self>) -> ServerCloseGuard {
         ServerCloseGuard(Arc::clone(self))
-    }
-
-    /// Updates the shared state after an event of the server.
-    pub fn observe_event(&self, event: &Event<'_>) {
-        match event {
-            Event::Cancelled { ticket, .. } | Event::Expired(ticket) => self.cancel_request(*ticket),
-            Event::Response(response) => {
-                if let Some(pending) = self.state.with(|state| state.outbound.take(response.ticket())) {
-                    pending.complete(response);
-                }
-            }
-            Event::Connected(connected) => {
-                self.state.with(|state| state.session = Some((connected.revision(), connected.client())));
-            }
-            Event::Restarted => {
-                let tasks = self.state.update(|state| mem::take(&mut state.tasks));
-                tasks.into_iter().for_each(|(_, task)| task.cancel());
-                self.wake_waiters();
-            }
-            _ => {}
-        }
-    }
-
-    /// Cancels the task of a request, and its requests to the client.
-    fn cancel_request(&self, ticket: Ticket) {
-        let (task, outbound) = self.state.with(|state| {
-            (state.tasks.take(ticket), state.outbound.take_all(|pending| pending.during == Some(ticket)))
-        });
-        if let Some(task) = task {
-            task.cancel();
-        }
-        for (ticket, pending) in outbound {
-            pending.cancel();
-            self.push(ServerCommand::cancel(ticket));
-        }
-        self.wake_waiters();
     }
 
     /// Records a request that was sent to the client. Cancels the request if its caller no longer waits.
@@ -462,7 +452,7 @@ impl Drop for ServerCloseGuard {
         });
         // Drop these values outside of the lock, because their destructors use the shared state.
         drop((commands, outbound));
-        tasks.into_iter().for_each(|(_, task)| task.cancel());
+        tasks.into_iter().for_each(|(_, task)| task.end(RequestOutcome::Closed));
         shared.wake_waiters();
     }
 }

@@ -108,8 +108,8 @@ pub(crate) struct Acceptor<L> {
 }
 
 /// Result of waiting for a connection.
-pub(crate) enum Accepted<S> {
-    Stream(S),
+pub(crate) enum Accepted<S, A> {
+    Stream(S, A),
     Closed,
 }
 
@@ -128,14 +128,14 @@ impl<L: Listener> Acceptor<L> {
     }
 
     /// Waits for a connection, or until the limit is closed.
-    pub(crate) fn accept(&self) -> io::Result<Accepted<L::Stream>> {
+    pub(crate) fn accept(&self) -> io::Result<Accepted<L::Stream, L::Address>> {
         loop {
             if self.connections.is_closed() {
                 return Ok(Accepted::Closed);
             }
             match self.listener.accept_stream() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
-                stream => return stream.map(Accepted::Stream),
+                accepted => return accepted.map(|(stream, address)| Accepted::Stream(stream, address)),
             }
         }
     }

@@ -68,6 +68,10 @@ impl ServerProcess {
         }
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits for the child to exit, and returns the exit status. If the child does not exit in time, terminates and
     /// finally kills the child. Also waits for the last lines on stderr.
     pub(crate) fn stop(&mut self) -> Option<ExitStatus> {

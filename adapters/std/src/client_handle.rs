@@ -68,15 +68,19 @@ impl ClientHandle {
     ///
     /// # Errors
     /// See [`CallError`].
-    pub fn call(&self, tool: &str, arguments: &(impl Serialize + ?Sized)) -> Result<CallResult, CallError> {
+    pub fn call_tool(
+        &self,
+        tool: &str,
+        arguments: &(impl Serialize + ?Sized),
+    ) -> Result<CallResult, CallError> {
         block_on(self.inner.call_tool(tool, arguments))
     }
 
-    /// Like [`call`](ClientHandle::call), with options and a progress callback. `on_progress` runs on this thread.
+    /// Like [`call_tool`](ClientHandle::call_tool), with options and a progress callback. `on_progress` runs on this thread.
     ///
     /// # Errors
     /// See [`CallError`].
-    pub fn call_with(
+    pub fn call_tool_with(
         &self,
         tool: &str,
         arguments: &(impl Serialize + ?Sized),
@@ -192,6 +196,14 @@ impl ClientHandle {
     #[must_use]
     pub fn server(&self) -> &ServerDetails {
         self.inner.server()
+    }
+
+    /// The process id of the server. Returns `None` if the server is no child process, or while the client stops it.
+    ///
+    /// The id changes when the client [reconnects](crate::Reconnect).
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.inner.process_id()
     }
 
     /// Whether the connection is closed.

@@ -244,9 +244,10 @@ impl Connector {
                     return None;
                 }
             };
+            shared.set_process_id(teardown.process_id());
             let outcome =
                 self.run_connections(open, (&mut teardown, &mut source, exit), shared, handler, report);
-            let status = teardown.run();
+            let status = teardown.run(shared);
             let Err(error) = outcome else { return status };
             if source.is_reusable() && self.settings.fall_back_to_handshake(&error) {
                 continue;
@@ -280,9 +281,10 @@ impl Connector {
         // Close the streams first, so that the old process can exit.
         drop(pump);
         while wait_for_attempt(&mut session, &mut client, clock) {
-            mem::replace(teardown, Teardown::Nothing(None)).run();
+            mem::replace(teardown, Teardown::Nothing(None)).run(shared);
             let Ok(link) = source.open(&self.stderr, exit) else { continue };
             *teardown = link.teardown;
+            shared.set_process_id(teardown.process_id());
             let Ok(mut pump) = (link.open)(clock) else { continue };
             client.reconnect();
             session.connection_opened(pump.wake());

@@ -4,6 +4,8 @@
 //!   [connection](Serve::listen) to a TCP or Unix socket. Long work runs on [worker threads](ServerHandle::run),
 //!   which report progress, observe cancellation, and may send [requests](Responder::request) to the client. [`Stop`]
 //!   stops servers.
+//! - [`Serve::hook`]: a [`RequestHook`] before and after each request, for authorization and metrics. The feature
+//!   `tracing` adds a span `mcp_request` for each request, with its id, method, tool, outcome and time.
 //! - `route` and the module `handler`, with the default feature `derive`: functions as tools.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
 //!   threads may use one client concurrently.
@@ -54,6 +56,8 @@ mod chunk_writer;
 mod client_handle;
 mod client_requests;
 mod connector;
+#[cfg(feature = "signal")]
+mod ctrl_c;
 #[cfg(feature = "derive")]
 pub mod handler;
 #[cfg(feature = "http")]
@@ -73,7 +77,6 @@ mod responder;
 mod serve;
 mod skill_requests;
 mod source;
-mod stop;
 mod stream;
 mod sync;
 #[cfg(unix)]
@@ -86,6 +89,8 @@ pub use mcp_proto::*;
 pub use crate::chunk_writer::ChunkWriter;
 pub use crate::client_handle::ClientHandle;
 pub use crate::connector::Connector;
+#[cfg(feature = "signal")]
+pub use crate::ctrl_c::stop_on_ctrl_c;
 #[cfg(feature = "derive")]
 pub use crate::handler::{Router, route};
 pub use crate::listen::Listener;
@@ -95,7 +100,6 @@ pub use crate::pump::{Pump, PumpStatus, Waker};
 pub use crate::reconnect::Reconnect;
 pub use crate::responder::Responder;
 pub use crate::serve::{Serve, serve};
-pub use crate::stop::Stop;
 pub use crate::stream::Stream;
 pub use crate::worker::ServerHandle;
 #[cfg(feature = "http")]
@@ -103,9 +107,9 @@ pub use mcp_proto_handles::HttpEndpoint;
 pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ClientResponse, CompleteResult,
     ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification, PeerError, Printable, Progress,
-    PromptDescription, PromptResult, ReadResult, RequestError, ResourceDescription, ServeError,
-    ServerDetails, ServerRequest, SkillDescription, Stderr, StderrTail, TaskUpdate, TemplateDescription,
-    ToolDescription,
+    PromptDescription, PromptResult, ReadResult, Refusal, RequestError, RequestHook, RequestInfo,
+    RequestOutcome, ResourceDescription, ServeError, ServerDetails, ServerRequest, SkillDescription, Stderr,
+    StderrTail, Stop, TaskUpdate, TemplateDescription, ToolDescription,
 };
 
 #[cfg(any(doc, doctest))]

@@ -1,30 +1,30 @@
 //! Serves all connections of a listener concurrently.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{TcpListener, TcpStream};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
+use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
-use mcp_proto::server::{Event, ServerConfig};
-use mcp_proto::{Direction, KeepAlive, Observer, ProtocolError};
-use mcp_proto_handles::{ServeError, ServerSettings, lock};
+use mcp_proto::server::Event;
+use mcp_proto_handles::{AcceptRetry, ServeError, ServerSettings, SharedObserver, Stop};
 
 use crate::accept::{Accepted, Acceptor, ConnectionLimit};
+use crate::pool::{Pool, PoolGuard};
 use crate::serve::Serve;
-use crate::stop::Stop;
 use crate::stream::Stream;
 use crate::worker::ServerHandle;
 
 /// A source of connections: a [`TcpListener`] or, on Unix, a [`UnixListener`].
 pub trait Listener: sealed::Sealed {
+    /// The address of a client.
+    type Address;
     #[doc(hidden)]
     type Stream: Stream;
     #[doc(hidden)]
-    fn accept_stream(&self) -> io::Result<Self::Stream>;
+    fn accept_stream(&self) -> io::Result<(Self::Stream, Self::Address)>;
     #[doc(hidden)]
     fn make_nonblocking(&self) -> io::Result<()>;
 }
@@ -40,15 +40,16 @@ pub(crate) mod sealed {
 }
 
 macro_rules! listener {
-    ($listener:ty, $stream:ty) => {
+    ($listener:ty, $stream:ty, $address:ty) => {
         impl Listener for $listener {
+            type Address = $address;
             type Stream = $stream;
 
-            fn accept_stream(&self) -> io::Result<$stream> {
-                let (stream, _) = self.accept()?;
+            fn accept_stream(&self) -> io::Result<($stream, $address)> {
+                let (stream, address) = self.accept()?;
                 // On some systems the socket inherits the non-blocking mode of the listener.
                 stream.set_nonblocking(false)?;
-                Ok(stream)
+                Ok((stream, address))
             }
 
             fn make_nonblocking(&self) -> io::Result<()> {
@@ -58,36 +59,19 @@ macro_rules! listener {
     };
 }
 
-listener!(TcpListener, TcpStream);
+listener!(TcpListener, TcpStream, std::net::SocketAddr);
 #[cfg(unix)]
-listener!(UnixListener, UnixStream);
-
-/// Pause after a failed `accept`. A possible cause is the limit of open files.
-pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);
-
-/// Maximum number of consecutive failures of `accept`.
-const MAX_FAILURES: u32 = 100;
-
-/// Time for open connections to finish after the last failure of `accept`.
-const FINISH_TIME: Duration = Duration::from_secs(2);
+listener!(UnixListener, UnixStream, std::os::unix::net::SocketAddr);
 
 impl Serve<'_> {
-    /// Sets the maximum number of concurrent connections. At the limit, the server accepts the next connection when an
-    /// open connection ends.
-    #[must_use]
-    pub fn connections(mut self, limit: usize) -> Self {
-        self.connections = limit;
-        self
-    }
-
     /// Serves every connection until the server is [stopped](Serve::stopped_by).
     ///
-    /// Each connection has a separate thread, state machine and workers.
+    /// Each connection has a separate thread and state machine. All connections share the
+    /// [workers](Serve::workers).
     ///
-    /// All connections share the handler. Each connection calls the handler for one event at a time. A panic of the
-    /// handler, or a failed socket, ends only one connection. The observer receives the messages of all connections. To
-    /// keep state for each connection, accept connections in the application and pass each one to
-    /// [`stream`](Serve::stream).
+    /// All connections share the handler: [`listen_with`](Serve::listen_with) keeps state for each connection. Each
+    /// connection calls the handler for one event at a time. A panic of the handler, or a failed socket, ends only one
+    /// connection. The observer receives the messages of all connections.
     ///
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
@@ -107,29 +91,57 @@ impl Serve<'_> {
     /// # Errors
     /// The configuration is invalid, or `accept` has failed for ten seconds.
     pub fn listen(
-        mut self,
+        self,
         listener: impl Listener,
         handler: impl Fn(Event<'_>, &ServerHandle) + Sync,
     ) -> Result<(), ServeError> {
-        let observer = self.settings.observer.take().map(Mutex::new);
-        let (observer, handler) = (observer.as_ref(), &handler);
+        self.listen_with(listener, |_| &handler)
+    }
+
+    /// Like [`listen`](Serve::listen), with a handler and thus state for each connection.
+    ///
+    /// `new_handler` receives the address of the client, and returns the handler of the connection.
+    ///
+    /// ```no_run
+    /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
+    /// # static TOOLS: Tools = Tools::new(&[Tool::new("count", "{}")]);
+    /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
+    /// use std::net::TcpListener;
+    /// use mcp_proto_std::Serve;
+    ///
+    /// let listener = TcpListener::bind("127.0.0.1:8080")?;
+    /// Serve::new(&INFO).listen_with(listener, |address| {
+    ///     let mut calls = 0;
+    ///     move |event, _| match event {
+    ///         Event::Call(call) => {
+    ///             calls += 1;
+    ///             call.text(format_args!("call {calls} of {address}"));
+    ///         }
+    ///         _ => {}
+    ///     }
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The configuration is invalid, or `accept` has failed for ten seconds.
+    pub fn listen_with<L, H>(
+        mut self,
+        listener: L,
+        mut new_handler: impl FnMut(L::Address) -> H,
+    ) -> Result<(), ServeError>
+    where
+        L: Listener,
+        H: FnMut(Event<'_>, &ServerHandle) + Send,
+    {
+        let observer = self.settings.observer.take().map(SharedObserver::new);
         // A separate switch for these connections, because the application's switch may also stop other servers.
         let stop = Stop::new();
-        let settings = ConnectionSettings {
-            config: self.settings.config,
-            longest_line: self.settings.longest_line,
-            longest_answer: self.settings.longest_answer,
-            workers: self.settings.workers,
-            subscription_buffer: self.settings.subscription_buffer,
-            tasks: self.settings.tasks,
-            keep_alive: self.settings.keep_alive,
-            waiting: self.settings.waiting,
-            stop: &stop,
-        };
         // Reports an invalid configuration before the first connection.
-        settings.server_settings(None).server()?;
+        self.settings.connection(None).server()?;
         let limit = ConnectionLimit::new(self.connections);
         let acceptor = Acceptor::new(listener, &limit)?;
+        let workers = PoolGuard::Own(Pool::new(self.settings.workers));
         let _listener = self.stop.map(|outer| {
             let (limit, stop) = (limit.clone(), stop.clone());
             outer.on_stop(move |time| {
@@ -138,97 +150,60 @@ impl Serve<'_> {
             })
         });
         thread::scope(|scope| {
-            let (mut failures, mut outcome) = (0, Ok(()));
+            let (mut retry, mut outcome) = (AcceptRetry::default(), Ok(()));
             while outcome.is_ok() {
                 let permit = limit.acquire();
                 match acceptor.accept() {
                     Ok(Accepted::Closed) => break,
-                    Ok(Accepted::Stream(stream)) => {
-                        failures = 0;
+                    Ok(Accepted::Stream(stream, address)) => {
+                        retry.succeeded();
+                        let connection = Connection {
+                            settings: self.settings.connection(None),
+                            observer: observer.clone(),
+                            stop: stop.clone(),
+                            pool: Arc::clone(workers.pool()),
+                        };
+                        let handler = new_handler(address);
                         let serve = move || {
                             let _permit = permit;
                             // The panic hook has already reported a panic of the handler.
-                            let _ =
-                                catch_unwind(AssertUnwindSafe(|| settings.serve(stream, observer, handler)));
+                            let _ = catch_unwind(AssertUnwindSafe(|| connection.serve(stream, handler)));
                         };
                         // If no thread can be started, dropping the closure closes the stream.
                         let _ = thread::Builder::new().name("mcp-serve".into()).spawn_scoped(scope, serve);
                     }
-                    // The connection was closed before it was accepted, or a signal interrupted the call.
-                    Err(error) if is_transient(&error) => {}
-                    Err(error) if failures >= MAX_FAILURES => outcome = Err(error.into()),
-                    Err(_) => {
-                        failures += 1;
-                        limit.pause(RETRY_PAUSE);
-                    }
+                    Err(error) => match retry.failed(error) {
+                        Ok(pause) => limit.pause(pause),
+                        Err(error) => outcome = Err(error.into()),
+                    },
                 }
             }
             drop(acceptor);
             if outcome.is_err() {
-                stop.within(FINISH_TIME);
+                stop.within(AcceptRetry::FINISH_TIME);
             }
             outcome
         })
     }
 }
 
-fn is_transient(error: &io::Error) -> bool {
-    use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
-    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
+/// What the thread of a connection needs.
+struct Connection<'s, 'o> {
+    settings: ServerSettings<'s>,
+    observer: Option<SharedObserver<'o>>,
+    stop: Stop,
+    pool: Arc<Pool>,
 }
 
-type SharedObserver<'i> = Mutex<&'i mut (dyn Observer + Send + 'i)>;
-
-/// The settings that all connections share.
-#[derive(Clone, Copy)]
-struct ConnectionSettings<'i> {
-    config: &'i ServerConfig<'i>,
-    longest_line: usize,
-    longest_answer: usize,
-    workers: usize,
-    subscription_buffer: usize,
-    tasks: usize,
-    keep_alive: Option<KeepAlive>,
-    waiting: usize,
-    stop: &'i Stop,
-}
-
-impl ConnectionSettings<'_> {
-    fn server_settings<'s>(
-        &'s self,
-        observer: Option<&'s mut (dyn Observer + Send + 's)>,
-    ) -> ServerSettings<'s> {
-        ServerSettings {
-            config: self.config,
-            longest_line: self.longest_line,
-            longest_answer: self.longest_answer,
-            workers: self.workers,
-            waiting: self.waiting,
-            subscription_buffer: self.subscription_buffer,
-            tasks: self.tasks,
-            keep_alive: self.keep_alive,
-            observer,
-        }
-    }
-
+impl Connection<'_, '_> {
     fn serve(
-        &self,
+        mut self,
         stream: impl Stream,
-        observer: Option<&SharedObserver<'_>>,
-        handler: impl Fn(Event<'_>, &ServerHandle),
+        handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let mut observer = observer.map(ObserverHandle);
-        let settings = self.server_settings(observer.as_mut().map(|shared| shared as _));
-        let stop = Some(self.stop.clone());
-        Serve { settings, stop, connections: 1 }.stream(stream, handler)
-    }
-}
-
-/// One connection's access to the shared observer.
-struct ObserverHandle<'o, 'i>(&'o SharedObserver<'i>);
-
-impl Observer for ObserverHandle<'_, '_> {
-    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
-        lock(self.0).line(direction, line, outcome);
+        let observer = self.observer.as_mut().map(|observer| observer as _);
+        let settings = self.settings.connection(observer);
+        let serve = Serve { settings, stop: Some(self.stop), connections: 1, pool: Some(self.pool) };
+        serve.stream(stream, handler)
     }
 }

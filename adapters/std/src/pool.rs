@@ -1,4 +1,4 @@
-//! Worker threads of one server, started on demand and reused.
+//! Worker threads of one connection, or of all connections of a listener, started on demand and reused.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -91,18 +91,9 @@ impl Pool {
         drop(cancelled);
     }
 
-    /// Returns a guard that stops the workers on drop.
-    pub(crate) fn join_guard(self: &Arc<Pool>) -> JoinGuard {
-        JoinGuard(Arc::clone(self))
-    }
-}
-
-/// A guard that stops the workers of a connection on drop. The drop waits for at most `JOIN_TIMEOUT`.
-pub(crate) struct JoinGuard(Arc<Pool>);
-
-impl Drop for JoinGuard {
-    fn drop(&mut self) {
-        let shared = &self.0.shared;
+    /// Stops the workers. Waits for at most `JOIN_TIMEOUT`.
+    fn stop(&self) {
+        let shared = &self.shared;
         let mut state = lock(&shared.state);
         state.is_closed = true;
         let queue = mem::take(&mut state.queue);
@@ -122,6 +113,30 @@ impl Drop for JoinGuard {
     }
 }
 
+/// A connection's access to its workers.
+pub(crate) enum PoolGuard {
+    /// Workers of one connection, or of all connections of a listener. The drop stops them.
+    Own(Arc<Pool>),
+    /// Workers that other connections use, too. The drop removes the queued jobs of cancelled requests.
+    Shared(Arc<Pool>),
+}
+
+impl PoolGuard {
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        let (PoolGuard::Own(pool) | PoolGuard::Shared(pool)) = self;
+        pool
+    }
+}
+
+impl Drop for PoolGuard {
+    fn drop(&mut self) {
+        match self {
+            PoolGuard::Own(pool) => pool.stop(),
+            PoolGuard::Shared(pool) => pool.remove_cancelled(),
+        }
+    }
+}
+
 /// One worker thread, counted in the pool. If the last worker fails, its destructor drops the queued jobs.
 struct WorkerThread {
     shared: Arc<Shared>,
@@ -133,7 +148,8 @@ impl WorkerThread {
         while let Some(Job { responder, work }) = self.next() {
             if !responder.is_cancelled() {
                 // If the work panics, dropping its responder sends an error response, and the thread continues.
-                let _ = catch_unwind(AssertUnwindSafe(move || work(responder)));
+                let span = responder.span();
+                let _ = catch_unwind(AssertUnwindSafe(|| span.in_scope(move || work(responder))));
             }
         }
     }

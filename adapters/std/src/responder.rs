@@ -6,7 +6,9 @@ use std::time::Duration;
 use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Reply};
 use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, SendError};
-use mcp_proto_handles::{self as handles, Cancellation, Cancelled, ClientResponse, RequestError, block_on};
+use mcp_proto_handles::{
+    self as handles, Cancellation, Cancelled, ClientResponse, RequestError, RequestSpan, block_on,
+};
 
 use crate::chunk_writer::ChunkWriter;
 
@@ -182,6 +184,13 @@ impl Responder {
         block_on(self.inner.log(level, text));
     }
 
+    /// Like [`log`](Responder::log), with data that serializes to any JSON value, and the name of the logger.
+    ///
+    /// Sends nothing if the data does not serialize.
+    pub fn log_data<T: serde_core::Serialize + ?Sized>(&self, level: Level, logger: Option<&str>, data: &T) {
+        block_on(self.inner.log_data(level, logger, data));
+    }
+
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after [`HttpTimes::retry`], and receives all messages that it has missed. Has no effect
@@ -206,6 +215,11 @@ impl Responder {
     /// [`Cancelled`]: the request was cancelled first.
     pub fn sleep_unless_cancelled(&self, time: Duration) -> Result<(), Cancelled> {
         self.cancellation().sleep(time)
+    }
+
+    /// The span of the request.
+    pub(crate) fn span(&self) -> RequestSpan {
+        self.inner.span()
     }
 
     /// Returns an observer of the cancellation for other code and other threads.

@@ -6,11 +6,10 @@ use std::thread;
 
 use mcp_proto::Clock;
 use mcp_proto::server::{Event, ServerConfig};
-use mcp_proto_handles::{ServeError, ServerSettings, ServerShared};
+use mcp_proto_handles::{ServeError, ServerSettings, ServerShared, Stop};
 
-use crate::pool::Pool;
+use crate::pool::{Pool, PoolGuard};
 use crate::pump::{OpenPump, Pump, PumpStatus, RunOptions};
-use crate::stop::Stop;
 use crate::stream::{ShutdownOnDrop, Stream};
 use crate::worker::ServerHandle;
 
@@ -58,6 +57,8 @@ pub struct Serve<'i> {
     pub(crate) settings: ServerSettings<'i>,
     pub(crate) stop: Option<Stop>,
     pub(crate) connections: usize,
+    /// The workers that all connections of a listener share.
+    pub(crate) pool: Option<Arc<Pool>>,
 }
 
 impl<'i> Serve<'i> {
@@ -69,19 +70,11 @@ impl<'i> Serve<'i> {
     /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
-        Serve { settings: ServerSettings::new(config), stop: None, connections: 64 }
+        Serve { settings: ServerSettings::new(config), stop: None, connections: 64, pool: None }
     }
 
     mcp_proto_handles::server_settings!('i);
-
-    /// Connects a [`Stop`] switch that stops the server from outside.
-    ///
-    /// The switch works even before the client's first message.
-    #[must_use]
-    pub fn stopped_by(mut self, stop: &Stop) -> Self {
-        self.stop = Some(stop.clone());
-        self
-    }
+    mcp_proto_handles::stop_settings!();
 
     /// Serves on stdin and stdout until the client disconnects.
     ///
@@ -140,13 +133,16 @@ impl<'i> Serve<'i> {
         open: OpenPump,
         mut handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let pool = Pool::new(self.settings.workers);
-        // The drop order matters: the pump closes the output before this guard waits for the workers.
-        let _workers = pool.join_guard();
-        let limit = self.settings.request_limit();
+        // The drop order matters: the pump closes the output before this guard waits for its workers.
+        let workers = match self.pool {
+            Some(shared) => PoolGuard::Shared(shared),
+            None => PoolGuard::Own(Pool::new(self.settings.workers)),
+        };
+        let pool = Arc::clone(workers.pool());
+        let (limit, hooks) = (self.settings.request_limit(), self.settings.hooks.clone());
         let mut server = self.settings.server()?;
         let mut pump = open(Clock::start())?;
-        let shared = ServerShared::new(pump.wake(), limit, Some(thread::current().id()));
+        let shared = ServerShared::new(pump.wake(), limit, Some(thread::current().id()), hooks);
         // Cancels all workers, even if the handler panics.
         let _guard = shared.close_guard();
         let has_stop = self.stop.is_some();
@@ -167,13 +163,12 @@ impl<'i> Serve<'i> {
                 PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
                 PumpStatus::Woken => {}
                 PumpStatus::Event => {
-                    if let Some(event) = server.event() {
-                        shared.observe_event(&event);
+                    shared.handle_event(&mut server, |event| {
                         if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
                             pool.remove_cancelled();
                         }
                         handler(event, &handle);
-                    }
+                    });
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::{Command, ExitStatus};
 
-use mcp_proto_handles::Stderr;
+use mcp_proto_handles::{ClientShared, Stderr};
 
 use crate::child::{ExitPolicy, ServerProcess};
 use crate::pump::{OpenPump, Pump};
@@ -57,7 +57,16 @@ impl Link {
 }
 
 impl Teardown {
-    pub(crate) fn run(mut self) -> Option<ExitStatus> {
+    /// The id of the process to stop.
+    pub(crate) fn process_id(&self) -> Option<u32> {
+        match self {
+            Teardown::Process(process) => Some(process.id()),
+            Teardown::Nothing(_) => None,
+        }
+    }
+
+    pub(crate) fn run(mut self, shared: &ClientShared) -> Option<ExitStatus> {
+        shared.set_process_id(None);
         match &mut self {
             Teardown::Process(process) => process.stop(),
             Teardown::Nothing(_) => None,

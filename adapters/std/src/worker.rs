@@ -153,6 +153,21 @@ impl ServerHandle {
         block_on(self.shared.log(level, text.to_string()));
     }
 
+    /// Like [`log`](ServerHandle::log), with data that serializes to any JSON value, and the name of the logger.
+    ///
+    /// Sends nothing if the data does not serialize.
+    ///
+    /// ```
+    /// # use mcp_proto_std::{Level, ServerHandle};
+    /// # use std::collections::BTreeMap;
+    /// fn report(server: &ServerHandle, rows: usize) {
+    ///     server.log_data(Level::Warning, Some("database"), &BTreeMap::from([("rows", rows)]));
+    /// }
+    /// ```
+    pub fn log_data<T: Serialize + ?Sized>(&self, level: Level, logger: Option<&str>, data: &T) {
+        block_on(self.shared.log_data(level, logger, data));
+    }
+
     /// Closes the connection. Running requests may finish within the server's grace period.
     pub fn shutdown(&self) {
         self.shared.shutdown(None);

@@ -82,7 +82,7 @@ fn client_connects_lists_calls_and_pings_in_both_eras() {
         let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
         assert_eq!(names, ["echo", "wait", "fail"]);
         assert_eq!(tools[0].description.as_deref(), Some("Echoes."));
-        let result = client.call("echo", &BTreeMap::from([("a", "ü\n")])).unwrap();
+        let result = client.call_tool("echo", &BTreeMap::from([("a", "ü\n")])).unwrap();
         assert_eq!(result.text().as_deref(), Some("{\"a\":\"ü\\n\"}"));
         let Err(CallError::Server(error)) = client.call_json("fail", "{}") else { panic!() };
         assert_eq!((error.code, &*error.message, error.data.as_deref()), (-1, "no", Some("7")));
@@ -121,7 +121,7 @@ fn megabytes_in_both_directions_do_not_deadlock() {
             let (client, payload) = (client.clone(), &payload);
             scope.spawn(move || {
                 for _ in 0..2 {
-                    let result = client.call("echo", &BTreeMap::from([("payload", payload)])).unwrap();
+                    let result = client.call_tool("echo", &BTreeMap::from([("payload", payload)])).unwrap();
                     assert_eq!(result.text().unwrap().len(), payload.len() + 14);
                 }
             });
@@ -134,8 +134,9 @@ fn progress_cancellation_timeout_and_drop_work() {
     let (client, cancelled) = connect(Connect::Automatic);
     let options = CallOptions::new().with_progress();
     let mut seen = Vec::new();
-    let result =
-        client.call_with("wait", &BTreeMap::from([("ms", 20)]), options, |step| seen.push(step)).unwrap();
+    let result = client
+        .call_tool_with("wait", &BTreeMap::from([("ms", 20)]), options, |step| seen.push(step))
+        .unwrap();
     assert_eq!(result.text().as_deref(), Some("waited"));
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].progress, seen[0].total), (1u32.into(), Some(2u32.into())));

@@ -30,7 +30,7 @@ fn invalid_arguments_are_explained() {
             }
         }
         let expected = "the arguments of the tool `echo` must be a JSON object, found an array";
-        assert_eq!(client.call("echo", &[1]).unwrap_err(), CallError::Invalid(expected.into()));
+        assert_eq!(client.call_tool("echo", &[1]).unwrap_err(), CallError::Invalid(expected.into()));
         client.close();
         server.join().unwrap().unwrap();
     });

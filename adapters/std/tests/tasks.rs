@@ -62,7 +62,8 @@ fn call_that_becomes_a_task_returns_its_result() {
     for era in [Connect::Stateless, Connect::Handshake] {
         test(connector(era).tasks(LIMITS), |client| {
             let mut steps = Vec::new();
-            let result = client.call_with("slow", &NO_ARGUMENTS, OPTIONS, |step| steps.push(step)).unwrap();
+            let result =
+                client.call_tool_with("slow", &NO_ARGUMENTS, OPTIONS, |step| steps.push(step)).unwrap();
             assert_eq!(result.text().as_deref(), Some("42"));
             let task = steps[0].task.as_ref().unwrap();
             assert!(!task.id.is_empty() && task.status == Some(TaskStatus::Working), "{steps:?}");
@@ -75,7 +76,7 @@ fn call_that_becomes_a_task_returns_its_result() {
 fn task_is_resumed_by_its_id() {
     test(connector(Connect::Stateless).tasks(LIMITS), |client| {
         let mut resumed = Vec::new();
-        let result = client.call_with("slow", &NO_ARGUMENTS, OPTIONS, |step| {
+        let result = client.call_tool_with("slow", &NO_ARGUMENTS, OPTIONS, |step| {
             if resumed.is_empty() {
                 let id = step.task.unwrap().id;
                 resumed.push(client.resume_task(&id, CallOptions::new()).unwrap().wait().unwrap());

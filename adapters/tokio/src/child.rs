@@ -34,6 +34,10 @@ impl ServerProcess {
         Ok((ServerProcess { child, ending, stderr }, stdout, stdin))
     }
 
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Waits for the child to exit, and returns the exit status. If the child does not exit in time, terminates and
     /// finally kills the child. Also waits for the last lines on stderr. Close stdin before the call.
     pub(crate) async fn stop(&mut self) -> Option<ExitStatus> {

@@ -40,8 +40,9 @@ impl Connection {
         let (error, status) = loop {
             let (outcome, status) = match source.open(start).await {
                 Ok(Link { pump, mut process }) => {
+                    self.shared.set_process_id(process.as_ref().and_then(ServerProcess::id));
                     let outcome = self.run_connections(pump, &mut process, &mut source, start).await;
-                    (outcome, stop(process).await)
+                    (outcome, stop(process, &self.shared).await)
                 }
                 Err(error) => (Err(error.into()), None),
             };
@@ -86,13 +87,14 @@ impl Connection {
             if while_open(pause, &mut client, &mut session, &mut state).await.is_none() {
                 break;
             }
-            stop(process.take()).await;
+            stop(process.take(), shared).await;
             let opening = source.open(start);
             let Some(opened) = while_open(opening, &mut client, &mut session, &mut state).await else {
                 break;
             };
             let Ok(mut link) = opened else { continue };
             *process = link.process;
+            shared.set_process_id(process.as_ref().and_then(ServerProcess::id));
             client.reconnect();
             session.connection_opened(link.pump.wake());
             // A failed handshake is a failed attempt.

@@ -1,8 +1,11 @@
 //! [`mcp_proto`] on tokio: servers and clients on any two streams.
 //!
-//! - [`serve()`] and [`Serve`]: a server on stdin and stdout, a socket, or any two streams. Long work runs in
-//!   [tasks](ServerHandle::run), which report progress, observe cancellation, and may send
-//!   [requests](Responder::request) to the client.
+//! - [`serve()`] and [`Serve`]: a server on stdin and stdout, on any two streams, or for every connection to a TCP or
+//!   Unix socket (`Serve::listen`, feature `net`, on by default). Long work runs in [tasks](ServerHandle::run), which
+//!   report progress, observe cancellation, and may send [requests](Responder::request) to the client. [`Stop`] stops
+//!   servers.
+//! - [`Serve::hook`]: a [`RequestHook`] before and after each request, for authorization and metrics. The feature
+//!   `tracing` adds a span `mcp_request` for each request, with its id, method, tool, outcome and time.
 //! - `route` and the module `handler`, with the default feature `derive`: functions as tools.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of tasks
 //!   may use one client concurrently. Dropping the future of a request cancels the request.
@@ -48,10 +51,14 @@ mod blocking;
 mod child;
 mod connection;
 mod connector;
+#[cfg(all(feature = "signal", any(unix, windows)))]
+mod ctrl_c;
 #[cfg(feature = "derive")]
 pub mod handler;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "net")]
+mod listen;
 mod pump;
 mod pump_state;
 mod serve;
@@ -62,17 +69,21 @@ mod tasks;
 pub use mcp_proto::*;
 
 pub use connector::Connector;
+#[cfg(all(feature = "signal", any(unix, windows)))]
+pub use ctrl_c::stop_on_ctrl_c;
 #[cfg(feature = "derive")]
 pub use handler::{Router, route};
+#[cfg(feature = "net")]
+pub use listen::Listener;
 #[cfg(feature = "http")]
 pub use mcp_proto_handles::HttpEndpoint;
 pub use mcp_proto_handles::{
     CallError, CallOptions, CallResult, Cancellation, Cancelled, Canceller, ChunkWriter, ClientHandle,
     ClientResponse, CompleteResult, ConnectError, Defer, Ending, HttpFailure, InputResponse, Notification,
     Notifications, PeerError, PendingCall, PendingRequest, Printable, Progress, PromptDescription,
-    PromptResult, ReadResult, Reconnect, RequestError, ResourceDescription, Responder, ServeError,
-    ServerDetails, ServerRequest, SkillDescription, Stderr, StderrTail, Subscription, TaskCall, TaskUpdate,
-    TemplateDescription, ToolDescription,
+    PromptResult, ReadResult, Reconnect, Refusal, RequestError, RequestHook, RequestInfo, RequestOutcome,
+    ResourceDescription, Responder, ServeError, ServerDetails, ServerRequest, SkillDescription, Stderr,
+    StderrTail, Stop, Subscription, TaskCall, TaskUpdate, TemplateDescription, ToolDescription,
 };
 pub use pump::{Pump, PumpStatus, Waker};
 pub use serve::{Serve, serve};

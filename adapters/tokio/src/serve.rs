@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use mcp_proto::server::{Event, ServerConfig};
-use mcp_proto_handles::{ServeError, ServerSettings, ServerShared};
+use mcp_proto_handles::{ServeError, ServerSettings, ServerShared, Stop};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
 
 use crate::blocking::{Input, Output};
 use crate::pump::{Pump, PumpStatus};
@@ -36,39 +37,45 @@ pub async fn serve(
     Serve::new(config).stdio(handler).await
 }
 
-/// A server for one connection, with its limits.
+/// A server with its limits.
+///
+/// A `Serve` serves one connection, or every connection of a listener (`Serve::listen`, feature `net`).
 ///
 /// ```no_run
 /// use mcp_proto_tokio::server::ServerConfig;
 /// use mcp_proto_tokio::Serve;
 ///
 /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
-/// # async fn example(listener: tokio::net::TcpListener) -> std::io::Result<()> {
-/// loop {
-///     let (socket, _) = listener.accept().await?;
-///     tokio::spawn(Serve::new(&INFO).workers(4).longest_line(1 << 20).stream(socket, |_, _| {}));
-/// }
+/// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
+/// let (here, there) = tokio::io::duplex(4096);
+/// # drop(there);
+/// Serve::new(&INFO).workers(4).longest_line(1 << 20).stream(here, |_, _| {}).await
 /// # }
 /// ```
 ///
 /// Dropping the future of a server closes the connection and cancels all running requests.
 pub struct Serve<'i> {
-    settings: ServerSettings<'i>,
+    pub(crate) settings: ServerSettings<'i>,
+    pub(crate) stop: Option<Stop>,
+    pub(crate) connections: usize,
+    /// The permits that all connections of a listener share.
+    pub(crate) workers: Option<Arc<Semaphore>>,
 }
 
 impl<'i> Serve<'i> {
     /// Creates a server with the default limits.
     ///
-    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, 1,024 requests that wait for a worker, and
-    /// 64 KiB for subscribed URIs.
+    /// The limits are 8 MiB for a message, 8 MiB for a response, and 64 KiB for subscribed URIs. There are at most 32
+    /// workers, 1,024 requests that wait for a worker, and 64 connections.
     ///
     /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
-        Serve { settings: ServerSettings::new(config) }
+        Serve { settings: ServerSettings::new(config), stop: None, connections: 64, workers: None }
     }
 
     mcp_proto_handles::server_settings!('i);
+    mcp_proto_handles::stop_settings!();
 
     /// Serves on stdin and stdout until the client disconnects.
     ///
@@ -122,26 +129,26 @@ impl<'i> Serve<'i> {
         output: impl AsyncWrite + Unpin,
         mut handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let (workers, requests) = (self.settings.workers, self.settings.request_limit());
+        let (requests, hooks) = (self.settings.request_limit(), self.settings.hooks.clone());
+        let workers = self.workers.unwrap_or_else(|| ServerHandle::permits(self.settings.workers));
         let mut server = self.settings.server()?;
         let mut pump = Pump::new(input, output);
         let waker = pump.waker();
-        let shared = ServerShared::new(Arc::new(move || waker.wake()), requests, None);
+        let shared = ServerShared::new(Arc::new(move || waker.wake()), requests, None, hooks);
         // Cancels all tasks, even if the handler panics or the future is dropped.
         let _guard = shared.close_guard();
-        let handle = ServerHandle::new(Arc::clone(&shared), workers);
+        let _listener = self.stop.map(|stop| {
+            let shared = Arc::clone(&shared);
+            stop.on_stop(move |time| shared.shutdown(Some(time)))
+        });
+        let handle = ServerHandle::with_permits(Arc::clone(&shared), workers);
         loop {
             let until = shared.process_commands(&mut server, pump.now());
             match pump.run_until(&mut server, until).await {
                 PumpStatus::Closed => return Ok(()),
                 PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
                 PumpStatus::Woken => {}
-                PumpStatus::Event => {
-                    if let Some(event) = server.event() {
-                        shared.observe_event(&event);
-                        handler(event, &handle);
-                    }
-                }
+                PumpStatus::Event => shared.handle_event(&mut server, |event| handler(event, &handle)),
             }
         }
     }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::process::ExitStatus;
 
 use mcp_proto::{Machine, Millis};
-use mcp_proto_handles::{Ending, HttpFailure, Stderr, Wake};
+use mcp_proto_handles::{ClientShared, Ending, HttpFailure, Stderr, Wake};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 use tokio::time::Instant;
@@ -117,7 +117,8 @@ impl LinkPump {
 }
 
 /// Stops the process, if there is one, and returns its exit status.
-pub(crate) async fn stop(process: Option<ServerProcess>) -> Option<ExitStatus> {
+pub(crate) async fn stop(process: Option<ServerProcess>, shared: &ClientShared) -> Option<ExitStatus> {
+    shared.set_process_id(None);
     match process {
         Some(mut process) => process.stop().await,
         None => None,

@@ -57,8 +57,17 @@ impl ServerHandle {
     /// At most `workers` tasks run, or one if `workers` is zero.
     #[must_use]
     pub fn new(shared: Arc<ServerShared>, workers: usize) -> ServerHandle {
-        let workers = workers.clamp(1, Semaphore::MAX_PERMITS);
-        ServerHandle { shared, workers: Arc::new(Semaphore::new(workers)) }
+        ServerHandle::with_permits(shared, ServerHandle::permits(workers))
+    }
+
+    /// Creates a handle that shares its workers with other handles.
+    pub(crate) fn with_permits(shared: Arc<ServerShared>, workers: Arc<Semaphore>) -> ServerHandle {
+        ServerHandle { shared, workers }
+    }
+
+    /// Creates the permits of `limit` workers, at least one.
+    pub(crate) fn permits(limit: usize) -> Arc<Semaphore> {
+        Arc::new(Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS)))
     }
 
     /// Defers a request and responds to it in a task.
@@ -104,7 +113,9 @@ impl ServerHandle {
             // The closure runs inside of the task, so that its panic affects only this request.
             tokio::spawn(async move {
                 if let Some(Ok(_permit)) = unless_cancelled(&responder, workers.acquire_owned()).await {
-                    work(responder).await;
+                    let span = responder.span();
+                    // The closure runs within the span, too.
+                    span.clone().instrument(async { work(responder).await }).await;
                 }
             });
         }
@@ -195,6 +206,26 @@ impl ServerHandle {
     /// the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.shared.log(level, text.to_string())
+    }
+
+    /// Like [`log`](ServerHandle::log), with data that serializes to any JSON value, and the name of the logger.
+    ///
+    /// Sends nothing if the data does not serialize.
+    ///
+    /// ```
+    /// # use mcp_proto_tokio::{Level, ServerHandle};
+    /// # use std::collections::BTreeMap;
+    /// async fn report(server: &ServerHandle, rows: usize) {
+    ///     server.log_data(Level::Warning, Some("database"), &BTreeMap::from([("rows", rows)])).await;
+    /// }
+    /// ```
+    pub fn log_data<T: Serialize + ?Sized>(
+        &self,
+        level: Level,
+        logger: Option<&str>,
+        data: &T,
+    ) -> impl Future<Output = ()> + use<'_, T> {
+        self.shared.log_data(level, logger, data)
     }
 
     /// Whether a client has subscribed to the resource with this URI. A task that watches a file can call this method

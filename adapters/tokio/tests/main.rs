@@ -10,6 +10,7 @@ mod handlers;
 mod handles;
 #[cfg(feature = "http")]
 mod http;
+mod parity;
 mod peer;
 mod pump;
 mod reconnect;

@@ -60,6 +60,31 @@
 //! # }
 //! ```
 //!
+//! # Around the handler
+//!
+//! [`Serve::hook`] adds a [`RequestHook`]: it sees each MCP request with its method, tool and outcome, and may refuse it.
+//! The feature `tracing` adds a span for each request. Below, layers of tower see each HTTP request:
+//!
+//! ```
+//! # use mcp_proto_tower::server::ServerConfig;
+//! # use mcp_proto_tower::{HttpAccess, HttpConfig, Serve};
+//! use axum::middleware::{Next, from_fn};
+//! # static INFO: ServerConfig = ServerConfig::new("greeter", "1.0.0");
+//! # static HTTP: HttpConfig = HttpConfig::new();
+//!
+//! # fn example() -> Result<axum::Router, mcp_proto_tower::ServeError> {
+//! let mcp = Serve::new(&INFO).service(HttpAccess::new(&HTTP), |_, _| {})?;
+//! let log = from_fn(|request: axum::extract::Request, next: Next| async move {
+//!     let method = request.method().clone();
+//!     let response = next.run(request).await;
+//!     println!("{method}: {}", response.status());
+//!     response
+//! });
+//! let router = axum::Router::new().route_service("/mcp", mcp).layer(log);
+//! # Ok(router)
+//! # }
+//! ```
+//!
 //! # Tokens
 //!
 //! [`HttpAccess::bearer`] accepts a list of tokens, and [`HttpAccess::authorize`] decides by other means. The metadata of
@@ -142,7 +167,8 @@ pub use mcp_proto_http::server::{
     RequestHead, SessionMode, Verdict,
 };
 pub use mcp_proto_tokio::{
-    Cancellation, ClientResponse, Defer, RequestError, Responder, ServeError, ServerHandle,
+    Cancellation, ClientResponse, Defer, Refusal, RequestError, RequestHook, RequestInfo, RequestOutcome,
+    Responder, ServeError, ServerHandle,
 };
 #[cfg(feature = "derive")]
 pub use mcp_proto_tokio::{Router, handler, route};

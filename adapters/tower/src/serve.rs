@@ -76,12 +76,12 @@ impl Serve {
         handler: impl FnMut(Event<'_>, &ServerHandle) + Send + 'static,
     ) -> Result<McpService, ServeError> {
         let (workers, requests) = (self.settings.workers, self.settings.request_limit());
-        let longest_answer = self.settings.longest_answer;
+        let (longest_answer, hooks) = (self.settings.longest_answer, self.settings.hooks.clone());
         let server = self.settings.server()?.message_mode()?;
         let (exchanges, sessions, replay) = (self.exchanges, self.sessions, self.replay);
         let machines =
             HttpMachines::new(server, access, HttpMemory { exchanges, sessions, replay, longest_answer });
-        Ok(McpService::new(Shared::new(machines, workers, requests, Box::new(handler))))
+        Ok(McpService::new(Shared::new(machines, workers, requests, hooks, Box::new(handler))))
     }
 }
 

@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 
 use mcp_proto::server::Event;
 use mcp_proto::{Clock, Millis};
-use mcp_proto_handles::{HttpMachines, ServerCloseGuard, ServerShared, lock};
+use mcp_proto_handles::{HttpMachines, RequestHook, ServerCloseGuard, ServerShared, lock};
 use mcp_proto_http::server::ExchangeId;
 use mcp_proto_tokio::ServerHandle;
 use tokio::sync::Notify;
@@ -53,11 +53,12 @@ impl Shared {
         core: HttpMachines<'static>,
         workers: usize,
         requests: usize,
+        hooks: Vec<Arc<dyn RequestHook>>,
         handler: Handler,
     ) -> Arc<Shared> {
         let signal = Arc::new(Notify::new());
         let wake = Arc::clone(&signal);
-        let commands = ServerShared::new(Arc::new(move || wake.notify_one()), requests, None);
+        let commands = ServerShared::new(Arc::new(move || wake.notify_one()), requests, None, hooks);
         let machines = Machines {
             handler,
             handle: ServerHandle::new(Arc::clone(&commands), workers),

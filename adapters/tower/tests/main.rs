@@ -2,6 +2,7 @@
 
 mod clients;
 mod handlers;
+mod hooks;
 mod lifecycle;
 mod requests;
 mod service;

@@ -265,7 +265,7 @@ macro_rules! from {
         }
     )*};
 }
-from!(u8, u16, u32, i32, i64);
+from!(u8, u16, u32, i8, i16, i32, i64);
 
 /// Converts an integer. The last digit is cut off if the number does not fit.
 impl From<u64> for Decimal {
@@ -274,6 +274,13 @@ impl From<u64> for Decimal {
             Ok(value) => Decimal::new(value, 0),
             Err(_) => Decimal::new(divide(value, 10).0 as i64, 1),
         }
+    }
+}
+
+/// Converts an index or a count, such as of `enumerate`.
+impl From<usize> for Decimal {
+    fn from(value: usize) -> Decimal {
+        Decimal::from(value as u64)
     }
 }
 

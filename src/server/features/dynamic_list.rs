@@ -4,23 +4,25 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at least 32 bits on all supported targets")]
 
 use crate::error::ProtocolError;
-use crate::json::{WriteText, Writer};
+use crate::json::Writer;
 use crate::protocol::objects::application_json::not_an_object;
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::tool::Tool;
-use crate::protocol::pagination::write;
-use crate::protocol::revision::Revision;
+use crate::protocol::pagination::{write, write_cursor};
 use crate::server::event::{Event, RequestParts};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
+use crate::server::request_methods::request_methods;
 use crate::server::server_state::Shape;
 
 impl Reply<'_> {
     /// Responds with one page: as many entries as fit.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
-        let RequestKind::List { first } = self.pending.context.kind else { return };
+        let RequestKind::List { first } = self.pending.context.kind else {
+            return self.refuse(ProtocolError::InvalidReply);
+        };
         let first = u32::from_le_bytes(first) as usize;
         if first > 0 && entry(first, &mut Writer::measure()).is_none() {
             return self.refuse_and_report(ProtocolError::BadCursor);
@@ -39,8 +41,34 @@ impl Reply<'_> {
     }
 }
 
+impl Reply<'_> {
+    /// Responds with a page that the application has chosen.
+    fn list_page(self, key: &str, next: Option<u32>, entry: &mut dyn FnMut(&mut Writer<'_>) -> Option<bool>) {
+        let is_list = matches!(self.pending.context.kind, RequestKind::List { .. });
+        self.result(is_list, Shape::List, &mut |out| {
+            let mut all_valid = true;
+            out.key(key);
+            out.begin_array();
+            while let Some(valid) = entry(out) {
+                all_valid &= valid;
+            }
+            out.end_array();
+            write_cursor(out, next);
+            all_valid
+        });
+    }
+
+    /// The position of the requested page of a list.
+    fn position(&self) -> u32 {
+        match self.pending.context.kind {
+            RequestKind::List { first } => u32::from_le_bytes(first),
+            _ => 0,
+        }
+    }
+}
+
 macro_rules! list {
-    ($request:ident, $entry:ident, $method:ident, $(#[$about:meta])*) => {
+    ($request:ident, $entry:ident, $method:ident, $page:ident, $(#[$about:meta])*) => {
         $(#[$about])*
         #[must_use = "a request needs a response"]
         #[derive(Debug)]
@@ -53,50 +81,79 @@ macro_rules! list {
                 Some(Event::$request($request { reply }))
             }
 
-            /// The revision of the request.
-            #[must_use]
-            pub fn revision(&self) -> Revision {
-                self.reply.revision()
-            }
-
             /// Responds with as many entries as fit into one message. Adds a cursor if entries remain.
             ///
             /// `entry` returns the entry at an index, counted from 0, or `None` after the last entry. The page omits an
             /// entry that is too large for any page, or has raw JSON that is not an object. The next event then reports
             /// a [`ProtocolError`].
+            pub fn $method<'t>(self, entry: impl FnMut(usize) -> Option<$entry<'t>>) {
+                self.reply.$method(entry);
+            }
+
+            /// The position of the requested page.
+            ///
+            /// The first page has position 0. Other positions are indices that the server has put into its cursors, or
+            /// numbers that the application has passed to
+            #[doc = concat!("[`", stringify!($page), "`](Self::", stringify!($page), "). Clients may send any number.")]
+            #[must_use]
+            pub fn position(&self) -> u32 {
+                self.reply.position()
+            }
+
+            /// Responds with a page of any size, such as rows from a database. The cursor contains `next`, the position
+            /// of the next page. `None` or 0 means that no page follows.
+            ///
+            /// If the page is larger than the transmit buffer, or an entry is not valid, then the response is an error,
+            /// and the next event is a [`ProtocolError`].
+            pub fn $page<'t>(self, entries: impl IntoIterator<Item = $entry<'t>>, next: Option<u32>) {
+                self.reply.$page(entries, next);
+            }
+        }
+
+        impl Reply<'_> {
+            #[doc = concat!("Responds to a deferred [`", stringify!($request), "`]: see")]
+            #[doc = concat!("[`", stringify!($request), "::", stringify!($method), "`].")]
             pub fn $method<'t>(self, mut entry: impl FnMut(usize) -> Option<$entry<'t>>) {
-                let revision = self.reply.revision();
-                self.reply.list($entry::LIST, &mut |index, out| {
+                let revision = self.revision();
+                self.list($entry::LIST, &mut |index, out| {
                     let entry = entry(index)?;
                     entry.write(revision, out);
                     Some(not_an_object(entry.objects()).is_none())
                 });
             }
 
-            /// Responds with a JSON-RPC error.
-            pub fn error(self, code: i32, message: impl WriteText) {
-                self.reply.error(code, message);
+            #[doc = concat!("Responds to a deferred [`", stringify!($request), "`]: see")]
+            #[doc = concat!("[`", stringify!($request), "::", stringify!($page), "`].")]
+            pub fn $page<'t>(self, entries: impl IntoIterator<Item = $entry<'t>>, next: Option<u32>) {
+                let (revision, mut entries) = (self.revision(), entries.into_iter());
+                self.list_page($entry::LIST, next, &mut |out| {
+                    let entry = entries.next()?;
+                    entry.write(revision, out);
+                    Some(not_an_object(entry.objects()).is_none())
+                });
             }
         }
+
+        request_methods!($request);
     };
 }
 
-list! { ListTools, Tool, tools,
+list! { ListTools, Tool, tools, tools_page,
     /// A request for one page of the dynamic list of tools.
     ///
     /// Specification: *Tools*, *Listing tools*.
 }
-list! { ListResources, Resource, resources,
+list! { ListResources, Resource, resources, resources_page,
     /// A request for one page of the dynamic list of resources.
     ///
     /// Specification: *Resources*, *Listing resources*.
 }
-list! { ListTemplates, ResourceTemplate, templates,
+list! { ListTemplates, ResourceTemplate, templates, templates_page,
     /// A request for one page of the dynamic list of resource templates.
     ///
     /// Specification: *Resources*, *Resource templates*.
 }
-list! { ListPrompts, Prompt, prompts,
+list! { ListPrompts, Prompt, prompts, prompts_page,
     /// A request for one page of the dynamic list of prompts.
     ///
     /// Specification: *Prompts*, *Listing prompts*.

@@ -122,6 +122,8 @@ impl Server<'_> {
         error: Option<i32>,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
+        #[cfg(feature = "alloc")]
+        self.state.record_status(error.map_or(Shape::Result, Shape::Error));
         let Source::Slot(call) = pending.source else { return };
         self.state.with_tasks(|state, table| {
             let Some(ticket) = table.find_call(call) else { return };

@@ -52,12 +52,7 @@ impl<'i> HttpMachines<'i> {
     ) -> Option<Millis> {
         loop {
             match self.http.poll(&mut self.server, now) {
-                Step::Event => {
-                    if let Some(event) = self.server.event() {
-                        commands.observe_event(&event);
-                        on_event(event);
-                    }
-                }
+                Step::Event => commands.handle_event(&mut self.server, &mut on_event),
                 Step::Output(exchange) => on_output(exchange),
                 Step::Wait(at) => {
                     // After the poll, the server may serve another session.

@@ -16,6 +16,7 @@ impl ServerShared {
             let is_selected = command.session_of.is_none_or(|ticket| sessions.select(server, ticket));
             match if is_selected { command.apply(server, self) } else { Delivery::Blocked } {
                 Delivery::Done => {
+                    command.finish_record(server);
                     drop(command);
                     is_new = true;
                     self.wake_waiters();
@@ -46,10 +47,10 @@ impl State {
     }
 
     fn next_command(&mut self) -> Option<ServerCommand> {
-        let command = self.commands.pop_front();
-        if let Some(ticket) = command.as_ref().and_then(|command| command.responds_to) {
-            self.tasks.take(ticket);
+        let mut command = self.commands.pop_front()?;
+        if let Some(task) = command.responds_to.and_then(|ticket| self.tasks.take(ticket)) {
+            command.record = task.take_record();
         }
-        command
+        Some(command)
     }
 }

@@ -11,14 +11,15 @@ use std::time::Duration;
 
 use mcp_proto::server::Event;
 use mcp_proto::{Clock, Millis};
-use mcp_proto_handles::{HttpAccess, HttpMachines, HttpMemory, ServeError, ServerShared, Wake, lock};
+use mcp_proto_handles::{
+    AcceptRetry, HttpAccess, HttpMachines, HttpMemory, ServeError, ServerShared, Wake, lock,
+};
 use mcp_proto_http::server::{ExchangeId, HttpConfig};
 
 use super::connection;
 use super::connections::Connections;
 use crate::accept::{Accepted, Acceptor, ConnectionLimit, Permit};
-use crate::listen::RETRY_PAUSE;
-use crate::pool::Pool;
+use crate::pool::{Pool, PoolGuard};
 use crate::serve::Serve;
 use crate::sync::{wait, wait_for};
 use crate::worker::ServerHandle;
@@ -154,9 +155,9 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
         for number in 0.. {
             let stream = match acceptor.accept() {
                 Ok(Accepted::Closed) => return,
-                Ok(Accepted::Stream(stream)) => stream,
+                Ok(Accepted::Stream(stream, _)) => stream,
                 Err(_) => {
-                    limit.pause(RETRY_PAUSE);
+                    limit.pause(AcceptRetry::PAUSE);
                     continue;
                 }
             };
@@ -192,7 +193,7 @@ impl<H> HttpShared<'_, H> {
                 None => lock(&self.machines).connections.close_longest_waiting(),
                 permit => return permit,
             }
-            time = RETRY_PAUSE;
+            time = AcceptRetry::PAUSE;
         }
     }
 }
@@ -233,9 +234,10 @@ impl<'i> Serve<'i> {
         access: HttpAccess<'i>,
         handler: impl Fn(Event<'_>, &ServerHandle) + Sync,
     ) -> Result<(), ServeError> {
-        let pool = Pool::new(self.settings.workers);
-        let _workers = pool.join_guard();
+        let workers = PoolGuard::Own(Pool::new(self.settings.workers));
+        let pool = Arc::clone(workers.pool());
         let (limit, longest_answer) = (self.settings.request_limit(), self.settings.longest_answer);
+        let hooks = self.settings.hooks.clone();
         let server = self.settings.server()?.message_mode()?;
         let config = access.config();
         let memory = HttpMemory {
@@ -250,7 +252,7 @@ impl<'i> Serve<'i> {
             let timer = Arc::clone(&timer);
             Arc::new(move || timer.set())
         };
-        let shared = ServerShared::new(wake, limit, None);
+        let shared = ServerShared::new(wake, limit, None, hooks);
         let _guard = shared.close_guard();
         let connections = ConnectionLimit::new(self.connections);
         let acceptor = Acceptor::new(listener, &connections)?;

@@ -4,32 +4,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mcp_proto_handles::lock;
+use crate::signal::lock;
 
 /// Maximum time limit. An `Instant` cannot represent very late times.
 const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 
 /// Stops servers from another thread, or on a signal.
 ///
-/// Clones share one switch. A switch stops any number of servers: see [`Serve::stopped_by`](crate::Serve::stopped_by).
-/// A server that is connected to a used switch gets the remaining time.
-///
-/// ```
-/// use std::net::TcpListener;
-/// use std::time::Duration;
-/// use mcp_proto_std::server::ServerConfig;
-/// use mcp_proto_std::{Serve, Stop};
-///
-/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
-/// let stop = Stop::new();
-/// let listener = TcpListener::bind("127.0.0.1:0")?;
-/// let server = Serve::new(&INFO).stopped_by(&stop);
-/// let server = std::thread::spawn(move || server.listen(listener, |_, _| {}));
-/// // Running requests have five more seconds.
-/// stop.within(Duration::from_secs(5));
-/// server.join().unwrap()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Clones share one switch. A switch stops any number of servers: see `Serve::stopped_by` of the adapter. A server that is
+/// connected to a used switch gets the remaining time.
 #[derive(Clone, Default)]
 pub struct Stop {
     state: Arc<Mutex<State>>,
@@ -54,8 +37,8 @@ impl Stop {
     /// Stops the servers and returns immediately.
     ///
     /// Servers accept no new connections or requests. Running requests may finish within `time`, or get an error
-    /// response. The servers return at most three seconds later. Clients have two seconds to read the last responses,
-    /// and workers have one second to notice their cancellation. A repeated call replaces the time.
+    /// response. Clients have two more seconds to read the last responses. Worker threads have one more second to notice
+    /// their cancellation. A repeated call replaces the time.
     pub fn within(&self, time: Duration) {
         let mut state = lock(&self.state);
         let now = Instant::now();
@@ -69,9 +52,10 @@ impl Stop {
         lock(&self.state).until.is_some()
     }
 
-    /// Registers a callback that receives the remaining time when the switch is used. If the switch was used before,
+    /// Registers a callback of an adapter that receives the remaining time when the switch is used. If the switch was used before,
     /// also calls `on_stop` immediately. `on_stop` must not block.
-    pub(crate) fn on_stop(&self, on_stop: impl Fn(Duration) + Send + 'static) -> StopListener {
+    #[must_use = "dropping the registration removes the callback"]
+    pub fn on_stop(&self, on_stop: impl Fn(Duration) + Send + 'static) -> StopListener {
         let mut state = lock(&self.state);
         if let Some(until) = state.until {
             on_stop(until.saturating_duration_since(Instant::now()));
@@ -90,9 +74,15 @@ impl fmt::Debug for Stop {
 }
 
 /// The registration of a callback, removed on drop.
-pub(crate) struct StopListener {
+pub struct StopListener {
     stop: Stop,
     number: u64,
+}
+
+impl fmt::Debug for StopListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StopListener").field("number", &self.number).finish_non_exhaustive()
+    }
 }
 
 impl Drop for StopListener {

@@ -1,0 +1,59 @@
+//! `AcceptRetry`: what a listener does after a failed `accept`.
+
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+/// Decides how a listener continues after a failed `accept`.
+#[derive(Debug, Default)]
+pub struct AcceptRetry {
+    failures: u32,
+}
+
+/// Maximum number of consecutive failures.
+const MAX_FAILURES: u32 = 100;
+
+impl AcceptRetry {
+    /// Pause after a failure. A possible cause is the limit of open files.
+    pub const PAUSE: Duration = Duration::from_millis(100);
+
+    /// Time for open connections to finish after the last failure.
+    pub const FINISH_TIME: Duration = Duration::from_secs(2);
+
+    /// Records an accepted connection.
+    pub fn succeeded(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Records a failure. Returns the pause before the next attempt.
+    ///
+    /// # Errors
+    /// `accept` has failed for ten seconds.
+    pub fn failed(&mut self, error: io::Error) -> io::Result<Duration> {
+        use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
+        // The connection was closed before it was accepted, or a signal interrupted the call.
+        if let ConnectionAborted | ConnectionReset | Interrupted | WouldBlock = error.kind() {
+            return Ok(Duration::ZERO);
+        }
+        if self.failures >= MAX_FAILURES {
+            return Err(error);
+        }
+        self.failures += 1;
+        Ok(AcceptRetry::PAUSE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accept_fails_after_a_hundred_failures_in_a_row() {
+        let mut retry = AcceptRetry::default();
+        let full = || io::Error::other("too many open files");
+        (0..MAX_FAILURES).for_each(|_| assert_eq!(retry.failed(full()).unwrap(), AcceptRetry::PAUSE));
+        assert_eq!(retry.failed(ErrorKind::ConnectionAborted.into()).unwrap(), Duration::ZERO);
+        assert!(retry.failed(full()).is_err());
+        retry.succeeded();
+        assert!(retry.failed(full()).is_ok());
+    }
+}

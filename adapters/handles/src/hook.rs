@@ -1,0 +1,216 @@
+//! Hooks before and after each request that reaches the handler.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_proto::json::Json;
+use mcp_proto::server::{Event, ResponseStatus};
+use mcp_proto::{ClientCapabilities, Revision};
+
+use crate::owned::view;
+
+/// Hooks before and after each request that reaches the handler: for authorization and metrics.
+///
+/// The requests that the server answers by itself, such as `initialize`, `ping`, or a static list, do not reach the
+/// handler, and no hook. The methods run in the event loop, so they must not block.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use std::time::Duration;
+/// # use mcp_proto_handles::{Refusal, RequestHook, RequestInfo, RequestOutcome};
+///
+/// #[derive(Default)]
+/// struct Failures(AtomicU64);
+///
+/// impl RequestHook for Failures {
+///     fn before(&self, request: &RequestInfo) -> Result<(), Refusal> {
+///         match request.tool() {
+///             Some("delete") => Err(Refusal::new(-31_001, "not permitted")),
+///             _ => Ok(()),
+///         }
+///     }
+///
+///     fn after(&self, request: &RequestInfo, outcome: RequestOutcome, time: Duration) {
+///         if outcome != RequestOutcome::Result {
+///             self.0.fetch_add(1, Ordering::Relaxed);
+///             eprintln!("{} {}: {outcome} after {time:?}", request.method(), request.id());
+///         }
+///     }
+/// }
+/// ```
+pub trait RequestHook: Send + Sync {
+    /// Called before the handler.
+    ///
+    /// # Errors
+    /// The server refuses the request with this error. The handler and further hooks do not receive the request.
+    fn before(&self, request: &RequestInfo) -> Result<(), Refusal> {
+        let _ = request;
+        Ok(())
+    }
+
+    /// Called once for each request whose [`before`](RequestHook::before) was called, when the request has ended.
+    ///
+    /// `time` includes the time in which a deferred request waited. The server ignores a panic of this method.
+    fn after(&self, request: &RequestInfo, outcome: RequestOutcome, time: Duration) {
+        let _ = (request, outcome, time);
+    }
+}
+
+/// A shared hook, such as a table of metrics that the application reads.
+impl<H: RequestHook + ?Sized> RequestHook for Arc<H> {
+    fn before(&self, request: &RequestInfo) -> Result<(), Refusal> {
+        (**self).before(request)
+    }
+
+    fn after(&self, request: &RequestInfo, outcome: RequestOutcome, time: Duration) {
+        (**self).after(request, outcome, time);
+    }
+}
+
+/// A JSON-RPC error with which a [hook](RequestHook::before) refuses a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub(crate) code: i32,
+    pub(crate) message: String,
+}
+
+impl Refusal {
+    /// Creates an error. Application codes should lie outside of -32768 to -32000.
+    #[must_use]
+    pub fn new(code: i32, message: impl Into<String>) -> Refusal {
+        Refusal { code, message: message.into() }
+    }
+}
+
+/// How a request has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RequestOutcome {
+    /// A result.
+    Result,
+    /// The result of a tool that failed (`isError`).
+    ToolFailure,
+    /// A JSON-RPC error.
+    Error {
+        /// The code.
+        code: i32,
+    },
+    /// The client cancelled the request.
+    Cancelled,
+    /// The timeout of the request expired.
+    TimedOut,
+    /// The connection closed, or the session restarted, before a response.
+    Closed,
+}
+
+impl From<ResponseStatus> for RequestOutcome {
+    fn from(status: ResponseStatus) -> RequestOutcome {
+        match status {
+            ResponseStatus::Result => RequestOutcome::Result,
+            ResponseStatus::ToolFailure => RequestOutcome::ToolFailure,
+            ResponseStatus::Error { code } => RequestOutcome::Error { code },
+        }
+    }
+}
+
+impl fmt::Display for RequestOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RequestOutcome::Result => "result",
+            RequestOutcome::ToolFailure => "tool failure",
+            RequestOutcome::Error { code } => return write!(f, "error {code}"),
+            RequestOutcome::Cancelled => "cancelled",
+            RequestOutcome::TimedOut => "timed out",
+            RequestOutcome::Closed => "closed",
+        })
+    }
+}
+
+/// A request that reaches the handler.
+#[derive(Debug, Clone)]
+pub struct RequestInfo {
+    id: String,
+    method: String,
+    name: Option<String>,
+    revision: Revision,
+    client: ClientCapabilities,
+}
+
+impl RequestInfo {
+    /// Copies what hooks need. Returns `None` if the event is no request.
+    pub(crate) fn new(event: &Event<'_>) -> Option<RequestInfo> {
+        macro_rules! info {
+            ($request:expr, $method:expr, $name:expr) => {
+                Some(RequestInfo {
+                    id: $request.id().raw().into(),
+                    method: $method.into(),
+                    name: $name.map(String::from),
+                    revision: $request.revision(),
+                    client: $request.client(),
+                })
+            };
+        }
+        match event {
+            Event::Call(call) => info!(call, "tools/call", Some(call.name())),
+            Event::ReadResource(read) => info!(read, "resources/read", Some(read.uri())),
+            Event::GetPrompt(get) => info!(get, "prompts/get", Some(get.name())),
+            Event::Complete(complete) => info!(complete, "completion/complete", None::<&str>),
+            Event::ListTools(list) => info!(list, "tools/list", None::<&str>),
+            Event::ListResources(list) => info!(list, "resources/list", None::<&str>),
+            Event::ListTemplates(list) => info!(list, "resources/templates/list", None::<&str>),
+            Event::ListPrompts(list) => info!(list, "prompts/list", None::<&str>),
+            Event::Request(request) => info!(request, request.method(), None::<&str>),
+            _ => None,
+        }
+    }
+
+    /// The id of the request: a string or a number.
+    #[must_use]
+    pub fn id(&self) -> Json<'_> {
+        view(&self.id)
+    }
+
+    /// The method.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The name of the tool or prompt, or the URI of the resource.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The name of the tool of a call.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        self.name().filter(|_| self.method == "tools/call")
+    }
+
+    /// The revision of the request.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The capabilities that the client declared.
+    #[must_use]
+    pub fn client(&self) -> ClientCapabilities {
+        self.client
+    }
+}
+
+/// Responds to the request of an event with an error.
+pub(crate) fn refuse(event: Event<'_>, refusal: &Refusal) {
+    macro_rules! refuse {
+        ($($request:ident)*) => {
+            match event {
+                $(Event::$request(request) => request.error(refusal.code, refusal.message.as_str()),)*
+                _ => {}
+            }
+        };
+    }
+    refuse!(Call ReadResource GetPrompt Complete ListTools ListResources ListTemplates ListPrompts Request);
+}

@@ -1,0 +1,67 @@
+//! `RequestRecord`: a request between its hooks, and its span.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use mcp_proto::server::Event;
+
+use crate::hook::{Refusal, RequestHook, RequestInfo, RequestOutcome};
+use crate::request_span::RequestSpan;
+
+/// The hooks of a server.
+pub(crate) type Hooks = Vec<Arc<dyn RequestHook>>;
+
+/// A request that hooks or a span observe. Dropping the record ends both.
+pub(crate) struct RequestRecord {
+    info: RequestInfo,
+    hooks: Hooks,
+    /// The number of hooks that have received the request.
+    begun: usize,
+    start: Instant,
+    outcome: RequestOutcome,
+    pub(crate) span: RequestSpan,
+}
+
+impl RequestRecord {
+    /// Begins to observe the request of an event. Returns `None` if there is no request, or nothing observes it.
+    pub(crate) fn begin(event: &Event<'_>, hooks: &Hooks) -> Option<Box<RequestRecord>> {
+        let info = RequestInfo::new(event)?;
+        let span = RequestSpan::new(&info);
+        if hooks.is_empty() && span.is_disabled() {
+            return None;
+        }
+        let (hooks, start, outcome) = (hooks.clone(), Instant::now(), RequestOutcome::Closed);
+        Some(Box::new(RequestRecord { info, hooks, begun: 0, start, outcome, span }))
+    }
+
+    /// Calls the hooks before the handler.
+    pub(crate) fn before(&mut self) -> Result<(), Refusal> {
+        for hook in &self.hooks {
+            self.begun += 1;
+            self.span.in_scope(|| hook.before(&self.info))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self, outcome: RequestOutcome) {
+        self.outcome = outcome;
+    }
+}
+
+impl Drop for RequestRecord {
+    fn drop(&mut self) {
+        let time = self.start.elapsed();
+        self.span.record(self.outcome, time);
+        let begun = self.hooks.iter().take(self.begun).rev();
+        // The record may end while a panic unwinds, and a second panic would abort the process.
+        let after = || begun.for_each(|hook| hook.after(&self.info, self.outcome, time));
+        let _ = catch_unwind(AssertUnwindSafe(|| self.span.in_scope(after)));
+    }
+}
+
+impl std::fmt::Debug for RequestRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestRecord").field("info", &self.info).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,46 @@
+//! Ctrl-C and SIGTERM stop servers.
+
+use std::io;
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use mcp_proto_handles::{Stop, lock};
+
+/// The switches that a signal uses, each with its time.
+static STOPS: Mutex<Vec<(Stop, Duration)>> = Mutex::new(Vec::new());
+
+/// Returns a [`Stop`] switch that Ctrl-C uses, and on Unix SIGTERM and SIGHUP.
+///
+/// Running requests have `time` to finish. A second signal ends this time. The process has one handler of these signals:
+/// the function fails if the application has installed another one with the crate `ctrlc`. Needs the feature `signal`.
+///
+/// ```no_run
+/// use std::net::TcpListener;
+/// use std::time::Duration;
+/// # use mcp_proto_std::server::ServerConfig;
+/// use mcp_proto_std::{Serve, stop_on_ctrl_c};
+/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+///
+/// let listener = TcpListener::bind("127.0.0.1:8080")?;
+/// let stop = stop_on_ctrl_c(Duration::from_secs(5))?;
+/// Serve::new(&INFO).stopped_by(&stop).listen(listener, |_, _| {})?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The handler of the signals cannot be installed.
+pub fn stop_on_ctrl_c(time: Duration) -> io::Result<Stop> {
+    static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
+    let installed = INSTALLED.get_or_init(|| ctrlc::set_handler(stop_all).map_err(|error| error.to_string()));
+    installed.clone().map_err(io::Error::other)?;
+    let stop = Stop::new();
+    lock(&STOPS).push((stop.clone(), time));
+    Ok(stop)
+}
+
+fn stop_all() {
+    let stops = lock(&STOPS).clone();
+    for (stop, time) in stops {
+        stop.within(if stop.is_used() { Duration::ZERO } else { time });
+    }
+}

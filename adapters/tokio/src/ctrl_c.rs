@@ -1,0 +1,79 @@
+//! Ctrl-C and SIGTERM stop servers.
+
+use std::io;
+use std::time::Duration;
+
+use mcp_proto_handles::Stop;
+
+/// Returns a [`Stop`] switch that Ctrl-C uses, and on Unix SIGTERM.
+///
+/// Running requests have `time` to finish. A second signal ends this time. Call the function inside of a runtime with its
+/// I/O driver enabled. A task of the runtime waits for the signals. Needs the feature `signal`, which is on by default.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// # use mcp_proto_tokio::server::ServerConfig;
+/// use mcp_proto_tokio::{Serve, stop_on_ctrl_c};
+/// use tokio::net::TcpListener;
+/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let listener = TcpListener::bind("127.0.0.1:8080").await?;
+/// let stop = stop_on_ctrl_c(Duration::from_secs(5))?;
+/// Serve::new(&INFO).stopped_by(&stop).listen(listener, |_, _| {}).await?;
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// The handler of the signals cannot be installed.
+pub fn stop_on_ctrl_c(time: Duration) -> io::Result<Stop> {
+    let stop = Stop::new();
+    let mut signals = Signals::new()?;
+    let switch = stop.clone();
+    tokio::spawn(async move {
+        while signals.recv().await.is_some() {
+            switch.within(if switch.is_used() { Duration::ZERO } else { time });
+        }
+    });
+    Ok(stop)
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn recv(&mut self) -> Option<()> {
+        use std::task::Poll;
+        std::future::poll_fn(|context| match self.interrupt.poll_recv(context) {
+            Poll::Pending => self.terminate.poll_recv(context),
+            received => received,
+        })
+        .await
+    }
+}
+
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        tokio::signal::windows::ctrl_c().map(Signals)
+    }
+
+    async fn recv(&mut self) -> Option<()> {
+        self.0.recv().await
+    }
+}

@@ -1,0 +1,12 @@
+//! What servers on threads and on tokio have in common: each test runs on both.
+#![cfg(unix)]
+
+mod ctrl_c;
+mod hooks;
+mod listen;
+mod lists;
+mod log;
+mod process;
+mod servers;
+mod spans;
+mod vocabulary;

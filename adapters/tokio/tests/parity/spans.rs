@@ -1,0 +1,80 @@
+//! Spans of requests, with the feature `tracing`.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::{LazyLock, OnceLock};
+
+use mcp_proto_handles::{Signal, block_on};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::{LookupSpan, Registry};
+
+use super::servers::{ADAPTERS, Limits, call};
+
+/// The fields of a span.
+#[derive(Debug, Clone, Default)]
+struct Fields(BTreeMap<&'static str, String>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(field.name(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), value.into());
+    }
+}
+
+/// The spans of requests that have ended.
+static ENDED: LazyLock<Signal<Vec<Fields>>> = LazyLock::new(Signal::default);
+
+/// Collects the spans of all tests.
+struct Collector;
+
+impl<S: tracing::Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Collector {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let mut fields = Fields::default();
+        attributes.record(&mut fields);
+        context.span(id).unwrap().extensions_mut().insert(fields);
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        values.record(context.span(id).unwrap().extensions_mut().get_mut::<Fields>().unwrap());
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        let span = context.span(&id).unwrap();
+        let fields = span.extensions().get::<Fields>().unwrap().clone();
+        // Other tests in this process have other tools.
+        if fields.0.get("tool").is_some_and(|tool| tool.starts_with("span")) {
+            ENDED.update(|ended| ended.push(fields));
+        }
+    }
+}
+
+#[test]
+fn span_of_a_request_has_its_outcome_and_contains_its_work() {
+    static INSTALLED: OnceLock<()> = OnceLock::new();
+    INSTALLED.get_or_init(|| {
+        tracing::subscriber::set_global_default(Registry::default().with(Collector)).unwrap();
+    });
+    for adapter in ADAPTERS {
+        let running = adapter.listen_tcp(Limits::default());
+        let client = running.client();
+        // The tools respond with the name of the current span.
+        for tool in ["span", "span_later"] {
+            assert_eq!(call(&client, tool), "mcp_request", "{adapter:?} {tool}");
+        }
+        running.stop();
+        let ended = block_on(ENDED.wait_until(|ended| (ended.len() >= 2).then(|| std::mem::take(ended))));
+        assert_eq!(ended.len(), 2, "{adapter:?}: {ended:?}");
+        for fields in ended {
+            let names: Vec<_> = fields.0.keys().copied().collect();
+            assert_eq!(names, ["elapsed_us", "id", "method", "outcome", "tool"], "{adapter:?}");
+            assert_eq!(fields.0["method"], "tools/call");
+            assert_eq!(fields.0["outcome"], "result");
+            assert!(fields.0["id"].parse::<u64>().is_ok() && fields.0["elapsed_us"].parse::<u64>().is_ok());
+        }
+    }
+}
