@@ -1,5 +1,7 @@
 //! Sans-IO state machines for servers and clients of the Model Context Protocol.
 //!
+//! The [`guide`] has one subject a page, each with a program.
+//!
 #![doc = include_str!("../README.md")]
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]
@@ -81,7 +83,17 @@ pub use server::Server;
 pub use time::Clock;
 pub use time::Millis;
 
-/// The examples of a document.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/buffers.md")]
-mod buffers {}
+#[cfg(any(doc, doctest))]
+pub mod guide {
+    #![doc = include_str!("guide/index.md")]
+    #[doc = include_str!("guide/event_loop.md")]
+    pub mod event_loop {}
+    #[doc = include_str!("guide/client_loop.md")]
+    pub mod client_loop {}
+    #[doc = include_str!("guide/testing.md")]
+    pub mod testing {}
+    #[doc = include_str!("../docs/buffers.md")]
+    pub mod buffers {}
+    #[doc = include_str!("../docs/extensions.md")]
+    pub mod extensions {}
+}

@@ -39,6 +39,13 @@ fn c_document_shows_the_program_that_is_built() {
 }
 
 #[test]
+fn migration_guide_shows_the_program_that_is_built() {
+    let path = ".ci/interop/rmcp/src/counter.rs";
+    let shown = format!("<!-- {path} -->\n```rust,ignore\n{}```\n", text(path));
+    assert!(text("adapters/tokio/src/guide/from_rmcp.md").contains(&shown), "the guide differs from {path}");
+}
+
+#[test]
 fn main_loops_use_only_the_core() {
     for path in
         ["examples/firmware/src/run.rs", "examples/event_loop/serve.rs", "examples/event_loop/main.rs"]
@@ -70,11 +77,42 @@ fn documented_rust_version_is_that_of_the_manifest() {
     let manifest = text("Cargo.toml");
     let version =
         manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
-    assert!(text("README.md").contains(&format!("Rust {version} or newer")), "README.md");
+    for shown in [format!("Rust {version} or newer"), format!("badge/rust-{version}%2B-")] {
+        assert!(text("README.md").contains(&shown), "README.md does not contain {shown}");
+    }
     assert!(
         text("examples/firmware/Cargo.toml").contains(&format!("rust-version = \"{version}\"")),
         "firmware"
     );
+}
+
+#[test]
+fn published_packages_are_complete() {
+    let members = text("Cargo.toml");
+    let members = members.split("members = [").nth(1).unwrap().split(']').next().unwrap();
+    let folders = members.split('"').skip(1).step_by(2).chain(["."]);
+    let mut published = 0;
+    for folder in folders {
+        let manifest = text(&format!("{folder}/Cargo.toml"));
+        if manifest.contains("\npublish = false\n") {
+            continue;
+        }
+        for key in [
+            "description",
+            "rust-version.workspace",
+            "license.workspace",
+            "keywords",
+            "categories",
+            "include",
+        ] {
+            assert!(manifest.contains(&format!("\n{key} = ")), "{folder}/Cargo.toml has no {key}");
+        }
+        for file in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+            assert!(!text(&format!("{folder}/{file}")).is_empty(), "{folder}/{file}");
+        }
+        published += 1;
+    }
+    assert_eq!(published, 10);
 }
 
 /// The Rust files below a folder.
@@ -312,4 +350,19 @@ fn examples_of_an_adapter_use_only_the_adapter() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn guides_of_an_adapter_use_only_the_adapter() {
+    let mut programs = 0;
+    for page in
+        ["std/src/guide/server", "std/src/guide/client", "tokio/src/guide/server", "tokio/src/guide/client"]
+    {
+        let page = text(&format!("adapters/{page}.md"));
+        for program in page.split("```rust").skip(1).map(|rest| rest.split("\n```").next().unwrap()) {
+            assert!(!program.contains(",ignore") && !program.contains("mcp_proto::"), "{program}");
+            programs += 1;
+        }
+    }
+    assert_eq!(programs, 8);
 }

@@ -82,6 +82,7 @@ step_doc() {
 }
 
 # The public interface of every published crate is a file, so that reviews show its changes; BLESS=1 writes the files.
+# `docsrs` is set as on docs.rs, where the documentation names the features that items need.
 step_api() {
     toolchain "$nightly"
     local package tool new changed=0
@@ -90,9 +91,10 @@ step_api() {
     for package in "${published[@]}"; do
         [[ $package == mcp-proto-macros ]] && continue # its macro is exported by the core
         say cargo "+$nightly" rustdoc --quiet -p "$package" --lib --all-features -- \
-            -Z unstable-options --output-format json --cap-lints allow
+            -Z unstable-options --output-format json --cap-lints allow --cfg docsrs
         new=$tools/$package.txt
-        "$tool" "$(target_directory)/doc/${package//-/_}.json" >"$new"
+        # The guide is documentation only.
+        "$tool" "$(target_directory)/doc/${package//-/_}.json" | sed '/^pub mod [a-z_]*::guide\b/d' >"$new"
         if [[ -n ${BLESS:-} ]]; then
             mkdir -p docs/api && cp "$new" "docs/api/$package.txt"
         else
@@ -101,6 +103,29 @@ step_api() {
     done
     ((changed == 0)) || { echo "the public interface differs from docs/api: BLESS=1 ./.ci/run api writes it"; exit 1; }
 }
+
+# The public interface since the last release: an item that is gone or differs needs a version that Cargo does not
+# select as an update. Reads docs/api, which the step `api` compares with the code.
+step_semver() {
+    local release old new file missing broken=0
+    release=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || { echo "no release in the history: nothing to compare"; return; }
+    old=$(series "${release#v}") new=$(series "$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)")
+    for file in $(git ls-tree --name-only "$release" docs/api/); do
+        missing=$(comm -23 <(git show "$release:$file" | sort) <(sort "$file" 2>/dev/null))
+        [[ -n $missing ]] || continue
+        echo "$file: gone or different since $release:"
+        echo "$missing"
+        broken=1
+    done
+    echo "$release is in the series $old, Cargo.toml in $new"
+    if ((broken)) && [[ $old == "$new" ]]; then
+        echo "Cargo.toml needs a version of a new series"
+        exit 1
+    fi
+}
+
+# series VERSION: the part of a version that differs between releases with different interfaces: 1 of 1.2.3, 0.2 of 0.2.3.
+series() { if [[ $1 == 0.* ]]; then cut -d. -f1,2 <<<"$1"; else cut -d. -f1 <<<"$1"; fi; }
 
 # Licenses, sources and banned dependencies. The advisories need a database that is not a package.
 step_deny() {
@@ -151,6 +176,19 @@ step_packages() {
     count_packages mcp-proto 2 --no-default-features
     # On Linux: the core, memchr, frames with three packages, and two libraries for ports with three packages each.
     count_packages mcp-serial-bridge 13
+    build_packages
+}
+
+# Builds each package from the files that would be published, and uploads nothing. In a temporary home, because Cargo
+# keeps the unpacked packages there, and takes those of the last run for the same version.
+build_packages() {
+    local home real=${CARGO_HOME:-$HOME/.cargo}
+    home=$(mktemp -d)
+    mkdir "$home/registry"
+    ln -s "$real"/registry/{cache,index} "$home/registry"
+    if [[ -e $real/config.toml ]]; then ln -s "$real/config.toml" "$home"; fi
+    CARGO_HOME=$home CARGO_TARGET_DIR=$home/target say cargo publish --quiet --dry-run --workspace --allow-dirty
+    rm -rf "$home"
 }
 
 count_packages() {

@@ -9,7 +9,7 @@ use crate::json::{WriteText, prints};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum InvalidSkill {
-    /// The URI is not that of a `SKILL.md` in a folder with a valid name of a skill.
+    /// The URI does not end with the name of a skill and `/SKILL.md`, or the name is not valid.
     Uri,
     /// The frontmatter has more than strings on one line each, so it is needed as JSON too.
     Frontmatter,

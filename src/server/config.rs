@@ -41,6 +41,8 @@ pub struct ServerConfig<'i> {
 }
 
 /// The limits and timeouts of a server.
+///
+/// Start with [`DEFAULT`](Limits::DEFAULT). Each `with_…` method changes one limit and keeps the others.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Limits {

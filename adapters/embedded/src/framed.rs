@@ -20,8 +20,8 @@ const READ_SIZE: usize = 32;
 /// A [`Pump`] over a serial line that damages, drops or inserts bytes.
 ///
 /// Both ends of the line exchange frames with checksums, and repeat lost frames: see [`mcp_proto_framed_link`]. The other
-/// end is another `FramedPump`, or `mcp-serial-bridge --framed`. The methods are those of [`Pump`], with the same
-/// contracts, and session marks are enabled. [`PumpStatus::NewSession`] also reports a restart of the other end.
+/// end is another `FramedPump`, or `mcp-serial-bridge --framed`. The methods have the names and contracts of [`Pump`]'s
+/// methods, and session marks are enabled. [`PumpStatus::NewSession`] also reports a restart of the other end.
 /// `LineBroken` is never returned, because lost bytes are sent again.
 ///
 /// ```

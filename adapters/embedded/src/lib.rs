@@ -81,6 +81,7 @@
 //! features, the image contains no logging code. `heapless` adds a link over the queues of that crate. `http` adds
 //! [`HttpPump`] for MCP over HTTP. `framed` adds [`FramedPump`] for lines that damage bytes.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(elided_lifetimes_in_paths)]
 // The peer controls the input of this code, so this code must not panic.
 #![cfg_attr(

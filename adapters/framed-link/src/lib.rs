@@ -44,6 +44,7 @@
 //! }
 //! ```
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(elided_lifetimes_in_paths)]
 // The peer and the noise control the input of this code, so this code must not panic.
 #![cfg_attr(

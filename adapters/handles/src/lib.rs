@@ -10,6 +10,7 @@
 //!   plain [`Future`]s: an async runtime awaits them, a thread [blocks on them](block_on()).
 //!
 //! The state machine keeps all deadlines. Handles wake the event loop with a [`Wake`].
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // A panic in library code would end the connection.
 #![cfg_attr(
     not(test),

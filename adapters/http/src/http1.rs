@@ -4,8 +4,9 @@
 //! the next part of the connection, and stays with the caller: the body, then the next request of a pipeline, which a
 //! server handles in order (RFC 9112, section 9.3.2).
 //!
-//! A head keeps only what MCP needs, in a buffer that the caller lends: the start line and about a dozen fields. So 300
-//! bytes suffice for everything but long tokens in `Authorization`, no matter what a browser sends along.
+//! A head keeps only what MCP needs, in a buffer that the caller lends: the start line and about a dozen fields. The
+//! buffer needs 300 bytes, and more for long tokens in `Authorization`. Other fields, such as those of a browser, take no
+//! space.
 //!
 //! | part | type | RFC 9112 |
 //! |---|---|---|

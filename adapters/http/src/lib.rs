@@ -10,7 +10,7 @@
 //! An application with threads uses `mcp-proto-std` with the feature `http`, which contains the loops. The module pages
 //! of [`server`] and [`client`] list the calls of a loop over any other HTTP library; [`HeaderFields`] connects the
 //! fields of that library.
-
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]
 // The peer controls the input of this code, so this code must not panic.

@@ -31,6 +31,9 @@
 //!     })
 //! }
 //! ```
+//!
+//! The [`guide`] starts with [a server in ten minutes](guide::server).
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // A panic in library code would end the connection.
 #![cfg_attr(
     not(test),
@@ -110,3 +113,12 @@ pub use mcp_proto_handles::{
     RequestOutcome, ResourceDescription, ServeError, ServerDetails, ServerRequest, SkillDescription, Stderr,
     StderrTail, Stop, TaskUpdate, TemplateDescription, ToolDescription,
 };
+
+#[cfg(any(doc, doctest))]
+pub mod guide {
+    #![doc = include_str!("guide/index.md")]
+    #[doc = include_str!("guide/server.md")]
+    pub mod server {}
+    #[doc = include_str!("guide/client.md")]
+    pub mod client {}
+}

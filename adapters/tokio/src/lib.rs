@@ -30,6 +30,9 @@
 //!
 //! The runtime must have its timer enabled. For sockets and child processes, the runtime must also have its I/O driver
 //! enabled.
+//!
+//! The [`guide`] starts with [a server in ten minutes](guide::server).
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // A panic in library code would end the connection.
 #![cfg_attr(
     not(test),
@@ -87,3 +90,14 @@ pub use mcp_proto_handles::{
 pub use pump::{Pump, PumpStatus, Waker};
 pub use serve::{Serve, serve};
 pub use tasks::ServerHandle;
+
+#[cfg(any(doc, doctest))]
+pub mod guide {
+    #![doc = include_str!("guide/index.md")]
+    #[doc = include_str!("guide/server.md")]
+    pub mod server {}
+    #[doc = include_str!("guide/client.md")]
+    pub mod client {}
+    #[doc = include_str!("guide/from_rmcp.md")]
+    pub mod from_rmcp {}
+}

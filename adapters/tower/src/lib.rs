@@ -131,6 +131,7 @@
 //!     .await
 //! # }
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // A panic in library code would end the connection.
 #![cfg_attr(
     not(test),

@@ -30,8 +30,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Creates a ticket from [`to_bits`](Ticket::to_bits). The machine rejects bits of no request, as those of an ended
-    /// request.
+    /// Creates a ticket from [`to_bits`](Ticket::to_bits). The machine treats other bits as the ticket of an ended request.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Ticket {
         Ticket { slot: bits as u32, generation: (bits >> 32) as u32 }

@@ -16,7 +16,15 @@
 //! | a message of a model | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
 //! | a method of an extension | [`OtherRequest`] | nothing | [`Response::outcome`](crate::server::Response::outcome) |
 //!
-//! These types are for servers. A client sees an [`InputRequest`](crate::client::InputRequest).
+//! A server writes these types. The other types of an exchange:
+//!
+//! | type | who uses it | for what |
+//! |---|---|---|
+//! | [`client::ServerRequest`](crate::client::ServerRequest) | the client | a request of the handshake era, with the right to respond |
+//! | [`client::InputRequired`](crate::client::InputRequired) | the client | all input that a call of `2026-07-28` needs |
+//! | [`client::InputRequest`](crate::client::InputRequest) | the client | one request in either of these, as a view |
+//! | [`client::InputResponses`](crate::client::InputResponses) | the client | writes the responses to `InputRequired` |
+//! | [`server::Response`](crate::server::Response) | the server | the response to a request of the handshake era |
 //!
 //! Specification: *Client features*; 2026-07-28, *Multi round-trip requests*.
 

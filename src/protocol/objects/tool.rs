@@ -84,7 +84,8 @@ impl<'t> Tool<'t> {
         self.hint(2, yes)
     }
 
-    /// Sets whether the tool interacts with external entities (since `2025-03-26`).
+    /// Sets `openWorldHint`: whether the tool reaches beyond its own data and devices, for example to the web (since
+    /// `2025-03-26`).
     #[must_use]
     pub const fn open_world(self, yes: bool) -> Self {
         self.hint(3, yes)
@@ -359,7 +360,7 @@ impl<'a> ToolHintsView<'a> {
         self.flag("idempotentHint", false)
     }
 
-    /// Whether the tool interacts with external entities, such as the web. Default: true.
+    /// Whether the tool reaches beyond its own data and devices, for example to the web (`openWorldHint`). Default: true.
     #[must_use]
     pub fn open_world(&self) -> bool {
         self.flag("openWorldHint", true)

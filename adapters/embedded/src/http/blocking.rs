@@ -10,9 +10,8 @@ use crate::status::reject_zero;
 impl HttpPump<'_> {
     /// Serves one connection over a blocking driver until the caller has something to do.
     ///
-    /// Never returns [`HttpStatus::Moved`]. Returns [`HttpStatus::Idle`] only while a response waits for the caller,
-    /// such as that of a deferred call. Also returns it if the driver's read or write ended with
-    /// [`ErrorKind::TimedOut`].
+    /// Never returns [`HttpStatus::Moved`]. Returns [`HttpStatus::Idle`] in two cases: a response waits for the caller, for
+    /// example to a deferred call, or the driver's read or write ended with [`ErrorKind::TimedOut`].
     ///
     /// While a read blocks, the server is not polled. A driver whose reads time out keeps the deadlines of the server.
     pub fn run<P: Policy, T: Read + Write>(

@@ -63,7 +63,7 @@ pub enum Finish<'m> {
     Close(ExchangeId),
     /// The stream of HTTP+SSE has ended, and with it the session, as with [`Head::SessionLost`].
     SessionLost,
-    /// The stream goes on in another HTTP exchange, which [`HttpClient::poll`] returns when it is due.
+    /// The stream continues in another HTTP exchange, which [`HttpClient::poll`] returns when it is due.
     Continues,
 }
 

@@ -62,8 +62,9 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the number of messages of the server that were dropped, because their session had no event stream and
-    /// there was no memory to hold them. The number stops at 65,535.
+    /// Returns the number of messages of the server that were dropped, at most 65,535.
+    ///
+    /// A message is dropped if its session has no event stream, and the memory for held messages is full.
     ///
     /// A message is held in the [replay buffer](HttpServer::replay_buffer) until the client opens a stream. If the buffer
     /// is full, the oldest messages are dropped. A session holds at most [`HttpLimits::held`](super::HttpLimits::held).

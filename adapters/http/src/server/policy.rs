@@ -11,7 +11,7 @@ pub trait Policy {
     /// replay and HTTP+SSE.
     const HANDSHAKE: bool = true;
 
-    /// Decides whether a request is authorized. The server asks for every request, whatever its session.
+    /// Decides whether a request is authorized. The server calls this method for every request, also within a session.
     fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
         let _ = head;
         Verdict::Allow { user: 0 }
