@@ -75,8 +75,8 @@ fn beyond_64_bits(text: &str) -> bool {
 }
 
 /// No third decoder: `serde-json-core` panics at an owned name of a map.
-fn no_value<T>(_: &[u8]) -> Option<String> {
-    None
+fn no_value<T: std::fmt::Debug>(_: &[u8]) -> Option<String> {
+    None::<T>.map(|value| format!("{value:?}"))
 }
 
 macro_rules! agree {
