@@ -30,7 +30,8 @@ use crate::schema::node::{Names, Node, Whole};
 ///
 /// let response = Json::parse(br#"{"action":"accept","content":{"name":"Ada"}}"#)?;
 /// let response = ElicitResultView::from_json(response).unwrap();
-/// let booking: Booking = response.content_in(&mut [0; 256])?.unwrap();
+/// let mut buffer = [0; 256];
+/// let booking: Booking = response.content_in(&mut buffer)?.unwrap();
 /// assert_eq!((booking.name, booking.seats), ("Ada", 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -13,7 +13,8 @@ impl Json<'_> {
     /// use mcp_proto::json::Json;
     ///
     /// let json = Json::parse(br#"{"labels":["a\tb","c"]}"#)?;
-    /// let labels: [&str; 2] = json.get("labels").unwrap().decode_in(&mut [0; 64])?;
+    /// let mut buffer = [0; 64];
+    /// let labels: [&str; 2] = json.get("labels").unwrap().decode_in(&mut buffer)?;
     /// assert_eq!(labels, ["a\tb", "c"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
