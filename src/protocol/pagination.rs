@@ -1,4 +1,4 @@
-//! Pagination: pages that fit into a message, and their cursors.
+//! Writes the entries that fit into a page. Writes and parses cursors.
 //!
 //! Specification: *Utilities*, *Pagination*.
 

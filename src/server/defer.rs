@@ -1,4 +1,4 @@
-//! Deferred requests and their timeout.
+//! Defers a request, and sets its deadline. `poll.rs` expires it.
 
 #[cfg(feature = "alloc")]
 use crate::peer::request::InboundState;

@@ -1,4 +1,4 @@
-//! Poll loop: lines, deadlines, keep-alive, and the end of a connection.
+//! Poll loop: handles lines, expires deferred and sent requests, sends pings, and ends the connection.
 
 use core::mem;
 

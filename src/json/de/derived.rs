@@ -1,4 +1,4 @@
-//! Decodes derived types (`ToolArguments`): numbers as JSON Schema defines them, and tagged objects.
+//! Decodes derived types (`ToolArguments`): tagged objects, and integers in other notations, such as `1.0` and `1e3`.
 #![allow(clippy::as_conversions, reason = "the index of a variant has at most 64 bits")]
 
 use super::access::{Members, Name};

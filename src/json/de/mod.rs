@@ -1,4 +1,4 @@
-//! Decodes any `Deserialize` type from JSON text. Decodes strings in place, without a heap.
+//! Decodes any `Deserialize` type from JSON text: numbers, containers, and strings in place, without a heap.
 #![allow(clippy::as_conversions, reason = "each value is first compared with the bounds of its type")]
 
 mod access;

@@ -1,4 +1,4 @@
-//! Pages of lists: of static catalogues, and of the application.
+//! Responds to the list requests of a server: with pages of a static catalogue, or of the application.
 //!
 //! Specification: *Utilities*, *Pagination*.
 #![allow(clippy::as_conversions, reason = "`usize` has at least 32 bits on all supported targets")]

@@ -1,4 +1,4 @@
-//! Feature `Tools`: catalogue, `tools/list`, and checks of `tools/call`.
+//! Feature `Tools`: its catalogue, and the checks of `tools/call`. `pagination.rs` responds to `tools/list`.
 //!
 //! Specification: *Server features*, *Tools*.
 

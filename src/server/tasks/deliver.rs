@@ -1,4 +1,4 @@
-//! Messages about tasks that await transmit space: results for waiting requests, notifications, expiry.
+//! Expires tasks, and sends messages about tasks that await transmit space: results and notifications.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};

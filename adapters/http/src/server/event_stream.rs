@@ -1,4 +1,4 @@
-//! Responses: refusals, JSON, and events of an event stream.
+//! Writes responses into the output of an exchange: events of a stream, JSON and refusals.
 
 use mcp_proto::StreamId;
 

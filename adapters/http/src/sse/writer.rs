@@ -1,4 +1,4 @@
-//! `SseWriter`: writes events.
+//! `SseWriter`: writes an event into a lent slice, for other servers. `server/event_stream.rs` writes those of this one.
 
 use mcp_proto::{Millis, WriteText};
 
