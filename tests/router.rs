@@ -102,7 +102,7 @@ struct Borrowed<'b> {
     counts: &'b mut u32,
 }
 
-/// A part of a context.
+/// A context with two parts.
 struct Context<'b> {
     counter: Counter,
     borrowed: Borrowed<'b>,
@@ -144,7 +144,7 @@ const OPEN: &str = concat!(
     "\n",
 );
 
-/// Serves until the input ends.
+/// Serves until the input ends. Returns the sent messages.
 fn serve<C>(config: &ServerConfig<'_>, router: &Router<'_, C>, context: &mut C, input: &str) -> Vec<Value> {
     let (mut rx, mut tx) = ([0; 1024], [0; 4096]);
     let mut server = Server::new(config, &mut rx, &mut tx).unwrap();
@@ -250,7 +250,7 @@ fn errors_are_failures_of_the_tool() {
 fn unknown_tools_have_no_handler() {
     assert!(ROUTER.handler("set_to_zero").is_none());
     assert_eq!(call(&mut Counter { value: 0 }, "missing", &json!({}))["message"], "Unknown tool: missing");
-    // A tool that the server knows, and this router does not.
+    // The server has the tool, but this router does not.
     static OTHER: Router<Counter> = router![Counter::add];
     let read = OPEN.to_owned() + &request("tools/call", &json!({ "name": "read" }));
     let lines = serve(&INFO, &OTHER, &mut Counter { value: 0 }, &read);
@@ -310,7 +310,7 @@ fn calls_of_a_router_allocate_nothing() {
 }
 
 #[test]
-fn tools_of_hosts_run_at_once_in_any_loop() {
+fn tools_with_a_shared_state_run_in_a_loop_without_adapter() {
     static SHARED: Router<tools::Adder> = router![tools::Adder::add, tools::repeat];
     static CONFIG: ServerConfig = ServerConfig::new("shared", "1").features(&[SHARED.tools()]);
     for (name, arguments, expected) in [

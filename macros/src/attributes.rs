@@ -113,7 +113,7 @@ pub(crate) struct FieldAttributes {
     pub(crate) fewest: Option<Expr>,
     pub(crate) most: Option<Expr>,
     pub(crate) schema: Option<Expr>,
-    /// The error for a function that writes the value, unless there is a schema for it.
+    /// The error for `with` or `serialize_with` without `#[tool(schema = …)]`.
     unknown_writer: Option<Error>,
     /// A format of JSON Schema.
     pub(crate) format: Option<LitStr>,
@@ -199,7 +199,7 @@ fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     }
 }
 
-/// Returns whether a path may name a variant: a type and a name that is not a constant's.
+/// Returns whether a path may name a variant: a path with a type, whose last name is not the name of a constant.
 fn is_variant(path: &ExprPath) -> bool {
     let segments = &path.path.segments;
     let name = segments.last().map(|last| last.ident.to_string()).unwrap_or_default();

@@ -36,7 +36,7 @@ struct Skipped {
 /// The type of a field with its attributes.
 pub(crate) struct Value {
     ty: Type,
-    /// The type that has the schema: with static lifetimes, and a marker in place of the surrounding type.
+    /// The type in constants: with static lifetimes, and with `__Recursive` in place of the derived type.
     schema_ty: TokenStream,
     attributes: FieldAttributes,
 }

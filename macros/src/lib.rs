@@ -69,13 +69,13 @@ use crate::handler::Kind;
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(crate = path)]` | the path of the crate `mcp_proto` |
 ///
-/// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, a format of
-/// a number, or a field with the name of the tag. The names of a map are strings or an enumeration. A struct that
-/// contains itself is the type of a field, and not the content of a variant.
+/// Contradictory attributes are compile errors, such as bounds that the type cannot hold, or a default out of bounds.
+/// So are a format of a number, and a field with the name of the tag. The names of a map are strings or an enumeration.
+/// A struct that contains itself may be the type of a field, but not the content of a variant.
 ///
-/// A field with a header is a string, an integer, a boolean or an `Option` of one. It is a field of the arguments, or
-/// of a struct in them, but not of an array or an enum. The schema has the annotation `x-mcp-header`, and not the type
-/// `null`, because clients refuse it there. Anything else is a compile error.
+/// A field with a header is a string, an integer, a boolean or an `Option` of one. The arguments contain the field
+/// directly or in a struct, but not in an array or an enum. The schema has the annotation `x-mcp-header`, and never the
+/// type `null`, because clients refuse `null` in a field with a header. Anything else is a compile error.
 ///
 /// Other attributes of serde are compile errors, because the schema would not reflect them. Attributes that only affect
 /// `Serialize` are allowed.
@@ -130,9 +130,9 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 
 /// Derives the JSON Schema of a type that is serialized, such as the structured result of a tool.
 ///
-/// The schema describes what serde's derived `Serialize` writes: the attributes of serde have the meaning that they have
-/// for `Serialize`. The attributes and the supported types are those of [`ToolArguments`](macro@ToolArguments), without
-/// defaults. A field is required unless it is an `Option` or has `skip_serializing_if`. A type that derives
+/// The schema describes what serde's derived `Serialize` writes: the attributes of serde have the meaning that they
+/// have for `Serialize`. The attributes and the supported types are those of [`ToolArguments`](macro@ToolArguments),
+/// without defaults. A field is required unless it is an `Option` or has `skip_serializing_if`. A type that derives
 /// `ToolArguments` has a schema already.
 ///
 /// ```
@@ -172,8 +172,8 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 /// The struct has named fields: strings, numbers, booleans, enumerations of unit variants, and lists of such
 /// enumerations. An `Option`, or a field with a default, is not required. The attributes are those of
 /// [`ToolArguments`](macro@ToolArguments), and `#[tool(title = "…")]`: the title of a field for the user. The titles of
-/// choices are the doc comments of the variants. An enumeration derives `ToolArguments`. The formats are `email`, `uri`,
-/// `date` and `date-time`. Anything else is a compile error.
+/// choices are the doc comments of the variants. An enumeration derives `ToolArguments`. The formats are `email`,
+/// `uri`, `date` and `date-time`. Anything else is a compile error.
 ///
 /// ```
 /// use mcp_proto::input::Form;
@@ -208,8 +208,8 @@ pub fn derive_form_content(input: TokenStream) -> TokenStream {
 
 /// Makes a function or a method a tool. List it in a [`router!`](macro@router).
 ///
-/// The name of the function is the name of the tool, and its doc comment is the description. The function itself
-/// stays as it is. The server decodes the arguments, and calls the function with them.
+/// The name of the function is the name of the tool, and its doc comment is the description. The attribute does
+/// not change the function. The server decodes the arguments, and calls the function with them.
 ///
 /// ```
 /// use mcp_proto::server::Router;
@@ -253,8 +253,8 @@ pub fn derive_form_content(input: TokenStream) -> TokenStream {
 /// | `Call<'_>` | the call: the function itself responds, or defers the call |
 /// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred call, from the module `handler` of an adapter |
 ///
-/// The names `Call`, `Progress` and so on identify these types, so do not rename them in an import. The parameters may have
-/// any order.
+/// The names `Call`, `Progress` and so on identify these types, so do not rename them in an import. The parameters may
+/// have any order.
 ///
 /// # Result
 ///
@@ -263,8 +263,8 @@ pub fn derive_form_content(input: TokenStream) -> TokenStream {
 ///
 /// # Where a function runs
 ///
-/// A function runs at once, in the event loop: on boards, on threads, and on tokio. A function that takes long runs outside
-/// of the event loop. The adapter defers the call, and responds with the result:
+/// By default, a function runs in the event loop, on boards as with the adapters. A slow function should run outside of
+/// the event loop. The adapter then defers the call, and responds with the result:
 ///
 /// - An `async fn` is a task on tokio.
 /// - A function with the item `blocking`, or with a part of the call as a parameter, runs on a worker thread.
@@ -291,10 +291,11 @@ pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// Lists functions and methods with the attributes [`tool`](macro@tool), [`prompt`](macro@prompt),
 /// [`resource`](macro@resource) and [`complete`](macro@complete), in any order: a `Router`.
 ///
-/// The paths may name another module, as in `router![motor::start, Counter::increment]`. Write the name of a type, and not
-/// `Self`. Do not import a function to list it by its name alone, because the macro names generated functions beside it.
+/// The paths may name another module, as in `router![motor::start, Counter::increment]`. Write the name of a type, and
+/// not `Self`. Write the path of a function in another module instead of an import: the macro also uses the generated
+/// functions in that module.
 ///
-/// Two tools with one name are a compile error, and so are two prompts or two resources:
+/// Two tools with the same name are a compile error, as are two prompts or two resources:
 ///
 /// ```compile_fail
 /// use mcp_proto::server::Router;
@@ -312,9 +313,9 @@ pub fn router(input: TokenStream) -> TokenStream {
 
 /// Makes a function or a method a prompt. List it in a [`router!`](macro@router).
 ///
-/// The name of the function is the name of the prompt, and its doc comment is the description. The function itself
-/// stays as it is. The arguments are a struct with [`ToolArguments`](derive@ToolArguments): a field is an argument, with
-/// its doc comment as the description. A field that may be missing is an optional argument.
+/// The name of the function is the name of the prompt, and its doc comment is the description. The attribute does
+/// not change the function. The arguments are a struct with [`ToolArguments`](derive@ToolArguments): a field is an argument,
+/// with its doc comment as the description. A field that may be missing is an optional argument.
 ///
 /// Values are texts on the wire. A field may be a text, a number, a boolean or an enumeration. The server completes
 /// enumerations. Values that do not match the struct are refused (-32602).
@@ -381,9 +382,9 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a function or a method a resource, or a template of resources. List it in a [`router!`](macro@router).
 ///
-/// The name of the function is the name of the resource, and its doc comment is the description. The function itself
-/// stays as it is. A URI with variables, such as `{id}`, is a template. A parameter with the name of a variable takes its
-/// value, percent-decoded. A value that does not match the type of its parameter is an unknown resource.
+/// The name of the function is the name of the resource, and its doc comment is the description. The attribute does
+/// not change the function. A URI with variables, such as `{id}`, is a template. A parameter with the name of a variable takes
+/// its value, percent-decoded. A value that does not match the type of its parameter is an unknown resource.
 ///
 /// ```
 /// use mcp_proto::server::{Router, ServerConfig};
@@ -420,12 +421,13 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | `&str`, a number, a boolean, any type with `ToolArguments` that is a text or a number on the wire | the variable with the name of the parameter |
 /// | `ReadResource<'_>` | the request: the function itself responds, or defers the response |
 ///
-/// Without the feature `alloc` of `mcp-proto`, a value has at most 126 bytes. A longer value is an unknown resource.
+/// Without the feature `alloc` of `mcp-proto`, a value has at most 126 bytes as JSON. A longer value is an unknown
+/// resource.
 ///
 /// # Result
 ///
-/// The function returns a value that implements `IntoResourceResult`: a text, bytes, `Structured<T>` or `WrittenJson`, or
-/// an `Option` or a `Result` of one. `None` is an unknown resource. A function that takes a `ReadResource` returns
+/// The function returns a value that implements `IntoResourceResult`: a text, bytes, `Structured<T>` or `WrittenJson`,
+/// or an `Option` or a `Result` of one. `None` is an unknown resource. A function that takes a `ReadResource` returns
 /// nothing.
 ///
 /// # Items
@@ -482,14 +484,14 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Result
 ///
-/// The function returns values, the best first, each a text or a number: an array, a `Vec` or an iterator. A function
-/// with the typed text decides which values fit. Otherwise the server sends the values that begin with the typed text. A
+/// The function returns an array, a `Vec` or an iterator of texts or numbers, the best value first. A function that
+/// takes the typed text selects the values. Otherwise the server sends the values that begin with the typed text. A
 /// function that takes a `Complete` returns nothing.
 ///
 /// # Items
 ///
-/// `prompt = "…"` with the name of a prompt, or `resource = "…"` with a URI template; `argument = "…"`; `crate = path`. A
-/// prompt or a template that the router does not have is a compile error in a `static`.
+/// `prompt = "…"` with the name of a prompt, or `resource = "…"` with a URI template; `argument = "…"`; `crate = path`.
+/// A prompt or a template that the router does not have is a compile error in a `static`.
 #[proc_macro_attribute]
 pub fn complete(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Complete, attributes.into(), item.into()).into()

@@ -36,7 +36,7 @@
 //! println!("{}", <Levels as mcp_proto::ToolArguments>::INPUT_SCHEMA);
 //! ```
 //!
-//! A struct that contains itself is the type of a field, and not the content of a variant:
+//! A struct that contains itself may be the type of a field, but not the content of a variant:
 //!
 //! ```compile_fail,E0080
 //! #[derive(mcp_proto::ToolArguments)]

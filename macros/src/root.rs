@@ -12,7 +12,7 @@ const CRATES: [&str; 4] = ["mcp-proto", "mcp-proto-tokio", "mcp-proto-std", "mcp
 
 /// The path of `mcp-proto`, or of the adapter through which the compiled package uses it.
 ///
-/// An application with one adapter needs no other dependency. The manifest of the package shows the adapter. A renamed
+/// An application with one adapter needs no other dependency. The manifest of the package names the adapter. A renamed
 /// dependency needs `#[tool(crate = path)]`.
 pub(crate) fn default_root() -> TokenStream {
     static NAME: OnceLock<String> = OnceLock::new();

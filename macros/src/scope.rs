@@ -1,4 +1,4 @@
-//! The type that is derived, as its fields see it: its own name, and its parameters.
+//! The derived type: its name and its parameters, which the code for the fields needs.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ use crate::attributes::Direction;
 use crate::fields::refuse;
 use crate::parse::with_static_lifetimes;
 
-/// The type that is derived.
+/// The derived type.
 pub(crate) struct Scope {
     direction: Direction,
     name: Ident,
@@ -48,7 +48,7 @@ impl Scope {
         !self.parameters.is_empty()
     }
 
-    /// Whether the type contains itself. Known after all its fields were read.
+    /// Whether the type contains itself. Valid after [`schema_type`](Scope::schema_type) of all fields.
     pub(crate) fn is_recursive(&self) -> bool {
         self.is_recursive.get()
     }

@@ -245,7 +245,7 @@ fn expand_arguments(
     let description = optional(attributes.description.as_ref());
     let schema = match scope.is_generic() {
         true => quote!(__derived::input_schema(<Self as __schema::Schema>::JSON_SCHEMA)),
-        // The compiler evaluates a constant outside of a trait also if nothing uses it.
+        // The compiler evaluates a constant outside of a trait even if nothing uses it.
         false => quote!({
             const __SCHEMA: &::core::primitive::str =
                 __derived::input_schema(<#static_type as __schema::Schema>::JSON_SCHEMA);
@@ -290,8 +290,8 @@ fn expand_node(attributes: &TypeAttributes, generated: &Generated, scope: &Scope
     }
 }
 
-/// Generates the text of the schema. A generic type has the text that the trait provides, because the length of an
-/// array cannot depend on its parameters.
+/// Generates the text of the schema. A generic type has the default text of the trait, because the length of an array
+/// cannot depend on type parameters.
 fn expand_text(scope: &Scope) -> Option<TokenStream> {
     (!scope.is_generic()).then(|| {
         let name = scope.static_type();

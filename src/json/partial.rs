@@ -1,6 +1,6 @@
-//! Reads containers of a valid text that has not arrived completely.
+//! Reads containers of a JSON text that is valid, but incomplete.
 //!
-//! Each function takes the text from some position up to the last byte that has arrived.
+//! Each function takes the text from a position in the container to the last byte that has arrived.
 
 use super::search::text_run;
 use super::skip::{after_space, next_value};
@@ -8,7 +8,7 @@ use super::skip::{after_space, next_value};
 /// The next entry of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PartialEntry<'t> {
-    /// The end of the object. The text starts behind its brace.
+    /// The end of the object. The text starts after the closing brace.
     End(&'t [u8]),
     /// A member. The name may have escapes. The text starts with the value.
     Member { name: &'t [u8], value: &'t [u8] },
@@ -36,13 +36,13 @@ pub(crate) fn next_element_start(text: &[u8]) -> Option<&[u8]> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// Returns the text behind a value. Returns `None` if the value may be incomplete.
+/// Returns the text after a value. Returns `None` if the value may be incomplete.
 pub(crate) fn after_value(value: &[u8]) -> Option<&[u8]> {
     let (_, length) = next_value(value)?;
     value.get(length..).filter(|tail| !tail.is_empty())
 }
 
-/// Returns the length of a string up to its closing quote, and whether the quote has arrived. The text starts behind the
+/// Returns the length of a string up to its closing quote, and whether the quote has arrived. The text starts after the
 /// opening quote.
 pub(crate) fn string_length(text: &[u8]) -> (usize, bool) {
     let mut rest = text;

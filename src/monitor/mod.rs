@@ -2,7 +2,7 @@
 //!
 //! A monitor is a passive state machine without I/O. The caller passes the bytes or the lines of the client and of the
 //! server, each with its time. The monitor sends nothing. It reports each [`Violation`] with its [`Rule`], and blames
-//! the side that sent the message. It follows all revisions, both eras, and both on one connection.
+//! the side that sent the message. The monitor knows all revisions. One connection may use both eras.
 //!
 //! The caller passes a message before the receiver gets it, so that a response never precedes its request.
 //!
@@ -20,8 +20,8 @@
 //! );
 //! ```
 //!
-//! The monitor reports only what a dialogue proves. A request and its cancellation may cross the response, so late
-//! messages within [`race_window`](Monitor::race_window) are no violations.
+//! The monitor reports only what a dialogue proves. For example, a cancellation and the response to its request may
+//! cross. The response is therefore no violation within [`race_window`](Monitor::race_window) after the cancellation.
 
 mod message;
 mod notification;
@@ -48,8 +48,8 @@ use crate::time::Millis;
 
 /// A passive observer of a dialogue between a client and a server.
 ///
-/// The memory of a monitor grows with the requests in flight, and keeps the ids of a session, up to a limit. Beyond the
-/// limit the monitor no longer judges unknown ids.
+/// A monitor stores the requests in flight, and the ids and progress tokens of finished requests, up to a limit. Beyond
+/// the limit, the monitor no longer judges unknown ids and tokens.
 #[derive(Debug)]
 pub struct Monitor {
     dialogue: Dialogue,
@@ -64,7 +64,7 @@ impl Default for Monitor {
 }
 
 impl Monitor {
-    /// Creates a monitor of a new connection.
+    /// Creates a monitor for a new connection.
     #[must_use]
     pub fn new() -> Monitor {
         Monitor { dialogue: Dialogue::default(), race_window: Millis(1000), line_limit: 64 << 20 }
@@ -72,21 +72,23 @@ impl Monitor {
 
     /// Sets the time within which messages of both directions may cross. The default is one second.
     ///
-    /// A response within this time after the cancellation of its request is no violation.
+    /// A response, or a notification for a request, is no violation within this time after the cancellation.
     #[must_use]
     pub fn race_window(mut self, window: Millis) -> Monitor {
         self.race_window = window;
         self
     }
 
-    /// Sets the maximum length of a line, in bytes. The default is 64 MiB. The monitor ignores longer lines.
+    /// Sets the maximum length of a line, in bytes. The default is 64 MiB.
+    ///
+    /// [`bytes`](Monitor::bytes) ignores longer lines. [`line`](Monitor::line) has no limit.
     #[must_use]
     pub fn line_limit(mut self, limit: usize) -> Monitor {
         self.line_limit = limit;
         self
     }
 
-    /// The revision of the session, or of the last stateless request. `None` before the first.
+    /// The revision of the session, or of the last stateless request. `None` if there was neither.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.dialogue.revision()
@@ -107,7 +109,7 @@ impl Monitor {
             } else {
                 self.read(sender, &line, now, &mut found);
             }
-            // Keep the memory of the line for the next one.
+            // Reuse the memory for the next line.
             let party = self.dialogue.party(sender);
             party.partial = line;
             party.partial.clear();
@@ -136,8 +138,8 @@ impl Monitor {
         found
     }
 
-    /// Ends the stream from `sender`. Returns the violations: a line without newline, and requests that this side has
-    /// not answered. Requests are not unanswered if their sender ended first.
+    /// Ends the stream from `sender`. Returns the violations: a line without newline, and requests without a response
+    /// from this side. Reports no unanswered request if the other stream ended first.
     pub fn end(&mut self, sender: Sender, now: Millis) -> Vec<Violation> {
         let mut found = Vec::new();
         let party = self.dialogue.party(sender);

@@ -110,7 +110,7 @@ impl Monitor {
         let (key, now) = (requests::key(id), report.now);
         report.id = Some(id.to_string());
         if report.sender == Sender::Server && self.dialogue.stateless.is_some() {
-            // The server ends a subscription, maybe after its result.
+            // A server may cancel a subscription before or after its result.
             let requests = &mut self.dialogue.client.requests;
             let is_other = requests.get_mut(&key).is_some_and(|request| request.subscription.is_none());
             let is_known = matches!(requests.lookup(&key), Lookup::InFlight | Lookup::Finished);
@@ -129,7 +129,6 @@ impl Monitor {
             Lookup::OtherType => report.add(Rule::CancelRequest, "the id of the request has another type"),
             Lookup::Unknown => {
                 let text = format!("the {} has sent no such request", report.sender.name());
-                // A client of the handshake era may end a subscription that the server has refused to answer.
                 report.add(Rule::CancelRequest, text);
             }
             Lookup::Finished | Lookup::Unclear => {}
@@ -155,7 +154,10 @@ impl Monitor {
             return;
         };
         if request.progress.is_some_and(|earlier| progress <= earlier) {
-            report.add(Rule::ProgressIncreases, format!("the progress {progress} is not more than before"));
+            report.add(
+                Rule::ProgressIncreases,
+                format!("the progress {progress} is not greater than the last one"),
+            );
         }
         request.progress = Some(progress);
     }
@@ -189,7 +191,7 @@ impl Monitor {
         }
     }
 
-    /// Checks that the client wants to know of a change.
+    /// Checks that the client has subscribed to a change.
     fn change(&mut self, tag: Option<Json<'_>>, filter: &str, params: Json<'_>, report: &mut Report<'_>) {
         match filter {
             "toolsListChanged" => self.dialogue.tools = Catalog::default(),

@@ -239,12 +239,12 @@ impl Monitor {
         if method == methods::PROMPTS_GET.name && is_unknown(&self.dialogue.prompts) {
             request.flaw = Some(Flaw::Prompt);
         }
+        // A cursor of a stateless server may come from an earlier connection.
         if report.sender == Sender::Client
             && !request.is_stateless
             && let Some(cursor) = params.get("cursor").filter(|cursor| cursor.string().is_some())
             && !self.dialogue.has_cursor(method, cursor)
         {
-            // A cursor of a stateless server may come from an earlier connection.
             report.add(Rule::CursorOpaque, "the server has not issued this cursor");
             // A server that issues cursors may accept others of its own form.
             request.flaw = (!self.dialogue.issues_cursors(method)).then_some(Flaw::Cursor);
@@ -263,9 +263,9 @@ impl Monitor {
         request.token = Some(token);
     }
 
-    /// Follows the effects of a request.
+    /// Records the effects of a request.
     fn record(&mut self, request: &mut Request, params: Json<'_>, report: &Report<'_>) {
-        // A cancelled request may have its effect, too.
+        // A cancelled request may also have its effect.
         self.dialogue.has_subscribed |= request.method == methods::RESOURCES_SUBSCRIBE.name;
         if let (Some(level), false) = (request.level, request.is_stateless) {
             self.dialogue.level = self.dialogue.level.map(|earlier| earlier.min(level));
@@ -289,13 +289,13 @@ impl Monitor {
     }
 }
 
-/// The revision that a client proposes, if it has a handshake.
+/// The revision that a client proposes, if the revision has a handshake.
 fn initial_revision(params: Json<'_>) -> Option<Revision> {
     let proposed = params.get("protocolVersion").and_then(Json::string).and_then(Revision::from_json);
     proposed.filter(|revision| revision.has(WireFeature::Handshake))
 }
 
-/// The capability that a request for input requires, if the client has not declared it.
+/// The first capability that a request for input requires and the client has not declared.
 pub(super) fn missing_for_input(
     method: &str,
     params: Json<'_>,

@@ -12,7 +12,7 @@ use crate::time::Millis;
 /// The maximum number of entries in each table. Beyond it, the monitor no longer judges unknown ids and tokens.
 const LIMIT: usize = 100_000;
 
-/// The key of an id or token: its decoded text, with a quote in front if it is a string.
+/// The key of an id or token: the decoded text, with a leading quote for a string.
 pub(super) fn key(id: Json<'_>) -> String {
     id.string().map_or_else(|| id.raw().to_string(), |text| format!("\"{text}"))
 }
@@ -46,15 +46,15 @@ pub(super) struct Request {
     pub(super) target: String,
     /// Whether the request asks for a task.
     pub(super) wants_task: bool,
-    /// The parameter is known to be wrong, so the response must be an error.
+    /// The flaw of the request. Most flaws require an error response.
     pub(super) flaw: Option<Flaw>,
     pub(super) subscription: Option<Subscription>,
 }
 
-/// What is wrong with a request, as far as its response must show it.
+/// A flaw of a request that decides which response the monitor expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// The message is no valid request.
+    /// The message is not a valid request.
     Message,
     Method,
     Meta,
@@ -119,7 +119,7 @@ impl Requests {
         }
     }
 
-    /// Takes one response. Returns the request, which stays in the table if more responses are to come.
+    /// Records one response. Returns the request, which stays in the table if more responses are to come.
     pub(super) fn respond(&mut self, key: &str) -> Option<Request> {
         let request = self.in_flight.get_mut(key)?;
         request.responses = request.responses.saturating_sub(1);

@@ -74,9 +74,9 @@ impl Monitor {
         let omits = session.map(|revision| revision.has(WireFeature::OmittedErrorIds));
         match (omits, id) {
             (Some(false), None) => {
-                report.add(Rule::ErrorId, "the error omits `id`, which is null in this revision")
+                report.add(Rule::ErrorId, "the error omits `id`, but `id` is null in this revision")
             }
-            (Some(true), Some(_)) => report.add(Rule::ErrorId, "`id` is null, which this revision omits"),
+            (Some(true), Some(_)) => report.add(Rule::ErrorId, "`id` is null, but this revision omits it"),
             _ => {}
         }
         let peer = self.dialogue.party(report.sender.peer());
@@ -89,7 +89,7 @@ impl Monitor {
             return report.add(Rule::StatelessDirection, "the client sends a response");
         }
         let peer = self.dialogue.party(report.sender.peer());
-        // The id of a message may be readable although the message is not.
+        // The receiver may have read the id of a message that is otherwise unreadable.
         let is_refusal =
             |error: Json<'_>| matches!(error.get("code").and_then(Json::integer), Some(-32700 | -32600));
         if peer.unreadable > 0 && error.is_some_and(is_refusal) {
@@ -116,11 +116,11 @@ impl Monitor {
             check_error_code(code, error, revision, report);
         }
         let Some((rule, expected)) = request.flaw.and_then(expected_code) else { return };
-        // Before a session, a server may miss the session first.
+        // Before a session, a server may report the missing session instead.
         if report.revision.is_none() && rule == Rule::UnknownMethodCode {
             return;
         }
-        // Servers define -32000 to -32099, such as for a server that is busy.
+        // Servers define -32000 to -32099, for example for a busy server.
         let is_other_refusal = matches!(code, -32700 | -32600 | -32099..=-32000);
         if code != i64::from(expected)
             && (!is_other_refusal || expected == code::UNSUPPORTED_PROTOCOL_VERSION)
@@ -129,12 +129,12 @@ impl Monitor {
         }
     }
 
-    /// Reports the result of a request that had to be refused. Returns whether there was such a reason.
+    /// Reports the result of a request that the receiver had to refuse. Returns whether it reported one.
     pub(super) fn check_accepted(&self, request: &Request, report: &mut Report<'_>) -> bool {
         let reason = match request.flaw {
             None | Some(Flaw::Message) => return false,
             Some(Flaw::Method) => {
-                // Without a session, the revision is not known. A server may have methods of its own.
+                // Without a session, the revision is unknown. A server may have its own methods.
                 let is_known = methods::ALL.iter().any(|method| method.name == request.method);
                 if report.revision.is_none() || !is_known {
                     return false;
@@ -176,7 +176,7 @@ fn expected_code(flaw: Flaw) -> Option<(Rule, i32)> {
     })
 }
 
-/// Checks the members of an error. Returns whether they are right.
+/// Checks the members of an error. Returns whether the members match the schema.
 fn check_error_shape(error: Json<'_>, report: &mut Report<'_>) -> bool {
     let revision = report.revision.unwrap_or(Revision::OLDEST);
     let outcome = schema::ERROR.check(error, revision);

@@ -92,7 +92,7 @@ impl Monitor {
         }
     }
 
-    /// Checks what the schema does not say, and follows the effects of a result.
+    /// Checks rules beyond the schema, and records the effects of a result.
     fn check_content(
         &mut self,
         request: &Request,
@@ -142,7 +142,7 @@ impl Monitor {
                 entry.get("name").and_then(Json::string).map(|name| name.to_string()).unwrap_or_default();
             let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
             let is_named = (1..=128).contains(&name.len()) && name.chars().all(is_plain);
-            // The recommendation is as old as icons.
+            // The revision that introduced icons also introduced this recommendation.
             if revision.has(WireFeature::Icons) && !is_named {
                 report.add(Rule::ToolName, format!("\"{name}\" is not a name of 1 to 128 plain characters"));
             }
@@ -169,7 +169,7 @@ impl Monitor {
 }
 
 impl super::session::Catalog {
-    /// Adds a page of a list. The list is complete with its last page.
+    /// Adds a page of a list. The last page completes the list.
     fn add_page(&mut self, names: impl Iterator<Item = (String, bool)>, result: Json<'_>) {
         const LIMIT: usize = 100_000;
         if core::mem::replace(&mut self.is_complete, false) {

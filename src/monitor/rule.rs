@@ -23,7 +23,7 @@ macro_rules! rules {
             /// All rules, in the order of the specification.
             pub const ALL: &[Rule] = &[$(Rule::$rule),*];
 
-            /// The name, which later versions of this crate keep.
+            /// The name. Later versions of this crate do not change it.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Rule::$rule => $name,)* }
@@ -83,7 +83,7 @@ rules! {
     RequestUnanswered = "request-unanswered", Must, "Base protocol, Requests";
     /// An error has an integer `code` and a string `message`.
     ErrorShape = "error-shape", Must, "Base protocol, Responses";
-    /// A response lacks the id only if the request's id was not readable.
+    /// An error has no id only if the request's id was unreadable. The revision decides whether `id` is null or absent.
     ErrorId = "error-id", Must, "Base protocol, Responses";
     /// `2026-07-28` reserves error codes, and defines the data of some.
     ErrorCode = "error-code", Must, "Base protocol, Error codes";
@@ -106,22 +106,22 @@ rules! {
     Initialized = "initialized", Must, "Lifecycle, Initialization";
     /// A server answers `initialize` with a revision that has a handshake.
     NegotiatedVersion = "negotiated-version", Must, "Lifecycle, Version negotiation";
-    /// A request of `2026-07-28` contains its revision and capabilities in `_meta`, or is refused.
+    /// A request of `2026-07-28` contains its revision and capabilities in `_meta`. Otherwise the server refuses it.
     RequestMeta = "request-meta", Must, "Base protocol, `_meta`";
     /// A server refuses a revision that it does not support.
     UnsupportedVersion = "unsupported-version", Must, "Versioning";
     /// In `2026-07-28`, a server sends no requests, and a client sends no responses.
     StatelessDirection = "stateless-direction", Must, "Transports, stdio";
-    /// The revision has the method, in this direction.
+    /// The revision has the method in the direction of the message.
     MethodRevision = "method-revision", Must, "Lifecycle, Operation";
     /// The specification or a declared extension has the method.
     MethodUnknown = "method-unknown", Should, "Lifecycle, Operation";
-    /// A peer uses only what the other one has declared, and declares what it supports.
+    /// A message uses only capabilities that the responsible side has declared.
     Capability = "capability", Must, "Lifecycle, Capability negotiation";
 
     /// A peer cancels only its own requests. In `2026-07-28`, a server cancels only subscriptions.
     CancelRequest = "cancel-request", Must, "Cancellation";
-    /// `initialize` is never cancelled.
+    /// A client never cancels `initialize`.
     CancelInitialize = "cancel-initialize", Must, "Cancellation";
     /// A cancelled request gets no response.
     CancelledAnswered = "cancelled-answered", Should, "Cancellation";
@@ -133,7 +133,7 @@ rules! {
     ProgressIncreases = "progress-increases", Must, "Progress";
     /// Progress ends with the response.
     ProgressAfterEnd = "progress-after-end", Must, "Progress";
-    /// Log messages have at least the requested level. In `2026-07-28`, a request asks for them.
+    /// Log messages have at least the requested level. In `2026-07-28`, a request in flight must set a level.
     LogLevel = "log-level", Should, "Logging";
     /// An unknown level gets the error -32602.
     LogLevelCode = "log-level-code", Should, "Logging, Error handling";
@@ -142,7 +142,7 @@ rules! {
     /// An invalid cursor gets the error -32602.
     CursorCode = "cursor-code", Should, "Pagination, Error handling";
 
-    /// The names of tools are unique, have 1 to 128 letters, digits, `_`, `-` and `.`.
+    /// Tool names are unique. A name has 1 to 128 characters: ASCII letters, digits, `_`, `-` and `.`.
     ToolName = "tool-name", Should, "Tools, Tool names";
     /// An unknown tool gets the error -32602.
     UnknownToolCode = "unknown-tool-code", Should, "Tools, Error handling";
@@ -154,12 +154,12 @@ rules! {
     CompletionValues = "completion-values", Must, "Completion";
     /// A root is a `file://` URI.
     RootUri = "root-uri", Must, "Roots";
-    /// Changes of resources are reported to subscribers only.
+    /// A server reports changes of resources to subscribers only.
     ResourceUpdated = "resource-updated", Must, "Resources, Subscriptions";
 
     /// A subscription begins with its acknowledgement, and its notifications have its id.
     Subscription = "subscription", Must, "Subscriptions";
-    /// Only `tools/call`, `prompts/get` and `resources/read` may require input, of declared kinds.
+    /// Only `tools/call`, `prompts/get` and `resources/read` may require input. The client has declared the capability.
     InputRequired = "input-required", Must, "Multi round-trip requests";
 }
 

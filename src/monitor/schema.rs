@@ -19,9 +19,9 @@ const ALWAYS: Revisions = Revisions::ALL;
 const CURSOR: Member = optional("cursor", TEXT);
 const NEXT: Member = optional("nextCursor", TEXT);
 const META: Member = optional("_meta", OBJECT);
-const TTL: Member = required("ttlMs", Shape::Integer).of(WireFeature::ResultTypes);
+const TTL: Member = required("ttlMs", Shape::Integer).with_feature(WireFeature::ResultTypes);
 const SCOPE: Member =
-    required("cacheScope", Shape::OneOf(&["public", "private"])).of(WireFeature::ResultTypes);
+    required("cacheScope", Shape::OneOf(&["public", "private"])).with_feature(WireFeature::ResultTypes);
 
 const ICONS: Member = optional(
     "icons",
@@ -32,22 +32,22 @@ const ICONS: Member = optional(
         optional("theme", Shape::OneOf(&["light", "dark"])),
     ])),
 )
-.of(WireFeature::Icons);
-const TITLE: Member = optional("title", TEXT).of(WireFeature::Titles);
+.with_feature(WireFeature::Icons);
+const TITLE: Member = optional("title", TEXT).with_feature(WireFeature::Titles);
 const ANNOTATIONS: Member = optional(
     "annotations",
     Shape::Object(&[
         optional("audience", Shape::List(&ROLE)),
         optional("priority", NUMBER),
-        optional("lastModified", TEXT).of(WireFeature::LastModified),
+        optional("lastModified", TEXT).with_feature(WireFeature::LastModified),
     ]),
 );
 const IMPLEMENTATION: Shape = Shape::Object(&[
     required("name", TEXT),
     required("version", TEXT),
     TITLE,
-    optional("description", TEXT).of(WireFeature::ImplementationDetails),
-    optional("websiteUrl", TEXT).of(WireFeature::ImplementationDetails),
+    optional("description", TEXT).with_feature(WireFeature::ImplementationDetails),
+    optional("websiteUrl", TEXT).with_feature(WireFeature::ImplementationDetails),
     ICONS,
 ]);
 
@@ -56,19 +56,19 @@ const CLIENT_CAPABILITIES: Shape = Shape::Object(&[
     optional("experimental", Shape::Map(&OBJECT)),
     optional("roots", CHANGES),
     optional("sampling", OBJECT),
-    optional("elicitation", OBJECT).of(WireFeature::Elicitation),
-    optional("tasks", OBJECT).of(WireFeature::Tasks),
-    optional("extensions", Shape::Map(&OBJECT)).of(WireFeature::Extensions),
+    optional("elicitation", OBJECT).with_feature(WireFeature::Elicitation),
+    optional("tasks", OBJECT).with_feature(WireFeature::Tasks),
+    optional("extensions", Shape::Map(&OBJECT)).with_feature(WireFeature::Extensions),
 ]);
 const SERVER_CAPABILITIES: Shape = Shape::Object(&[
     optional("experimental", Shape::Map(&OBJECT)),
     optional("logging", OBJECT),
-    optional("completions", OBJECT).of(WireFeature::CompletionsCapability),
+    optional("completions", OBJECT).with_feature(WireFeature::CompletionsCapability),
     optional("prompts", CHANGES),
     optional("resources", Shape::Object(&[optional("subscribe", FLAG), optional("listChanged", FLAG)])),
     optional("tools", CHANGES),
-    optional("tasks", OBJECT).of(WireFeature::Tasks),
-    optional("extensions", Shape::Map(&OBJECT)).of(WireFeature::Extensions),
+    optional("tasks", OBJECT).with_feature(WireFeature::Tasks),
+    optional("extensions", Shape::Map(&OBJECT)).with_feature(WireFeature::Extensions),
 ]);
 
 /// The revisions whose structured results are objects.
@@ -78,10 +78,10 @@ const TOOL: Shape = Shape::Object(&[
     required("name", TEXT),
     optional("description", TEXT),
     required("inputSchema", SCHEMA),
-    optional("annotations", OBJECT).of(WireFeature::ToolAnnotations),
+    optional("annotations", OBJECT).with_feature(WireFeature::ToolAnnotations),
     TITLE,
     Member { revisions: OBJECTS_ONLY, ..optional("outputSchema", SCHEMA) },
-    optional("outputSchema", OBJECT).of(WireFeature::StructuredValues),
+    optional("outputSchema", OBJECT).with_feature(WireFeature::StructuredValues),
     ICONS,
     META,
 ]);
@@ -173,8 +173,8 @@ const TASK_MEMBERS: &[Member] = &[
     required("status", Shape::OneOf(&["working", "input_required", "completed", "failed", "cancelled"])),
     required("createdAt", TEXT),
     required("lastUpdatedAt", TEXT),
-    required("ttl", NULLABLE_INTEGER).of(WireFeature::Tasks),
-    required("ttlMs", NULLABLE_INTEGER).of(WireFeature::TasksExtension),
+    required("ttl", NULLABLE_INTEGER).with_feature(WireFeature::Tasks),
+    required("ttlMs", NULLABLE_INTEGER).with_feature(WireFeature::TasksExtension),
     optional("statusMessage", TEXT),
 ];
 const TASK: Shape = Shape::Object(TASK_MEMBERS);
@@ -308,7 +308,7 @@ static METHODS: &[MethodShapes] = &[
             ),
             required("argument", Shape::Object(&[required("name", TEXT), required("value", TEXT)])),
             optional("context", Shape::Object(&[optional("arguments", TEXT_MAP)]))
-                .of(WireFeature::CompletionContext),
+                .with_feature(WireFeature::CompletionContext),
         ],
         &[
             META,
@@ -363,7 +363,7 @@ static METHODS: &[MethodShapes] = &[
         &[
             META,
             required("message", TEXT),
-            optional("mode", Shape::OneOf(&["form", "url"])).of(WireFeature::ElicitationModes),
+            optional("mode", Shape::OneOf(&["form", "url"])).with_feature(WireFeature::ElicitationModes),
         ],
         &[
             META,
@@ -388,7 +388,7 @@ static METHODS: &[MethodShapes] = &[
             required("progressToken", Shape::Id),
             required("progress", NUMBER),
             optional("total", NUMBER),
-            optional("message", TEXT).of(WireFeature::ProgressMessages),
+            optional("message", TEXT).with_feature(WireFeature::ProgressMessages),
         ],
     ),
     notification(

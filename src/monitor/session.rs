@@ -1,4 +1,4 @@
-//! State of a dialogue: its session, what each side has declared, and the lists that the server has shown.
+//! State of a dialogue: session, capabilities of both sides, and lists of the server.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -18,7 +18,7 @@ pub(super) enum Session {
     None,
     /// The client has sent `initialize`.
     Requested,
-    /// The server has answered.
+    /// The server has sent its response to `initialize`.
     Answered(Revision),
     /// The client has sent `notifications/initialized`.
     Ready(Revision),
@@ -36,7 +36,7 @@ impl Session {
 /// One side of the dialogue.
 #[derive(Debug, Default)]
 pub(super) struct Party {
-    /// Bytes of a line without its end.
+    /// The start of a line whose newline has not arrived.
     pub(super) partial: Vec<u8>,
     pub(super) is_oversized: bool,
     pub(super) has_ended: bool,
@@ -44,11 +44,11 @@ pub(super) struct Party {
     pub(super) requests: Requests,
     /// The capabilities that this side has declared in the handshake, as JSON.
     pub(super) capabilities: Option<String>,
-    /// Messages of this side whose id may be unreadable, so that an error without an id may answer them.
+    /// Number of messages of this side whose id may be unreadable. The other side may answer them without an id.
     pub(super) unreadable: u32,
 }
 
-/// A list of the server, which several pages may show.
+/// A list of the server, collected from its pages.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
     /// The names, and whether the entry has an output schema.
@@ -104,7 +104,7 @@ impl Dialogue {
         }
     }
 
-    /// Whether a side has declared extensions or experimental features, so that it may use unknown methods.
+    /// Whether a side has declared extensions or experimental features. Both sides may then use unknown methods.
     pub(super) fn has_extensions(&self) -> bool {
         let sides = [&self.client.capabilities, &self.server.capabilities, &self.discovered];
         let has = |capabilities: &String| {
@@ -164,7 +164,7 @@ fn is_on(value: Option<Json<'_>>) -> bool {
     value.is_some_and(|value| value.kind() == Kind::Object || value.boolean() == Some(true))
 }
 
-/// The capability that a method requires, and the side that declares it.
+/// The capability that a method requires, and the side that declares the capability.
 pub(super) fn required_capability(
     method: &crate::protocol::methods::Method,
     sender: Sender,

@@ -25,13 +25,13 @@ pub(super) enum Shape {
     List(&'static Shape),
     /// This shape, or an array of this shape.
     OneOrMore(&'static Shape),
-    /// Either of two shapes. The text says what is expected.
+    /// Either of two shapes. The text describes both for the violation.
     Either(&'static Shape, &'static Shape, &'static str),
     /// An object with these members. Further members are allowed.
     Object(&'static [Member]),
-    /// An object whose member selects the row.
+    /// An object with a tag member, whose value selects the row.
     Tagged(&'static str, &'static [Row]),
-    /// An object with exactly one of these members, and others of the shape.
+    /// An object of this shape with exactly one of these members.
     Exactly(&'static [&'static str], &'static Shape),
 }
 
@@ -62,13 +62,13 @@ pub(super) const fn optional(name: &'static str, shape: Shape) -> Member {
 }
 
 impl Member {
-    /// Limits the member to the revisions with a feature.
-    pub(super) const fn of(self, feature: WireFeature) -> Member {
+    /// Limits the member to the revisions that have a feature.
+    pub(super) const fn with_feature(self, feature: WireFeature) -> Member {
         Member { revisions: feature.revisions(), ..self }
     }
 }
 
-/// What is wrong with a value.
+/// The difference between a value and its shape.
 pub(super) struct Mismatch {
     /// The path of the value, such as `tools[2].name`.
     path: String,
@@ -185,7 +185,7 @@ fn is_integer(value: Json<'_>) -> bool {
     value.is_integer_text() || value.number().is_some_and(fraction)
 }
 
-/// The value itself if it is short, or its kind.
+/// The text of a short value, or the kind of any other value.
 fn shown(value: Json<'_>) -> String {
     match value.kind() {
         Kind::Object | Kind::Array => value.kind().to_string(),

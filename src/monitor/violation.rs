@@ -1,4 +1,4 @@
-//! `Violation`: what a message breaks, and which rule.
+//! `Violation`: a rule that a message breaks.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use super::rule::{Requirement, Rule};
 use crate::protocol::revision::Revision;
 use crate::time::Millis;
 
-/// The sender of a message. The other side receives the message.
+/// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sender {
     /// The client.
@@ -35,7 +35,7 @@ impl Sender {
     }
 }
 
-/// A violation of the specification. The sender of the message is at fault.
+/// A violation of the specification. [`sender`](Violation::sender) is at fault.
 ///
 /// `Display` writes one line. Parts of the line come from the message and may contain control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,13 +47,13 @@ pub struct Violation {
     pub revision: Option<Revision>,
     /// The side that broke the rule.
     pub sender: Sender,
-    /// The time of the message.
+    /// The time of the message, or of the end of the stream.
     pub at: Millis,
     /// The id of the request or response as JSON.
     pub id: Option<String>,
     /// The method of the message, or of the request that a response answers.
     pub method: Option<String>,
-    /// One sentence on what is wrong.
+    /// The description of the violation.
     pub text: String,
 }
 

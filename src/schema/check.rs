@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::json::{DEPTH_LIMIT, Decimal, Json, Kind, Str};
 
-/// The first part of a value that does not match a schema.
+/// A part of a value that does not match a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     path: String,
@@ -41,8 +41,8 @@ impl core::error::Error for Violation {}
 /// Checks a value against a JSON Schema, such as the structured content of a result in a test.
 ///
 /// The function supports types, constants and enumerations, bounds, lengths, members, elements, `allOf`, `anyOf`, `oneOf`
-/// (like `anyOf`), and references within the schema. It ignores all other keywords, such as `pattern` and `format`. It is
-/// not a validator of untrusted schemas.
+/// (like `anyOf`), and references within the schema. The function ignores all other keywords, such as `pattern` and
+/// `format`, and `additionalProperties` beside `patternProperties`. Do not use it to validate untrusted schemas.
 ///
 /// ```
 /// use mcp_proto::json::Json;
@@ -56,7 +56,8 @@ impl core::error::Error for Violation {}
 /// ```
 ///
 /// # Errors
-/// The value does not match the schema. The error names the first part that does not.
+/// The value does not match the schema. The error names the first part that does not match, or for `anyOf` and `oneOf`
+/// the part with the longest path.
 pub fn check(schema: Json<'_>, value: Json<'_>) -> Result<(), Violation> {
     Check { root: schema }.value(schema, value, &Path::ROOT)
 }
@@ -66,7 +67,7 @@ pub fn check(schema: Json<'_>, value: Json<'_>) -> Result<(), Violation> {
 struct Path<'p> {
     parent: Option<&'p Path<'p>>,
     step: Step<'p>,
-    /// The number of schemas that may still be entered.
+    /// The number of nested schemas that the check may still enter.
     levels: u8,
 }
 
@@ -149,7 +150,7 @@ impl<'s> Check<'s> {
         Ok(())
     }
 
-    /// The schema at a JSON pointer in the root. `None` for a reference to another document.
+    /// The schema at a JSON pointer in the root. `None` for a reference to another document, or to no schema.
     fn resolve(self, reference: Json<'s>) -> Option<Json<'s>> {
         let pointer = reference.string()?.to_string();
         let mut schema = self.root;
@@ -163,7 +164,7 @@ impl<'s> Check<'s> {
         Some(schema)
     }
 
-    /// Accepts the value if one of the variants does. Otherwise reports the violation that is deepest in the value.
+    /// Accepts the value if one of the variants does. Otherwise returns the violation with the longest path.
     fn variants(self, variants: Json<'s>, value: Json<'_>, path: &Path<'_>) -> Checked {
         let mut deepest: Option<Violation> = None;
         for variant in variants.elements() {

@@ -49,7 +49,7 @@ impl Definitions {
         self.found.split_at(self.count).0
     }
 
-    /// Returns whether a name is the name of the root. A name that is unknown is a compile error.
+    /// Returns whether a name is the name of the root. An unknown name is a compile error.
     #[expect(clippy::panic, reason = "the panic occurs only at compile time")]
     pub(super) const fn is_root(&self, name: &str) -> bool {
         if let Some(root) = self.root

@@ -24,8 +24,8 @@ impl<T: Schema + ?Sized, const LENGTH: usize> Padded<T, LENGTH> {
     const BYTES: [u8; LENGTH] = schema(&T::NODE.undescribed());
 }
 
-/// Returns the schema of a type that may have type parameters. The length of an array cannot depend on them, so the
-/// array has one of several lengths.
+/// Returns the schema of a type that may have type parameters. The length of an array cannot depend on type parameters,
+/// so the array has one of several lengths.
 ///
 /// # Panics
 /// The schema is too long. The panic is a compile error.
@@ -93,7 +93,7 @@ impl<U: Unknown> Name<U> {
     }
 }
 
-/// The treatment of an unknown name. A type for each, so that only the used ones are linked.
+/// The treatment of an unknown name. Each treatment is a type, so that a program links only the treatments in use.
 pub trait Unknown {
     /// Returns an error, or an index without a name.
     fn index<E: Error>(name: &str, names: &'static [&'static str]) -> Result<usize, E>;
@@ -265,7 +265,7 @@ macro_rules! numbers {
 
 numbers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
 
-/// The literals are floats, but only their decimals are used at run time.
+/// The literals are floats, but the running program uses only their decimals.
 impl Number for Decimal {
     type Bound = f64;
 

@@ -57,8 +57,8 @@ impl<'a> Form<'a> {
 impl ElicitResultView<'_> {
     /// Decodes the content of a submitted form. `None` if the user declined, or dismissed the request.
     ///
-    /// Strings borrow from `buffer`, which needs two bytes for each field beside the text of the content. A single value
-    /// counts as a list of one choice, as older clients send it.
+    /// Strings borrow from `buffer`, which needs the length of the content plus two bytes for each field. A single
+    /// string counts as a list of one choice, because older clients send a string.
     ///
     /// # Errors
     /// The content does not fit the form, or `buffer` is too short. The client or its user is at fault: send the form
@@ -128,7 +128,7 @@ impl<'b> Text<'b> {
 
 // The compiler evaluates the following functions for derived types. A panic is therefore a compile error.
 
-/// Returns the enumeration of a field that is one, or a list of one.
+/// Returns the enumeration of a field that is an enumeration, or a list of an enumeration.
 const fn names(node: &Node) -> Option<&'static Names> {
     match node.inner() {
         Node::Names(names) => Some(names),
@@ -223,15 +223,16 @@ const fn longest_count(count: Option<usize>) -> Option<u32> {
     }
 }
 
-/// The largest magnitude of a bound in a form. Greater bounds are those of types, such as `i64`.
-const LARGEST: u128 = 1 << 53;
+/// Limit of the magnitude of a bound in a form. A form omits bounds from this magnitude, because they come from types
+/// such as `i64`.
+const BOUND_LIMIT: u128 = 1 << 53;
 
 #[expect(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 #[expect(clippy::arithmetic_side_effects, reason = "the value is small")]
 const fn bound(bound: Whole) -> Option<Decimal> {
     match bound.magnitude() {
-        magnitude @ 0..LARGEST if bound.is_negative() => Some(Decimal::new(-(magnitude as i64), 0)),
-        magnitude @ 0..LARGEST => Some(Decimal::new(magnitude as i64, 0)),
+        magnitude @ 0..BOUND_LIMIT if bound.is_negative() => Some(Decimal::new(-(magnitude as i64), 0)),
+        magnitude @ 0..BOUND_LIMIT => Some(Decimal::new(magnitude as i64, 0)),
         _ => None,
     }
 }

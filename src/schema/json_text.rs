@@ -5,11 +5,11 @@
 
 use crate::schema::node::Whole;
 
-/// A text buffer. It counts the bytes that do not fit, so that a buffer of length zero only counts.
+/// A text buffer that also counts the bytes that do not fit. A buffer of length zero only counts.
 pub(super) struct JsonText<const LENGTH: usize> {
     pub(super) bytes: [u8; LENGTH],
     pub(super) length: usize,
-    /// Whether an object or array was opened, and is still empty.
+    /// Whether the innermost object or array is open and empty.
     is_empty: bool,
 }
 

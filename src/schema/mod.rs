@@ -52,7 +52,7 @@
 //!   cannot hold. The decoder compares bounds after the conversion. For example, an `f32` field reads 0.50000000001
 //!   as 0.5.
 //! - A [`Decimal`] keeps the first 18 digits of a number, and links no floating-point code.
-//!   Its bounds and its default are literals with a decimal point, as for floats.
+//!   The bounds and the default of a `Decimal` are literals with a decimal point, as for floats.
 //!
 //!   ```
 //!   use mcp_proto::{Decimal, ToolArguments, json};
@@ -91,8 +91,9 @@
 //!
 //! # Maps, formats, generic and recursive types
 //!
-//! A `BTreeMap` or `HashMap` accepts any member names; of duplicate members, the last counts. A type may contain itself
-//! in a `Box`, a `Vec` or a map. The decoder accepts up to [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT) nested containers.
+//! A `BTreeMap` or `HashMap` accepts any member names that its key type accepts. The last of duplicate members counts.
+//! A type may contain itself in a `Box`, a `Vec` or a map. The decoder accepts up to
+//! [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT) nested containers.
 //!
 //! ```
 //! # #[cfg(feature = "alloc")] {
@@ -134,7 +135,7 @@
 //! # Lists, strings and maps without a heap
 //!
 //! With the feature `heapless`, a field may be a `Vec`, a `String`, a `LinearMap` or an `IndexMap` of that crate. The
-//! schema contains its capacity.
+//! schema contains the capacity of the field.
 //!
 //! ```
 //! # #[cfg(feature = "heapless")] {
@@ -152,7 +153,7 @@
 //! ```
 //!
 //! A schema counts characters, and the capacity of a `String` counts bytes. The decoder refuses a string with more
-//! bytes. A character has up to four bytes, so `max_length` with a quarter of the capacity accepts all strings.
+//! bytes. A character has up to four bytes, so a `max_length` of a quarter of the capacity avoids the difference.
 //!
 //! # Types of other crates
 //!
@@ -212,8 +213,9 @@ pub trait Schema {
 
     /// The JSON Schema as text, without the description of the type.
     ///
-    /// A derived type without type parameters has a text of the exact length. For other types, the program contains
-    /// up to as many unused bytes. The maximum length is 32 KiB. A longer schema is a compile error.
+    /// For a derived type without type and const parameters, the program contains only the text. For any other type,
+    /// the program contains an array with unused bytes at its end. The length of the array is a power of two from 256
+    /// bytes to 32 KiB. A longer schema is a compile error.
     const JSON_SCHEMA: &'static str = derived::padded_schema::<Self>();
 
     /// The value of a missing field, if [`NODE`](Schema::NODE) is optional.

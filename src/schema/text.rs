@@ -15,7 +15,7 @@ pub const fn schema_length(node: &Node) -> usize {
     text.json.length
 }
 
-/// Writes the JSON Schema. A longer schema is cut.
+/// Writes the JSON Schema. Cuts a schema that is longer than `LENGTH`.
 #[must_use]
 pub const fn schema<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
     let mut text = Text::new(node);

@@ -1,7 +1,8 @@
 //! Arguments in chunks: a string of a call that may be larger than the receive buffer.
 //!
-//! The string leaves the line before the server handles it. What remains is a call with the rest of the string. The
-//! server calls this module only through [`ArgumentHook`], so that a server without streamed arguments does not link it.
+//! The chunks of the string leave the line before the line is complete. The complete line is a call with the rest of
+//! the string. The server calls this module only through [`ArgumentHook`]. A server without streamed arguments does not
+//! link the module.
 
 use crate::framing::LineDecoder;
 use crate::json::partial::{PartialEntry, after_value, next_entry, string_length};
@@ -43,7 +44,7 @@ impl<'a> ArgumentChunk<'a> {
         self.is_first
     }
 
-    /// The decoded text. Never half a character.
+    /// The decoded text. A chunk never splits a character.
     #[must_use]
     pub fn text(&self) -> &'a str {
         self.text
@@ -51,15 +52,15 @@ impl<'a> ArgumentChunk<'a> {
 
     /// The text as base64.
     ///
-    /// Each chunk has a whole number of groups, and so has the rest in the call, if the client writes the base64 without
-    /// line breaks.
+    /// Each chunk has a whole number of groups, and so has the rest in the call, if the client writes the base64
+    /// without line breaks.
     #[must_use]
     pub fn base64(&self) -> Base64<'a> {
         Base64::new(Str::trusted(self.text.as_bytes()))
     }
 
-    /// An argument that precedes the streamed one in the call, such as an address. `None` if there is none with this
-    /// name: the order is up to the client, and the [`Call`](crate::server::Call) has all arguments.
+    /// An argument that precedes the streamed one in the call, such as an address. `None` if no preceding argument has
+    /// this name. The client decides the order, and the [`Call`](crate::server::Call) has all arguments.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<Json<'a>> {
         Json::trusted(self.before).get(name)
@@ -80,17 +81,17 @@ impl PendingArgument {
         PendingArgument { event: |_, _, _| Some(Event::ArgumentsAborted), length: 0, is_first: false };
 }
 
-/// Function that makes the event.
+/// Function that creates the event.
 type MakeArgumentEvent =
     for<'a> fn(&PendingArgument, &'a LineDecoder<'_>, &'a ServerState<'_>) -> Option<Event<'a>>;
 
-/// Code of streamed arguments, which only tools with a streamed argument link.
+/// The function that handles streamed arguments. Only tools with a streamed argument link it.
 ///
-/// Without an end, handles an incomplete line that fills the buffer: sets the event of a chunk, or removes the chunk of
+/// With `None`, handles an incomplete line that fills the buffer: sets the event of a chunk, or removes the chunk of
 /// the last event. Returns whether an event is set.
 ///
-/// At the end of a line with chunks, sets the event of their early end, unless the outcome is a call of the tool. Returns
-/// whether the outcome still applies.
+/// With the outcome of a line with chunks, sets the event of their early end, unless the outcome is a call of the tool.
+/// Returns whether the outcome still applies.
 pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(&Received, &Spans)>) -> bool;
 
 impl Server<'_> {
@@ -167,7 +168,7 @@ fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> O
     }
 }
 
-/// Returns the text behind the brace of an object.
+/// Returns the text after the opening brace of an object.
 fn object_text(value: &[u8]) -> Option<&[u8]> {
     match value {
         [b'{', text @ ..] => Some(text),
@@ -203,12 +204,12 @@ fn next_chunk(server: &mut Server<'_>) -> bool {
 /// Decodes the string at `start` in place, as far as it has arrived. Returns the length of the decoded text.
 fn decode_chunk(input: &mut LineDecoder<'_>, start: usize) -> Option<usize> {
     let (length, is_complete) = string_length(input.text_so_far().get(start..)?);
-    // A character or an escape that continues in the next bytes.
+    // Length of a character or an escape that continues in the next bytes.
     let unfinished = if is_complete { 0 } else { input.scanner().unfinished() };
     let end = start.wrapping_add(length.saturating_sub(unfinished));
     let text = input.text_so_far_mut().get_mut(start..end)?;
     let (decoded, _) = decode_text_in_place(text);
-    // The last characters stay in the string if they are a part of a group of base64.
+    // An incomplete group of base64 stays in the string.
     let part = text
         .get(decoded & !3..decoded)
         .filter(|part| !is_complete && is_base64(part) && part.len() < decoded);
@@ -264,6 +265,6 @@ fn end_line(server: &mut Server<'_>, outcome: &Received, spans: &Spans) -> bool 
         server.release();
         return false;
     }
-    // Duplicate members have made the line another request. The next poll handles it again.
+    // Duplicate members have turned the call into another request. The next poll handles the line again.
     request.is_none()
 }

@@ -1,4 +1,4 @@
-//! Dialogues with violations of each rule, and what a monitor reports.
+//! Dialogues that violate each rule, and the reports of a monitor.
 //!
 //! `dialogues.txt` explains its format.
 
@@ -18,7 +18,7 @@ fn expand(text: &str) -> String {
         .replace("$io", "io.modelcontextprotocol")
 }
 
-/// Replaces `\n`, and `\xff` of any byte.
+/// Replaces the escapes `\n` and `\xff`, for any byte.
 fn unescape(text: &str) -> Vec<u8> {
     let mut parts = text.split('\\');
     let mut bytes = parts.next().unwrap().as_bytes().to_vec();
@@ -129,7 +129,7 @@ fn names_of_rules_are_unique() {
 }
 
 #[test]
-fn recommended_rules_are_marked() {
+fn violation_of_a_recommended_rule_is_marked_in_its_text() {
     let mut monitor = Monitor::new();
     let violations =
         monitor.line(Sender::Client, br#"{"jsonrpc":"2.0","method":"notifications/other"}"#, Millis(3));
@@ -162,7 +162,7 @@ fn pieces_of_any_size_give_the_same_violations() {
 }
 
 #[test]
-fn oversized_line_is_ignored() {
+fn oversized_line_is_ignored_and_the_next_is_checked() {
     let mut monitor = Monitor::new().line_limit(10);
     assert_eq!(monitor.bytes(Sender::Server, b"nonsense nonsense\n", Millis(0)), []);
     assert_eq!(monitor.bytes(Sender::Server, b"nonsense\n", Millis(0)).len(), 1);

@@ -163,9 +163,9 @@ fn notes() -> Notes {
     Notes { notes: vec!["one", "two\n\"2\"", "twelve"], reads: 0 }
 }
 
-/// The result or the error of one request, in the era of the handshake and in the stateless era. Both are equal, but for
-/// the members that only one era has.
-fn ask(method: &str, params: &Value) -> Value {
+/// Sends a request in both eras. Returns the result or the error, which are equal except for members that only one era
+/// has.
+fn outcome(method: &str, params: &Value) -> Value {
     let answer = |lines: Vec<Value>| {
         let line = lines.last().unwrap();
         line.get("result").or(line.get("error")).unwrap().clone()
@@ -181,7 +181,7 @@ fn ask(method: &str, params: &Value) -> Value {
         members.retain(|name, _| !["resultType", "_meta", "ttlMs", "cacheScope"].contains(&name.as_str()));
     }
     if first["code"] == -32002 {
-        // The stateless era has no code of its own for unknown resources.
+        // The stateless era has no separate code for unknown resources.
         assert_eq!(second["code"], -32602);
         second["code"] = json!(-32002);
     }
@@ -218,7 +218,7 @@ fn router_declares_the_features_that_it_has() {
 
 #[test]
 fn prompts_are_listed_with_typed_arguments() {
-    let list = ask("prompts/list", &json!({}));
+    let list = outcome("prompts/list", &json!({}));
     assert_eq!(names(&list, "prompts", "name"), ["review", "described", "list", "either", "picture", "own"]);
     assert_eq!(
         list["prompts"][0],
@@ -253,7 +253,7 @@ fn prompt_arguments_are_decoded_from_texts() {
         ),
         (json!({ "note": "a", "style": null }), "a 3 None None None"),
     ] {
-        let result = ask("prompts/get", &json!({ "name": "review", "arguments": arguments }));
+        let result = outcome("prompts/get", &json!({ "name": "review", "arguments": arguments }));
         let text = json!({ "type": "text", "text": expected });
         assert_eq!(result, json!({ "messages": [{ "role": "user", "content": text }] }), "{arguments}");
     }
@@ -278,7 +278,7 @@ fn prompt_arguments_are_decoded_from_texts() {
             "unknown field `more`, expected one of `note`, `findings`, `style`, `loud`, `weight`",
         ),
     ] {
-        let error = ask("prompts/get", &json!({ "name": "review", "arguments": arguments }));
+        let error = outcome("prompts/get", &json!({ "name": "review", "arguments": arguments }));
         assert_eq!(error["code"], -32602, "{error}");
         let message = error["message"].as_str().unwrap();
         assert!(message.ends_with(expected), "{message}\n{expected}");
@@ -307,19 +307,22 @@ fn prompts_return_texts_and_messages() {
         ),
         ("own", json!({ "code": 7, "message": "own" })),
     ] {
-        assert_eq!(ask("prompts/get", &json!({ "name": name })), expected);
+        assert_eq!(outcome("prompts/get", &json!({ "name": name })), expected);
     }
     for (note, expected) in [
         ("7", json!({ "messages": [message("user", text("7"))] })),
         ("x", json!({ "code": -32603, "message": "invalid digit found in string" })),
     ] {
-        assert_eq!(ask("prompts/get", &json!({ "name": "either", "arguments": { "note": note } })), expected);
+        assert_eq!(
+            outcome("prompts/get", &json!({ "name": "either", "arguments": { "note": note } })),
+            expected
+        );
     }
 }
 
 #[test]
-fn resources_and_templates_are_listed_apart() {
-    let list = ask("resources/list", &json!({}));
+fn resources_and_templates_are_listed_separately() {
+    let list = outcome("resources/list", &json!({}));
     assert_eq!(
         names(&list, "resources", "uri"),
         ["note://count", "note://summary", "note://bytes", "note://pins"]
@@ -335,7 +338,7 @@ fn resources_and_templates_are_listed_apart() {
         })
     );
     assert_eq!(list["resources"][3]["name"], "all pins");
-    let list = ask("resources/templates/list", &json!({}));
+    let list = outcome("resources/templates/list", &json!({}));
     assert_eq!(
         names(&list, "resourceTemplates", "uriTemplate"),
         ["note:///{id}/{part}", "echo:{+text}", "secret:{_key}"]
@@ -356,10 +359,10 @@ fn resources_are_read_with_typed_variables() {
         ("echo:a/b%20%C3%A9%22%0A", "text/plain", "text", "echo a/b é\"\n"),
     ] {
         let contents = json!({ "uri": uri, "mimeType": mime, key: expected });
-        assert_eq!(ask("resources/read", &json!({ "uri": uri })), json!({ "contents": [contents] }));
+        assert_eq!(outcome("resources/read", &json!({ "uri": uri })), json!({ "contents": [contents] }));
     }
     assert_eq!(
-        ask("resources/read", &json!({ "uri": "note:///7/short" })),
+        outcome("resources/read", &json!({ "uri": "note:///7/short" })),
         json!({ "code": -32603, "message": "out of range" })
     );
 }
@@ -377,7 +380,7 @@ fn wrong_variables_are_unknown_resources() {
         "secret:1",
         "note://other",
     ] {
-        let error = ask("resources/read", &json!({ "uri": uri }));
+        let error = outcome("resources/read", &json!({ "uri": uri }));
         assert_eq!(error["code"], -32002, "{uri}: {error}");
         assert_eq!(error["data"], json!({ "uri": uri }));
     }
@@ -402,12 +405,12 @@ fn arguments_and_variables_are_completed() {
         (&echo, "text", "", json!({ "values": ["x"], "total": 9, "hasMore": true })),
     ] {
         let params = json!({ "ref": reference, "argument": { "name": argument, "value": typed } });
-        assert_eq!(ask("completion/complete", &params), json!({ "completion": expected }), "{params}");
+        assert_eq!(outcome("completion/complete", &params), json!({ "completion": expected }), "{params}");
     }
 }
 
 #[test]
-fn requests_for_other_catalogues_are_handed_back() {
+fn requests_for_other_catalogues_are_returned() {
     static OTHER: Router<Notes> = router![Notes::count];
     for (method, params) in [
         ("tools/call", json!({ "name": "clear" })),
@@ -421,7 +424,7 @@ fn requests_for_other_catalogues_are_handed_back() {
             }),
         ),
     ] {
-        // The server knows the entry, and this router does not.
+        // The server has the entry, but this router does not.
         let lines = serve(&INFO, &OTHER, &mut notes(), &(OPEN.to_owned() + &request(method, &params)));
         assert_eq!(lines[1]["error"]["code"], -32603, "{method}");
     }

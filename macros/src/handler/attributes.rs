@@ -29,7 +29,7 @@ pub(crate) struct HandlerAttributes {
     pub(crate) argument: Option<LitStr>,
     /// The suggested values of arguments of a prompt.
     pub(crate) values: Vec<(Ident, TokenStream)>,
-    /// Method calls on the entry.
+    /// Method calls that set properties of the entry.
     pub(crate) methods: TokenStream,
 }
 
@@ -107,7 +107,7 @@ impl HandlerAttributes {
     }
 }
 
-/// Parses nothing or `= false`.
+/// Parses `= true` or `= false`. Returns `true` if there is no value.
 fn parse_flag(meta: &ParseNestedMeta<'_>) -> Result<bool> {
     if !meta.input.peek(Token![=]) {
         return Ok(true);

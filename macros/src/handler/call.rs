@@ -15,7 +15,7 @@ const ARGUMENTS: usize = 256;
 const TEXT: usize = 128;
 
 impl Handler {
-    /// Generates the function that handles a request, and the function that returns it as a handler.
+    /// Generates the function that handles a request, and the function that returns the `Handler`.
     pub(crate) fn handler(&self) -> TokenStream {
         let Handler { signature: Signature { name, visibility, generics, .. }, root, .. } = self;
         let (call, handler) = (format_ident!("__call_{name}"), handler_name(name));
@@ -51,7 +51,7 @@ impl Handler {
         )
     }
 
-    /// The path of a function beside this one. Only a method knows that it stands in an `impl` block.
+    /// The path of a function next to the annotated one. Only a receiver shows that the function is in an `impl` block.
     pub(super) fn path(&self, name: &Ident) -> TokenStream {
         let is_receiver = |parameter: &Parameter| matches!(parameter, Parameter::Receiver { .. });
         match self.signature.parameters.iter().any(is_receiver) {
@@ -64,7 +64,7 @@ impl Handler {
         self.attributes.uri.as_ref().is_some_and(|uri| uri.value().contains('{'))
     }
 
-    /// Generates the call of the function. The values have the names `__value_0` and so on.
+    /// Generates the call of the function. The names of the values are `__value_0`, `__value_1` and so on.
     fn function_call(&self, state: &TokenStream) -> TokenStream {
         let path = self.path(&self.signature.name);
         let mut values = 0u32..;

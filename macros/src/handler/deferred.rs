@@ -22,7 +22,7 @@ impl Handler {
         self.signature.asynchronous.is_some() || self.attributes.is_blocking || has_parts
     }
 
-    /// Refuses what a handler cannot have outside of the event loop.
+    /// Refuses parameters and items that a handler outside of the event loop cannot have.
     pub(super) fn check_deferred(&self) -> Result<()> {
         if let Some(span) = self.signature.asynchronous.filter(|_| self.attributes.is_blocking) {
             return Err(Error::new(span, "an `async` handler is a task, so it cannot be `blocking`"));
@@ -44,7 +44,7 @@ impl Handler {
         Ok(())
     }
 
-    /// Generates the function that defers a call, and the function that returns it as a handler.
+    /// Generates the function that defers a call, and the function that returns the `Handler`.
     pub(super) fn deferred_handler(&self) -> TokenStream {
         let Handler { signature, roles, root, .. } = self;
         let (name, visibility) = (&signature.name, &signature.visibility);

@@ -30,7 +30,7 @@ impl Kind {
         }
     }
 
-    /// Why a handler has no second parameter for a value. `None` if a handler may have several.
+    /// The error for a second parameter for a value. `None` if a handler may have several.
     pub(crate) fn one_value(self) -> Option<&'static str> {
         match self {
             Kind::Tool => Some("a tool has one parameter for its arguments: put all of them into one struct"),

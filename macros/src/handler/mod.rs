@@ -60,7 +60,7 @@ fn is_named(ty: &Type, name: &str) -> bool {
     }
 }
 
-/// A function and what its parameters mean.
+/// A function with an attribute, and the roles of its parameters.
 struct Handler {
     kind: Kind,
     attributes: HandlerAttributes,

@@ -19,7 +19,7 @@ fn expand(input: TokenStream) -> Result<TokenStream> {
     let entries = paths.iter().map(|path| renamed(path, entry_name));
     let handlers = paths.iter().map(|path| renamed(path, handler_name));
     let root = default_root();
-    // The constants need the type of the context nowhere, so that the compiler infers it from the type of the router.
+    // No constant mentions the type of the context, so that the compiler infers it from the type of the router.
     Ok(quote!({
         use #root::server::{Prompts as __Prompts, Resources as __Resources, Tools as __Tools, routes as __routes};
 

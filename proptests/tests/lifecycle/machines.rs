@@ -1,4 +1,4 @@
-//! A real client and a real server, which do what the model does.
+//! A real client and a real server that repeat the steps of the model.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::model::{CALLS, Message, Move, Pair, Request, Setup, Side};
 
-/// Every time of both sides expires within this time.
+/// Every timeout of both sides expires within this time.
 const TIME: u64 = 1000;
 
 static TOOLS: Tools = Tools::new(&[Tool::new("call", "{}")]);
@@ -39,7 +39,7 @@ type Sent = (Message, Vec<u8>);
 #[derive(Default)]
 struct Requests {
     calls: [(Request, Option<Ticket>); CALLS],
-    ask: (Request, Option<Ticket>),
+    server_request: (Request, Option<Ticket>),
     /// The messages that this side has not received.
     input: VecDeque<Sent>,
     is_closed: bool,
@@ -94,7 +94,7 @@ impl Machines {
             state,
             changes: Vec::new(),
             calls: side.calls.map(|(state, _)| state),
-            ask: side.ask.0,
+            server_request: side.server_request.0,
             input: side.input.iter().map(|(message, _)| *message).collect(),
         };
         let client = side(self.client.state(), &self.at_client);
@@ -103,7 +103,7 @@ impl Machines {
         Pair { client, server, is_second: self.is_second }
     }
 
-    /// Does what the model does.
+    /// Repeats a step of the model.
     pub(crate) fn apply(&mut self, step: Move) {
         let (mut client_input, mut server_input) = (None, None);
         match step {
@@ -123,17 +123,17 @@ impl Machines {
                 end(&mut self.at_server.calls[n], Request::Ended);
                 self.server.reply(self.at_server.calls[n].1.unwrap()).unwrap().text("x");
             }
-            Move::Ask => {
+            Move::ServerRequest => {
                 let ticket = self.server.request(&ListRoots, RequestOptions::DEFAULT).unwrap();
-                self.at_server.ask = (Request::InFlight, Some(ticket));
+                self.at_server.server_request = (Request::InFlight, Some(ticket));
             }
-            Move::CancelAsk => {
-                end(&mut self.at_server.ask, Request::Ended);
-                self.server.cancel(self.at_server.ask.1.unwrap(), "").unwrap();
+            Move::CancelServerRequest => {
+                end(&mut self.at_server.server_request, Request::Ended);
+                self.server.cancel(self.at_server.server_request.1.unwrap(), "").unwrap();
             }
             Move::Answer => {
-                end(&mut self.at_client.ask, Request::Ended);
-                self.client.reply(self.at_client.ask.1.unwrap()).unwrap().roots(|_| {});
+                end(&mut self.at_client.server_request, Request::Ended);
+                self.client.reply(self.at_client.server_request.1.unwrap()).unwrap().roots(|_| {});
             }
             Move::ShutDownClient => {
                 self.client.shutdown(Millis(self.now));
@@ -179,7 +179,7 @@ impl Machines {
         }
     }
 
-    /// What a line of the client is in the model.
+    /// Converts a line of the client to a message of the model.
     fn client_message(&mut self, line: &[u8]) -> Message {
         let value: Value = serde_json::from_slice(line).unwrap();
         match value["method"].as_str() {
@@ -204,12 +204,12 @@ impl Machines {
         }
     }
 
-    /// What a line of the server is in the model.
+    /// Converts a line of the server to a message of the model.
     fn server_message(&self, line: &[u8]) -> Message {
         let value: Value = serde_json::from_slice(line).unwrap();
         match value["method"].as_str() {
-            Some("roots/list") => Message::Ask,
-            Some("notifications/cancelled") => Message::CancelAsk,
+            Some("roots/list") => Message::ServerRequest,
+            Some("notifications/cancelled") => Message::CancelServerRequest,
             Some(other) => panic!("the model has no {other}"),
             None => match self.call(&value["id"]) {
                 Some(n) => Message::Result(n),
@@ -229,24 +229,24 @@ impl Machines {
     }
 
     fn client_event(&mut self) {
-        let Requests { calls, ask, .. } = &mut self.at_client;
+        let Requests { calls, server_request, .. } = &mut self.at_client;
         match self.client.event().expect("poll returned Event, but event() returned None") {
             client::Event::Response(response) => {
                 let ticket = Some(response.ticket());
                 end(calls.iter_mut().find(|it| it.1 == ticket).expect("a call"), Request::Ended);
             }
             client::Event::ServerRequest(request) => {
-                *ask = (Request::InFlight, Some(request.defer(None).unwrap()));
+                *server_request = (Request::InFlight, Some(request.defer(None).unwrap()));
             }
-            client::Event::Cancelled { .. } => end(ask, Request::Cancelled),
-            client::Event::Expired(_) => end(ask, Request::Ended),
+            client::Event::Cancelled { .. } => end(server_request, Request::Cancelled),
+            client::Event::Expired(_) => end(server_request, Request::Ended),
             client::Event::Connected(_) | client::Event::ConnectFailed(_) => {}
             other => panic!("{other:?}"),
         }
     }
 
     fn server_event(&mut self) {
-        let Requests { calls, ask, .. } = &mut self.at_server;
+        let Requests { calls, server_request, .. } = &mut self.at_server;
         match self.server.event().expect("poll returned Event, but event() returned None") {
             server::Event::Call(call) => {
                 let n = call.raw_arguments().get("n").unwrap().raw().parse::<usize>().unwrap();
@@ -254,8 +254,8 @@ impl Machines {
                 calls[n] = (Request::InFlight, Some(call.defer(None).unwrap()));
             }
             server::Event::Response(response) => {
-                assert_eq!(Some(response.ticket()), ask.1);
-                end(ask, Request::Ended);
+                assert_eq!(Some(response.ticket()), server_request.1);
+                end(server_request, Request::Ended);
             }
             server::Event::Cancelled { ticket, .. } => {
                 end(calls.iter_mut().find(|it| it.1 == Some(ticket)).expect("a call"), Request::Cancelled);
@@ -276,7 +276,7 @@ fn send(to: &mut Requests, message: Message, line: Vec<u8>) {
     }
 }
 
-/// What a machine does next.
+/// The next output of a machine.
 enum Step {
     Line(Vec<u8>),
     Event,

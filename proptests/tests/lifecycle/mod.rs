@@ -1,8 +1,8 @@
 //! A model of both lifecycles on one connection, checked by stateright, and compared with the machines.
 //!
-//! The model has the states, requests and messages of a client and a server, and nothing else. It states what must hold
-//! in each combination: each request has one end, no response follows a cancellation, and each connection can end. The
-//! test repeats each transition of the model with a real client and a real server: states, requests and messages in
+//! The model has the states, requests and messages of a client and a server, and nothing else. Its properties hold in
+//! each state: each request has one end, no response follows a cancellation, and each connection can end. The test
+//! repeats each transition of the model with a real client and a real server: states, requests and messages in
 //! transit must be equal.
 
 mod machines;
@@ -70,7 +70,7 @@ fn check(model: Lifecycles, states: usize) -> [Changes; 2] {
     changes.clone()
 }
 
-/// The transitions that need a client of another kind. `explore` checks them.
+/// The transitions that only other clients cause. `explore` checks them.
 const OTHER_CLIENTS: [(&str, &str); 6] = [
     // Requests before `notifications/initialized`.
     ("Negotiated", "Serving"),

@@ -11,9 +11,9 @@ pub(crate) const CALLS: usize = 2;
 /// The eras that the client tries, and those that the server knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Setup {
-    /// The client shakes hands.
+    /// The client starts a handshake.
     Handshake,
-    /// The client sends stateless requests.
+    /// The client probes, and the server supports the stateless era.
     Stateless,
     /// The client probes, and the server knows the handshake only.
     Fallback,
@@ -42,8 +42,8 @@ pub(crate) enum Message {
     /// The response to a call: a result or an error.
     Result(usize),
     /// The server request.
-    Ask,
-    CancelAsk,
+    ServerRequest,
+    CancelServerRequest,
     /// The other side has closed its output.
     End,
 }
@@ -55,7 +55,7 @@ pub(crate) enum Request {
     #[default]
     New,
     InFlight,
-    /// The other side has cancelled the request.
+    /// The other side, or the end of the connection, has cancelled the request.
     Cancelled,
     Ended,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Side {
     /// The changes of `state` during a step. Empty between steps.
     pub(crate) changes: Vec<(State, State)>,
     pub(crate) calls: [Request; CALLS],
-    pub(crate) ask: Request,
+    pub(crate) server_request: Request,
     /// The messages that this side has not received.
     pub(crate) input: VecDeque<Message>,
 }
@@ -77,14 +77,14 @@ impl Side {
             state,
             changes: Vec::new(),
             calls: [Request::New; CALLS],
-            ask: Request::New,
+            server_request: Request::New,
             input: VecDeque::new(),
         }
     }
 
     /// The number of requests in flight.
     pub(crate) fn in_flight(&self) -> usize {
-        self.calls.iter().chain([&self.ask]).filter(|it| **it == Request::InFlight).count()
+        self.calls.iter().chain([&self.server_request]).filter(|it| **it == Request::InFlight).count()
     }
 
     fn change(&mut self, state: State) {
@@ -129,16 +129,16 @@ pub(crate) enum Move {
     CancelCall(usize),
     /// The server responds to a call.
     Respond(usize),
-    Ask,
+    ServerRequest,
     /// The server cancels its request.
-    CancelAsk,
+    CancelServerRequest,
     /// The client responds to the server request.
     Answer,
     ShutDownClient,
     ShutDownServer,
-    /// All times expire.
+    /// All timeouts expire.
     Expire,
-    /// A new connection after both ends were closed.
+    /// Both sides start a new connection after both are closed.
     Reconnect,
 }
 
@@ -162,7 +162,7 @@ impl Pair {
         Pair { client: Side::new(State::Start), server: Side::new(State::Waiting), is_second }
     }
 
-    /// Whether both ends are closed.
+    /// Whether both sides are closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.client.state == State::Closed && self.server.state == State::Closed
     }
@@ -202,7 +202,7 @@ impl Pair {
                 end(&mut self.server.calls[n], Request::Cancelled);
             }
             Message::Answer => {
-                end(&mut self.server.ask, Request::Ended);
+                end(&mut self.server.server_request, Request::Ended);
             }
             Message::End => self.drain_server(),
             _ => unreachable!("the client does not send {message:?}"),
@@ -214,7 +214,7 @@ impl Pair {
             return;
         }
         match message {
-            // The response to a probe that the client has given up changes nothing.
+            // A late response to a probe that has ended changes nothing.
             Message::Discovered | Message::Undiscovered if self.client.state != State::Probing => {}
             Message::Discovered => self.client.change(State::Stateless),
             Message::Undiscovered if setup == Setup::Fallback => self.initialize(),
@@ -226,9 +226,9 @@ impl Pair {
             Message::Result(n) => {
                 end(&mut self.client.calls[n], Request::Ended);
             }
-            Message::Ask => self.client.ask = Request::InFlight,
-            Message::CancelAsk => {
-                end(&mut self.client.ask, Request::Cancelled);
+            Message::ServerRequest => self.client.server_request = Request::InFlight,
+            Message::CancelServerRequest => {
+                end(&mut self.client.server_request, Request::Cancelled);
             }
             Message::End => {
                 self.close_client();
@@ -245,7 +245,7 @@ impl Pair {
     /// The server awaits no response. The application may still respond to calls.
     fn drain_server(&mut self) {
         self.server.change(State::Draining);
-        end(&mut self.server.ask, Request::Ended);
+        end(&mut self.server.server_request, Request::Ended);
     }
 
     /// The client ends its requests, and closes its output.
@@ -253,11 +253,11 @@ impl Pair {
         for call in &mut self.client.calls {
             end(call, Request::Ended);
         }
-        end(&mut self.client.ask, Request::Cancelled);
+        end(&mut self.client.server_request, Request::Cancelled);
         self.client.change(State::Draining);
     }
 
-    /// The times of both sides expire: those of connecting, of requests, and of the ends.
+    /// All timeouts of both sides expire: of connecting, of requests, and of draining.
     fn expire(&mut self, setup: Setup) {
         match self.client.state {
             State::Probing if setup == Setup::Fallback => self.initialize(),
@@ -270,12 +270,12 @@ impl Pair {
                 self.send_to_server(Message::CancelCall(n));
             }
         }
-        if self.server.ask == Request::InFlight {
-            self.server.ask = Request::Ended;
-            self.send_to_client(Message::CancelAsk);
+        if self.server.server_request == Request::InFlight {
+            self.server.server_request = Request::Ended;
+            self.send_to_client(Message::CancelServerRequest);
         }
-        if self.client.ask == Request::InFlight {
-            self.client.ask = Request::Ended;
+        if self.client.server_request == Request::InFlight {
+            self.client.server_request = Request::Ended;
             self.send_to_server(Message::Answer);
         }
         if self.server.state == State::Draining {
@@ -288,7 +288,7 @@ impl Pair {
         }
     }
 
-    /// A side without requests ends, and closes its output.
+    /// Closes each draining side that has no requests in flight.
     fn drain(&mut self) {
         self.client.drain_to(&mut self.server);
         self.server.drain_to(&mut self.client);
@@ -327,16 +327,16 @@ impl Lifecycles {
                 pair.server.calls[n] = Request::Ended;
                 pair.send_to_client(Message::Result(n));
             }
-            Move::Ask => {
-                pair.server.ask = Request::InFlight;
-                pair.send_to_client(Message::Ask);
+            Move::ServerRequest => {
+                pair.server.server_request = Request::InFlight;
+                pair.send_to_client(Message::ServerRequest);
             }
-            Move::CancelAsk => {
-                pair.server.ask = Request::Ended;
-                pair.send_to_client(Message::CancelAsk);
+            Move::CancelServerRequest => {
+                pair.server.server_request = Request::Ended;
+                pair.send_to_client(Message::CancelServerRequest);
             }
             Move::Answer => {
-                pair.client.ask = Request::Ended;
+                pair.client.server_request = Request::Ended;
                 pair.send_to_server(Message::Answer);
             }
             Move::ShutDownClient => pair.close_client(),
@@ -364,7 +364,7 @@ impl Model for Lifecycles {
             _ => actions.extend((!client.input.is_empty()).then_some(Move::ToClient)),
         }
         actions.extend((!server.input.is_empty()).then_some(Move::ToServer));
-        // The second connection is like the first one, once it stands.
+        // A second connection that is open equals the first one, so the model makes no requests on it.
         let next = client.calls.iter().position(|it| *it == Request::New).filter(|n| *n < self.calls);
         if client.is_open() && !is_second {
             actions.extend(next.map(Move::Call));
@@ -373,11 +373,11 @@ impl Model for Lifecycles {
             actions.extend((client.calls[n] == Request::InFlight).then_some(Move::CancelCall(n)));
             actions.extend((server.calls[n] == Request::InFlight).then_some(Move::Respond(n)));
         }
-        if server.state == State::Ready && server.ask == Request::New && !is_second {
-            actions.push(Move::Ask);
+        if server.state == State::Ready && server.server_request == Request::New && !is_second {
+            actions.push(Move::ServerRequest);
         }
-        actions.extend((server.ask == Request::InFlight).then_some(Move::CancelAsk));
-        actions.extend((client.ask == Request::InFlight).then_some(Move::Answer));
+        actions.extend((server.server_request == Request::InFlight).then_some(Move::CancelServerRequest));
+        actions.extend((client.server_request == Request::InFlight).then_some(Move::Answer));
         if !matches!(client.state, State::Draining | State::Closed) {
             actions.push(Move::ShutDownClient);
         }
@@ -416,7 +416,7 @@ impl Model for Lifecycles {
                         || pair.client.input.contains(&Message::End)
                 })
             }),
-            // There is no cycle: so each path ends, and it ends here.
+            // The model has no cycle. Each path therefore ends, and only with a closed connection.
             Property::always("only closed connections have no next step", |model, pair: &Pair| {
                 pair.is_closed() || !model.next_steps(pair).is_empty()
             }),
@@ -427,7 +427,7 @@ impl Model for Lifecycles {
                     pair.server.calls[n] != Request::InFlight || actions.contains(&Move::Respond(n))
                 };
                 (0..CALLS).all(serves)
-                    && (pair.client.ask != Request::InFlight || actions.contains(&Move::Answer))
+                    && (pair.client.server_request != Request::InFlight || actions.contains(&Move::Answer))
             }),
             Property::sometimes("a cancellation crosses the response", |_, pair: &Pair| {
                 (0..CALLS).any(|n| {

@@ -1,7 +1,7 @@
 //! Decodes the texts of prompt arguments, template variables and completions into typed values.
 //!
-//! These values are texts on the wire. The functions write them as JSON into a [`Space`], and numbers and booleans
-//! without quotes. So the decoder of tool arguments also decodes them.
+//! These values are texts on the wire. The functions write each text as JSON into a [`Space`]: numbers and booleans
+//! have no quotes. The decoder of tool arguments then decodes the JSON.
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
@@ -42,10 +42,10 @@ impl<const N: usize> Space<N> {
     /// Returns the JSON that `body` writes. Returns `None` if it does not fit.
     fn write(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Option<&mut [u8]> {
         #[cfg(feature = "alloc")]
-        let room = BufferMut::Grown { bytes: &mut self.bytes, limit: usize::MAX };
+        let buffer = BufferMut::Grown { bytes: &mut self.bytes, limit: usize::MAX };
         #[cfg(not(feature = "alloc"))]
-        let room = BufferMut::Lent(&mut self.bytes);
-        let mut out = Writer::new(room, 0, usize::MAX);
+        let buffer = BufferMut::Lent(&mut self.bytes);
+        let mut out = Writer::new(buffer, 0, usize::MAX);
         body(&mut out);
         let end = out.finish().ok()?;
         self.bytes.get_mut(..end)
@@ -55,7 +55,7 @@ impl<const N: usize> Space<N> {
 /// The JSON type of a value that is a text on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scalar {
-    /// A string, also one of an enumeration.
+    /// A string, including a name of an enumeration.
     Text,
     /// A number.
     Number,

@@ -24,7 +24,7 @@ pub trait RunBlocking {
     /// The deferred request, from which the handler gets its parameters.
     type Request;
 
-    /// Defers the call, runs the handler on a worker thread, and responds with its result.
+    /// Defers the call, runs the handler on a worker thread, and responds with the handler's result.
     fn run_blocking<T: IntoToolResult + Send + 'static>(
         &self,
         call: Call<'_>,
@@ -41,7 +41,7 @@ pub trait RunAsync {
     /// The deferred request, from which the handler gets its parameters.
     type Request;
 
-    /// Defers the call, runs the future of the handler as a task, and responds with its result.
+    /// Defers the call, runs the future of the handler as a task, and responds with the handler's result.
     ///
     /// If `observes_cancellation` is `false`, a cancellation of the call drops the future.
     fn run_async<F>(

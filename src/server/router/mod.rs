@@ -38,8 +38,8 @@ pub type CompletionHandler<C> = fn(&mut C, Complete<'_>);
 /// A static catalogue of tools, prompts and resources, each with the function that handles its requests.
 ///
 /// The attributes [`tool`](macro@crate::tool), [`prompt`](macro@crate::prompt), [`resource`](macro@crate::resource) and
-/// [`complete`](macro@crate::complete) mark functions, and the macro [`router!`](crate::router) lists them. The name, the
-/// description, the arguments and the handler of an entry stand in one place:
+/// [`complete`](macro@crate::complete) mark functions, and the macro [`router!`](crate::router) lists them. A function
+/// defines the name, the description, the arguments and the handler of an entry:
 ///
 /// ```
 /// use mcp_proto::server::{Router, ServerConfig};
@@ -104,9 +104,9 @@ pub type CompletionHandler<C> = fn(&mut C, Complete<'_>);
 /// # let _ = on_event;
 /// ```
 ///
-/// The router has no heap and no state. `C` is the context that [`handle`](Router::handle) lends to the handlers. A
-/// handler with a parameter `&T` accepts each context that implements `Borrow<T>`; `&mut T` requires `BorrowMut<T>`. Each
-/// type implements both for itself. Implement them for a context that has several parts.
+/// The router uses no heap and has no state. `C` is the context that [`handle`](Router::handle) lends to the handlers.
+/// A handler with a parameter `&T` accepts each context that implements `Borrow<T>`; `&mut T` requires `BorrowMut<T>`.
+/// Each type implements both traits for itself. Implement both traits for a context that has several parts.
 #[derive(Debug)]
 pub struct Router<'t, C: ?Sized> {
     tables: &'t Tables<'t, C>,
@@ -122,9 +122,9 @@ impl<'t, C: ?Sized> Router<'t, C> {
 
     /// The features that the router has, for [`ServerConfig::features`](crate::server::ServerConfig::features).
     ///
-    /// These are those of tools, prompts and resources that have entries. The feature
-    /// [`Completion`](crate::server::Completion) is among them if the router completes an argument, or if an argument of a
-    /// prompt is an enumeration.
+    /// The list contains [`tools`](Router::tools), [`prompts`](Router::prompts) and [`resources`](Router::resources) if
+    /// they have entries. The list contains [`Completion`](crate::server::Completion) if a function completes an
+    /// argument, or if an argument of a prompt is an enumeration or has suggested values.
     ///
     /// A server that has more features lists all of them:
     ///
@@ -174,7 +174,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
 
     /// Passes a call to the handler of its tool, which responds.
     ///
-    /// A tool of another catalogue is answered as unknown.
+    /// Refuses a call as an unknown tool (-32602) if the router does not have the tool.
     pub fn call(&self, context: &mut C, call: Call<'_>) {
         match self.handler(call.name()) {
             Some(handler) => handler(context, call),
@@ -182,11 +182,11 @@ impl<'t, C: ?Sized> Router<'t, C> {
         }
     }
 
-    /// Passes the request of an event to its handler, which responds. Returns any other event: `None` means that the
-    /// event is handled.
+    /// Passes the request of an event to its handler, which responds. Returns any other event. `None` means that a
+    /// handler has taken the request.
     ///
-    /// A request for an entry that the router does not have is returned as well, so that another router can handle it. The
-    /// server answers a request that the application drops with an error (-32603).
+    /// Also returns a request for an entry that the router does not have, so that another router can handle the
+    /// request. If the application drops the request, the server responds with an error (-32603).
     pub fn handle<'e>(&self, context: &mut C, event: Event<'e>) -> Option<Event<'e>> {
         match event {
             Event::Call(call) => match self.handler(call.name()) {

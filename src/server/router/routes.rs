@@ -1,7 +1,7 @@
 //! Tables that the macro `router!` builds at compile time from functions with attributes.
 //!
-//! The attribute of a function generates an [`Entry`] for the lists and a [`Handler`]. The functions of this module sort
-//! the entries and handlers into one table for each feature. Only the tables reach the image.
+//! The attribute of a function generates an [`Entry`] for the lists and a [`Handler`]. The functions of this module
+//! sort the entries and handlers into one table for each feature. Only the tables reach the image.
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 // The code runs only at compile time, so an invalid index or an overflow is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -24,7 +24,7 @@ use crate::server::router::{CompletionHandler, PromptHandler, ResourceHandler, T
 pub use crate::protocol::objects::completion::Reference;
 pub use crate::server::router::decode::{Scalar, Scalars, Space, arguments, scalars, typed, variable};
 
-/// What the attribute of a function declares.
+/// An entry of the catalogue, from the attribute of a function.
 #[derive(Debug, Clone, Copy)]
 pub enum Entry<'t> {
     /// `#[tool]`.
@@ -109,7 +109,7 @@ pub struct Counts {
     pub resources: usize,
     /// The number of templates.
     pub templates: usize,
-    /// The number of functions that complete.
+    /// The number of completed arguments and variables.
     pub completions: usize,
     /// Whether an argument of a prompt has values for completion.
     has_values: bool,
@@ -241,8 +241,8 @@ tables! {
 /// Checks that the router has each completed argument and variable.
 ///
 /// # Panics
-/// A completion names something that the router does not have, or the same as another one. The panic is a compile
-/// error.
+/// The router does not have the argument or variable of a completion, or two completions have the same one. The panic
+/// is a compile error.
 pub const fn check(entries: &[Entry<'_>]) {
     let mut index = 0;
     while index < entries.len() {

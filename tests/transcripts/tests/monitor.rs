@@ -1,4 +1,4 @@
-//! A monitor finds no violation of our machines in any transcript.
+//! A monitor reports no violation by the machines in any transcript.
 
 use mcp_proto::monitor::Rule;
 use mcp_proto_transcripts::{all, direct};
