@@ -314,8 +314,8 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// Makes a function or a method a prompt. List it in a [`router!`](macro@router).
 ///
 /// The name of the function is the name of the prompt, and its doc comment is the description. The attribute does
-/// not change the function. The arguments are a struct with [`ToolArguments`](derive@ToolArguments): a field is an argument,
-/// with its doc comment as the description. A field that may be missing is an optional argument.
+/// not change the function. The arguments are a struct with [`ToolArguments`](derive@ToolArguments): a field is an
+/// argument, with its doc comment as the description. A field that may be missing is an optional argument.
 ///
 /// Values are texts on the wire. A field may be a text, a number, a boolean or an enumeration. The server completes
 /// enumerations. Values that do not match the struct are refused (-32602).
@@ -383,8 +383,8 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// Makes a function or a method a resource, or a template of resources. List it in a [`router!`](macro@router).
 ///
 /// The name of the function is the name of the resource, and its doc comment is the description. The attribute does
-/// not change the function. A URI with variables, such as `{id}`, is a template. A parameter with the name of a variable takes
-/// its value, percent-decoded. A value that does not match the type of its parameter is an unknown resource.
+/// not change the function. A URI with variables, such as `{id}`, is a template. A parameter with the name of a variable
+/// takes its value, percent-decoded. A value that does not match the type of its parameter is an unknown resource.
 ///
 /// ```
 /// use mcp_proto::server::{Router, ServerConfig};

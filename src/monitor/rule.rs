@@ -89,20 +89,20 @@ rules! {
     ErrorCode = "error-code", Must, "Base protocol, Error codes";
     /// An unknown method gets the error -32601.
     UnknownMethodCode = "unknown-method-code", Must, "Base protocol, Error codes";
-    /// Parameters have the members that the schema requires.
+    /// Parameters have the members that the schema requires, and known members have the right type.
     ParamsShape = "params-shape", Must, "Schema";
-    /// A result has the members that the schema requires.
+    /// A result has the members that the schema requires, and known members have the right type.
     ResultShape = "result-shape", Must, "Schema";
     /// Results of `2026-07-28` have a known `resultType`.
     ResultType = "result-type", Must, "Base protocol, Responses";
 
-    /// A session begins with `initialize`.
+    /// A session begins with `initialize`, which occurs once.
     InitializeFirst = "initialize-first", Must, "Lifecycle, Initialization";
     /// A client sends only pings before the response to `initialize`.
     ClientBeforeResponse = "client-before-response", Should, "Lifecycle, Initialization";
     /// A server sends only pings and log messages before `notifications/initialized`.
     ServerBeforeInitialized = "server-before-initialized", Should, "Lifecycle, Initialization";
-    /// A client sends `notifications/initialized` once, after the response to `initialize`.
+    /// A client sends `notifications/initialized` once, after the response to `initialize`, and before its requests.
     Initialized = "initialized", Must, "Lifecycle, Initialization";
     /// A server answers `initialize` with a revision that has a handshake.
     NegotiatedVersion = "negotiated-version", Must, "Lifecycle, Version negotiation";
@@ -123,7 +123,7 @@ rules! {
     CancelRequest = "cancel-request", Must, "Cancellation";
     /// A client never cancels `initialize`.
     CancelInitialize = "cancel-initialize", Must, "Cancellation";
-    /// A cancelled request gets no response.
+    /// A cancelled request gets no response and no notification.
     CancelledAnswered = "cancelled-answered", Should, "Cancellation";
     /// A progress token is a string or an integer, and unique among the requests in flight.
     ProgressToken = "progress-token", Must, "Progress";
