@@ -186,3 +186,16 @@ fn form_content_needs_a_buffer_of_its_length() {
     let view = ElicitResultView::from_json(cancelled).unwrap();
     assert_eq!(view.content_in::<Name>(&mut []).unwrap(), None);
 }
+
+#[test]
+fn repeated_choice_needs_no_more_space_than_there_is() {
+    #[derive(Debug, PartialEq, FormContent)]
+    struct Choices {
+        colors: Vec<Color>,
+    }
+    let repeated = [r#""colors":"Red""#; 20].join(",");
+    let answer = format!(r#"{{"action":"accept","content":{{{repeated}}}}}"#);
+    let answer = ElicitResultView::from_json(Json::parse(answer.as_bytes()).unwrap()).unwrap();
+    let error = answer.content_as::<Choices>().unwrap_err().to_string();
+    assert!(!error.contains("longer than the buffer"), "{error}");
+}

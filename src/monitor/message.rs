@@ -95,7 +95,7 @@ impl Monitor {
     fn invalid(&mut self, id: Option<Json<'_>>, report: &Report<'_>) {
         self.add_unreadable(report);
         if let Some(id) = id.filter(|id| is_id(*id)) {
-            let request = Request { flaw: Some(Flaw::Message), ..Request::default() };
+            let request = Request { id: id.to_string(), flaw: Some(Flaw::Message), ..Request::default() };
             let party = self.dialogue.party(report.sender);
             party.requests.insert(requests::key(id), request);
         }

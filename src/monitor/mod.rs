@@ -162,10 +162,10 @@ impl Monitor {
         if peer.has_ended {
             return;
         }
-        for (key, request) in peer.requests.in_flight() {
+        for request in peer.requests.in_flight() {
             if request.cancelled.is_none() && request.subscription.is_none() {
                 report.revision = request.revision;
-                report.id = Some(key.trim_start_matches('"').into());
+                report.id = Some(request.id.clone());
                 report.method = Some(request.method.clone());
                 report.add(Rule::RequestUnanswered, "the request has no response");
             }

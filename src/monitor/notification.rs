@@ -168,7 +168,7 @@ impl Monitor {
         };
         if self.dialogue.is_stateless() {
             let requests = self.dialogue.client.requests.in_flight();
-            let lowest = requests.filter_map(|(_, request)| request.level).min();
+            let lowest = requests.filter_map(|request| request.level).min();
             match lowest {
                 None => report.add(Rule::LogLevel, "no request in flight asks for log messages"),
                 Some(lowest) if level < lowest => {

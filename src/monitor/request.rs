@@ -35,6 +35,7 @@ impl Monitor {
             None => self.dialogue.session.revision(),
         };
         let mut request = Request {
+            id: id.to_string(),
             method: method.clone(),
             revision: report.revision,
             is_stateless: stateless.is_some(),
@@ -243,7 +244,7 @@ impl Monitor {
         if report.sender == Sender::Client
             && !request.is_stateless
             && let Some(cursor) = params.get("cursor").filter(|cursor| cursor.string().is_some())
-            && !self.dialogue.has_cursor(method, cursor)
+            && !self.dialogue.may_have_issued(method, cursor)
         {
             report.add(Rule::CursorOpaque, "the server has not issued this cursor");
             // A server that issues cursors may accept others of its own form.

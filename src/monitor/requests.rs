@@ -25,6 +25,8 @@ pub(super) fn other_type(key: &str) -> String {
 /// A request in flight.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Request {
+    /// The id as JSON.
+    pub(super) id: String,
     pub(super) method: String,
     pub(super) revision: Option<Revision>,
     pub(super) is_stateless: bool,
@@ -141,8 +143,8 @@ impl Requests {
     }
 
     /// The requests in flight, with their keys.
-    pub(super) fn in_flight(&self) -> impl Iterator<Item = (&str, &Request)> {
-        self.in_flight.iter().map(|(key, request)| (key.as_str(), request))
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = &Request> {
+        self.in_flight.values()
     }
 
     /// The request in flight with this progress token.

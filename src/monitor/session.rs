@@ -56,6 +56,9 @@ pub(super) struct Catalog {
     pub(super) is_complete: bool,
 }
 
+/// The maximum number of stored cursors. Beyond it, the monitor no longer judges unknown cursors.
+const CURSOR_LIMIT: usize = 10_000;
+
 /// The state of both sides.
 #[derive(Debug, Default)]
 pub(super) struct Dialogue {
@@ -115,8 +118,7 @@ impl Dialogue {
 
     /// Adds a cursor that the server has issued.
     pub(super) fn add_cursor(&mut self, method: &str, cursor: Json<'_>) {
-        const LIMIT: usize = 10_000;
-        if self.cursors.len() < LIMIT {
+        if self.cursors.len() < CURSOR_LIMIT {
             self.cursors.insert(cursor_key(method, cursor));
         }
     }
@@ -126,8 +128,9 @@ impl Dialogue {
         self.cursors.iter().any(|cursor| cursor.split(' ').next() == Some(method))
     }
 
-    pub(super) fn has_cursor(&self, method: &str, cursor: Json<'_>) -> bool {
-        self.cursors.contains(&cursor_key(method, cursor))
+    /// Whether the server may have issued this cursor.
+    pub(super) fn may_have_issued(&self, method: &str, cursor: Json<'_>) -> bool {
+        self.cursors.len() >= CURSOR_LIMIT || self.cursors.contains(&cursor_key(method, cursor))
     }
 
     /// Starts the session with the result of `initialize`.

@@ -57,7 +57,7 @@ impl<'a> Form<'a> {
 impl ElicitResultView<'_> {
     /// Decodes the content of a submitted form. `None` if the user declined, or dismissed the request.
     ///
-    /// Strings borrow from `buffer`, which needs the length of the content plus two bytes for each field. A single
+    /// Strings borrow from `buffer`, which needs the length of the content plus two bytes for each member. A single
     /// string counts as a list of one choice, because older clients send a string.
     ///
     /// # Errors
@@ -86,7 +86,8 @@ impl ElicitResultView<'_> {
     where
         T: FormContent + serde_core::de::DeserializeOwned,
     {
-        let length = T::FIELDS.len().saturating_mul(2).saturating_add(self.content().bytes().len());
+        let members = self.content().members().count();
+        let length = members.saturating_mul(2).saturating_add(self.content().bytes().len());
         self.content_in(&mut alloc::vec![0; length])
     }
 }

@@ -167,3 +167,33 @@ fn oversized_line_is_ignored_and_the_next_is_checked() {
     assert_eq!(monitor.bytes(Sender::Server, b"nonsense nonsense\n", Millis(0)), []);
     assert_eq!(monitor.bytes(Sender::Server, b"nonsense\n", Millis(0)).len(), 1);
 }
+
+#[test]
+fn unanswered_request_is_reported_with_its_id_as_json() {
+    for id in ["7", r#""a\"b""#] {
+        let mut monitor = Monitor::new();
+        let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+        monitor.line(Sender::Client, ping.as_bytes(), Millis(0));
+        let violations = monitor.end(Sender::Server, Millis(0));
+        let ids: Vec<_> = violations.iter().map(|it| it.id.as_deref()).collect();
+        assert_eq!(ids, [Some(id)]);
+    }
+}
+
+#[test]
+fn cursor_is_not_judged_if_the_server_has_issued_too_many() {
+    for (pages, violations) in [(9_999, 1), (10_000, 0)] {
+        let mut dialogue = Dialogue::new();
+        dialogue.open(r#"2025-06-18 {} {"tools":{}}"#);
+        for page in 0..pages {
+            let id = page + 1;
+            dialogue.send(Sender::Client, &format!(r#"{{$rpc,"id":{id},"method":"tools/list"}}"#));
+            dialogue.send(
+                Sender::Server,
+                &format!(r#"{{$rpc,"id":{id},"result":{{"tools":[],"nextCursor":"{page}"}}}}"#),
+            );
+        }
+        dialogue.send(Sender::Client, r#"{$rpc,"id":"a","method":"tools/list","params":{"cursor":"x"}}"#);
+        assert_eq!(dialogue.found.len(), violations, "{pages}");
+    }
+}
