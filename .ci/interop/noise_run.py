@@ -3,16 +3,17 @@
 
     noise_run.py BRIDGE IMAGE KILLS RESETS CALLS NAME COMMAND...
 
-The board runs in QEMU. 1 % of the bytes are damaged in both directions, all the time. First, clients are killed in the
-middle of a call and of a line. Then COMMAND runs, followed by the path of a program that connects to the board. It calls
-`led_set` and `self_test` side by side until its stdin ends, and prints a line for each call: `ok NAME`, or
-`error NAME CODE`. Meanwhile the board is reset at random moments. The client runs until CALLS calls have succeeded.
+The board runs in QEMU. 1 % of the bytes are damaged in both directions during the whole run. First, clients are killed
+in the middle of a call and of a line. Then COMMAND runs. The word PROGRAM in it becomes the path of a program that
+connects to the board. The client calls `led_set` and `self_test` concurrently until its stdin ends, and prints a line
+for each call: `ok NAME`, or `error NAME CODE`. Meanwhile the board is reset at random moments. The client runs until
+CALLS calls have succeeded.
 
-If NAME begins with `inspector`, each run of COMMAND is one session with one call, and the board is reset during each
-second one.
+If NAME begins with `inspector`, each run of COMMAND is one session with one call. The word BOOL becomes `true` or
+`false`. The board is reset during every second session.
 
-Each call must succeed, or fail because the board was reset. The client must not end early. A line that starts with
-RESULT sums up the run.
+Each call must succeed, or fail because of a reset. The client must not exit early. A line that starts with RESULT has
+the result of the run.
 """
 
 import pathlib
@@ -52,7 +53,7 @@ class Client:
         try:
             words = self.lines.get(timeout=PATIENCE)
         except queue.Empty:
-            raise Failed("no call ends") from None
+            raise Failed("no call has ended in time") from None
         match words:
             case ["ok", name]:
                 self.succeeded += 1
@@ -64,7 +65,7 @@ class Client:
             case None:
                 return None
             case _:
-                raise Failed(f"the client says {' '.join(words)}")
+                raise Failed(f"unexpected line of the client: {' '.join(words)}")
 
     def until(self, fits):
         while not fits(call := self.next_call()):
@@ -86,7 +87,7 @@ def session(command, monitor, moments, resets, calls):
         for _ in range(resets):
             time.sleep(moments.uniform(0, 0.5))
             monitor.execute("system_reset")
-            # Both loops go on behind the reset.
+            # Both loops continue after the reset.
             for name in ("led_set", "self_test"):
                 client.until(lambda call: call == name)
         client.until(lambda _: client.succeeded >= calls)
@@ -99,7 +100,7 @@ def session(command, monitor, moments, resets, calls):
 
 
 def one_by_one(command, started, monitor, moments, sessions):
-    """Sessions of a client that makes one call. Every second one has a reset, after the client has started the bridge."""
+    """Runs sessions of one call. Every second session has a reset, after the client has started the bridge."""
     failed = 0
     for number in range(sessions):
         started.unlink(missing_ok=True)
@@ -119,9 +120,9 @@ def one_by_one(command, started, monitor, moments, sessions):
             raise Failed("the client does not end") from None
         if process.returncode == 0 and f"the LED is {'on' if on else 'off'}" in said:
             continue
-        # A reset may cut a response.
+        # A reset may truncate a response.
         if not number % 2 or not re.search("has restarted|was damaged", said):
-            raise Failed(f"the client fails: {said}")
+            raise Failed(f"the client has failed: {said}")
         failed += 1
     return sessions - failed, failed
 
@@ -136,7 +137,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder, board(image, folder) as (line, monitor):
             line.noise = NOISE
             line.random.seed(name)
-            # Some clients pass on no options.
+            # A program without options, because some clients pass no options on.
             program, started = pathlib.Path(folder, "board"), pathlib.Path(folder, "started")
             through = [bridge, line.port, "--framed", "--settle", "20000"]
             program.write_text(f"#!/bin/sh\n: >{started}\nexec {shlex.join(through)}\n")

@@ -1,9 +1,9 @@
 //! The protocol of one end of the line: sessions, acknowledgment and repetition.
 //!
-//! **Sessions.** Each end has a number. A hello carries it, and the number of the other end as far as it is known. An
-//! end that receives its own number knows that the other end has heard it, and is connected. The first valid frame of
-//! another kind also connects, because only a connected end sends it. A hello that does not continue the session shows
-//! that the other end is new: the session ends, and the next one gets another number.
+//! **Sessions.** Each end has a number. A hello contains it, and the number of the other end, or 0 if it is unknown. An
+//! end that receives its own number is connected, because the other end has received its hello. The first valid frame of
+//! another kind also connects, because only a connected end sends such frames. A hello that does not continue the
+//! session means that the other end is new: the session ends, and the next one has another number.
 //!
 //! **Acknowledgment.** One data frame at a time is in transit in each direction. The receiver acknowledges it when the
 //! caller has consumed its payload, so the sender never sends more than the receiver has space for.
@@ -25,7 +25,7 @@ pub(crate) struct Endpoint {
     /// The number of the other end, or 0.
     remote: u16,
     pub(crate) is_connected: bool,
-    /// A session has ended that the caller does not know yet.
+    /// Whether a session has ended that was not reported to the caller.
     pub(crate) is_reset: bool,
     due: Due,
     timer: Timer,
@@ -76,7 +76,7 @@ impl Endpoint {
 
     /// Ends the session, and begins one with an end that has this number, or 0.
     pub(crate) fn begin(&mut self, remote: u16) {
-        // Any sequence of numbers without short cycles.
+        // Any sequence without short cycles suffices.
         let next = self.local.wrapping_mul(25_173).wrapping_add(13_849);
         let is_reset = self.is_reset || self.is_connected;
         *self = Endpoint { remote, is_reset, ..Endpoint::new(next) };
@@ -117,7 +117,7 @@ impl Endpoint {
         self.timer.deadline()
     }
 
-    /// Encodes the next frame that is due. Returns its length, or 0, and whether it waits for an answer.
+    /// Encodes the next frame that is due. Returns its length (0: none is due), and whether it requires an answer.
     pub(crate) fn next_frame(&mut self, now: Millis, space: &mut [u8; FRAME]) -> (usize, bool) {
         if self.timer.take_expired(now) {
             self.repeat();
@@ -149,7 +149,7 @@ impl Endpoint {
         (frame.encode([a, b, c, d], space), due.hello || due.data)
     }
 
-    /// Records that a frame that waits for an answer was written.
+    /// Records that a frame that requires an answer was written.
     pub(crate) fn written(&mut self, now: Millis) {
         // The answer to an earlier copy of the frame may have arrived meanwhile.
         if !self.is_connected || self.sent_len > 0 {
@@ -227,7 +227,7 @@ impl Endpoint {
         if !self.is_connected {
             self.is_connected = true;
             self.due.hello = false;
-            // The waits of unanswered hellos say nothing about the round trip.
+            // The time limits of unanswered hellos are no measurement of the round trip.
             self.timer = Timer::new();
         }
     }

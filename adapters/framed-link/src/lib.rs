@@ -1,8 +1,8 @@
 //! A reliable byte stream in both directions of a serial line that damages, drops and inserts bytes.
 //!
-//! A [`FramedLink`] at each end of the line cuts the stream into frames of at most [`PAYLOAD`] bytes. Each frame has a
-//! checksum (CRC-16) and a sequence number, and COBS encoding, so that zeros separate frames. The receiver acknowledges
-//! each frame, and the sender repeats a frame that is lost. The link does no I/O, has no clock, and needs no heap:
+//! A [`FramedLink`] at each end of the line splits the stream into frames of at most [`PAYLOAD`] bytes. Each frame has a
+//! checksum (CRC-16) and a sequence number. COBS removes zeros from a frame, so that zeros separate frames. The receiver
+//! acknowledges each frame, and the sender repeats a lost frame. The link does no I/O, has no clock, and needs no heap:
 //!
 //! - [`output`](FramedLink::output) returns bytes for the line, and [`input`](FramedLink::input) takes bytes from it.
 //! - [`send`](FramedLink::send) takes bytes of the stream, and [`received`](FramedLink::received) returns them at the
@@ -78,6 +78,6 @@ pub use crate::link::FramedLink;
 
 /// Maximum number of bytes of the stream in a frame.
 ///
-/// A longer frame costs less on a sound line. On a line that damages 1 % of the bytes, half of the frames of this length
-/// arrive undamaged.
+/// Longer frames have less overhead on a line without damage. On a line that damages 1 % of the bytes, half of the
+/// frames of this length arrive undamaged.
 pub const PAYLOAD: usize = 64;

@@ -111,7 +111,7 @@ impl FramedLink {
 
     /// Takes bytes of the line. Calls `text` with each piece of text outside of frames.
     ///
-    /// A piece ends anywhere, at the next frame at the latest. Damaged frames are not text, except by chance.
+    /// A piece may end at any byte, and ends before the next frame. A damaged frame is rarely mistaken for text.
     pub fn input(&mut self, bytes: &[u8], now: Millis, mut text: impl FnMut(&[u8])) {
         for byte in bytes {
             match self.segments.push(*byte) {

@@ -1,4 +1,4 @@
-//! Splits the bytes of the line into segments: what stands between two zeros.
+//! Splits the bytes of the line into segments, which zeros separate.
 
 use crate::frame::SEGMENT;
 

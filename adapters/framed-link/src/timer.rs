@@ -4,9 +4,9 @@ use mcp_proto::Millis;
 
 /// The assumed duration of a round trip before the first measurement.
 const FIRST_ROUND_TRIP: u32 = 40;
-/// The least difference between the time limit and the doubled round trip.
+/// Minimum difference between the time limit and the doubled round trip.
 const MARGIN: u32 = 20;
-/// The longest time between two repetitions.
+/// Maximum time between two repetitions.
 const LONGEST: u32 = 2000;
 
 /// The timer of the frame that waits for an answer.

@@ -1,4 +1,4 @@
-//! `AcceptRetry`: what a listener does after a failed `accept`.
+//! `AcceptRetry`: retries a failed `accept`.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -16,7 +16,7 @@ impl AcceptRetry {
     /// Pause after a failure. A possible cause is the limit of open files.
     pub const PAUSE: Duration = Duration::from_millis(100);
 
-    /// Time for open connections to finish after the last failure.
+    /// Time for open connections to finish when the listener stops because of failures.
     pub const FINISH_TIME: Duration = Duration::from_secs(2);
 
     /// Records an accepted connection.

@@ -62,7 +62,7 @@ impl Cancellation {
 pub(crate) struct Task {
     cancelled: Signal<bool>,
     record: Mutex<Option<Box<RequestRecord>>>,
-    /// Whether there is or was a record.
+    /// Whether the request has or had a record. Avoids the lock if it had none.
     is_observed: bool,
 }
 

@@ -12,8 +12,8 @@ use crate::owned::view;
 
 /// Hooks before and after each request that reaches the handler: for authorization and metrics.
 ///
-/// The requests that the server answers by itself, such as `initialize`, `ping`, or a static list, do not reach the
-/// handler, and no hook. The methods run in the event loop, so they must not block.
+/// The server answers some requests by itself, such as `initialize`, `ping`, or a static list. Neither the handler nor a
+/// hook receives them. The methods run in the event loop, so they must not block.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +51,8 @@ pub trait RequestHook: Send + Sync {
 
     /// Called once for each request whose [`before`](RequestHook::before) was called, when the request has ended.
     ///
-    /// `time` includes the time in which a deferred request waited. The server ignores a panic of this method.
+    /// `time` includes the waiting time of a deferred request. A panic of this method does not end the server, but the
+    /// hooks that were added earlier do not observe the end of this request.
     fn after(&self, request: &RequestInfo, outcome: RequestOutcome, time: Duration) {
         let _ = (request, outcome, time);
     }

@@ -1,4 +1,4 @@
-//! What the parts of a deferred request share: the ticket, and the connection to the event loop.
+//! `RequestLink`: the ticket of a deferred request, and its connection to the event loop.
 
 use std::fmt::Display;
 use std::sync::Arc;

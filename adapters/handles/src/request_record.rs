@@ -12,7 +12,7 @@ use crate::request_span::RequestSpan;
 /// The hooks of a server.
 pub(crate) type Hooks = Vec<Arc<dyn RequestHook>>;
 
-/// A request that hooks or a span observe. Dropping the record ends both.
+/// A request that hooks or a span observe. Dropping the record calls the hooks and ends the span.
 pub(crate) struct RequestRecord {
     info: RequestInfo,
     hooks: Hooks,

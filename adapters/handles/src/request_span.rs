@@ -1,10 +1,10 @@
-//! `RequestSpan`: the span of a request, with the feature `tracing`. Otherwise nothing.
+//! `RequestSpan`: the span of a request. Empty without the feature `tracing`.
 
 use std::time::Duration;
 
 use crate::hook::{RequestInfo, RequestOutcome};
 
-/// The `tracing` span of a request. Without the feature `tracing`, and for requests without a span, nothing.
+/// The `tracing` span of a request. Empty without the feature `tracing`, and for requests without a span.
 ///
 /// The name of the span is `mcp_request`, and its level is `INFO`. The fields are `id`, `method`, `tool` (for calls),
 /// `outcome` and `elapsed_us`. The server records the last two when the request ends.
@@ -16,7 +16,7 @@ pub struct RequestSpan {
 
 #[cfg(feature = "tracing")]
 impl RequestSpan {
-    /// Whether a subscriber may want spans.
+    /// Whether a subscriber may collect spans.
     pub(crate) fn is_enabled() -> bool {
         tracing::span_enabled!(tracing::Level::INFO)
     }

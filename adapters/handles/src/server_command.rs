@@ -46,9 +46,9 @@ pub(crate) enum Delivery {
     Done,
     /// The transmit buffer is full. The server emits an event when the buffer has space.
     Blocked,
-    /// The open response of the command takes no more now. Other commands may continue.
+    /// The open response accepts no more data now. Other commands may continue.
     Paused {
-        /// Whether the response has taken a part.
+        /// Whether the response has accepted a part of the data.
         has_written: bool,
     },
 }
@@ -76,7 +76,7 @@ impl ServerCommand {
 
     pub(crate) fn apply(&mut self, server: &mut Server<'_>, shared: &ServerShared) -> Delivery {
         if self.record.is_some() {
-            // The status of an earlier response would count as that of this request.
+            // Otherwise this request would have the status of an earlier response.
             let _ = server.take_response_status();
         }
         (self.apply)(server, shared)

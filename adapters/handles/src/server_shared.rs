@@ -141,7 +141,7 @@ impl ServerShared {
     /// Creates the shared state for at most `limit` running requests.
     ///
     /// `wake` makes the event loop call [`process_commands`](ServerShared::process_commands). If `owner` is the thread
-    /// of the event loop, no method blocks on that thread. The hooks observe every request.
+    /// of the event loop, no method blocks on that thread. The hooks observe every request that reaches the handler.
     #[must_use]
     pub fn new(
         wake: Wake,

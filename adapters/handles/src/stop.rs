@@ -11,8 +11,8 @@ const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 
 /// Stops servers from another thread, or on a signal.
 ///
-/// Clones share one switch. A switch stops any number of servers: see `Serve::stopped_by` of the adapter. A server that is
-/// connected to a used switch gets the remaining time.
+/// Clones share one switch. A switch stops any number of servers: see `Serve::stopped_by` of the adapter. If a server
+/// is connected after the switch was used, its running requests have the remaining time.
 #[derive(Clone, Default)]
 pub struct Stop {
     state: Arc<Mutex<State>>,
@@ -52,8 +52,9 @@ impl Stop {
         lock(&self.state).until.is_some()
     }
 
-    /// Registers a callback of an adapter that receives the remaining time when the switch is used. If the switch was used before,
-    /// also calls `on_stop` immediately. `on_stop` must not block.
+    /// Registers a callback of an adapter that receives the remaining time when the switch is used.
+    ///
+    /// If the switch was used before, also calls `on_stop` immediately. `on_stop` must not block.
     #[must_use = "dropping the registration removes the callback"]
     pub fn on_stop(&self, on_stop: impl Fn(Duration) + Send + 'static) -> StopListener {
         let mut state = lock(&self.state);

@@ -7,7 +7,7 @@ use mcp_proto_framed_link::FramedLink;
 
 use crate::router::{MARK, Router};
 
-/// Silence after which text without a frame behind it is shown.
+/// Silence after which text is shown, if no frame follows it.
 const SILENCE: Duration = Duration::from_millis(200);
 
 /// Moves bytes between the router and the line, without I/O.

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM stop servers.
+//! Stops servers at Ctrl-C and SIGTERM.
 
 use std::io;
 use std::sync::{Mutex, OnceLock};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use mcp_proto_handles::{Stop, lock};
 
-/// The switches that a signal uses, each with its time.
+/// The switches that are used at a signal, each with the time for running requests.
 static STOPS: Mutex<Vec<(Stop, Duration)>> = Mutex::new(Vec::new());
 
-/// Returns a [`Stop`] switch that Ctrl-C uses, and on Unix SIGTERM and SIGHUP.
+/// Returns a [`Stop`] switch that is used at Ctrl-C, and on Unix at SIGTERM and SIGHUP.
 ///
-/// Running requests have `time` to finish. A second signal ends this time. The process has one handler of these signals:
-/// the function fails if the application has installed another one with the crate `ctrlc`. Needs the feature `signal`.
+/// Running requests have `time` to finish. A second signal ends this time. The process has one handler of these signals,
+/// so the function fails if the application has installed another one with the crate `ctrlc`. Needs the feature `signal`.
 ///
 /// ```no_run
 /// use std::net::TcpListener;

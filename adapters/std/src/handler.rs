@@ -43,11 +43,11 @@
 //!
 //! | function | runs |
 //! |---|---|
-//! | `fn` | at once, on the thread of the server: for functions that only compute. It also runs on boards and tokio. |
+//! | `fn` | immediately, on the thread of the server: for functions that only compute. It also runs on boards and tokio. |
 //! | `fn` with the attribute `#[tool(blocking)]`, or a parameter of the table below | on a worker thread |
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
-//! does not run at once owns its arguments and its result: `String`, not `&str`. An `async fn` needs `mcp_proto_tokio`.
+//! does not run immediately owns its arguments and its result: `String`, not `&str`. An `async fn` needs `mcp_proto_tokio`.
 //!
 //! # Parameters
 //!
@@ -59,7 +59,7 @@
 //! | [`Cancellation`] | observes the cancellation of the call |
 //! | [`ClientDetails`] | the revision, and the capabilities of the client |
 //!
-//! The names identify these types, so do not rename them in an import.
+//! `#[tool]` recognizes these types by their names, so do not rename them in an import.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -74,7 +74,7 @@ use mcp_proto_handles::{ClientResponse, RequestError, block_on};
 
 use crate::worker::ServerHandle;
 
-/// What a router lends to its handlers on threads: the state, and the handle of the server.
+/// The context of a router on threads: the state, and the handle of the server.
 pub type Context<S> = handler::Context<S, ServerHandle>;
 
 /// A static router on threads, for the state `S`.
@@ -132,14 +132,14 @@ impl Log {
 ///
 /// In the handshake era, the server sends a request, and the handler waits for the response.
 ///
-/// In `2026-07-28`, a server sends no requests. The first request of the handler returns
-/// [`RequestError::InputRequired`]. The handler returns, and its result is not used: the response requires the input
-/// instead. The client sends the call again with the input, and the handler runs **again from its beginning**. The
-/// requests whose input is known return it at once, in the order of the requests. So request input before the handler
-/// changes anything, and in the same order each time.
+/// In `2026-07-28`, a server sends no requests. A request whose input is unknown returns
+/// [`RequestError::InputRequired`], and the handler must return. Its result is not used, because the response requires
+/// the input instead. The client sends the call again with the input, and the handler runs **again from its beginning**.
+/// Requests whose input is known return it immediately. So request input before the handler changes anything, and in the
+/// same order in each run.
 ///
-/// The earlier input travels through the client, as the state of the call. The input is as untrusted as each response of
-/// a client.
+/// The client returns the earlier input with each call, as the state of the request. So this input is as untrusted as
+/// any response of a client.
 ///
 /// ```
 /// use mcp_proto_std::handler::Ask;

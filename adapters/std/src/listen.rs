@@ -98,7 +98,7 @@ impl Serve<'_> {
         self.listen_with(listener, |_| &handler)
     }
 
-    /// Like [`listen`](Serve::listen), with a handler and thus state for each connection.
+    /// Like [`listen`](Serve::listen), with a separate handler for each connection, which may contain state.
     ///
     /// `new_handler` receives the address of the client, and returns the handler of the connection.
     ///
@@ -187,7 +187,7 @@ impl Serve<'_> {
     }
 }
 
-/// What the thread of a connection needs.
+/// The settings and shared state that the thread of a connection uses.
 struct Connection<'s, 'o> {
     settings: ServerSettings<'s>,
     observer: Option<SharedObserver<'o>>,

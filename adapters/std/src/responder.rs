@@ -101,8 +101,8 @@ impl Responder {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Reply::chunked`], with the responder: over HTTP, [`SendError::Unsupported`]. Also
-    /// [`SendError::Gone`] if the request has ended.
+    /// The errors of [`Reply::chunked`], with the responder: [`SendError::Unsupported`] if the server also serves HTTP+SSE.
+    /// Also [`SendError::Gone`] if the request has ended.
     #[allow(clippy::result_large_err, reason = "the responder is the request, which must not be lost")]
     pub fn chunked(
         self,

@@ -1,11 +1,11 @@
-//! Ctrl-C and SIGTERM stop servers.
+//! Stops servers at Ctrl-C and SIGTERM.
 
 use std::io;
 use std::time::Duration;
 
 use mcp_proto_handles::Stop;
 
-/// Returns a [`Stop`] switch that Ctrl-C uses, and on Unix SIGTERM.
+/// Returns a [`Stop`] switch that is used at Ctrl-C, and on Unix at SIGTERM.
 ///
 /// Running requests have `time` to finish. A second signal ends this time. Call the function inside of a runtime with its
 /// I/O driver enabled. A task of the runtime waits for the signals. Needs the feature `signal`, which is on by default.

@@ -43,13 +43,13 @@
 //!
 //! | function | runs |
 //! |---|---|
-//! | `fn` | at once, in the task of the server: for functions that only compute. It also runs on boards and threads. |
+//! | `fn` | immediately, in the task of the server: for functions that only compute. It also runs on boards and threads. |
 //! | `async fn` | as a task. If the client cancels the call, the future is dropped. |
 //! | `async fn` with a parameter [`Cancellation`] | as a task, to its end |
 //! | `fn` with the attribute `#[tool(blocking)]`, or a parameter of the table below | on a thread for blocking work |
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
-//! does not run at once owns its arguments and its result: `String`, not `&str`.
+//! does not run immediately owns its arguments and its result: `String`, not `&str`.
 //!
 //! # Parameters
 //!
@@ -61,7 +61,7 @@
 //! | [`Cancellation`] | observes the cancellation of the call |
 //! | [`ClientDetails`] | the revision, and the capabilities of the client |
 //!
-//! The names identify these types, so do not rename them in an import.
+//! `#[tool]` recognizes these types by their names, so do not rename them in an import.
 //!
 //! # Input of the client
 //!
@@ -94,7 +94,7 @@ pub use mcp_proto_handles::handler::{Ask, ClientDetails, HandlerRequest, Log, Pr
 
 use crate::tasks::{ServerHandle, unless_cancelled};
 
-/// What a router lends to its handlers on tokio: the state, and the handle of the server.
+/// The context of a router on tokio: the state, and the handle of the server.
 pub type Context<S> = mcp_proto_handles::handler::Context<S, ServerHandle>;
 
 /// A static router on tokio, for the state `S`.

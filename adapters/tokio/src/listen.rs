@@ -100,7 +100,7 @@ impl Serve<'static> {
         .await
     }
 
-    /// Like [`listen`](Serve::listen), with a handler and thus state for each connection.
+    /// Like [`listen`](Serve::listen), with a separate handler for each connection, which may contain state.
     ///
     /// `new_handler` receives the address of the client, and returns the handler of the connection.
     ///

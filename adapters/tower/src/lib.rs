@@ -60,10 +60,11 @@
 //! # }
 //! ```
 //!
-//! # Around the handler
+//! # Hooks and layers
 //!
-//! [`Serve::hook`] adds a [`RequestHook`]: it sees each MCP request with its method, tool and outcome, and may refuse it.
-//! The feature `tracing` adds a span for each request. Below, layers of tower see each HTTP request:
+//! [`Serve::hook`] adds a [`RequestHook`], which observes the method, tool and outcome of each MCP request that reaches the
+//! handler, and may refuse it. The feature `tracing` adds a span for each of these requests. Layers of tower observe each
+//! HTTP request:
 //!
 //! ```
 //! # use mcp_proto_tower::server::ServerConfig;
@@ -87,8 +88,8 @@
 //!
 //! # Tokens
 //!
-//! [`HttpAccess::bearer`] accepts a list of tokens, and [`HttpAccess::authorize`] decides by other means. The metadata of
-//! the protected resource (RFC 9728) has a path of its own, which the router needs, too:
+//! [`HttpAccess::bearer`] accepts a list of tokens, and [`HttpAccess::authorize`] calls a function that decides. The metadata
+//! of the protected resource (RFC 9728) has a separate path, for which the router needs a route, too:
 //!
 //! ```
 //! # use mcp_proto_tower::server::ServerConfig;

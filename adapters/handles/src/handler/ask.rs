@@ -17,14 +17,14 @@ use crate::signal::lock;
 ///
 /// In the handshake era, the server sends a request, and the handler waits for the response.
 ///
-/// In `2026-07-28`, a server sends no requests. The first request of the handler returns
-/// [`RequestError::InputRequired`]. The handler returns, and its result is not used: the response requires the input
-/// instead. The client sends the call again with the input, and the handler runs **again from its beginning**. The
-/// requests whose input is known return it at once, in the order of the requests. So request input before the handler
-/// changes anything, and in the same order each time.
+/// In `2026-07-28`, a server sends no requests. A request whose input is unknown returns
+/// [`RequestError::InputRequired`], and the handler must return. Its result is not used, because the response requires
+/// the input instead. The client sends the call again with the input, and the handler runs **again from its beginning**.
+/// Requests whose input is known return it immediately. So request input before the handler changes anything, and in the
+/// same order in each run.
 ///
-/// The earlier input travels through the client, as the state of the call. The input is as untrusted as each response of
-/// a client.
+/// The client returns the earlier input with each call, as the state of the request. So this input is as untrusted as
+/// any response of a client.
 #[derive(Debug, Clone)]
 pub struct Ask {
     link: RequestLink,
@@ -102,7 +102,7 @@ impl ReceivedInput {
     }
 }
 
-/// The responses in the state that the client returned. A state that this server has not written contains none.
+/// Returns the responses in the state that the client returned. A state that is no array contains none.
 fn earlier_responses(state: &str) -> Vec<String> {
     match Json::parse(state.as_bytes()) {
         Ok(state) if state.kind() == Kind::Array => {
@@ -140,7 +140,7 @@ impl Rounds {
         if !self.received.can_require {
             return None;
         }
-        // Such a request has no place in the order, because it never has a response.
+        // An unsupported request has no index, because it never has a response.
         if !input.fits(revision, client) {
             return Some(Err(RequestError::Unsupported));
         }

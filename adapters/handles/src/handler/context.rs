@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mcp_proto::server::{Event, HostContext, Router};
 
-/// What a router lends to its handlers: the state of the application, and the handle `H` of the server.
+/// The context of a router: the state of the application, and the handle `H` of the server.
 ///
 /// A handler with a parameter `&S` borrows the state. To lend a part of the state, implement
 /// `Borrow<Part> for Context<State>`.

@@ -1,4 +1,4 @@
-//! Functions as handlers: what a router runs on hosts, and the parameters that such a function can have.
+//! Functions as handlers on hosts: the context of a router, and the parameters of its functions.
 //!
 //! The attribute [`tool`](macro@mcp_proto::tool) makes a function a tool. A function can have these parameters, in any
 //! order:

@@ -12,7 +12,7 @@ use crate::request_span::RequestSpan;
 use crate::server_command::ServerCommand;
 use crate::signal::lock;
 
-/// The code of the response to a request that the handler has dropped.
+/// The error code of the response to a request that the handler has dropped.
 const INTERNAL_ERROR: i32 = -32603;
 
 impl ServerShared {
@@ -20,7 +20,7 @@ impl ServerShared {
     pub fn handle_event(&self, server: &mut Server<'_>, handler: impl FnOnce(Event<'_>)) {
         let is_observed = self.is_observed();
         if is_observed {
-            // The status of an earlier response would count as that of this request.
+            // Otherwise this request would have the status of an earlier response.
             let _ = server.take_response_status();
         }
         let Some(event) = server.event() else { return };
@@ -40,7 +40,7 @@ impl ServerShared {
         !self.hooks.is_empty() || RequestSpan::is_enabled()
     }
 
-    /// Calls the hooks and the handler. Leaves the record behind unless the handler has deferred the request.
+    /// Calls the hooks and the handler. The record stays in `current` unless the handler has deferred the request.
     fn handle_request(
         &self,
         mut record: Box<RequestRecord>,
@@ -49,7 +49,7 @@ impl ServerShared {
     ) {
         let refused = record.before();
         let span = record.span.clone();
-        // After a panic of the handler, an earlier record may still be here.
+        // If the handler has panicked, an earlier record may still be in `current`.
         let earlier = lock(&self.current).replace(record);
         drop(earlier);
         match refused {

@@ -1,4 +1,4 @@
-//! Servers that Ctrl-C stops, each in a process of its own.
+//! Ctrl-C and SIGTERM stop a server, in a separate process for each test.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

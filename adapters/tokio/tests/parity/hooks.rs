@@ -6,7 +6,7 @@ use mcp_proto_std::{CallError, CallOptions, ClientHandle};
 
 use super::servers::{ADAPTERS, Limits};
 
-/// What a client receives for a call: the text of the result, or the code of the error.
+/// Calls a tool. Returns the text of the result, or the code of the error.
 fn outcome(client: &ClientHandle, tool: &str) -> String {
     match client.call_json(tool, "{}") {
         Ok(result) => result.text().unwrap(),

@@ -1,4 +1,4 @@
-//! What servers on threads and on tokio have in common: each test runs on both.
+//! Common behavior of servers on threads and on tokio: each test runs on both.
 #![cfg(unix)]
 
 mod ctrl_c;

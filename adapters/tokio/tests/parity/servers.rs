@@ -66,7 +66,7 @@ impl Held {
         self.0.wait_until(|held| held.is_released.then(|| held.running -= 1)).await;
     }
 
-    /// Waits until so many calls run.
+    /// Waits until this number of calls runs.
     pub(super) fn wait_for(&self, running: usize) {
         block_on(self.0.wait_until(|held| (held.running == running).then_some(())));
     }
@@ -119,7 +119,7 @@ impl Default for Limits {
     }
 }
 
-/// A hook that refuses the tool `forbidden`, and records what it is called with.
+/// A hook that refuses the tool `forbidden`, and records its calls.
 #[derive(Default)]
 pub(super) struct Recorder(Signal<Vec<String>>);
 
@@ -142,7 +142,7 @@ impl RequestHook for Recorder {
 }
 
 impl Recorder {
-    /// Waits for so many calls, and returns them.
+    /// Waits for `count` calls of the hook, and returns them.
     pub(super) fn take(&self, count: usize) -> Vec<String> {
         block_on(self.0.wait_until(|calls| (calls.len() >= count).then(|| std::mem::take(calls))))
     }

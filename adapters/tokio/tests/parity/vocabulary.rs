@@ -79,7 +79,7 @@ fn exports(adapter: &str) -> BTreeSet<String> {
     names.filter(|name| !name.is_empty() && !name.contains('*')).map(String::from).collect()
 }
 
-/// Adds what only one of the sets contains to the differences.
+/// Adds the items that only one of the sets contains to the differences.
 fn compare(threads: &BTreeSet<String>, tokio: &BTreeSet<String>, differences: &mut BTreeSet<String>) {
     differences.extend(threads.difference(tokio).map(|item| format!("`{item}` | threads")));
     differences.extend(tokio.difference(threads).map(|item| format!("`{item}` | tokio")));
@@ -94,7 +94,7 @@ fn public_items_of_both_adapters_are_the_same() {
     compare(&threads, &tokio, &mut found);
     // On threads, `next` is a method of `Iterator`.
     found.retain(|item| !item.contains("::next` | tokio"));
-    // Both list their own modules, which are not public.
+    // Skips lowercase names, such as modules. `stop_on_ctrl_c` is the only function to compare.
     let own = |exports: BTreeSet<String>| -> BTreeSet<String> {
         exports
             .into_iter()

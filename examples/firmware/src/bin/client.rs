@@ -1,5 +1,4 @@
-//! A client on an LM3S6965 (Cortex-M3): calls a tool of the server at the other end of the UART, and shows the result on
-//! the second UART.
+//! A client on an LM3S6965 (Cortex-M3): calls a tool of a server over the UART, and shows the result on the second UART.
 #![no_std]
 #![no_main]
 
@@ -36,7 +35,7 @@ fn serve(memory: &mut Memory, chip: &mut Interrupting) -> Result<(), ConfigError
             PumpStatus::Event => handle_event(&mut client),
             // The server has restarted.
             PumpStatus::NewSession => client.reset(),
-            // The server has closed the connection, or does not respond. Connects again.
+            // The server has closed the connection or does not respond: connect again.
             PumpStatus::Closed => {
                 pump.new_session();
                 client.reset();

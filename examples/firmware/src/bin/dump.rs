@@ -1,4 +1,4 @@
-//! A large log, a large memory and a large image for it, through 512 bytes: chunks on the core alone.
+//! Transfers of 1 MiB in both directions through buffers of 512 bytes, in chunks, on the core alone.
 //!
 //! The image is compiled for Cortex-M0, and also runs on the Cortex-M3 of this chip.
 #![cfg_attr(target_arch = "arm", no_std, no_main)]
@@ -95,7 +95,7 @@ mod image {
         }
     }
 
-    /// Sends as much as the transmit buffer takes. Returns whether the response has ended.
+    /// Writes chunks until the transmit buffer is full. Returns whether the response has ended.
     fn send(server: &mut Server<'_>, download: &mut Download) -> bool {
         let Ok(mut chunks) = server.chunks(download.ticket) else { return true };
         while download.sent < SIZE {

@@ -1,4 +1,4 @@
-//! The device of `lm3s6965` on a line that damages bytes: frames with checksums between board and bridge.
+//! The device of the image `lm3s6965`, with frames for a line that damages bytes.
 #![no_std]
 #![no_main]
 

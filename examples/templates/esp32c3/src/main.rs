@@ -37,7 +37,7 @@ fn led_set(board: &mut Board, LedSet { on }: LedSet) -> &'static str {
     if on { "LED is on" } else { "LED is off" }
 }
 
-/// The USB port, without waiting: nobody may be reading at the other end.
+/// The USB port. Reads and writes do not wait, because the computer may not be reading.
 struct Usb(UsbSerialJtag<'static, Blocking>);
 
 impl Link for Usb {
@@ -56,7 +56,7 @@ impl Link for Usb {
             .iter()
             .take_while(|byte| self.0.write_byte_nb(**byte).is_ok())
             .count();
-        // Sends what is in the buffer. If the other end does not read, the buffer stays full.
+        // Sends the bytes in the buffer. If the computer does not read, the buffer stays full.
         _ = self.0.flush_tx_nb();
         Ok(sent)
     }
@@ -68,7 +68,7 @@ fn main() -> ! {
     let led = Output::new(chip.GPIO8, Level::Low, OutputConfig::default());
     let (mut board, mut usb) = (Board { led }, Usb(UsbSerialJtag::new(chip.USB_DEVICE)));
 
-    // docs/buffers.md of mcp-proto says how large these must be.
+    // docs/buffers.md of mcp-proto lists the required sizes.
     let (mut rx, mut tx) = ([0; 640], [0; 1024]);
     let mut server = Server::new(&CONFIG, &mut rx, &mut tx).expect("the buffers are large enough");
     let mut pump = Pump::new().session_marks();

@@ -61,7 +61,7 @@ fn main() -> ! {
     let mut uart = Uart::new(registers);
     let mut board = Board { led: false };
 
-    // docs/buffers.md of mcp-proto says how large these must be.
+    // docs/buffers.md of mcp-proto lists the required sizes.
     let (mut rx, mut tx) = ([0; 640], [0; 1024]);
     let mut server = Server::new(&CONFIG, &mut rx, &mut tx).expect("the buffers are large enough");
     let mut pump = Pump::new().session_marks();
@@ -77,7 +77,7 @@ fn main() -> ! {
                     ROUTER.call(&mut board, call);
                 }
             }
-            // A new client, or the old one has left.
+            // A client has connected or disconnected.
             PumpStatus::NewSession => server.reset(),
             PumpStatus::Closed => {
                 pump.new_session();

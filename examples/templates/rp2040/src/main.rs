@@ -52,7 +52,7 @@ impl ErrorType for ShortPackets<'_> {
 
 impl Write for ShortPackets<'_> {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, CdcAcmError> {
-        // The computer waits for more behind a packet of 64 bytes, so no packet has that many.
+        // After a packet of 64 bytes the computer waits for another one, so packets are shorter.
         self.0.write(&bytes[..bytes.len().min(63)]).await
     }
 
@@ -80,7 +80,7 @@ async fn main(_spawner: Spawner) {
         led: Output::new(chip.PIN_25, Level::Low),
     };
 
-    // The ids are for tests only: get your own for a product.
+    // These USB ids are for tests only. A product needs its own ids.
     let mut config = Config::new(0x1209, 0x0001);
     config.product = Some(env!("CARGO_PKG_NAME"));
     let (mut descriptor, mut bos, mut control) = ([0; 256], [0; 32], [0; 64]);
@@ -98,14 +98,14 @@ async fn main(_spawner: Spawner) {
     let (mut output, mut input) = (ShortPackets(output), input.into_buffered(&mut packet));
     let mut usb = builder.build();
 
-    // docs/buffers.md of mcp-proto says how large these must be.
+    // docs/buffers.md of mcp-proto lists the required sizes.
     let (mut rx, mut tx) = ([0; 640], [0; 1024]);
     let mut server = Server::new(&CONFIG, &mut rx, &mut tx).expect("the buffers are large enough");
     let serve = async {
         loop {
             output.0.wait_connection().await;
             server.reset();
-            // A new pump sends the session mark again, because the server has forgotten its client.
+            // A new pump sends the session mark, because the server was reset.
             let mut pump = Pump::new().session_marks();
             loop {
                 match pump

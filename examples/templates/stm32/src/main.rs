@@ -71,7 +71,7 @@ async fn main(_spawner: Spawner) {
     );
     let (mut output, mut input) = uart.expect("115,200 baud are possible").split();
 
-    // docs/buffers.md of mcp-proto says how large these must be.
+    // docs/buffers.md of mcp-proto lists the required sizes.
     let (mut rx, mut tx) = ([0; 640], [0; 1024]);
     let mut server = Server::new(&CONFIG, &mut rx, &mut tx).expect("the buffers are large enough");
     let mut pump = Pump::new().session_marks();
