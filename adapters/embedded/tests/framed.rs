@@ -20,7 +20,7 @@ struct Peer {
     /// Bytes on their way to the pump.
     line: VecDeque<u8>,
     now: u64,
-    /// One of so many bytes is damaged, in both directions.
+    /// The distance between damaged bytes, in both directions.
     damages: u64,
     count: u64,
     errors: VecDeque<ErrorKind>,

@@ -1,4 +1,4 @@
-//! Frames between the bridge and the board: noise is invisible, and resets and killed clients are handled as without it.
+//! Frames between the bridge and the board: noise has no effect, and resets and killed clients are handled as without it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn text_between_frames_is_shown() {
     client.connect(Era::Handshake);
     client.call(Era::Handshake, 1, "log");
     client.expect_line("printed");
-    // Text without an end is shown at the end of the session at the latest.
+    // An incomplete line of text is shown at the end of the session at the latest.
     client.close_stdin();
     let (_, log) = client.wait_for_exit();
     let shown = "booting...\n[00:00.000] <inf> päivää\n{\"jsonrpc\":\"2.0\",\"id\":1}\nno end\n";
@@ -78,7 +78,7 @@ fn noise_resets_and_killed_clients_leave_nothing_behind() {
         }
         let results = responses(&mut client, (2..6).collect());
         assert!(round % 3 != 0 || results == 4, "{results}");
-        // The session goes on.
+        // The session continues.
         client.call(era, 6, "hello");
         client.call(era, 7, "hello");
         assert!(responses(&mut client, [6, 7].into()) >= 1);

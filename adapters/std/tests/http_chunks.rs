@@ -1,4 +1,4 @@
-//! Chunked responses over HTTP: beside each other, and beside a client that does not read.
+//! Concurrent chunked responses over HTTP, also while a client does not read.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! A line on which anything happens: no byte is lost, repeated or reordered without a report.
+//! Random operations on a line: no byte is lost, repeated or reordered without a report.
 
 use std::vec;
 use std::vec::Vec;
@@ -98,7 +98,7 @@ proptest! {
         for (side, operation) in &operations {
             apply(&mut line, *side, operation);
         }
-        // Everything arrives as soon as the line is sound.
+        // All bytes arrive as soon as the line has no more damage.
         line.settle();
         prop_assert!(line.is_connected());
         for side in [0, 1] {

@@ -1,6 +1,6 @@
 //! All states of small models: a few frames, one restart, and a line that loses and repeats frames.
 //!
-//! The numbers of states are part of the tests, so that each change of the protocol is noticed.
+//! The tests compare the number of states, so each change of the protocol fails a test.
 
 use std::collections::HashSet;
 use std::vec::Vec;
@@ -28,7 +28,7 @@ struct Model {
 }
 
 impl Model {
-    /// Everything that decides what happens next. Times are excluded, because a time limit may expire at any moment.
+    /// The state without times, because a time limit may expire at any moment.
     fn key(&self) -> String {
         let ends = [0, 1].map(|side| self.line.links[side].endpoint().state());
         let wires = [0, 1].map(|side| &self.line.wires[side].bytes);
@@ -62,7 +62,7 @@ impl Model {
             if self.has_space(side) {
                 after(&|model| _ = model.line.write_one(side));
                 after(&|model| {
-                    // The clock stands still, so that no other time limit expires.
+                    // The clock does not advance, so that no other time limit expires.
                     let now = model.line.now;
                     model.line.now = model.line.links[side].deadline().unwrap_or(now);
                     _ = model.line.write_one(side);
@@ -96,7 +96,7 @@ fn explore(bounds: Bounds) -> usize {
     let start = Model { bounds, line: Line::new([1, 2]), sent: [0; 2], restarts: 0 };
     let (mut known, mut waiting) = (HashSet::from([start.key()]), std::vec![start]);
     while let Some(model) = waiting.pop() {
-        // On a sound line, everything arrives from here.
+        // Without further damage, all bytes arrive.
         let mut end = model.line.clone();
         end.settle();
         end.expect_complete();

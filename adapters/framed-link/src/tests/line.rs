@@ -144,7 +144,7 @@ impl Line {
         self.sessions[side] = None;
     }
 
-    /// Moves everything until nothing moves any more, also over time limits.
+    /// Moves bytes until both links are idle. Advances the time to each deadline.
     pub(super) fn settle(&mut self) {
         for _ in 0..200 {
             for side in [0, 1] {
@@ -162,7 +162,7 @@ impl Line {
         panic!("the line does not settle: {:?}", self.links);
     }
 
-    /// Everything that was accepted in the current session has been received.
+    /// Checks that all bytes accepted in the current session were received.
     pub(super) fn expect_complete(&self) {
         let key = self.key(0);
         for side in [0, 1] {
