@@ -28,15 +28,18 @@ step_clippy() {
     say cargo clippy --quiet --workspace --all-targets -- -D warnings
 }
 
-# Every combination of features.
+# Every combination of features. For hosts, every pair of features, because their features are independent.
 step_powerset() {
     cargo_tool cargo-hack 0.6.46
-    local package group
+    local package options
     for package in mcp-proto mcp-proto-{embedded,handles,http,std,tokio}; do
-        # These two only add implementations, so they are tried together.
-        group=(--group-features "defmt,heapless")
-        if [[ $package != mcp-proto && $package != mcp-proto-embedded ]]; then group=(); fi
-        say cargo hack clippy --quiet -p "$package" --lib --feature-powerset --skip default "${group[@]}" -- -D warnings
+        case $package in
+            # These two only add implementations, so they are tried together.
+            mcp-proto | mcp-proto-embedded) options=(--group-features "defmt,heapless") ;;
+            mcp-proto-http) options=() ;;
+            *) options=(--depth 2) ;;
+        esac
+        say cargo hack clippy --quiet -p "$package" --lib --feature-powerset --skip default "${options[@]}" -- -D warnings
     done
 }
 
@@ -44,7 +47,8 @@ step_powerset() {
 published_options() {
     printf -- '-p %s ' "${published[@]}" mcp-serial-bridge
     printf -- '--lib --bins '
-    printf -- '--features %s ' mcp-proto/{std,derive,heapless,defmt} mcp-proto-embedded/{log,defmt,heapless,http,framed} mcp-proto-{std,tokio}/https
+    printf -- '--features %s ' mcp-proto/{std,derive,heapless,defmt,monitor} mcp-proto-embedded/{log,defmt,heapless,http,framed} \
+        mcp-proto-{std,tokio}/{https,schemars,tracing} mcp-proto-std/signal
 }
 
 # The oldest Rust version that Cargo.toml promises.

@@ -51,8 +51,8 @@ pub trait RequestHook: Send + Sync {
 
     /// Called once for each request whose [`before`](RequestHook::before) was called, when the request has ended.
     ///
-    /// `time` includes the waiting time of a deferred request. A panic of this method does not end the server, but the
-    /// hooks that were added earlier do not observe the end of this request.
+    /// `time` includes the waiting time of a deferred request. A panic of this method neither ends the server nor
+    /// keeps other hooks from the end of this request.
     fn after(&self, request: &RequestInfo, outcome: RequestOutcome, time: Duration) {
         let _ = (request, outcome, time);
     }

@@ -54,9 +54,11 @@ impl Drop for RequestRecord {
         let time = self.start.elapsed();
         self.span.record(self.outcome, time);
         let begun = self.hooks.iter().take(self.begun).rev();
-        // The record may end while a panic unwinds, and a second panic would abort the process.
-        let after = || begun.for_each(|hook| hook.after(&self.info, self.outcome, time));
-        let _ = catch_unwind(AssertUnwindSafe(|| self.span.in_scope(after)));
+        for hook in begun {
+            // The record may end while a panic unwinds, and a second panic would abort the process.
+            let after = || hook.after(&self.info, self.outcome, time);
+            let _ = catch_unwind(AssertUnwindSafe(|| self.span.in_scope(after)));
+        }
     }
 }
 

@@ -29,6 +29,15 @@ impl RequestHook for Recorder {
     }
 }
 
+/// Panics at the end of each request, before the hooks that were added earlier.
+struct Panics;
+
+impl RequestHook for Panics {
+    fn after(&self, _: &RequestInfo, _: RequestOutcome, _: Duration) {
+        panic!("a panic for the test");
+    }
+}
+
 fn check(client: &ClientHandle, recorder: &Recorder) {
     let text = |tool| client.call_json(tool, "{}").unwrap().text().unwrap();
     assert_eq!((text("echo"), text("task")), ("7".into(), "done".into()));
@@ -36,6 +45,7 @@ fn check(client: &ClientHandle, recorder: &Recorder) {
         Err(CallError::Server(error)) => assert_eq!((error.code, &*error.message), (-31_001, "too large")),
         other => panic!("{other:?}"),
     }
+    // The hook observes the end before the client receives the response.
     let ended = std::mem::take(&mut *recorder.0.lock().unwrap());
     assert_eq!(ended, ["echo: result", "task: result", "large: error -31001"]);
 }
@@ -43,7 +53,7 @@ fn check(client: &ClientHandle, recorder: &Recorder) {
 #[test]
 fn hooks_observe_requests_over_http_on_tower() {
     let recorder = Arc::<Recorder>::default();
-    let serve = Serve::new(&INFO).hook(Arc::clone(&recorder));
+    let serve = Serve::new(&INFO).hook(Arc::clone(&recorder)).hook(Panics);
     let server = TestServer::start_with(serve, HttpAccess::new(&HTTP));
     for era in [Connect::Handshake, Connect::Automatic] {
         check(&server.connect(era), &recorder);
@@ -56,7 +66,7 @@ fn hooks_observe_requests_over_http_on_threads() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let stop = Stop::new();
-    let serve = mcp_proto_std::Serve::new(&INFO).hook(Arc::clone(&recorder)).stopped_by(&stop);
+    let serve = mcp_proto_std::Serve::new(&INFO).hook(Arc::clone(&recorder)).hook(Panics).stopped_by(&stop);
     let server = thread::spawn(move || {
         serve.http(listener, HttpAccess::new(&HTTP), |event, server| match event {
             Event::Call(call) if call.name() == "task" => server.run(call, |answer| answer.text("done")),
