@@ -54,7 +54,7 @@ step_coverage() {
     need python3
     toolchain "$nightly" llvm-tools
     cargo_tool cargo-llvm-cov 0.9.1
-    local cover others=({documents,event_loop,examples,memory,url_bridge}::)
+    local cover others=({documents,event_loop,examples,inspect,memory,url_bridge}::)
     cover=(cargo "+$nightly" llvm-cov)
     say "${cover[@]}" clean --workspace --profraw-only
     say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto --lib
