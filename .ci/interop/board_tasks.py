@@ -72,10 +72,10 @@ def main():
     label = "inspect | tasks that survive their client"
     print(label)
     try:
-        with tempfile.TemporaryDirectory() as folder, board(image, folder) as (port, _):
+        with tempfile.TemporaryDirectory() as folder, board(image, folder) as (line, _):
             for era in ("legacy", "modern"):
                 for pause in (0, 7):
-                    survives([inspect], [bridge, port], era, pause)
+                    survives([inspect], [bridge, line.port], era, pause)
     except Exception as error:
         print(f"FAILED {label}: {error if isinstance(error, Failed) else repr(error)}")
         sys.exit(1)
