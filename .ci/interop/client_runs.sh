@@ -151,7 +151,8 @@ run_everything_at() {
         everything "structured content" ok 'structured: {' --call get-structured-content --args '{"location":"New York"}'
         everything "progress" ok 'progress 3 of 3' \
             --call trigger-long-running-operation --args '{"duration":0.3,"steps":3}'
-        everything "logging" ok 'server: ' --log-level debug --call toggle-simulated-logging
+        # The server repeats its message every 5 seconds. The first one may come before the stream is open.
+        everything "logging" ok 'server: ' --log-level debug --call toggle-simulated-logging --listen 6
         everything "subscriptions" ok 'notification: demo://resource/dynamic/text/7 has changed' \
             --subscribe demo://resource/dynamic/text/7 --call toggle-subscriber-updates --listen 6
         everything "elicitation" ok 'Name: Ada' --answer name=Ada --answer integer=7 --call trigger-elicitation-request
