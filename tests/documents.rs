@@ -24,11 +24,31 @@ fn readme_shows_the_loops_that_are_built() {
     }
 }
 
+/// The number of lines that are neither empty nor a comment.
+fn lines_of_code(path: &str) -> usize {
+    let file = text(path);
+    file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count()
+}
+
 #[test]
 fn counter_has_at_most_40_lines_of_code() {
-    let file = text("examples/counter.rs");
-    let code = file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
-    assert!(code.count() <= 40);
+    assert!(lines_of_code("examples/counter.rs") <= 40);
+}
+
+#[test]
+fn examples_are_shorter_than_the_same_programs_on_rmcp() {
+    let document = text("docs/examples.md");
+    let rows = document.lines().filter(|line| line.contains(".rs` |"));
+    let mut count = 0;
+    for row in rows {
+        let cells: Vec<_> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        let [_, _, ours, lines, theirs, their_lines, _] = cells[..] else { panic!("{row}") };
+        let measured = [lines_of_code(ours), lines_of_code(theirs)];
+        assert_eq!([lines, their_lines], measured.map(|lines| lines.to_string()), "{row}");
+        assert!(measured[0] < measured[1], "{row}");
+        count += 1;
+    }
+    assert_eq!(count, 3);
 }
 
 #[test]
@@ -43,6 +63,21 @@ fn migration_guide_shows_the_program_that_is_built() {
     let path = ".ci/interop/rmcp/src/counter.rs";
     let shown = format!("<!-- {path} -->\n```rust,ignore\n{}```\n", text(path));
     assert!(text("adapters/tokio/src/guide/from_rmcp.md").contains(&shown), "the guide differs from {path}");
+}
+
+/// The command `.ci/footprint` writes the measured values into tables. Values in prose would become stale.
+#[test]
+fn prose_of_the_footprint_contains_no_measured_values() {
+    let document = text("docs/footprint.md");
+    let prose = document.lines().filter(|line| !line.starts_with('|'));
+    for line in prose {
+        let words = line.split(|letter: char| letter.is_whitespace() || letter == '(' || letter == '*');
+        let is_measured = |word: &str| {
+            let word = word.trim_end_matches(['.', ',', ';', ':', ')']);
+            word.contains(',') && word.chars().all(|letter| letter.is_ascii_digit() || letter == ',')
+        };
+        assert!(!words.into_iter().any(is_measured) && !line.contains("KiB"), "{line}");
+    }
 }
 
 #[test]
@@ -112,7 +147,7 @@ fn published_packages_are_complete() {
         }
         published += 1;
     }
-    assert_eq!(published, 10);
+    assert_eq!(published, 11);
 }
 
 /// The Rust files below a folder.
@@ -161,6 +196,7 @@ fn test_files_are_modules_of_their_binary() {
         "adapters/std",
         "adapters/tokio",
         "adapters/embedded",
+        "adapters/inspect",
         "adapters/serial-bridge",
         "tests/transcripts",
     ]
@@ -364,5 +400,5 @@ fn guides_of_an_adapter_use_only_the_adapter() {
             programs += 1;
         }
     }
-    assert_eq!(programs, 8);
+    assert_eq!(programs, 10);
 }

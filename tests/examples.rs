@@ -15,6 +15,15 @@ pub(crate) fn example(name: &str) -> Command {
     Command::new(path)
 }
 
+/// The program `mcp-inspect` of the package with this name, as a client.
+fn inspect() -> Command {
+    let mut path = PathBuf::from(example("demo").get_program());
+    path.pop();
+    path.set_file_name(format!("mcp-inspect{}", std::env::consts::EXE_SUFFIX));
+    assert!(path.exists(), "build it first: cargo build -p mcp-inspect");
+    Command::new(path)
+}
+
 #[test]
 fn demo_passes_all_its_checks() {
     let output = example("demo").output().unwrap();
@@ -29,6 +38,25 @@ fn events_are_delivered_in_both_eras() {
     let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{text}");
     assert_eq!(text.matches("✓").count(), 15, "{text}");
+}
+
+#[test]
+fn servers_at_a_url_explain_their_arguments() {
+    for (name, arguments, code, expected) in [
+        ("http_server", &["--help"][..], 0, "usage: http_server [HOST:PORT]\n"),
+        ("http_server_std", &["--help"], 0, "usage: http_server_std [HOST:PORT]\n"),
+        ("everything_server", &["--help"], 0, "usage: everything_server [--http [HOST:PORT]]\n"),
+        ("http_server", &["nonsense"], 1, "http_server: cannot listen on nonsense: "),
+        ("http_server_std", &["nonsense"], 1, "http_server_std: cannot listen on nonsense: "),
+        ("everything_server", &["--http", "nonsense"], 1, "everything_server: cannot listen on nonsense: "),
+        ("everything_server", &["nonsense"], 1, "everything_server: nonsense is not an option\nusage: "),
+    ] {
+        let output = example(name).args(arguments).stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(if code == 0 { output.stdout } else { output.stderr }).unwrap();
+        assert!(text.starts_with(expected), "{name} {arguments:?}: {text}");
+        assert_eq!(output.status.code(), Some(code), "{name} {arguments:?}");
+        assert!(text.contains("usage: "), "{text}");
+    }
 }
 
 #[test]
@@ -114,62 +142,43 @@ fn counter_keeps_its_state_between_calls_in_both_eras() {
 }
 
 #[test]
-fn inspect_shows_servers_of_both_eras_and_sets_its_exit_code() {
-    let server = example("stdio_server").get_program().to_owned();
-    let inspect = |arguments: &[&str]| {
-        let output = example("inspect").args(arguments).arg("--").arg(&server).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
-        (output.status.code(), text)
+fn client_of_many_servers_starts_one_again_that_dies() {
+    let server = |name: &str| example(name).get_program().to_str().unwrap().to_owned();
+    let entry = |name: &str, tool: &str, arguments: &str| {
+        let command = serde_json::to_string(&server(name)).unwrap();
+        format!(r#"{{"command":{command},"args":[],"tool":"{tool}","arguments":{arguments}}}"#)
     };
-    let cases: [(&[&str], Option<i32>, &[&str]); 6] = [
-        (&["--era", "legacy"], Some(0), &["2025-11-25, handshake", "host_info", "seconds: integer"]),
-        (
-            &["--era", "modern", "--trace"],
-            Some(0),
-            &["2026-07-28, no handshake", "|- 1 server/discover", "tools/list"],
-        ),
-        (&["--call", "add", "--args", r#"{"a":2,"b":40}"#], Some(0), &["result of the tool:", "42"]),
-        (&["--call", "subtract"], Some(1), &["subtract: Unknown tool: subtract (-32602)"]),
-        (&["--call", "add", "--args", "{}"], Some(1), &["missing field `a`", "the tool failed"]),
-        (&["--era", "middle"], Some(2), &["middle is not an era", "usage: inspect"]),
+    let servers = [
+        format!(r#""counter":{}"#, entry("counter", "increment", "{}")),
+        format!(r#""killed":{}"#, entry("counter", "increment", "{}")),
+        format!(r#""tokio":{}"#, entry("tokio_server", "add", r#"{"a":2,"b":40}"#)),
+        r#""missing":{"command":"/no/such/program","args":[],"tool":"t","arguments":{}}"#.into(),
     ];
-    for (arguments, code, expected) in cases {
-        let (exit, text) = inspect(arguments);
-        assert_eq!(exit, code, "{arguments:?}\n{text}");
-        for words in expected {
-            assert!(text.contains(words), "{arguments:?}: {words} is missing in\n{text}");
-        }
+    let path = std::env::temp_dir().join(format!("mcp-proto-six-servers-{}.json", std::process::id()));
+    std::fs::write(&path, format!(r#"{{"mcpServers":{{{}}}}}"#, servers.join(","))).unwrap();
+    let output = example("six_servers").arg(&path).arg("killed").output().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    // The process that was started again counts from the beginning.
+    for line in [
+        "counter: 6 tools",
+        "counter: first 1",
+        "counter: second 2",
+        "killed: first 1",
+        "killed: second 1",
+        "tokio: 2 tools",
+        "tokio: second 42",
+    ] {
+        assert!(text.lines().any(|shown| shown == line), "{line} is missing in:\n{text}");
     }
+    assert!(
+        text.lines().any(|line| line.starts_with("missing: ") && line.contains("/no/such/program")),
+        "{text}"
+    );
 }
 
-#[test]
-#[cfg(unix)]
-fn inspect_escapes_the_control_characters_of_a_server() {
-    // A server that knows only the handshake. Its texts contain an escape sequence that sets the title of a terminal.
-    let script = r#"answer() {
-    read -r line; case $line in *notifications*) read -r line ;; esac
-    id=${line#*\"id\":}
-    printf '{"jsonrpc":"2.0","id":%s,%s}\n' "${id%%,*}" "$1"
-}
-answer '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"name\u001b]0;t\u0007","version":"1"},"instructions":"do\u001b[2J\u009bthis"}'
-answer '"result":{"tools":[{"name":"tool\u001b[31m","description":"a\r\u001b[K","inputSchema":{"type":"object"}}]}'
-printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"log\u001b[5m"}}'
-answer '"error":{"code":-32000,"message":"no\u001b[8m"}'
-cat > /dev/null"#;
-    let mut inspect = example("inspect");
-    let inspect = inspect.args(["--era", "legacy", "--trace", "--call", "tool", "--", "sh", "-c", script]);
-    let output = inspect.stdin(Stdio::null()).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
-    let harmless = |character: char| character == '\n' || !character.is_control();
-    assert!(text.chars().all(harmless), "{text:?}");
-    for escaped in
-        ["name\\u{1b}]0;t\\u{7}", "do\\u{1b}[2J\\u{9b}this", "tool\\u{1b}[31m", "no\\u{1b}[8m (-32000)"]
-    {
-        assert!(text.contains(escaped), "{escaped} is missing in\n{text}");
-    }
-}
-
-/// Uses every kind of feature of `everything_server` in both eras, with `inspect`.
+/// Uses every kind of feature of `everything_server` in both eras, with `mcp-inspect`.
 pub(crate) fn inspect_everything(server: &[String]) {
     let cases: [(&[&str], &[&str]); 7] = [
         (&["--read", "test://template/7/data"], &["application/json", "Data for ID: 7"]),
@@ -188,7 +197,7 @@ pub(crate) fn inspect_everything(server: &[String]) {
     ];
     for era in ["legacy", "modern"] {
         for (arguments, expected) in cases {
-            let mut inspect = example("inspect");
+            let mut inspect = inspect();
             let inspect = inspect.args(["--era", era]).args(arguments).arg("--").args(server);
             let output = inspect.stdin(Stdio::null()).output().unwrap();
             let text = String::from_utf8(output.stdout).unwrap();

@@ -11,7 +11,6 @@ mod event_loop;
 mod examples;
 #[cfg(unix)]
 mod forms;
-mod inspect;
 mod layers;
 mod memory;
 mod methods;

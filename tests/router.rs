@@ -323,3 +323,48 @@ fn tools_with_a_shared_state_run_in_a_loop_without_adapter() {
         assert_eq!(lines[1]["result"]["content"][0]["text"], expected, "{name}");
     }
 }
+
+/// A crate of an application that exports `mcp-proto` under its own name.
+mod framework {
+    pub(super) mod protocol {
+        pub(crate) use mcp_proto::*;
+    }
+
+    /// A handler in the crate itself.
+    #[mcp_proto::tool(crate = crate::router::framework::protocol)]
+    pub(super) fn ping() -> &'static str {
+        "pong"
+    }
+}
+
+#[test]
+fn macros_use_the_crate_of_their_option() {
+    use framework::protocol::{self, complete, prompt, resource};
+
+    #[derive(ToolArguments)]
+    #[tool(crate = framework::protocol)]
+    struct Topic {
+        name: String,
+    }
+
+    #[prompt(crate = framework::protocol)]
+    fn about(Topic { name }: Topic) -> String {
+        name
+    }
+
+    #[complete(prompt = "about", argument = "name", crate = framework::protocol)]
+    fn names() -> [&'static str; 1] {
+        ["a"]
+    }
+
+    #[resource("text:///{name}", crate = framework::protocol)]
+    fn text(name: &str) -> String {
+        name.to_owned()
+    }
+
+    static ROUTER: protocol::server::Router<()> =
+        router![crate = framework::protocol, framework::ping, about, names, text,];
+    static EMPTY: protocol::server::Router<()> = router![crate = framework::protocol];
+    assert_eq!((ROUTER.features().len(), EMPTY.features().len()), (4, 0));
+    assert!(ROUTER.handler("ping").is_some());
+}

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use mcp_proto::ToolArguments;
 use mcp_proto::json::{Json, decode_in_place};
-use mcp_proto::schema::Schema;
+use mcp_proto::schema::{Node, Schema};
 use serde::Deserialize;
 
 /// Decodes a text that lives as long as the tests.
@@ -345,4 +345,41 @@ fn deep_recursive_text_is_refused_at_the_depth_limit() {
     };
     assert!(decode::<Entry>(&nested(64)).is_ok());
     assert!(decode::<Entry>(&nested(65)).unwrap_err().contains("nested too deeply"));
+}
+
+/// A chapter, with the books that it quotes.
+#[derive(Debug, ToolArguments)]
+struct Chapter {
+    title: String,
+    #[tool(schema = QUOTES)]
+    quotes: Vec<Book>,
+}
+
+const QUOTES: Node = Node::array(&Node::Any, 0, Some(9));
+
+/// A book, with its chapters.
+#[derive(Debug, ToolArguments)]
+struct Book {
+    chapters: Vec<Chapter>,
+}
+
+#[test]
+fn types_that_contain_each_other_need_one_schema_by_hand() {
+    let chapter = [
+        r#"{"type":"object","properties":{"title":{"type":"string"},"quotes":{"type":"array","items":{},"maxItems":9}},"#,
+        r#""required":["title","quotes"],"additionalProperties":false}"#,
+    ];
+    assert_eq!(Chapter::INPUT_SCHEMA, chapter.concat());
+    assert!(
+        Book::INPUT_SCHEMA.contains(r#"{"chapters":{"type":"array","items":{"type":"object","description":"#)
+    );
+    let quoting = |title: &str| {
+        format!(
+            r#"{{"chapters":[{{"title":"a","quotes":[{{"chapters":[{{"title":{title},"quotes":[]}}]}}]}}]}}"#
+        )
+    };
+    let book: Book = decode(&quoting(r#""b""#)).unwrap();
+    assert_eq!(book.chapters[0].quotes[0].chapters[0].title, "b");
+    let error = decode::<Book>(&quoting("1")).unwrap_err();
+    assert_eq!(error, "`chapters[0].quotes[0].chapters[0].title`: expected a string, found 1");
 }

@@ -165,29 +165,52 @@ impl Value {
         }
     }
 
-    /// Generates the expression of the seed that decodes the field.
-    pub(crate) fn seed(&self) -> TokenStream {
-        let (ty, attributes, span) = (&self.ty, &self.attributes, located_at(&self.ty));
-        let check = if attributes.has_range() {
+    /// Generates code that decodes a value with `decode` and gives it to `keep` as `__value`. On an error, the code
+    /// returns from the function, whose error type is `error`.
+    ///
+    /// Results are matched, and moved as rarely as possible, because each copy of a large error takes stack at each
+    /// level of nested arguments.
+    pub(crate) fn decode(
+        &self,
+        decode: &TokenStream,
+        keep: &TokenStream,
+        error: &TokenStream,
+    ) -> TokenStream {
+        let check = self.check(error);
+        quote!(match #decode {
+            ::core::result::Result::Ok(__value) => {
+                #check
+                #keep
+            }
+            ::core::result::Result::Err(__error) => return ::core::result::Result::Err(__error),
+        })
+    }
+
+    /// Generates code that returns an error if `__value` is not within the limits.
+    fn check(&self, error: &TokenStream) -> Option<TokenStream> {
+        let (attributes, span) = (&self.attributes, located_at(&self.ty));
+        let is_valid = if attributes.has_range() {
             let (minimum, maximum) =
                 (option(attributes.minimum.as_ref()), option(attributes.maximum.as_ref()));
-            quote_spanned!(span=> __derived::Number::lies_within(__value, #minimum, #maximum, __NODE.decimal_range()))
+            quote_spanned!(span=> __derived::Number::lies_within(&__value, #minimum, #maximum, __NODE.decimal_range()))
         } else if attributes.has_length() {
             let (shortest, longest) = lengths(&attributes.shortest, &attributes.longest);
-            quote_spanned!(span=> __derived::Characters::has_length(__value, #shortest, #longest))
+            quote_spanned!(span=> __derived::Characters::has_length(&__value, #shortest, #longest))
         } else if attributes.has_item_count() {
             let (fewest, most) = lengths(&attributes.fewest, &attributes.most);
-            quote_spanned!(span=> __derived::List::has_elements(__value, #fewest, #most))
+            quote_spanned!(span=> __derived::List::has_elements(&__value, #fewest, #most))
         } else {
-            return quote!(__derived::Plain::<#ty>);
+            return None;
         };
         let (plain, limit) = (self.type_node(), self.limit());
-        quote_spanned!(span=> {
+        Some(quote_spanned!(span=>
             const __NODE: __schema::Node = #plain.inner()#limit;
             const __TEXT: [u8; __derived::requirement_length(&__NODE)] = __derived::requirement(&__NODE);
             const __REQUIREMENT: &str = __derived::as_text(&__TEXT);
-            __derived::Checked::new(|__value: &#ty| #check, __REQUIREMENT)
-        })
+            if !#is_valid {
+                return ::core::result::Result::Err(<#error as __derived::serde::de::Error>::custom(__REQUIREMENT));
+            }
+        ))
     }
 }
 
@@ -279,8 +302,18 @@ impl Fields {
         let slots: Vec<_> = (0..self.members.len()).map(|index| format_ident!("__field_{index}")).collect();
         let types = self.members.iter().map(|field| &field.value.ty);
         let arms = self.members.iter().zip(&slots).enumerate().map(|(index, (field, slot))| {
-            let (name, seed) = (&field.name, field.value.seed());
-            quote!(#index => __derived::take(&mut #slot, &mut __members, #name, #seed),)
+            let (name, ty) = (&field.name, &field.value.ty);
+            let take = field.value.decode(
+                &quote!(__derived::serde::de::MapAccess::next_value::<#ty>(&mut __members)),
+                &quote!(#slot = ::core::option::Option::Some(__value)),
+                &quote!(__A::Error),
+            );
+            quote!(#index => {
+                if #slot.is_some() {
+                    return ::core::result::Result::Err(__derived::serde::de::Error::duplicate_field(#name));
+                }
+                #take
+            })
         });
         let end = match &self.default {
             Some(default) => self.overwrite_default(default, &slots),
@@ -306,12 +339,11 @@ impl Fields {
                     ::core::result::Result::Ok(::core::option::Option::None) => break,
                     ::core::result::Result::Err(__error) => return ::core::result::Result::Err(__error),
                 };
-                let __taken = match __index {
+                match __index {
                     #(#arms)*
-                    _ => __derived::skip(&mut __members),
-                };
-                if let ::core::result::Result::Err(__error) = __taken {
-                    return ::core::result::Result::Err(__error);
+                    _ => if let ::core::result::Result::Err(__error) = __derived::skip(&mut __members) {
+                        return ::core::result::Result::Err(__error);
+                    },
                 }
             }
             #end

@@ -206,83 +206,7 @@ pub fn derive_form_content(input: TokenStream) -> TokenStream {
     shape::expand(&input, Direction::Form).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Makes a function or a method a tool. List it in a [`router!`](macro@router).
-///
-/// The name of the function is the name of the tool, and its doc comment is the description. The attribute does
-/// not change the function. The server decodes the arguments, and calls the function with them.
-///
-/// ```
-/// use mcp_proto::server::Router;
-/// use mcp_proto::{ToolArguments, router, tool};
-///
-/// struct Counter {
-///     value: i64,
-/// }
-///
-/// #[derive(ToolArguments)]
-/// struct Step {
-///     #[tool(range = 1..=10)]
-///     by: i64,
-/// }
-///
-/// impl Counter {
-///     /// Adds a number to the counter.
-///     #[tool]
-///     fn increment(&mut self, Step { by }: Step) -> Result<i64, &'static str> {
-///         self.value = self.value.checked_add(by).ok_or("the counter is full")?;
-///         Ok(self.value)
-///     }
-///
-///     /// Reads the counter.
-///     #[tool(name = "get", read_only)]
-///     fn value(&self) -> i64 {
-///         self.value
-///     }
-/// }
-///
-/// static ROUTER: Router<Counter> = router![Counter::increment, Counter::value];
-/// assert_eq!(ROUTER.tools().get("get").unwrap().input_schema(), "{}");
-/// ```
-///
-/// # Parameters
-///
-/// | type | meaning |
-/// |---|---|
-/// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
-/// | a type with `ToolArguments` | the arguments; a tool without this parameter has no arguments |
-/// | `Call<'_>` | the call: the function itself responds, or defers the call |
-/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred call, from the module `handler` of an adapter |
-///
-/// The names `Call`, `Progress` and so on identify these types, so do not rename them in an import. The parameters may
-/// have any order.
-///
-/// # Result
-///
-/// The function returns a value that implements `IntoToolResult`: a text, an integer, structured content, content
-/// blocks, or a `Result`. A function that takes a `Call` returns nothing.
-///
-/// # Where a function runs
-///
-/// By default, a function runs in the event loop, on boards as with the adapters. A slow function should run outside of
-/// the event loop. The adapter then defers the call, and responds with the result:
-///
-/// - An `async fn` is a task on tokio.
-/// - A function with the item `blocking`, or with a part of the call as a parameter, runs on a worker thread.
-///
-/// Such a function shares the state (`&self` or `&T`), and owns its arguments and its result. The modules
-/// `mcp_proto_std::handler` and `mcp_proto_tokio::handler` have examples.
-///
-/// # Items
-///
-/// | item | meaning |
-/// |---|---|
-/// | `name = "…"` | the name of the tool, instead of the function's name |
-/// | `title = "…"` | the title |
-/// | `description = "…"` | the description, instead of the doc comment |
-/// | `output_schema = …` | the schema of structured content as JSON text, for results without a type |
-/// | `read_only`, `destructive`, `idempotent`, `open_world` | a hint; `read_only = false` sets it to `false` |
-/// | `blocking` | the function runs on a worker thread |
-/// | `crate = path` | the path of the crate `mcp_proto`, or of an adapter under another name |
+#[doc = include_str!("tool.md")]
 #[proc_macro_attribute]
 pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Tool, attributes.into(), item.into()).into()
@@ -294,6 +218,9 @@ pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// The paths may name another module, as in `router![motor::start, Counter::increment]`. Write the name of a type, and
 /// not `Self`. Write the path of a function in another module instead of an import: the macro also uses the generated
 /// functions in that module.
+///
+/// The first item may be `crate = path`, the path of the crate `mcp_proto`, for an application that uses a crate which
+/// exports it: `router![crate = framework::mcp, motor::start]`. The attributes have the same item.
 ///
 /// Two tools with the same name are a compile error, as are two prompts or two resources:
 ///
@@ -358,6 +285,7 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
 /// | a type with `ToolArguments` | the arguments; a prompt without this parameter has no arguments |
 /// | `GetPrompt<'_>` | the request: the function itself responds, or defers the response |
+/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
 ///
 /// Without the feature `alloc` of `mcp-proto`, the arguments of a request have at most 256 bytes as JSON. Longer
 /// arguments are refused.
@@ -367,12 +295,14 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// The function returns a value that implements `IntoPromptResult`: a text, a list of `(Role, text)`, `PromptMessages`,
 /// or a `Result`. A function that takes a `GetPrompt` returns nothing.
 ///
+/// An `async fn` is a task, and a function with the item `blocking` runs on a worker thread, as for [`tool`](macro@tool).
+///
 /// # Items
 ///
 /// | item | meaning |
 /// |---|---|
 /// | `values(file = ["main.rs", "lib.rs"])` | suggested values of an argument, which the server completes |
-/// | `name = "…"`, `title = "…"`, `description = "…"`, `crate = path` | as for [`tool`](macro@tool) |
+/// | `name = "…"`, `title = "…"`, `description = "…"`, `blocking`, `crate = path` | as for [`tool`](macro@tool) |
 ///
 /// For other completions, see [`complete`](macro@complete).
 #[proc_macro_attribute]
@@ -420,6 +350,7 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
 /// | `&str`, a number, a boolean, any type with `ToolArguments` that is a text or a number on the wire | the variable with the name of the parameter |
 /// | `ReadResource<'_>` | the request: the function itself responds, or defers the response |
+/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
 ///
 /// Without the feature `alloc` of `mcp-proto`, a value has at most 126 bytes as JSON. A longer value is an unknown
 /// resource.
@@ -430,6 +361,8 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// or an `Option` or a `Result` of one. `None` is an unknown resource. A function that takes a `ReadResource` returns
 /// nothing.
 ///
+/// An `async fn` is a task, and a function with the item `blocking` runs on a worker thread, as for [`tool`](macro@tool).
+///
 /// # Items
 ///
 /// The first item is the URI or the URI template.
@@ -437,7 +370,7 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | item | meaning |
 /// |---|---|
 /// | `mime = "…"` | the media type; `application/json` for `Structured<T>` |
-/// | `name = "…"`, `title = "…"`, `description = "…"`, `crate = path` | as for [`tool`](macro@tool) |
+/// | `name = "…"`, `title = "…"`, `description = "…"`, `blocking`, `crate = path` | as for [`tool`](macro@tool) |
 ///
 /// A parameter without a variable is a compile error:
 ///
@@ -481,6 +414,7 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
 /// | `&str` | the typed text |
 /// | `Complete<'_>` | the request: the function itself responds, or defers the response |
+/// | `Progress`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
 ///
 /// # Result
 ///
@@ -488,9 +422,12 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// takes the typed text selects the values. Otherwise the server sends the values that begin with the typed text. A
 /// function that takes a `Complete` returns nothing.
 ///
+/// An `async fn` is a task, and a function with the item `blocking` runs on a worker thread, as for [`tool`](macro@tool).
+///
 /// # Items
 ///
-/// `prompt = "…"` with the name of a prompt, or `resource = "…"` with a URI template; `argument = "…"`; `crate = path`.
+/// `prompt = "…"` with the name of a prompt, or `resource = "…"` with a URI template; `argument = "…"`; `blocking`;
+/// `crate = path`.
 /// A prompt or a template that the router does not have is a compile error in a `static`.
 #[proc_macro_attribute]
 pub fn complete(attributes: TokenStream, item: TokenStream) -> TokenStream {

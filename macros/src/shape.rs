@@ -107,12 +107,14 @@ fn expand_object(fields: &Fields) -> Generated {
 
 /// Generates the parts for a newtype struct.
 fn expand_newtype(value: &Value) -> Generated {
-    let (node, seed, ty) = (value.node(), value.seed(), value.ty());
+    let (node, ty) = (value.node(), value.ty());
     let absent = (!value.has_schema()).then(|| quote!(<#ty as __schema::Schema>::absent().map(Self)));
     Generated {
         node: quote!(*#node),
-        deserialize: quote!(
-            __derived::serde::de::DeserializeSeed::deserialize(#seed, __deserializer).map(Self)
+        deserialize: value.decode(
+            &quote!(<#ty as __derived::serde::Deserialize<'__de>>::deserialize(__deserializer)),
+            &quote!(::core::result::Result::Ok(Self(__value))),
+            &quote!(__D::Error),
         ),
         from_members: None,
         absent,

@@ -38,7 +38,11 @@ enum Store<'b> {
     },
 }
 
-/// Size, in bytes, below which an idle buffer does not shrink.
+/// Size, in bytes, of a grown buffer after its first use. Most of the memory of a new connection is two such buffers.
+#[cfg(feature = "alloc")]
+const FIRST_SIZE: usize = 1024;
+
+/// Size, in bytes, up to which an idle buffer does not shrink.
 #[cfg(feature = "alloc")]
 const FLOOR: usize = 4096;
 
@@ -306,7 +310,7 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
     }
     // Because the buffer doubles, it rarely grows. For a single large text, the buffer grows to only a quarter more
     // than `end`, because `resize` zeroes all new bytes.
-    let wanted = bytes.len().saturating_mul(2).max(end.saturating_add(end / 4)).max(FLOOR).min(limit);
+    let wanted = bytes.len().saturating_mul(2).max(end.saturating_add(end / 4)).max(FIRST_SIZE).min(limit);
     bytes.try_reserve(wanted.saturating_sub(bytes.len())).ok()?;
     bytes.resize(wanted, 0);
     Some(())

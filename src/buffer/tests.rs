@@ -32,9 +32,10 @@ fn grown_buffer_grows_on_demand_up_to_its_limit() {
     let mut buffer = Buffer::grown(20_000);
     assert!(!buffer.is_lent() && buffer.bytes().is_empty());
     let mut size = |end| buffer.reborrow().ensure(end).map(|bytes| bytes.len());
-    assert_eq!([size(0), size(1), size(FLOOR)], [Some(0), Some(FLOOR), Some(FLOOR)]);
+    assert_eq!([size(0), size(1), size(FIRST_SIZE)], [Some(0), Some(FIRST_SIZE), Some(FIRST_SIZE)]);
     // The buffer doubles, because it must not grow for each small piece of output.
-    assert_eq!([size(FLOOR + 1), size(12_000), size(15_001)], [Some(2 * FLOOR), Some(16_384), Some(16_384)]);
+    let doubled = [size(FIRST_SIZE + 1), size(2 * FIRST_SIZE + 1), size(4 * FIRST_SIZE)];
+    assert_eq!(doubled, [Some(2 * FIRST_SIZE), Some(4 * FIRST_SIZE), Some(4 * FIRST_SIZE)]);
     assert_eq!([size(20_000), size(20_001)], [Some(20_000), None]);
     // For a single large text, the buffer grows to a quarter more than needed.
     assert_eq!(Buffer::grown(100_000).reborrow().ensure(40_000).map(|bytes| bytes.len()), Some(50_000));

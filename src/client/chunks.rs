@@ -10,6 +10,7 @@ use crate::client::pending_event::PendingEvent;
 use crate::error::SendError;
 use crate::json::{Json, Member, Span, decode_text_in_place};
 use crate::peer::outbound::IssuedId;
+use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::objects::base64::decode_in_json;
 use content_walk::{ContentWalk, FoundString};
@@ -34,10 +35,13 @@ pub(crate) struct ChunkState {
     walk: ContentWalk,
     /// The text of the last event, which leaves the line at the next poll.
     held: Span,
+    /// The only request in flight when the line had chunks, but no `id` yet.
+    pub(crate) assumed: Option<Ticket>,
 }
 
 impl ChunkState {
-    pub(crate) const START: ChunkState = ChunkState { walk: ContentWalk::START, held: Span::MISSING };
+    pub(crate) const START: ChunkState =
+        ChunkState { walk: ContentWalk::START, held: Span::MISSING, assumed: None };
 }
 
 /// A chunk in the line.
@@ -70,6 +74,9 @@ fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
         return false;
     }
     let Some((ticket, result)) = client.chunked_result() else { return false };
+    if client.input.scanner().member(Member::Id).is_none() {
+        client.chunks.assumed = Some(ticket);
+    }
     loop {
         let Some(found) = client.chunks.walk.next_string(client.input.text_so_far(), result) else {
             return false;
@@ -98,14 +105,20 @@ impl Client<'_> {
     /// Call the method after [`call_json`](Client::call_json), [`read_resource`](Client::read_resource) or their
     /// variants, before the next poll. All text and all binary data in the content blocks of a tool result, or in the
     /// contents of a resource, arrives in chunks, in order. The chunks end with the
-    /// [`Response`](crate::client::Event::Response). It contains all the rest, such as `isError`, structured content and
-    /// the media types, with empty strings in place of the content. The rest must fit into the receive buffer. Otherwise
-    /// the request fails with [`RequestFailure::TooLong`](crate::RequestFailure::TooLong), possibly after chunks. The
-    /// application uses the chunks only if the response is a result.
+    /// [`Response`](crate::client::Event::Response), which contains all the rest, such as `isError`, structured content
+    /// and the media types, with empty strings in place of the content. The rest must fit into the receive buffer.
+    /// Otherwise the request fails with [`RequestFailure::TooLong`], possibly after
+    /// chunks. The application uses the chunks only if the response is a result.
     ///
     /// Each chunk restarts the timeout of the request, but does not extend its maximum duration. A result that is larger
-    /// than the receive buffer must arrive on lines, and must follow the `id` in its message. Base64 that is not valid
-    /// stays in the result. An [observer](crate::Observer) sees the message without its content.
+    /// than the receive buffer must arrive on lines. Base64 that is not valid stays in the result. An
+    /// [observer](crate::Observer) sees the message without its content.
+    ///
+    /// Some servers write the `id` after the result. A large result then has chunks if no other request awaits a response.
+    /// The `id` decides at the end of the message. If it is not the id of this request, the request fails with
+    /// [`RequestFailure::Invalid`], and the application discards the chunks. With several
+    /// requests in flight, a large result with its `id` at the end is a failure
+    /// ([`RequestFailure::TooLong`]) of its own request.
     ///
     /// ```
     /// use mcp_proto::client::{ChunkData, Client, Event, Options};
@@ -140,19 +153,35 @@ impl Client<'_> {
     /// The request of the line so far, and the offset of its result, if the content is wanted in chunks.
     fn chunked_result(&self) -> Option<(Ticket, usize)> {
         let (line, scanner) = (self.input.text_so_far(), self.input.scanner());
-        let id = scanner.member(Member::Id)?;
-        let id = line.get(id.start..id.end?)?;
+        let issued = match scanner.member(Member::Id) {
+            Some(id) => self.state.peer.find_issued(Json::trusted(line.get(id.start..id.end?)?)),
+            None => IssuedId::Request(self.chunks.assumed.or_else(|| self.only_request())?),
+        };
         let result = scanner.member(Member::Result)?.start;
         if scanner.member(Member::Method).is_some() || !scanner.is_valid() {
             return None;
         }
-        let IssuedId::Request(ticket) = self.state.peer.find_issued(Json::trusted(id)) else { return None };
+        let IssuedId::Request(ticket) = issued else { return None };
         let outbound = self.state.peer.in_flight.outbound(ticket)?;
         (outbound.timing.is_chunked() && outbound.state.awaits_response()).then_some((ticket, result))
     }
 
-    /// Decodes a string in place. Returns the number of bytes that were decoded, and their decoded length. `None` if the
-    /// string is not valid base64.
+    /// The request that awaits a response, if it is the only one.
+    fn only_request(&self) -> Option<Ticket> {
+        let requests = self.state.peer.in_flight.requests().map(|(ticket, _)| ticket);
+        let mut awaiting = requests.filter(|ticket| self.state.peer.awaits_response(*ticket));
+        awaiting.next().filter(|_| awaiting.next().is_none())
+    }
+
+    /// Fails the request whose chunks had no `id`, if their line ended without the response to this request.
+    pub(super) fn end_assumed(&mut self, assumed: Option<Ticket>) {
+        if let Some(ticket) = assumed.filter(|ticket| self.state.peer.awaits_response(*ticket)) {
+            self.state.peer.fail_request(ticket, RequestFailure::Invalid);
+        }
+    }
+
+    /// Decodes a string in place. Returns the number of consumed bytes, and the length of the result. Returns `None` if
+    /// the string is not valid base64.
     fn decode(&mut self, found: FoundString) -> Option<(usize, usize)> {
         let FoundString { start, length, is_complete, is_blob, .. } = found;
         // A character or an escape that continues in the next bytes.

@@ -169,8 +169,8 @@ impl Client<'_> {
         self.state.peer.output.trim();
     }
 
-    /// The number of messages that came too late, as messages of two peers can cross: see
-    /// [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
+    /// The number of messages about requests that had already ended. Such messages are no error, because messages of the
+    /// two peers can cross: see [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn late_messages(&self) -> u16 {

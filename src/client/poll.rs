@@ -25,7 +25,10 @@ impl Client<'_> {
         let connecting = connecting.map(|connecting| connecting.deadline);
         let keep_alive = peer.keep_alive.deadline(peer.now).filter(|_| self.state.is_connected());
         let tasks = self.state.client_task_hooks().and_then(|hooks| hooks.next_deadline(&self.state));
-        peer.next_deadline([self.grace_deadline, connecting, keep_alive, tasks])
+        peer.next_deadline(
+            peer.in_flight.next_deadline(),
+            [self.grace_deadline, connecting, keep_alive, tasks],
+        )
     }
 
     /// Frees memory of buffers that have been idle, or returns the time at which that happens if `other` is later.
@@ -159,7 +162,7 @@ impl Client<'_> {
     }
 
     fn process_line(&mut self, line: Line) -> bool {
-        self.chunks = ChunkState::START;
+        let assumed = core::mem::replace(&mut self.chunks, ChunkState::START).assumed;
         if let LineContent::StreamClosed = line.content {
             self.pending_event = self.state.fail_exchange(line.stream);
             self.input.release();
@@ -196,6 +199,7 @@ impl Client<'_> {
             };
             self.state.server_request_waits = for_application && !has_space;
             if !has_space {
+                self.chunks.assumed = assumed;
                 return false;
             }
         }
@@ -223,6 +227,9 @@ impl Client<'_> {
                 self.pending_event = self.state.peer.reported(error).map(PendingEvent::ProtocolError);
                 self.input.release_element();
             }
+        }
+        if !matches!(line.content, LineContent::Truncated) {
+            self.end_assumed(assumed);
         }
         true
     }

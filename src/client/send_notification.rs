@@ -13,8 +13,8 @@ use crate::client::client_state::ClientState;
 impl Client<'_> {
     /// Sends any notification of the application. `params` writes the keys and values of the parameters.
     ///
-    /// Use this function for messages of an extension, or outside the protocol. For example, a server modeled on the Language Server
-    /// Protocol expects the [`request`](Client::request) `shutdown`. After the response, this server expects the
+    /// Use this function for messages of an extension, or outside the protocol. For example, a server modeled on the
+    /// Language Server Protocol expects the [`request`](Client::request) `shutdown`, and after its response the
     /// notification `exit`.
     ///
     /// # Errors

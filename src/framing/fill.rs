@@ -3,8 +3,8 @@
 use crate::framing::LineDecoder;
 use crate::platform::shift;
 
-/// Read space, in bytes, after a growing buffer has grown.
-pub(super) const READ_AHEAD: usize = 4096;
+/// Read space, in bytes, after a growing buffer has grown. A read that fills the space doubles the buffer.
+pub(super) const READ_AHEAD: usize = 1024;
 
 /// Size, in bytes, up to which a filled buffer doubles. Larger reads need fewer system calls.
 pub(super) const MAX_READ_AHEAD: usize = 64 * 1024;

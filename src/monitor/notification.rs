@@ -187,7 +187,7 @@ impl Monitor {
         let request = tag.and_then(|tag| self.dialogue.client.requests.get_mut(&requests::key(tag)));
         match request.and_then(|request| request.subscription.as_mut()) {
             Some(subscription) => subscription.is_acknowledged = true,
-            None => report.add(Rule::Subscription, "the acknowledgement belongs to no subscription"),
+            None => report.add(Rule::Subscription, "the acknowledgment belongs to no subscription"),
         }
     }
 
@@ -217,7 +217,7 @@ impl Monitor {
         let is_wanted = wanted.is_some_and(|it| it.boolean() == Some(true) || it.elements().next().is_some());
         report.add_if(!is_wanted, Rule::Subscription, "the subscription does not include such changes");
         let is_early = !subscription.is_acknowledged;
-        report.add_if(is_early, Rule::Subscription, "the notification precedes the acknowledgement");
+        report.add_if(is_early, Rule::Subscription, "the notification precedes the acknowledgment");
         let is_late = request.cancelled.is_some_and(|at| now.since(at) > window);
         report.add_if(is_late, Rule::CancelledAnswered, "the subscription was cancelled");
     }

@@ -33,11 +33,7 @@ impl<'a> Source<'a> {
     {
         match self {
             Source::Line { id, .. } => id,
-            Source::Slot(ticket) => match in_flight.id(*ticket) {
-                // The request has expired: its id is removed from the index, but its text remains.
-                b"" => in_flight.text(*ticket),
-                id => id,
-            },
+            Source::Slot(ticket) => in_flight.id_or_text(*ticket),
         }
     }
 

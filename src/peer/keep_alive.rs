@@ -12,7 +12,7 @@ use crate::time::Millis;
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
     pub interval: Millis,
-    /// Timeout of a ping, in milliseconds. A peer without a response is then unresponsive.
+    /// Timeout of a ping, in milliseconds. A peer that has not responded by then is unresponsive.
     pub timeout: Millis,
     /// Whether an unresponsive peer ends the connection. Otherwise the machine emits an event and continues to ping.
     pub close: bool,

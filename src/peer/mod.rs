@@ -111,12 +111,16 @@ impl<'b, R: Role> Peer<'b, R> {
         None
     }
 
-    /// Returns the earliest deadline of the requests in flight and of `others`.
+    /// Returns the earliest deadline of `in_flight`, which is that of the requests in flight, and of `others`.
     ///
     /// Omits expired deadlines. Their requests wait for transmit space, so a poll would not help.
     #[inline]
-    pub(crate) fn next_deadline<const N: usize>(&self, others: [Option<Millis>; N]) -> Option<Millis> {
-        let mut next = self.in_flight.next_deadline().filter(|at| *at > self.now && *at < Millis(u64::MAX));
+    pub(crate) fn next_deadline<const N: usize>(
+        &self,
+        in_flight: Option<Millis>,
+        others: [Option<Millis>; N],
+    ) -> Option<Millis> {
+        let mut next = in_flight.filter(|at| *at > self.now && *at < Millis(u64::MAX));
         for at in others {
             if let Some(at) = at
                 && at > self.now

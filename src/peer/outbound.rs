@@ -27,7 +27,7 @@ pub(crate) enum IssuedId {
 }
 
 impl<R: Role> Peer<'_, R> {
-    /// Returns the number of ids per round.
+    /// Returns the number of ids in a round: one for each slot, and [`OTHER_IDS`](Role::OTHER_IDS).
     fn stride(&self) -> u32 {
         (self.in_flight.limit() as u32).saturating_add(R::OTHER_IDS)
     }

@@ -68,7 +68,7 @@ impl Method {
         self
     }
 
-    /// The method, whose requests of clients include those of an extension.
+    /// Counts the revisions with the extension as revisions in which a client sends the method.
     pub(crate) const fn including_extension(mut self) -> Method {
         self.by_client = self.by_client.or(self.by_extension);
         self

@@ -38,11 +38,12 @@ impl fmt::Display for Violation {
 
 impl core::error::Error for Violation {}
 
-/// Checks a value against a JSON Schema, such as the structured content of a result in a test.
+/// Checks a value against a JSON Schema. For example, a test checks the structured content of a result.
 ///
 /// The function supports types, constants and enumerations, bounds, lengths, members, elements, `allOf`, `anyOf`, `oneOf`
 /// (like `anyOf`), and references within the schema. The function ignores all other keywords, such as `pattern` and
-/// `format`, and `additionalProperties` beside `patternProperties`. Do not use it to validate untrusted schemas.
+/// `format`, and `additionalProperties` beside `patternProperties`. The function is for tests: a value that
+/// passes may still violate the schema, and an untrusted schema can make the check take exponential time.
 ///
 /// ```
 /// use mcp_proto::json::Json;

@@ -14,7 +14,6 @@ pub use crate::schema::node::{Bound, decimal_literal};
 pub use crate::schema::text::{
     as_text, input_schema, requirement, requirement_length, schema, schema_length,
 };
-pub use core::marker::PhantomData as Plain;
 pub use serde_core as serde;
 
 /// The schema of a type, in an array of a given length.
@@ -155,47 +154,6 @@ impl<U: Unknown> Visitor<'_> for Name<U> {
     fn visit_u64<E: Error>(self, index: u64) -> Result<usize, E> {
         Ok(usize::try_from(index).unwrap_or(usize::MAX))
     }
-}
-
-/// A seed that decodes and checks a value.
-pub struct Checked<T, C> {
-    check: C,
-    requirement: &'static str,
-    plain: PhantomData<T>,
-}
-
-impl<T, C: FnOnce(&T) -> bool> Checked<T, C> {
-    /// Creates the seed. `requirement` is the error message for values that fail the check.
-    pub fn new(check: C, requirement: &'static str) -> Self {
-        Checked { check, requirement, plain: PhantomData }
-    }
-}
-
-impl<'de, T: serde_core::Deserialize<'de>, C: FnOnce(&T) -> bool> DeserializeSeed<'de> for Checked<T, C> {
-    type Value = T;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        let value = T::deserialize(deserializer)?;
-        if (self.check)(&value) { Ok(value) } else { Err(D::Error::custom(self.requirement)) }
-    }
-}
-
-/// Decodes the value of a member, and refuses a duplicate member.
-#[inline]
-pub fn take<'de, A: MapAccess<'de>, S: DeserializeSeed<'de>>(
-    place: &mut Option<S::Value>,
-    members: &mut A,
-    name: &'static str,
-    seed: S,
-) -> Result<(), A::Error> {
-    if place.is_some() {
-        return Err(A::Error::duplicate_field(name));
-    }
-    match members.next_value_seed(seed) {
-        Ok(value) => *place = Some(value),
-        Err(error) => return Err(error),
-    }
-    Ok(())
 }
 
 /// Skips the value of an unknown member.

@@ -132,6 +132,42 @@
 //! # }
 //! ```
 //!
+//! Two types that contain each other do not compile (E0391, "cycle detected"), because each schema would need the other.
+//! An attribute on one of the fields breaks the cycle. The decoder is the same, but the schema shows less:
+//!
+//! ```
+//! # #[cfg(feature = "alloc")] {
+//! use mcp_proto::ToolArguments;
+//! use mcp_proto::schema::Node;
+//!
+//! #[derive(ToolArguments)]
+//! struct Chapter {
+//!     #[tool(schema = Node::array(&Node::Any, 0, None))] // without this line: error E0391
+//!     quotes: Vec<Book>,
+//! }
+//!
+//! #[derive(ToolArguments)]
+//! struct Book {
+//!     chapters: Vec<Chapter>,
+//! }
+//! # assert!(Book::INPUT_SCHEMA.contains(r#""quotes":{"type":"array","items":{}}"#));
+//! # }
+//! ```
+//!
+//! ```compile_fail,E0391
+//! # use mcp_proto::ToolArguments;
+//! # #[derive(ToolArguments)]
+//! # struct Chapter {
+//! #    quotes: Vec<Book>,
+//! # }
+//! # #[derive(ToolArguments)]
+//! # struct Book {
+//! #    chapters: Vec<Chapter>,
+//! # }
+//! ```
+//!
+//! The feature `schemars` of the adapters for hosts accepts such types.
+//!
 //! # Lists, strings and maps without a heap
 //!
 //! With the feature `heapless`, a field may be a `Vec`, a `String`, a `LinearMap` or an `IndexMap` of that crate. The

@@ -87,11 +87,11 @@ type MakeArgumentEvent =
 
 /// The function that handles streamed arguments. Only tools with a streamed argument link it.
 ///
-/// With `None`, handles an incomplete line that fills the buffer: sets the event of a chunk, or removes the chunk of
-/// the last event. Returns whether an event is set.
+/// The argument is `None` for an incomplete line that fills the buffer. The function then sets the event of the next
+/// chunk, or removes the chunk of the last event from the line, and returns whether an event is set.
 ///
-/// With the outcome of a line with chunks, sets the event of their early end, unless the outcome is a call of the tool.
-/// Returns whether the outcome still applies.
+/// Otherwise the argument is the outcome of a complete line with chunks. If the outcome is not a call of the tool, the
+/// function sets the event of the early end. It returns whether the outcome still applies.
 pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(&Received, &Spans)>) -> bool;
 
 impl Server<'_> {

@@ -2,7 +2,6 @@
 
 use crate::json::{Json, Str};
 use crate::peer::lifecycle::Trigger;
-use crate::protocol::meta::RequestMeta;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Received, Request};
 use crate::server::server_state::ServerState;
@@ -56,7 +55,10 @@ pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
 }
 
 /// Whether a notification is the `exit` of a session.
-pub(crate) fn is_exit(state: &ServerState<'_>, method: Str<'_>, params: Json<'_>) -> bool {
-    let stateless = || params.get("_meta").and_then(RequestMeta::from_json).is_some();
+pub(crate) fn is_exit(state: &mut ServerState<'_>, method: Str<'_>, params: Json<'_>) -> bool {
+    let cache = &mut state.request_cache;
+    let names_revision =
+        |meta| state.config.stateless.is_some_and(|era| (era.parse_meta)(cache, meta).is_some());
+    let stateless = || params.get("_meta").is_some_and(names_revision);
     state.config.compat.lsp_shutdown && state.peer.session.is_some() && method == "exit" && !stateless()
 }

@@ -1,9 +1,7 @@
 //! Configuration of a server: identity, features, revisions, limits and their defaults.
 
 use crate::json::{DEPTH_LIMIT, Writer};
-use crate::protocol::meta;
 use crate::protocol::methods::Method;
-use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::icon::{Icon, Icons};
 use crate::protocol::objects::implementation::Implementation;
 use crate::protocol::revision::{Revision, Revisions};
@@ -11,7 +9,9 @@ use crate::server::change_set::ChangeSet;
 use crate::server::compatibility::CompatOptions;
 use crate::server::feature::Feature;
 use crate::server::features::catalogue::JOINS;
-use crate::server::server_state::Shape;
+use crate::server::handshake::{self, HandshakeEra};
+use crate::server::server_state::ServerState;
+use crate::server::stateless::StatelessEra;
 use crate::time::Millis;
 
 /// The configuration of a server: its identity, features, limits and policies.
@@ -30,8 +30,14 @@ pub struct ServerConfig<'i> {
     pub(crate) features: &'i [&'i dyn Feature],
     pub(crate) revisions: Revisions,
     pub(crate) limits: Limits,
-    pub(crate) second_initialize: SecondInitialize,
-    pub(crate) unknown_version: UnknownVersion,
+    /// Code of the handshake era, if `revisions` has one of this era.
+    pub(crate) handshake: Option<&'static HandshakeEra>,
+    /// Code of the stateless era, if `revisions` has one of this era.
+    pub(crate) stateless: Option<&'static StatelessEra>,
+    /// Restarts the session for a second `initialize`.
+    pub(crate) restart: Option<fn(&mut ServerState<'_>)>,
+    /// Refuses an `initialize` with an unsupported version.
+    pub(crate) reject_version: Option<handshake::RejectVersion>,
     pub(crate) strict_handshake: bool,
     pub(crate) refuse_when_full: bool,
     pub(crate) identify: bool,
@@ -166,8 +172,10 @@ impl<'i> ServerConfig<'i> {
             features: &[],
             revisions: Revisions::ALL,
             limits: Limits::DEFAULT,
-            second_initialize: SecondInitialize::Refuse,
-            unknown_version: UnknownVersion::CounterOffer,
+            handshake: HandshakeEra::in_revisions(Revisions::ALL),
+            stateless: StatelessEra::in_revisions(Revisions::ALL),
+            restart: None,
+            reject_version: None,
             strict_handshake: false,
             refuse_when_full: false,
             identify: true,
@@ -179,9 +187,9 @@ impl<'i> ServerConfig<'i> {
 
     /// Sets the features. A server links only the features that its configuration names.
     ///
-    /// With the feature `alloc` of this crate, features of one kind are joined, so that a server consists of parts: a list
-    /// has the entries of all, in order. The server refuses a configuration in which two parts have an entry with the
-    /// same name. Without `alloc`, name one feature of each kind.
+    /// With the feature `alloc` of this crate, features of one kind are joined, so a server can consist of parts: a
+    /// list has the entries of all parts, in order. The server refuses a configuration in which two parts have an entry
+    /// with the same name. Without `alloc`, name one feature of each kind.
     ///
     /// ```
     /// use mcp_proto::server::{ServerConfig, Tool, Tools};
@@ -233,12 +241,14 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Sets the supported revisions. Default: all.
+    /// Sets the supported revisions. Default: all. A server without revisions of one era does not link the code of that era.
     ///
     /// Revision `2025-03-26` has batches: see [`Server::batch_buffer`](crate::Server::batch_buffer).
     #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
+        self.handshake = HandshakeEra::in_revisions(revisions);
+        self.stateless = StatelessEra::in_revisions(revisions);
         self
     }
 
@@ -252,14 +262,20 @@ impl<'i> ServerConfig<'i> {
     /// Sets the policy for a second `initialize`. Default: [`SecondInitialize::Refuse`].
     #[must_use]
     pub const fn second_initialize(mut self, policy: SecondInitialize) -> Self {
-        self.second_initialize = policy;
+        self.restart = match policy {
+            SecondInitialize::Refuse => None,
+            SecondInitialize::Restart => Some(|state| state.restart_session()),
+        };
         self
     }
 
     /// Sets the policy for an unsupported version in `initialize`. Default: [`UnknownVersion::CounterOffer`].
     #[must_use]
     pub const fn unknown_version(mut self, policy: UnknownVersion) -> Self {
-        self.unknown_version = policy;
+        self.reject_version = match policy {
+            UnknownVersion::CounterOffer => None,
+            UnknownVersion::Reject => Some(handshake::reject_version),
+        };
         self
     }
 
@@ -301,27 +317,6 @@ impl<'i> ServerConfig<'i> {
         self.fresh_for = fresh_for;
         self.shared_cache = shared;
         self
-    }
-
-    /// Writes the first members of a result with a `resultType`. For a cacheable result, also writes the cache
-    /// lifetime.
-    pub(crate) fn write_head(&self, revision: Revision, shape: Shape, out: &mut Writer<'_>) {
-        let kind = match shape {
-            Shape::InputRequired => "input_required",
-            Shape::Task => "task",
-            _ => "complete",
-        };
-        out.field_string("resultType", kind);
-        if self.identify || shape == Shape::Discovery {
-            out.key("_meta");
-            out.begin_object();
-            out.key(meta::SERVER_INFO);
-            self.identity.write(revision, out);
-            out.end_object();
-        }
-        if matches!(shape, Shape::List | Shape::Discovery) {
-            Freshness { fresh_for: self.fresh_for, shared: self.shared_cache }.write(out);
-        }
     }
 
     /// Writes the capabilities of all features.

@@ -1,23 +1,18 @@
 //! Dispatch of inbound requests and notifications, `notifications/cancelled` included.
 
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::{SessionKey, StreamId};
+use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line, LineDecoder};
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str};
-use crate::peer::inbound::{self, Source};
-use crate::peer::lifecycle::{State, Trigger};
-use crate::peer::request::Request as InFlightRequest;
-use crate::protocol::meta::RequestMeta;
+use crate::peer::inbound;
+use crate::peer::lifecycle::State;
 use crate::protocol::methods::{self, Method};
-use crate::protocol::revision::{Revision, Revisions};
+use crate::protocol::revision::Revision;
 use crate::rpc::{self, Class, Invalid, Object, Outcome};
-use crate::server::compatibility;
 use crate::server::feature::{Feature, Request};
-use crate::server::handshake;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::Pending;
 use crate::server::request_cache::MethodPlace;
-use crate::server::request_context::Context;
 use crate::server::server_state::ServerState;
 
 /// The result of handling a line or a request.
@@ -159,7 +154,7 @@ pub(crate) fn handle_unreadable_line(
     let Line { content, stream, .. } = line;
     let (bytes, envelope) = (input.bytes(), &input.envelope());
     if let Some(ended) =
-        state.outbound_hooks.and_then(|hooks| hooks.on_unreadable_line(state, bytes, content, envelope))
+        state.outbound_hooks().and_then(|hooks| hooks.on_unreadable_line(state, bytes, content, envelope))
     {
         return ended;
     }
@@ -200,168 +195,71 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let params = request.params;
     let well_formed = params.span().is_missing() || params.kind() == Kind::Object;
     request.find_params();
-    let speaks_stateless = request.state.config.revisions.intersects(Revisions::STATELESS);
-    let has_meta = speaks_stateless && !request.meta.is_missing();
-    let meta = match has_meta {
-        true => request.state.request_cache.parse_meta(request.view(request.meta)),
-        false => None,
+    let config = request.state.config;
+    let meta = match config.stateless {
+        Some(era) if !request.meta.is_missing() => {
+            (era.parse_meta)(&mut request.state.request_cache, rpc::view(params.line(), request.meta))
+        }
+        _ => None,
     };
-    let may_restart = || {
-        meta.is_none() && method.is_name(methods::INITIALIZE.name) && handshake::allows_restart(request.state)
-    };
+    let may_restart =
+        || meta.is_none() && config.restart.is_some() && method.is_name(methods::INITIALIZE.name);
     let (stream, session) = (request.pending.context.stream, request.state.session_key);
     let owner = if meta.is_some() { stream } else { session.stream() };
     if request.is_duplicate(owner) && !may_restart() {
-        return request.refuse(ProtocolError::DuplicateId, &"wait for its response, or use another id");
+        return request.refuse_text(ProtocolError::DuplicateId, "wait for its response, or use another id");
     }
     if request.state.peer.lifecycle.state() == State::Draining {
-        return request.refuse(ProtocolError::ShuttingDown, &"reconnect");
+        return request.refuse_text(ProtocolError::ShuttingDown, "reconnect");
     }
     if !well_formed {
-        return request.refuse(ProtocolError::InvalidParams, &"`params` must be an object");
+        return request.invalid_params("`params` must be an object");
     }
-    match meta {
-        Some(meta) => handle_stateless(request, method, meta),
-        None => handle_handshake_era(request, method),
-    }
-}
-
-/// Detail of the error for an incomplete `_meta`.
-const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
-
-/// Handles a request of the stateless era, whose `_meta` names its revision.
-#[inline(never)]
-fn handle_stateless(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta) -> Received {
-    let version = request.view(request.meta).part(meta.version).string();
-    let (Some(version), Some(capabilities)) = (version, meta.capabilities) else {
-        return request.refuse(ProtocolError::InvalidParams, &NEEDED);
-    };
-    let offer = request.state.config.revisions.and(Revisions::STATELESS);
-    let Some(revision) = meta.revision.filter(|revision| offer.contains(*revision)) else {
-        return handshake::unsupported(request, version, offer);
-    };
-    request.pending.context = Context { revision, capabilities, ..request.pending.context };
-    let handler = find_handler(request.state, Some(revision), method);
-    if !matches!(handler, Handler::Feature(..) | Handler::Discover) {
-        return request.refuse(ProtocolError::UnknownMethod, &method);
-    }
-    // The level is checked after the method, in the order of the specification.
-    match meta.level.transpose() {
-        Ok(level) => request.pending.context.level = level,
-        Err(()) => return request.refuse(ProtocolError::InvalidParams, &"unknown log level in `_meta`"),
-    }
-    match handler {
-        Handler::Feature(feature, method) => feature.handle(method, request),
-        _ => handshake::discover(request),
+    match (config.stateless, meta, config.handshake) {
+        (Some(era), Some(meta), _) => (era.handle)(request, method, meta),
+        (_, _, Some(era)) => (era.handle)(request, method),
+        (Some(era), None, None) => (era.refuse_without_meta)(request, method),
+        // `Server::new` refuses a configuration without revisions.
+        (None, _, None) => request.unknown_method(method),
     }
 }
 
-/// The code that handles a method.
-enum Handler<'b> {
-    /// A feature, with the index of the method in it. A method of an extension has no index.
-    Feature(&'b dyn Feature, usize),
-    Initialize,
-    Ping,
-    Discover,
-    Shutdown,
-    Unknown,
-}
-
-/// Finds the handler of a method. Without a revision, no feature handles a method.
+/// Finds the feature with this method of the specification, and the index of the method in it.
 ///
 /// Remembers the last method of a feature, because consecutive requests often have the same method.
-fn find_handler<'b>(state: &mut ServerState<'b>, revision: Option<Revision>, name: Str<'_>) -> Handler<'b> {
-    let features = if revision.is_some() { state.config.features } else { &[] };
-    let is_called = |method: &Method| {
-        name.is_name(method.name) && revision.is_some_and(|it| method.by_client.contains(it))
-    };
+pub(crate) fn find_feature<'b>(
+    state: &mut ServerState<'b>,
+    revision: Revision,
+    name: Str<'_>,
+) -> Option<(&'b dyn Feature, usize)> {
+    let features = state.config.features;
+    let is_called = |method: &Method| name.is_name(method.name) && method.by_client.contains(revision);
     if let Some(MethodPlace { feature, method }) = state.request_cache.method()
         && let Some(feature) = features.get(usize::from(feature))
         && feature.methods().get(usize::from(method)).is_some_and(is_called)
     {
-        return Handler::Feature(*feature, method.into());
+        return Some((*feature, method.into()));
     }
     for (index, feature) in features.iter().enumerate() {
         if let Some(method) = feature.methods().iter().position(is_called) {
             if let (Ok(feature), Ok(method)) = (index.try_into(), method.try_into()) {
                 state.request_cache.set_method(MethodPlace { feature, method });
             }
-            return Handler::Feature(*feature, method);
+            return Some((*feature, method));
         }
     }
-    match () {
-        () if name.is_name(methods::INITIALIZE.name) => Handler::Initialize,
-        () if name.is_name(methods::PING.name) => Handler::Ping,
-        () if name.is_name(methods::SERVER_DISCOVER.name) => Handler::Discover,
-        () if compatibility::is_shutdown(state, name) => Handler::Shutdown,
-        () => match find_extension(features, name, true) {
-            Some(feature) => Handler::Feature(feature, usize::MAX),
-            None => Handler::Unknown,
-        },
-    }
+    None
 }
 
-/// Finds the feature with this method of an extension.
+/// Finds the feature with this method of an extension. Such a method has no index.
+pub(crate) fn find_extension<'b>(state: &ServerState<'b>, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
+    feature_with(state, name, true).map(|feature| (feature, usize::MAX))
+}
+
 #[inline(never)]
-fn find_extension<'b>(
-    features: &'b [&'b dyn Feature],
-    name: Str<'_>,
-    is_request: bool,
-) -> Option<&'b dyn Feature> {
-    features.iter().copied().find(|feature| feature.has_extension_method(name, is_request))
-}
-
-/// Handles a request of the handshake era.
-fn handle_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
-    let (session, config) = (request.state.peer.session, request.state.config);
-    let handler = find_handler(request.state, session.map(|session| session.revision), method);
-    if let Handler::Initialize = handler {
-        return handshake::initialize(request);
-    }
-    let revisions = config.revisions;
-    if let Some(session) = session {
-        request.pending.context.revision = session.revision;
-        request.pending.context.capabilities = session.capabilities;
-        request.pending.context.is_keyed = request.state.session_key != SessionKey::NONE;
-    } else if let Some(revision) = revisions.and(Revisions::HANDSHAKE).latest() {
-        request.pending.context.revision = revision;
-    } else {
-        return refuse_missing_meta(request);
-    }
-    match handler {
-        Handler::Ping => return request.result(&mut |_| {}),
-        _ if session.is_some() => {}
-        _ if revisions.intersects(Revisions::STATELESS) => return refuse_missing_meta(request),
-        Handler::Discover => return request.refuse(ProtocolError::UnknownMethod, &method),
-        _ => return request.refuse(ProtocolError::NotInitialized, &method),
-    }
-    if let Handler::Shutdown = handler {
-        return compatibility::shutdown(request);
-    }
-    // In state `Ready` a request causes no transition.
-    if request.state.peer.lifecycle.state() != State::Ready
-        && !method.is_name(methods::LOGGING_SET_LEVEL.name)
-    {
-        if config.strict_handshake {
-            return request
-                .refuse(ProtocolError::NotInitialized, &"`notifications/initialized` has not arrived");
-        }
-        request.state.peer.lifecycle.apply(Trigger::Request);
-    }
-    match handler {
-        Handler::Feature(feature, method) => feature.handle(method, request),
-        _ => request.refuse(ProtocolError::UnknownMethod, &method),
-    }
-}
-
-/// Refuses a request that has neither a session nor a revision.
-fn refuse_missing_meta(request: &mut Request<'_, '_>) -> Received {
-    let how = if request.state.config.revisions.intersects(Revisions::HANDSHAKE) {
-        ", or send `initialize` first"
-    } else {
-        ""
-    };
-    request.refuse(ProtocolError::InvalidParams, &(NEEDED, how))
+fn feature_with<'b>(state: &ServerState<'b>, name: Str<'_>, is_request: bool) -> Option<&'b dyn Feature> {
+    let mut features = state.config.features.iter().copied();
+    features.find(|feature| feature.has_extension_method(name, is_request))
 }
 
 #[inline(never)]
@@ -376,27 +274,20 @@ fn handle_notification(
     if method.is_name(methods::CANCELLED.name) {
         return handle_cancelled(state, line, params, stream, spans);
     }
-    if method.is_name(methods::INITIALIZED.name) {
-        if !state.peer.lifecycle.apply(Trigger::Initialized) {
-            return Received::ProtocolError(ProtocolError::UnknownNotification);
-        }
-        if let Some(session) = &mut state.peer.session {
-            session.complete = true;
-        }
-        return state.emit(PendingEvent::Ready);
+    if let Some(era) = state.config.handshake
+        && let Some(received) = (era.handle_notification)(state, line, method, params)
+    {
+        return received;
     }
     if let Some(received) =
-        state.outbound_hooks.and_then(|hooks| hooks.on_notification(state, line, method, params, spans))
+        state.outbound_hooks().and_then(|hooks| hooks.on_notification(state, line, method, params, spans))
     {
         return received;
     }
     if method.is_name(methods::PROGRESS.name) {
         return Received::ProtocolError(ProtocolError::UnknownProgress);
     }
-    if compatibility::is_exit(state, method, rpc::view(line, params)) {
-        return Received::Exit;
-    }
-    if let Some(feature) = find_extension(state.config.features, method, false) {
+    if let Some(feature) = feature_with(state, method, false) {
         spans.arguments = params;
         return feature.emit_notification(state);
     }
@@ -414,7 +305,7 @@ fn handle_cancelled(
         return Received::ProtocolError(ProtocolError::InvalidParams);
     };
     // A notification does not name its era. Search the requests of the stream first, then the requests of the session.
-    let find = |owner| state.peer.in_flight.find(id, owner);
+    let find = |owner| state.find_in_flight(id, owner);
     let Some(ticket) = find(stream).or_else(|| find(state.session_key.stream())) else {
         return Received::ProtocolError(ProtocolError::UnknownCancel);
     };
@@ -437,40 +328,10 @@ fn handle_response(
         return Received::Done;
     }
     let error = if malformed { ProtocolError::MalformedResponse } else { ProtocolError::UnknownResponse };
-    match state.outbound_hooks {
+    match state.outbound_hooks() {
         Some(hooks) => {
             hooks.on_response(state, line, id, outcome, spans).unwrap_or(Received::ProtocolError(error))
         }
         None => Received::ProtocolError(error),
-    }
-}
-
-impl ServerState<'_> {
-    /// Writes queued messages while the output has space. The queue holds errors of expired requests, ends of chunked
-    /// responses, and cancellations of outbound requests.
-    pub(crate) fn write_queued(&mut self) {
-        // While a batch is in the line, the error of an open batch's member cannot be collected.
-        while !self.batches.in_line()
-            && let Some(ticket) = self.peer.in_flight.queue_front()
-            && self.peer.reserve_response()
-        {
-            match self.peer.in_flight.get(ticket) {
-                Some(InFlightRequest::Inbound(inbound)) if inbound.chunks().is_some() => {
-                    _ = self.poll_chunks(ticket);
-                }
-                Some(InFlightRequest::Inbound(inbound)) => {
-                    let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
-                    self.write_error_response(&pending, ProtocolError::TookTooLong, None);
-                }
-                Some(InFlightRequest::Outbound(_)) => {
-                    if let Some(hooks) = self.outbound_hooks {
-                        hooks.write_cancelled(self, ticket);
-                    }
-                }
-                None => {}
-            }
-            self.peer.in_flight.dequeue();
-            self.end_in_flight(ticket);
-        }
     }
 }

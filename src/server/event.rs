@@ -17,6 +17,7 @@ use crate::server::features::dynamic_list::{ListPrompts, ListResources, ListTemp
 use crate::server::features::extension_request::ExtensionRequest;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::read_resource::ReadResource;
+use crate::server::features::subscriptions::authorized::SubscriptionRequest;
 use crate::server::features::subscriptions::notify::Listening;
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::{PendingEvent, Spans};
@@ -73,6 +74,9 @@ pub enum Event<'a> {
         /// The parameters, if the notification has any.
         params: Option<Json<'a>>,
     },
+    /// The client requests subscriptions, and the application decides which of them it accepts. Only with the feature
+    /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
+    SubscriptionRequest(SubscriptionRequest<'a>),
     /// A client opened a subscription (`2026-07-28`). The server has acknowledged it.
     Listening(Listening<'a>),
     /// The client of the session subscribed to the resource with this URI. The server has responded.
@@ -137,7 +141,7 @@ impl Server<'_> {
             PendingEvent::Ready => Event::Ready,
             PendingEvent::Expired(ticket) => Event::Expired(ticket),
             PendingEvent::OutboundEvent(event) => {
-                state.outbound_hooks?.event(event, part(input, spans_of(input).arguments))
+                state.outbound_hooks()?.event(event, part(input, spans_of(input).arguments))
             }
             PendingEvent::Task(_) | PendingEvent::TaskInput(_) | PendingEvent::TaskResult { .. } => {
                 let arguments = part(input, spans_of(input).arguments);

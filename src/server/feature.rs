@@ -23,6 +23,7 @@ use crate::server::server_state::{ServerState, Shape};
 /// Implemented by [`Tools`](crate::server::Tools),
 /// [`Resources`](crate::server::Resources), [`Prompts`](crate::server::Prompts),
 /// [`Completion`](crate::server::Completion), [`Subscriptions`](crate::server::Subscriptions),
+/// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions),
 /// [`Logging`](crate::server::Logging), [`Skills`](crate::server::Skills), [`Tasks`](crate::server::Tasks),
 /// [`Extensions`](crate::server::Extensions) and
 /// [`Experimental`](crate::server::Experimental). Name the features of a server in
@@ -149,7 +150,7 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Whether the owner has another request with this id in flight.
     pub(crate) fn is_duplicate(&self, owner: StreamId) -> bool {
-        self.state.peer.in_flight.find(Json::exact(self.id()), owner).is_some()
+        self.state.find_in_flight(Json::exact(self.id()), owner).is_some()
     }
 
     /// Finds the frequent members of `params`.
@@ -225,6 +226,24 @@ impl<'r, 'b> Request<'r, 'b> {
         Received::ProtocolError(error)
     }
 
+    /// Responds with an error whose message includes this text.
+    #[inline(never)]
+    pub(crate) fn refuse_text(&mut self, error: ProtocolError, text: &str) -> Received {
+        self.refuse(error, &text)
+    }
+
+    /// Responds that the parameters are not valid.
+    #[inline(never)]
+    pub(crate) fn invalid_params(&mut self, why: &str) -> Received {
+        self.refuse_text(ProtocolError::InvalidParams, why)
+    }
+
+    /// Responds that there is no such method.
+    #[inline(never)]
+    pub(crate) fn unknown_method(&mut self, method: Str<'_>) -> Received {
+        self.refuse(ProtocolError::UnknownMethod, &method)
+    }
+
     /// Emits the request as an event. Refuses a request with invalid input responses. If `refuse_when_full` is set,
     /// also refuses a request while every slot is taken.
     pub(crate) fn emit_request(
@@ -238,17 +257,14 @@ impl<'r, 'b> Request<'r, 'b> {
         if self.state.config.refuse_when_full && limit > 0 && self.state.peer.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
-        // Only the check of task support sets the span earlier.
-        let (mut responses, mut state) = (Span::MISSING, self.spans.state);
-        if kind.can_require_input(self.pending.context.revision) {
-            (responses, state) = (self.param_span("inputResponses"), self.param_span("requestState"));
-            let wrong = |part: Span, kind| !part.is_missing() && self.kind(part) != kind;
-            if wrong(responses, Kind::Object) || wrong(state, Kind::String) {
-                let what = &"`inputResponses` must be an object, and `requestState` a string";
-                return self.refuse(ProtocolError::InvalidParams, what);
-            }
+        // Only the check of task support sets `state` earlier.
+        *self.spans = Spans { subject, arguments, meta: self.meta, responses: Span::MISSING, ..*self.spans };
+        if let Some(era) = self.state.config.stateless
+            && kind.can_require_input(self.pending.context.revision)
+            && let Some(refused) = (era.find_input)(self)
+        {
+            return refused;
         }
-        *self.spans = Spans { id: self.spans.id, subject, arguments, meta: self.meta, responses, state };
         let context = Context { kind, ..self.pending.context };
         self.state.emit(PendingEvent::Request { context: PackedContext::new(&context), event })
     }

@@ -1,53 +1,149 @@
-//! Handshake: `initialize` and `server/discover`, and unsupported versions.
+//! The handshake era: `initialize`, the session and its requests.
 //!
-//! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning* and *Discovery*.
+//! Specification: up to 2025-11-25, *Lifecycle*.
 
 use crate::error::ProtocolError;
-use crate::json::{Kind, Str, Writer};
-use crate::peer::lifecycle::Trigger;
+use crate::framing::outbound_message::SessionKey;
+use crate::json::{Kind, Span, Str, Writer};
+use crate::peer::lifecycle::{State, Trigger};
 use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::methods;
 use crate::protocol::revision::{Revision, Revisions};
-use crate::rpc::code;
-use crate::server::config::{SecondInitialize, ServerConfig, UnknownVersion};
+use crate::rpc::{self, code};
+use crate::server::compatibility;
+use crate::server::config::ServerConfig;
+use crate::server::dispatch::{find_extension, find_feature};
 use crate::server::feature::{Received, Request};
 use crate::server::pending_event::PendingEvent;
-use crate::server::server_state::{NegotiatedSession, ServerState, Shape};
-use crate::server::write_message::{write_revisions, write_unsupported};
+use crate::server::server_state::{NegotiatedSession, ServerState};
+use crate::server::write_message::refuse_revision;
+
+/// Code of the handshake era. A configuration without revisions of this era does not refer to it, so that such a server
+/// does not link it.
+pub(crate) struct HandshakeEra {
+    /// Handles a request without a revision of its own.
+    pub(crate) handle: fn(&mut Request<'_, '_>, Str<'_>) -> Received,
+    /// Handles a notification of the client about its session. Returns `None` for any other notification.
+    pub(crate) handle_notification: fn(&mut ServerState<'_>, &[u8], Str<'_>, Span) -> Option<Received>,
+    /// Writes the members of the result of `initialize`.
+    pub(crate) write_initialize: fn(&ServerConfig<'_>, Revision, &mut Writer<'_>),
+}
+
+/// Refuses an `initialize` with an unsupported version, and names the supported revisions.
+pub(crate) type RejectVersion = fn(&mut Request<'_, '_>, Str<'_>, Revisions) -> Received;
+
+impl HandshakeEra {
+    const CODE: HandshakeEra = HandshakeEra { handle, handle_notification, write_initialize };
+
+    pub(crate) const fn in_revisions(revisions: Revisions) -> Option<&'static HandshakeEra> {
+        if revisions.intersects(Revisions::HANDSHAKE) { Some(&HandshakeEra::CODE) } else { None }
+    }
+}
+
+/// Handles a request of the handshake era.
+fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+    if method.is_name(methods::INITIALIZE.name) {
+        return initialize(request);
+    }
+    let Some(NegotiatedSession { revision, capabilities, .. }) = request.state.peer.session else {
+        return handle_without_session(request, method);
+    };
+    let is_keyed = request.state.session_key != SessionKey::NONE;
+    let context = &mut request.pending.context;
+    (context.revision, context.capabilities, context.is_keyed) = (revision, capabilities, is_keyed);
+    let feature = find_feature(request.state, revision, method);
+    if feature.is_none() {
+        if method.is_name(methods::PING.name) {
+            return request.result(&mut |_| {});
+        }
+        if compatibility::is_shutdown(request.state, method) {
+            return compatibility::shutdown(request);
+        }
+    }
+    // In state `Ready` a request causes no transition.
+    if request.state.peer.lifecycle.state() != State::Ready
+        && !method.is_name(methods::LOGGING_SET_LEVEL.name)
+    {
+        if request.state.config.strict_handshake {
+            return request.refuse_text(ProtocolError::NotInitialized, "no `notifications/initialized` yet");
+        }
+        request.state.peer.lifecycle.apply(Trigger::Request);
+    }
+    match feature.or_else(|| find_extension(request.state, method)) {
+        Some((feature, method)) => feature.handle(method, request),
+        None => request.unknown_method(method),
+    }
+}
+
+/// Handles a request before `initialize`.
+fn handle_without_session(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+    let config = request.state.config;
+    if let Some(revision) = config.revisions.and(Revisions::HANDSHAKE).latest() {
+        request.pending.context.revision = revision;
+    }
+    if method.is_name(methods::PING.name) {
+        return request.result(&mut |_| {});
+    }
+    match config.stateless {
+        Some(era) => (era.refuse_without_meta)(request, method),
+        None if method.is_name(methods::SERVER_DISCOVER.name) => request.unknown_method(method),
+        None => request.refuse(ProtocolError::NotInitialized, &method),
+    }
+}
+
+/// Handles `notifications/initialized`, and `exit` of LSP.
+fn handle_notification(
+    state: &mut ServerState<'_>,
+    line: &[u8],
+    method: Str<'_>,
+    params: Span,
+) -> Option<Received> {
+    if method.is_name(methods::INITIALIZED.name) {
+        if !state.peer.lifecycle.apply(Trigger::Initialized) {
+            return Some(Received::ProtocolError(ProtocolError::UnknownNotification));
+        }
+        if let Some(session) = &mut state.peer.session {
+            session.complete = true;
+        }
+        return Some(state.emit(PendingEvent::Ready));
+    }
+    compatibility::is_exit(state, method, rpc::view(line, params)).then_some(Received::Exit)
+}
 
 #[inline(never)]
-pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
+fn initialize(request: &mut Request<'_, '_>) -> Received {
     let offer = request.state.config.revisions.and(Revisions::HANDSHAKE);
     let [version, capabilities, client] =
         request.params.spans(&["protocolVersion", "capabilities", "clientInfo"]);
     let Some(requested) = request.view(version).string() else {
-        return request.refuse(ProtocolError::InvalidParams, &"`protocolVersion` must be a string");
-    };
-    let Some(latest) = offer.latest() else {
-        return unsupported_with(request, code::METHOD_NOT_FOUND, requested, request.state.config.revisions);
+        return request.invalid_params("`protocolVersion` must be a string");
     };
     if request.kind(capabilities) != Kind::Object {
-        return request.refuse(ProtocolError::InvalidParams, &"`capabilities` must be an object");
+        return request.invalid_params("`capabilities` must be an object");
     }
-    let names = request.view(client).pick(["name", "version"]);
-    if !names.iter().all(|value| value.is_some_and(|value| value.string().is_some())) {
-        return request
-            .refuse(ProtocolError::InvalidParams, &"`clientInfo` must have a `name` and a `version`");
+    let info = request.view(client);
+    let has_text = |name| info.get(name).is_some_and(|value| value.kind() == Kind::String);
+    if !has_text("name") || !has_text("version") {
+        return request.invalid_params("`clientInfo` must have a `name` and a `version`");
     }
     let known = Revision::from_json(requested).filter(|revision| offer.contains(*revision));
-    if known.is_none() && request.state.config.unknown_version == UnknownVersion::Reject {
-        return unsupported_with(request, code::INVALID_PARAMS, requested, offer);
-    }
+    let revision = match (known, request.state.config.reject_version) {
+        (Some(revision), _) => revision,
+        (None, Some(reject)) => return reject(request, requested, offer),
+        (None, None) => offer.latest().unwrap_or(Revision::OLDEST),
+    };
     let first = request.state.peer.lifecycle.apply(Trigger::Initialize);
-    let again =
-        !first && allows_restart(request.state) && request.state.peer.lifecycle.apply(Trigger::Restart);
+    let restart = request.state.config.restart;
+    let again = !first && restart.is_some() && request.state.peer.lifecycle.apply(Trigger::Restart);
     if !first && !again {
-        return request.refuse(ProtocolError::AlreadyInitialized, &"it does not change");
+        return request.refuse_text(ProtocolError::AlreadyInitialized, "it does not change");
     }
     // Only a new client reuses the id of a request in flight.
-    if again || request.is_duplicate(request.state.session_key.stream()) {
-        request.state.restart_session();
+    if let Some(restart) = restart
+        && (again || request.is_duplicate(request.state.session_key.stream()))
+    {
+        restart(request.state);
     }
-    let revision = known.unwrap_or(latest);
     request.state.peer.session = Some(NegotiatedSession {
         revision,
         capabilities: ClientCapabilities::from_json(request.view(capabilities)),
@@ -65,14 +161,8 @@ pub(crate) fn initialize(request: &mut Request<'_, '_>) -> Received {
     request.state.emit(PendingEvent::Connected(revision))
 }
 
-/// Whether a second `initialize` restarts the session. If so, the second `initialize` may reuse the id of a request in
-/// flight.
-pub(crate) fn allows_restart(state: &ServerState<'_>) -> bool {
-    state.config.second_initialize == SecondInitialize::Restart
-}
-
 /// Writes the members of the result of `initialize`.
-pub(crate) fn write_initialize(config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
+fn write_initialize(config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
     out.field_string("protocolVersion", revision.as_str());
     config.write_capabilities(revision, out);
     out.key("serverInfo");
@@ -80,29 +170,11 @@ pub(crate) fn write_initialize(config: &ServerConfig<'_>, revision: Revision, ou
     config.write_instructions(out);
 }
 
-pub(crate) fn discover(request: &mut Request<'_, '_>) -> Received {
-    let (config, revision) = (request.state.config, request.pending.context.revision);
-    request.respond(Shape::Discovery, &mut |out| write_discover(config, revision, out))
-}
-
-/// Writes the members of the result of `server/discover`.
-pub(crate) fn write_discover(config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
-    write_revisions("supportedVersions", config.revisions, out);
-    config.write_capabilities(revision, out);
-    config.write_instructions(out);
-}
-
-/// Refuses a request that names an unsupported revision of the stateless era.
-pub(crate) fn unsupported(request: &mut Request<'_, '_>, requested: Str<'_>, offer: Revisions) -> Received {
-    unsupported_with(request, code::UNSUPPORTED_PROTOCOL_VERSION, requested, offer)
-}
-
-fn unsupported_with(
+/// Refuses an `initialize` with an unsupported version.
+pub(crate) fn reject_version(
     request: &mut Request<'_, '_>,
-    code: i32,
     requested: Str<'_>,
     offer: Revisions,
 ) -> Received {
-    let mut write = |out: &mut Writer<'_>| write_unsupported(out, requested, offer);
-    request.refuse_with(ProtocolError::UnsupportedRevision, code, &mut write)
+    refuse_revision(request, code::INVALID_PARAMS, requested, offer)
 }

@@ -10,7 +10,6 @@ use crate::protocol::pagination::TAIL;
 use crate::protocol::revision::{Era, Revision, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::features::catalogue::check_joined;
-use crate::server::handshake::{write_discover, write_initialize};
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::write_message::begin_result;
 
@@ -117,9 +116,10 @@ pub(crate) fn largest_own_message(config: &ServerConfig<'_>) -> Result<usize, Co
             out.token(END);
             largest = largest.max(out.len());
         };
-        match revision.era() {
-            Era::Handshake => result(Shape::Result, &mut |out| write_initialize(config, revision, out)),
-            Era::Stateless => result(Shape::Discovery, &mut |out| write_discover(config, revision, out)),
+        if let (Era::Stateless, Some(era)) = (revision.era(), config.stateless) {
+            result(Shape::Discovery, &mut |out| (era.write_discover)(config, revision, out));
+        } else if let Some(era) = config.handshake {
+            result(Shape::Result, &mut |out| (era.write_initialize)(config, revision, out));
         }
         for feature in config.features {
             feature.check(revision, config, &mut result)?;

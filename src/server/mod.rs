@@ -11,6 +11,7 @@
 //! | [`Completion`], for prompts and resources | [`Event::Complete`] | [`Complete::values`] |
 //! | [`Logging`] | none: the server stores the level | [`Server::log`], [`Call::log`] |
 //! | [`Subscriptions`] | [`Event::Listening`], [`Event::Subscribed`] | [`Server::changed`] |
+//! | [`AuthorizedSubscriptions`] | [`Event::SubscriptionRequest`] | [`SubscriptionRequest::accept_if`] |
 //! | [`Extensions`] | [`Event::Request`], [`Event::Notification`] | [`ExtensionRequest::result`], [`result_with`](ExtensionRequest::result_with), … |
 //! | [`Tasks`] | [`Event::TaskResult`], [`Event::TaskInput`], [`Event::TaskCancelled`] | [`Call::into_task`], [`Server::task`] |
 //!
@@ -22,7 +23,7 @@
 //!
 //! A server can also send requests to its client, listed in [`input`](crate::input). In the handshake era the
 //! application calls [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` the application calls
-//! [`Call::require_input`].
+//! [`Call::require_input`]. [`InputRequests`] does both for the tools of a `Router`.
 //!
 //! The server writes the protocol objects of this module and of the crate root. A client reads each object with the
 //! view of the same name: [`Tool`] with [`ToolView`](crate::client::ToolView).
@@ -44,6 +45,8 @@ mod event;
 mod feature;
 pub(crate) mod features;
 mod handshake;
+mod in_flight_hooks;
+mod input_requests;
 mod input_required;
 mod keep_alive;
 mod min_buffer_size;
@@ -64,10 +67,13 @@ mod server_state;
 mod session;
 mod setup;
 mod setup_in_place;
+mod stateless;
 pub(crate) mod tasks;
 mod write_message;
 
 pub use crate::server::argument_chunks::ArgumentChunk;
+#[cfg(feature = "derive")]
+pub use crate::server::arguments::ToolInput;
 pub use crate::server::call::{Call, Connected};
 pub use crate::server::chunks::{ChunkedContent, Chunks};
 pub use crate::server::send_request::{RequestOptions, Response};
@@ -96,9 +102,11 @@ pub use crate::server::features::read_resource::ReadResource;
 pub use crate::server::features::resources::Resources;
 pub use crate::server::features::skills::Skills;
 pub use crate::server::features::subscriptions::Subscriptions;
+pub use crate::server::features::subscriptions::authorized::{AuthorizedSubscriptions, SubscriptionRequest};
 pub use crate::server::features::subscriptions::notify::Listening;
 pub use crate::server::features::tasks::Tasks;
 pub use crate::server::features::tools::Tools;
+pub use crate::server::input_requests::{InputHandler, InputRequests};
 pub use crate::server::reply::Reply;
 #[cfg(feature = "alloc")]
 pub use crate::server::response_status::ResponseStatus;
@@ -239,7 +247,7 @@ impl Server<'_> {
             Some(hooks) => hooks.earliest_deadline(state, keep_alive),
             None => keep_alive,
         };
-        state.peer.next_deadline([ending, keep_alive])
+        state.peer.next_deadline(state.in_flight_deadline(), [ending, keep_alive])
     }
 
     /// Returns the handle that responds to a deferred request.
@@ -346,7 +354,7 @@ impl Server<'_> {
     /// The server responds with an error to requests that are still in flight at the deadline.
     pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {
         self.shutdown(now);
-        if let Some(hooks) = self.state.outbound_hooks {
+        if let Some(hooks) = self.state.outbound_hooks() {
             hooks.end_all(&mut self.state, false);
         }
         (self.state.ending, self.state.ending_deadline) = (Ending::Grace, deadline);

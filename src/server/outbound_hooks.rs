@@ -74,8 +74,8 @@ pub(crate) trait OutboundHooks: Sync {
 
 struct Hooks;
 
-/// The hooks. Fields store a `&&dyn`, which takes one word instead of two.
-pub(crate) static OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
+/// The hooks. [`WITH_OUTBOUND`](crate::server::in_flight_hooks::WITH_OUTBOUND) refers to them.
+pub(crate) const OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
 
 impl OutboundHooks for Hooks {
     fn on_response(

@@ -81,7 +81,7 @@ impl Server<'_> {
         if self.state.peer.output.is_broken() {
             self.disconnect();
         }
-        if self.expire() {
+        if self.state.expire_in_flight() {
             return true;
         }
         if let State::Closed = self.state.peer.lifecycle.state() {
@@ -113,32 +113,6 @@ impl Server<'_> {
         self.state.drop_in_flight();
         self.state.batches = Batches::NONE;
         self.input.close();
-    }
-
-    /// Handles one expired deadline. Returns `false` if there is none.
-    fn expire(&mut self) -> bool {
-        if self.state.peer.in_flight.len() == 0 {
-            return false;
-        }
-        let over = match self.state.ending {
-            Ending::Grace => self.state.ending_deadline <= self.state.peer.now,
-            ending => ending == Ending::Flushing,
-        };
-        // After the grace period every deadline counts as expired. Subscriptions have no deadline: they end when
-        // draining starts.
-        let by = if over { Millis(u64::MAX) } else { self.state.peer.now };
-        let Some(ticket) = self.state.peer.in_flight.due(by) else { return false };
-        if self.state.poll_chunks(ticket) {
-            return true;
-        }
-        let is_outbound = self.state.peer.in_flight.outbound(ticket).is_some();
-        if let Some(hooks) = self.state.outbound_hooks.filter(|_| is_outbound) {
-            hooks.on_deadline(&mut self.state, ticket);
-            return true;
-        }
-        self.state.peer.expire(ticket);
-        self.state.pending_event = Some(PendingEvent::Expired(ticket));
-        true
     }
 
     /// Handles the next line or batch member. Returns `false` if there is none, or if the output has no space for its
@@ -264,7 +238,7 @@ impl Server<'_> {
             if !matches!(self.state.ending, Ending::Grace | Ending::Flushing) {
                 self.set_ending(Ending::Grace);
                 // Fail the outbound requests that await a response, because the session ends.
-                if let Some(hooks) = self.state.outbound_hooks {
+                if let Some(hooks) = self.state.outbound_hooks() {
                     hooks.end_all(&mut self.state, false);
                     return true;
                 }
@@ -293,6 +267,7 @@ impl Server<'_> {
         false
     }
 
+    #[inline(never)]
     fn set_ending(&mut self, ending: Ending) {
         (self.state.ending, self.state.ending_deadline) =
             (ending, self.state.peer.now.plus(self.state.config.limits.grace));

@@ -122,7 +122,8 @@ macro_rules! request_methods {
             ///
             /// When the timeout expires, the server responds with an error and emits
             /// [`Event::Expired`](crate::server::Event::Expired). `time` is the timeout in total. If `time` is `None`, the
-            /// timeout is [`deferred_timeout`](crate::server::Limits::deferred_timeout), which progress restarts.
+            /// timeout is [`deferred_timeout`](crate::server::Limits::deferred_timeout), which progress restarts: by default one
+            /// minute in lent slots, and none on the heap.
             ///
             /// # Errors
             /// Returns the request if no slot is free, or if the request is a batch member while another batch is open.

@@ -17,7 +17,7 @@ use crate::protocol::meta;
 use crate::protocol::methods;
 use crate::protocol::revision::Era;
 use crate::server::Server;
-use crate::server::outbound_hooks::OUTBOUND_HOOKS;
+use crate::server::in_flight_hooks::WITH_OUTBOUND;
 use crate::server::pending_event::ResponseKind;
 use crate::server::server_state::{NegotiatedSession, ServerState};
 use crate::server::session::OutboundSession;
@@ -236,7 +236,7 @@ impl ServerState<'_> {
             self.peer.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
-        self.outbound_hooks = Some(&OUTBOUND_HOOKS);
+        self.in_flight_hooks = Some(&WITH_OUTBOUND);
         Ok(ticket)
     }
 }

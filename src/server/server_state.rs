@@ -6,10 +6,10 @@ use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey, StreamId};
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Decimal, WriteText, Writer};
-use crate::peer::inbound::{END, Source, begin_error};
+use crate::peer::inbound::{END, Source, begin_error, write_response};
 use crate::peer::lifecycle::role;
 use crate::peer::outbound::IssuedId;
-use crate::peer::request::{Inbound, Request};
+use crate::peer::request::Request;
 use crate::peer::slots::{InFlight, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
@@ -24,8 +24,8 @@ use crate::server::chunks::ChunkHook;
 use crate::server::config::ServerConfig;
 use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
+use crate::server::in_flight_hooks::{INBOUND, InFlightHooks, id_of};
 use crate::server::keep_alive::KeepAliveHooks;
-use crate::server::outbound_hooks::OutboundHooks;
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::Pending;
 use crate::server::request_cache::RequestCache;
@@ -127,8 +127,8 @@ pub(crate) struct ServerState<'b> {
     pub(crate) ending_deadline: Millis,
     /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
     pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
-    /// Hooks of outbound requests. The first outbound request sets them.
-    pub(crate) outbound_hooks: Option<&'static &'static dyn OutboundHooks>,
+    /// Hooks of requests in flight. The first call that lends slots sets them.
+    pub(crate) in_flight_hooks: Option<&'static InFlightHooks>,
     pub(crate) tasks: Option<TaskStorage<'b>>,
     pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
@@ -158,7 +158,7 @@ impl<'b> ServerState<'b> {
             pending_event: None,
             change_writer: None,
             keep_alive_hooks: None,
-            outbound_hooks: None,
+            in_flight_hooks: None,
             chunk_hook: None,
             tasks: None,
             registry: SubscriptionRegistry::new((&mut []).into()),
@@ -171,11 +171,12 @@ impl<'b> ServerState<'b> {
     }
 
     pub(crate) fn reset(&mut self) {
-        self.peer.in_flight.clear();
+        self.clear_in_flight();
         self.peer.reset_connection();
         (self.restarted, self.awaits_exit, self.invalid_in_a_row) = (false, false, 0);
         (self.ending, self.pending_changes, self.batches) = (Ending::Open, ChangeSet::NONE, Batches::NONE);
-        (self.pending_event, self.outbound_hooks, self.chunk_hook) = (None, None, None);
+        (self.pending_event, self.chunk_hook) = (None, None);
+        self.in_flight_hooks = self.in_flight_hooks.map(|_| &INBOUND);
         self.session_key = SessionKey::NONE;
         self.registry.clear();
         if let Some(hooks) = self.task_hooks() {
@@ -202,6 +203,7 @@ impl ServerState<'_> {
     }
 
     /// The maximum length of a request id. If the server has slots, an id must also fit into the text of a slot.
+    #[inline(never)]
     pub(crate) fn id_limit(&self) -> usize {
         let (limit, slots) = (self.config.limits.id, &self.peer.in_flight);
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
@@ -245,13 +247,6 @@ impl ServerState<'_> {
         }
     }
 
-    /// Releases the slot of a request.
-    pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
-        let batched = self.peer.in_flight.inbound(ticket).is_some_and(Inbound::is_batched);
-        self.count_deferred(batched, false);
-        self.peer.in_flight.release(ticket);
-    }
-
     /// Calls the code of chunked responses, if there is one: see [`ChunkHook`].
     #[inline(never)]
     pub(crate) fn poll_chunks(&mut self, ended: Ticket) -> bool {
@@ -285,17 +280,19 @@ impl ServerState<'_> {
     ) -> Result<(), ProtocolError> {
         let Context { revision, stream, batched, .. } = pending.context;
         let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
-        let (config, kind, cache) = (self.config, shape.kind(), &mut self.result_cache);
-        let written =
-            self.peer.write_response(&pending.source, Routing::response(kind, stream), space, |out, id| {
-                match shape {
-                    Shape::Error(code) => begin_error(out, id, code),
-                    _ => begin_result(out, id, config, revision, shape, cache),
-                }
-                let valid = body(out);
-                out.token(END);
-                valid
-            });
+        let (config, routing, cache) =
+            (self.config, Routing::response(shape.kind(), stream), &mut self.result_cache);
+        let Peer { in_flight, output, .. } = &mut self.peer;
+        let id = id_of(&pending.source, in_flight, self.in_flight_hooks);
+        let written = write_response(output, routing, space, |out| {
+            match shape {
+                Shape::Error(code) => begin_error(out, id, code),
+                _ => begin_result(out, id, config, revision, shape, cache),
+            }
+            let valid = body(out);
+            out.token(END);
+            valid
+        });
         let error = match written {
             Ok(()) => {
                 #[cfg(feature = "alloc")]
@@ -326,7 +323,9 @@ impl ServerState<'_> {
         let code = error.response_code();
         let routing = Routing::response(OutboundMessageKind::Error { code }, stream);
         for detail in [detail, None] {
-            let written = self.peer.write_response(&pending.source, routing, space, |out, id| {
+            let Peer { in_flight, output, .. } = &mut self.peer;
+            let id = id_of(&pending.source, in_flight, self.in_flight_hooks);
+            let written = write_response(output, routing, space, |out| {
                 begin_error(out, if id.is_empty() { missing_id } else { id }, code);
                 write_error(out, error, detail);
                 out.token(END);
@@ -364,9 +363,9 @@ impl ServerState<'_> {
 
     /// Drops the requests in flight. Emits an event for each outbound request that awaits a response.
     pub(crate) fn drop_in_flight(&mut self) {
-        match self.outbound_hooks {
+        match self.outbound_hooks() {
             Some(hooks) => hooks.end_all(self, true),
-            None => self.peer.in_flight.clear(),
+            None => self.clear_in_flight(),
         }
     }
 

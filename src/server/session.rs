@@ -10,7 +10,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::Revision;
 use crate::server::Server;
 use crate::server::change_set::ChangeSet;
-use crate::server::outbound_hooks::OUTBOUND_HOOKS;
+use crate::server::in_flight_hooks::WITH_OUTBOUND;
 use crate::server::server_state::{NegotiatedSession, ServerState};
 
 /// A session of the handshake era as a value, at most 64 bytes.
@@ -97,7 +97,7 @@ impl ServerState<'_> {
         if key == SessionKey::NONE || stream != key.stream() {
             return;
         }
-        if let Some(hooks) = self.outbound_hooks {
+        if let Some(hooks) = self.outbound_hooks() {
             hooks.end_session(self, key);
         }
         if let Some(hooks) = self.task_hooks() {
@@ -128,7 +128,7 @@ impl Server<'_> {
             return Err(SendError::Busy);
         }
         // The hooks end sessions. Other servers have one session, and do not link the hooks for it.
-        state.outbound_hooks.get_or_insert(&OUTBOUND_HOOKS);
+        state.in_flight_hooks = Some(&WITH_OUTBOUND);
         let Session { key, lifecycle, negotiated, pending_changes } = session;
         Ok(Session {
             key: core::mem::replace(&mut state.session_key, key),

@@ -5,13 +5,10 @@ use crate::error::ConfigError;
 use crate::framing::LineDecoder;
 use crate::peer::keep_alive::KeepAlive;
 use crate::peer::observer::Observer;
-#[cfg(feature = "alloc")]
-use crate::peer::slots::InFlight;
-#[cfg(feature = "alloc")]
-use crate::peer::tasks::storage::Storage;
 use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::protocol::methods;
 use crate::server::features::catalogue::{Catalogue, Found, find};
+use crate::server::in_flight_hooks::INBOUND;
 use crate::server::min_buffer_size::largest_own_message;
 use crate::server::server_state::{RequestTable, ServerState};
 use crate::server::tasks::table::{TaskStorage, TaskTable};
@@ -80,7 +77,7 @@ impl<'b> Server<'b> {
     /// than 4 bytes.
     #[cfg(feature = "alloc")]
     pub fn in_flight_grown(mut self, limit: usize) -> Result<Server<'b>, ConfigError> {
-        self.replace_in_flight(InFlight::grown(limit, self.state.id_limit().saturating_mul(2)), 0)?;
+        self.set_in_flight_grown(limit)?;
         Ok(self)
     }
 
@@ -95,6 +92,7 @@ impl<'b> Server<'b> {
     ) -> Result<(), ConfigError> {
         table.set_seed(self.state.peer.in_flight.seed());
         self.state.peer.in_flight = table;
+        self.state.in_flight_hooks.get_or_insert(&INBOUND);
         let part = self.state.peer.in_flight.text_limit();
         if self.state.peer.in_flight.limit() > 0 {
             if part < MIN_SLOT_TEXT {
@@ -129,7 +127,7 @@ impl<'b> Server<'b> {
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn tasks_owned(mut self, table: TaskTable<'b>) -> Server<'b> {
-        self.set_task_storage(TaskStorage(Storage::Owned(alloc::boxed::Box::new(table))));
+        self.set_tasks_owned(table);
         self
     }
 

@@ -69,6 +69,15 @@ impl<'b> Server<'b> {
         self.replace_in_flight(InFlight::lent(slots, text), needed)
     }
 
+    /// Stores requests in flight on the heap, like [`in_flight_grown`](Server::in_flight_grown).
+    ///
+    /// # Errors
+    /// As for [`in_flight_grown`](Server::in_flight_grown).
+    #[cfg(feature = "alloc")]
+    pub fn set_in_flight_grown(&mut self, limit: usize) -> Result<(), ConfigError> {
+        self.replace_in_flight(InFlight::grown(limit, self.state.id_limit().saturating_mul(2)), 0)
+    }
+
     /// Lends storage for watched URIs, like [`subscription_buffer`](Server::subscription_buffer).
     pub fn set_subscription_buffer(&mut self, uris: impl Into<Buffer<'b>>) {
         self.state.registry = SubscriptionRegistry::new(uris.into());
@@ -77,6 +86,12 @@ impl<'b> Server<'b> {
     /// Lends the table of tasks, like [`tasks`](Server::tasks).
     pub fn set_tasks(&mut self, table: &'b mut TaskTable<'b>) {
         self.set_task_storage(TaskStorage(Storage::Lent(table)));
+    }
+
+    /// Sets the table of tasks, like [`tasks_owned`](Server::tasks_owned).
+    #[cfg(feature = "alloc")]
+    pub fn set_tasks_owned(&mut self, table: TaskTable<'b>) {
+        self.set_task_storage(TaskStorage(Storage::Owned(alloc::boxed::Box::new(table))));
     }
 
     /// Enables batches, like [`batch_buffer`](Server::batch_buffer).

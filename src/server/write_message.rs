@@ -5,6 +5,7 @@ use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Str, WriteText, Writer};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::config::ServerConfig;
+use crate::server::feature::{Received, Request};
 use crate::server::server_state::Shape;
 
 /// Maximum length of an unsupported version that the error quotes, in bytes.
@@ -20,35 +21,42 @@ pub(crate) fn begin_result(
     cache: &mut MemberCache,
 ) {
     out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{"#);
-    if revision.has(WireFeature::ResultTypes) {
-        match shape {
-            Shape::Result => {
-                out.cached_members(cache, revision.position(), |out| config.write_head(revision, shape, out))
-            }
-            Shape::Extension => {}
-            _ => config.write_head(revision, shape, out),
-        }
+    if let Some(era) = config.stateless
+        && revision.has(WireFeature::ResultTypes)
+    {
+        (era.write_head)(out, config, revision, shape, cache);
     }
 }
 
 /// Writes the message of the error object for a `ProtocolError`.
 pub(crate) fn write_error(out: &mut Writer<'_>, error: ProtocolError, detail: Option<&dyn WriteText>) {
     out.key("message");
-    match (detail, error) {
+    let limit = match error {
+        ProtocolError::TooManyInFlight { limit } => Some((limit, ")")),
+        ProtocolError::ReplyTooLarge { limit } => Some((limit, " bytes)")),
+        _ => None,
+    };
+    match (detail, limit) {
         (Some(detail), _) => out.display(&(error.message(), ": ", detail)),
-        (None, ProtocolError::TooManyInFlight { limit }) => {
-            out.display(&(error.message(), " (at most ", limit, ")"))
-        }
-        (None, ProtocolError::ReplyTooLarge { limit }) => {
-            out.display(&(error.message(), " (at most ", limit, " bytes)"));
-        }
-        _ => out.display(&error.message()),
+        (None, Some(limit)) => out.display(&(error.message(), " (at most ", limit)),
+        (None, None) => out.display(&error.message()),
     }
+}
+
+/// Refuses a request that names an unsupported revision.
+pub(crate) fn refuse_revision(
+    request: &mut Request<'_, '_>,
+    code: i32,
+    requested: Str<'_>,
+    offer: Revisions,
+) -> Received {
+    let mut write = |out: &mut Writer<'_>| write_unsupported(out, requested, offer);
+    request.refuse_with(ProtocolError::UnsupportedRevision, code, &mut write)
 }
 
 /// Writes the message and the data of the unsupported-revision error. Quotes the requested version if it is short and
 /// consists of harmless characters.
-pub(crate) fn write_unsupported(out: &mut Writer<'_>, requested: Str<'_>, offer: Revisions) {
+pub(super) fn write_unsupported(out: &mut Writer<'_>, requested: Str<'_>, offer: Revisions) {
     out.key("message");
     out.display(&ProtocolError::UnsupportedRevision.message());
     out.key("data");

@@ -75,6 +75,7 @@ fn receive(
                         };
                     }
                     Event::ProtocolError(error) => received.end += &error.to_string(),
+                    Event::Notification { .. } => {}
                     event => panic!("{event:?}"),
                 }
                 continue;
@@ -260,8 +261,30 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
             0,
             "TooLong",
         ),
-        // The id follows a result that is larger than the buffer.
-        (format!(r#"{{"jsonrpc":"2.0","result":{{"content":[{block}]}},"id":X}}"#), false, 0, "TooLong"),
+        // The id follows a result that is larger than the buffer, as in responses of the TypeScript SDK.
+        (
+            format!(r#"{{"result":{{"content":[{block}]}},"jsonrpc":"2.0","id":X}}"#),
+            false,
+            whole,
+            r#"{"content":[{"type":"text","text":""}]}"#,
+        ),
+        // There is no id, it is of no request, or the line is invalid.
+        (format!(r#"{{"result":{{"content":[{block}]}},"jsonrpc":"2.0"}}"#), false, whole, "Invalid"),
+        (format!(r#"{{"result":{{"content":[{block}]}},"jsonrpc":"2.0","id":77}}"#), false, 1, "Invalid"),
+        (format!(r#"{{"result":{{"content":[{block}]]}},"jsonrpc":"2.0","id":X}}"#), false, 1, "Invalid"),
+        (
+            format!(r#"{{"result":{{"content":[{block}],"_meta":"{long}"}},"jsonrpc":"2.0","id":X}}"#),
+            false,
+            1,
+            "TooLong",
+        ),
+        (
+            format!(r#"{{"result":{{"content":[{block}]}},"jsonrpc":"2.0","method":"m"}}"#),
+            false,
+            1,
+            "Invalid",
+        ),
+        (format!(r#"{{"result":{{"content":[{{"text":"{long}"#), true, 1, "Closed"),
         (
             r#"{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"short"}]},"id":X}"#.into(),
             false,
@@ -316,6 +339,42 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
         // Spaces may stand in place of the content.
         assert!(received.end.replace(' ', "").contains(end), "{} instead of {end}: {line}", received.end);
     }
+}
+
+/// A response of 5000 bytes of text with its id at the end.
+fn with_late_id(id: &Value, letter: &str) -> String {
+    let text = letter.repeat(5000);
+    format!("{{\"result\":{{\"content\":[{{\"text\":\"{text}\"}}]}},\"jsonrpc\":\"2.0\",\"id\":{id}}}\n")
+}
+
+#[test]
+fn late_id_fails_its_own_request_beside_other_requests() {
+    let mut rx = [0; 512];
+    with_client((&mut rx).into(), |client| {
+        let (first, id) = call(client);
+        client.receive_chunks(first).unwrap();
+        let (second, other) = call(client);
+        let received = receive(client, first, with_late_id(&id, "x").as_bytes(), || usize::MAX);
+        assert!(received.blocks.is_empty() && received.end.contains("TooLong"), "{received:?}");
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{other},\"result\":{{\"content\":[]}}}}\n");
+        assert_eq!(receive(client, second, line.as_bytes(), || usize::MAX).end, r#"{"content":[]}"#);
+    });
+}
+
+#[test]
+fn late_id_of_a_cancelled_request_discards_the_chunks() {
+    let mut rx = [0; 512];
+    with_client((&mut rx).into(), |client| {
+        let (cancelled, old) = call(client);
+        client.cancel(cancelled, "").unwrap();
+        let (ticket, id) = call(client);
+        client.receive_chunks(ticket).unwrap();
+        // The response to the cancelled request looks like the response to the request in flight until its end.
+        let received = receive(client, ticket, with_late_id(&old, "x").as_bytes(), || 100);
+        assert!(received.end.contains("Invalid"), "{received:?}");
+        let late = receive(client, ticket, with_late_id(&id, "y").as_bytes(), || 100);
+        assert!(late.blocks.is_empty(), "{late:?}");
+    });
 }
 
 #[test]

@@ -197,7 +197,8 @@ fn unknown_task_ends_the_call_with_the_error() {
     });
 }
 
-/// TX-5, TX-9, TX-10: a task may be born in any state. The first poll then follows immediately.
+/// TX-5, TX-9, TX-10: a new task may have any status. If it has ended or needs input, the first poll follows
+/// immediately.
 #[test]
 fn ended_new_task_is_polled_immediately() {
     for status in ["completed", "failed", "input_required"] {

@@ -4,6 +4,7 @@ mod calls;
 mod chunks;
 mod eras;
 mod features;
+mod input_requests;
 mod revisions;
 mod server_requests;
 mod subscriptions;

@@ -99,7 +99,7 @@ impl TaskPair {
         if self.random.below(2) == 0 { self.step_client() } else { self.step_server() }
     }
 
-    /// Runs until nothing moves for a while.
+    /// Runs until 64 steps in a row move no byte and report no event.
     fn settle(&mut self) {
         let mut quiet = 0;
         while quiet < 64 {

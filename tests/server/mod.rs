@@ -1,6 +1,7 @@
 //! Servers against a scripted client, one module per protocol topic.
 
 mod argument_chunks;
+mod authorized_subscriptions;
 mod bad_input;
 mod batch_space;
 mod batches;

@@ -27,7 +27,7 @@
 
 #if defined(MCP_BARE_METAL)
 // The size of `mcp_client_t`, in words of a pointer's size. On bare metal, the library is built for size.
-#define MCP_CLIENT_WORDS 160
+#define MCP_CLIENT_WORDS 166
 #endif
 
 #if !defined(MCP_BARE_METAL)
@@ -47,12 +47,12 @@
 // Connects only in the revisions with a handshake.
 #define MCP_CONNECT_HANDSHAKE 2
 
-// The ticket of no request: static variables of C start with it.
+// The ticket of no request. It is zero, the initial value of static variables in C.
 #define MCP_NO_TICKET 0
 
 #if defined(MCP_BARE_METAL)
 // The size of `mcp_server_t`, in words of a pointer's size. On bare metal, the library is built for size.
-#define MCP_SERVER_WORDS 150
+#define MCP_SERVER_WORDS 160
 #endif
 
 #if !defined(MCP_BARE_METAL)
@@ -138,15 +138,15 @@ enum mcp_client_event_kind_t
   MCP_CLIENT_CONNECTED,
   // The client could not connect. The connection ends.
   MCP_CLIENT_CONNECT_FAILED,
-  // The result of the request `ticket`: `json`. The text of a tool is at `content.0.text`, its failure at `isError`,
-  // its structured content at `structuredContent`.
+  // The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the text, `isError`
+  // tells whether the tool failed, and `structuredContent` is the structured content.
   MCP_CLIENT_RESULT,
   // The server responded to the request `ticket` with the error `code`.
   MCP_CLIENT_ERROR,
   // The request `ticket` has ended without a valid response: after its timeout, for example.
   MCP_CLIENT_FAILED,
-  // Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Some servers send
-  // integers as `3.0`, which `mcp_json_fixed` reads.
+  // Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Read numbers with
+  // `mcp_json_fixed`, because some servers send integers as `3.0`.
   MCP_CLIENT_PROGRESS,
   // The transmit buffer has space again, after `MCP_ERROR_BUSY`.
   MCP_CLIENT_WRITABLE,
@@ -550,7 +550,7 @@ mcp_status_t mcp_client_cancel(mcp_client_t *client, uint64_t ticket);
 // Initializes a server.
 //
 // `rx` limits the length of a message of the client, `tx` the length of a response. Clients of 2026-07-28 send calls of
-// some 500 bytes.
+// about 500 bytes.
 //
 // Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
 // `MCP_ERROR_TX_TOO_SMALL`. The server must then not be used.
@@ -637,7 +637,7 @@ void mcp_server_filled(mcp_server_t *server, size_t count);
 // `server` is initialized.
 void mcp_server_end_of_input(mcp_server_t *server);
 
-// Starts a new connection: drops requests, unsent output and half a message of the old one. All tickets are invalid.
+// Starts a new connection: drops requests, unsent output and a partial message of the old one. All tickets are invalid.
 //
 // # Safety
 // `server` is initialized.

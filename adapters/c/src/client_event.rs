@@ -18,15 +18,15 @@ pub enum mcp_client_event_kind_t {
     MCP_CLIENT_CONNECTED,
     /// The client could not connect. The connection ends.
     MCP_CLIENT_CONNECT_FAILED,
-    /// The result of the request `ticket`: `json`. The text of a tool is at `content.0.text`, its failure at `isError`,
-    /// its structured content at `structuredContent`.
+    /// The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the text, `isError`
+    /// tells whether the tool failed, and `structuredContent` is the structured content.
     MCP_CLIENT_RESULT,
     /// The server responded to the request `ticket` with the error `code`.
     MCP_CLIENT_ERROR,
     /// The request `ticket` has ended without a valid response: after its timeout, for example.
     MCP_CLIENT_FAILED,
-    /// Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Some servers send
-    /// integers as `3.0`, which `mcp_json_fixed` reads.
+    /// Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Read numbers with
+    /// `mcp_json_fixed`, because some servers send integers as `3.0`.
     MCP_CLIENT_PROGRESS,
     /// The transmit buffer has space again, after `MCP_ERROR_BUSY`.
     MCP_CLIENT_WRITABLE,
@@ -63,7 +63,7 @@ impl mcp_client_event_t {
     }
 }
 
-/// Describes an event of the core.
+/// Converts an event of the core into an event for C.
 pub(crate) fn on_event(event: Event<'_>, out: &mut mcp_client_event_t) {
     use mcp_client_event_kind_t as Kind;
     out.kind = match event {

@@ -21,7 +21,7 @@ impl mcp_text_t {
     }
 }
 
-/// The ticket of no request: static variables of C start with it.
+/// The ticket of no request. It is zero, the initial value of static variables in C.
 pub const MCP_NO_TICKET: u64 = 0;
 
 /// A request of the client in the current event, or a deferred request. Only pointers to it exist in C.

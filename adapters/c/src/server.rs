@@ -21,7 +21,7 @@ use crate::table::{Tables, mcp_feature_t, mcp_server_config_t};
 
 /// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, the library is built for size.
 #[cfg(target_os = "none")]
-pub const MCP_SERVER_WORDS: usize = 150;
+pub const MCP_SERVER_WORDS: usize = 160;
 /// The size of `mcp_server_t`, in words of a pointer's size.
 #[cfg(not(target_os = "none"))]
 pub const MCP_SERVER_WORDS: usize = 320;
@@ -68,7 +68,7 @@ const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_slot_t>());
 /// Initializes a server.
 ///
 /// `rx` limits the length of a message of the client, `tx` the length of a response. Clients of 2026-07-28 send calls of
-/// some 500 bytes.
+/// about 500 bytes.
 ///
 /// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
 /// `MCP_ERROR_TX_TOO_SMALL`. The server must then not be used.
@@ -320,7 +320,7 @@ pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server_t) {
     }
 }
 
-/// Starts a new connection: drops requests, unsent output and half a message of the old one. All tickets are invalid.
+/// Starts a new connection: drops requests, unsent output and a partial message of the old one. All tickets are invalid.
 ///
 /// # Safety
 /// `server` is initialized.

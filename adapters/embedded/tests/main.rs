@@ -3,9 +3,7 @@
 mod asynch;
 mod blocking;
 mod common;
-#[cfg(feature = "framed")]
 mod framed;
-#[cfg(feature = "http")]
 mod http;
 mod polled;
 mod queue;

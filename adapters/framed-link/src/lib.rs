@@ -7,7 +7,7 @@
 //! - [`output`](FramedLink::output) returns bytes for the line, and [`input`](FramedLink::input) takes bytes from it.
 //! - [`send`](FramedLink::send) takes bytes of the stream, and [`received`](FramedLink::received) returns them at the
 //!   other end.
-//! - [`deadline`](FramedLink::deadline) is when `output` repeats a frame.
+//! - [`deadline`](FramedLink::deadline) returns the time at which `output` repeats a frame.
 //!
 //! **Guarantee.** Bytes are received in the order in which they were sent, without gaps and duplicates, until an end
 //! begins a new session. Then [`take_reset`](FramedLink::take_reset) reports it at the other end, and bytes in transit are

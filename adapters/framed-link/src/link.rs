@@ -24,7 +24,8 @@ impl FramedLink {
     ///
     /// `number` should be different at each start of the program, so that the other end distinguishes a restart from a
     /// continued session: a random number, or a counter of starts. A constant suffices if the numbers of the other end
-    /// are random. Then data can be lost without a report if this end restarts twice within a round trip.
+    /// are random. But with a constant, data can be lost without a report if this end restarts twice within a round
+    /// trip.
     #[must_use]
     pub const fn new(number: u16) -> FramedLink {
         FramedLink {

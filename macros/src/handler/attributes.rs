@@ -87,7 +87,7 @@ impl HandlerAttributes {
                     self.methods.extend(quote!(.output_schema(#schema)));
                     Ok(())
                 }
-                (Kind::Tool, "blocking") if !self.is_blocking => {
+                (_, "blocking") if !self.is_blocking => {
                     self.is_blocking = true;
                     Ok(())
                 }

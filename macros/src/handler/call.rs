@@ -14,20 +14,29 @@ const ARGUMENTS: usize = 256;
 /// The memory for one variable, or a text to complete.
 const TEXT: usize = 128;
 
+/// The code that calls a handler after its values are decoded, and responds.
+pub(super) struct Invocation {
+    /// The generic parameters, of which `__C` is the context.
+    pub(super) generics: TokenStream,
+    pub(super) bounds: TokenStream,
+    pub(super) code: TokenStream,
+}
+
 impl Handler {
     /// Generates the function that handles a request, and the function that returns the `Handler`.
     pub(crate) fn handler(&self) -> TokenStream {
-        let Handler { signature: Signature { name, visibility, generics, .. }, root, .. } = self;
+        let Handler { signature: Signature { name, visibility, .. }, root, .. } = self;
         let (call, handler) = (format_ident!("__call_{name}"), handler_name(name));
         let request = format_ident!("{}", self.kind.request());
-        let lifetimes: Vec<_> = generics.lifetimes().collect();
-        let (bound, state) = self.context();
+        let Invocation { generics, bounds, code } = match self.is_deferred() {
+            true => self.deferred_invocation(),
+            false => self.immediate_invocation(),
+        };
         let body = match self.kind {
-            Kind::Tool if self.is_deferred() => return self.deferred_handler(),
-            Kind::Tool => self.call_tool(&state),
-            Kind::Prompt => self.get_prompt(&state),
-            Kind::Resource => self.read_resource(&state),
-            Kind::Complete => self.complete(&state),
+            Kind::Tool => self.call_tool(&code),
+            Kind::Prompt => self.get_prompt(&code),
+            Kind::Resource => self.read_resource(&code),
+            Kind::Complete => self.complete(&code),
         };
         let variant = match self.kind {
             Kind::Tool => quote!(Tool),
@@ -40,15 +49,29 @@ impl Handler {
         quote!(
             #[doc(hidden)]
             #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_variables)]
-            #visibility fn #call<#(#lifetimes,)* #bound>(__context: &mut __C, __request: #root::server::#request<'_>) {
+            #visibility fn #call<#generics>(__context: &mut __C, __request: #root::server::#request<'_>) where #bounds {
                 #body
             }
 
             #[doc(hidden)]
-            #visibility const fn #handler<#(#lifetimes,)* #bound>() -> #root::server::routes::Handler<__C> {
+            #visibility const fn #handler<#generics>() -> #root::server::routes::Handler<__C> where #bounds {
                 #root::server::routes::Handler::#variant(#call_path)
             }
         )
+    }
+
+    /// Generates the call of a handler that runs in the event loop.
+    fn immediate_invocation(&self) -> Invocation {
+        let lifetimes = self.signature.generics.lifetimes();
+        let (bound, state) = self.context();
+        let (generics, result) = (quote!(#(#lifetimes,)* #bound), self.function_call(&state));
+        let code = match self.kind {
+            _ if self.responds() => result,
+            Kind::Complete if self.values().next().is_some() => quote!(__request.values(#result)),
+            Kind::Complete => quote!(__request.matching(#result)),
+            _ => quote!(__request.respond(#result)),
+        };
+        Invocation { generics, bounds: TokenStream::new(), code }
     }
 
     /// The path of a function next to the annotated one. Only a receiver shows that the function is in an `impl` block.
@@ -81,23 +104,16 @@ impl Handler {
         quote!(#path(#(#values),*))
     }
 
-    /// Generates the call of the function, and the response.
-    fn respond(&self, state: &TokenStream) -> TokenStream {
-        let result = self.function_call(state);
-        if self.responds() { result } else { quote!(__request.respond(#result)) }
-    }
-
-    fn call_tool(&self, state: &TokenStream) -> TokenStream {
-        let body = self.respond(state);
+    fn call_tool(&self, code: &TokenStream) -> TokenStream {
         match self.values().next() {
-            Some(_) => quote!(__request.with(|__request, __value_0| #body)),
-            None => body,
+            Some(_) => quote!(__request.with(|__request, __value_0| #code)),
+            None => code.clone(),
         }
     }
 
-    fn get_prompt(&self, state: &TokenStream) -> TokenStream {
-        let (root, body) = (&self.root, self.respond(state));
-        let Some((_, ty)) = self.values().next() else { return body };
+    fn get_prompt(&self, code: &TokenStream) -> TokenStream {
+        let root = &self.root;
+        let Some((_, ty)) = self.values().next() else { return code.clone() };
         let ty = with_static_lifetimes(ty);
         quote!({
             const __FIELDS: &#root::schema::Fields = <#ty as #root::schema::Schema>::NODE.fields();
@@ -105,14 +121,14 @@ impl Handler {
                 &#root::server::routes::scalars(__FIELDS);
             let mut __space = #root::server::routes::Space::<#ARGUMENTS>::new();
             match #root::server::routes::arguments(&__request, __SCALARS, &mut __space) {
-                ::core::result::Result::Ok(__value_0) => #body,
+                ::core::result::Result::Ok(__value_0) => #code,
                 ::core::result::Result::Err(__error) => __request.invalid(__error),
             }
         })
     }
 
-    fn read_resource(&self, state: &TokenStream) -> TokenStream {
-        let (root, uri, body) = (&self.root, &self.attributes.uri, self.respond(state));
+    fn read_resource(&self, code: &TokenStream) -> TokenStream {
+        let (root, uri) = (&self.root, &self.attributes.uri);
         let values = self.values().enumerate().map(|(index, (name, ty))| {
             let (value, name) = (format_ident!("__value_{index}"), name.map(ToString::to_string));
             let (scalar, ty) = (format_ident!("__SCALAR_{index}"), with_static_lifetimes(ty));
@@ -127,24 +143,18 @@ impl Handler {
                 };
             )
         });
-        quote!({ #(#values)* #body })
+        quote!({ #(#values)* #code })
     }
 
-    fn complete(&self, state: &TokenStream) -> TokenStream {
-        let (root, result) = (&self.root, self.function_call(state));
-        let has_text = self.values().next().is_some();
-        let body = match (self.responds(), has_text) {
-            (true, _) => result,
-            (false, true) => quote!(__request.values(#result)),
-            (false, false) => quote!(__request.matching(#result)),
-        };
-        if !has_text {
-            return body;
+    fn complete(&self, code: &TokenStream) -> TokenStream {
+        let root = &self.root;
+        if self.values().next().is_none() {
+            return code.clone();
         }
         quote!({
             let mut __space = #root::server::routes::Space::<#TEXT>::new();
             match #root::server::routes::typed(&__request, &mut __space) {
-                ::core::option::Option::Some(__value_0) => #body,
+                ::core::option::Option::Some(__value_0) => #code,
                 ::core::option::Option::None => __request.values([""; 0]),
             }
         })

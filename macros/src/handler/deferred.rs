@@ -1,10 +1,11 @@
-//! Generates the functions of a tool that runs outside of the event loop: as a task, or on a worker thread.
+//! Generates the call of a handler that runs outside of the event loop: as a task, or on a worker thread.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Error, Result, Type};
 
-use crate::handler::{Handler, Role, handler_name, is_named};
+use crate::handler::call::Invocation;
+use crate::handler::{Handler, Kind, Role, is_named, is_text_reference};
 use crate::parse::with_static_lifetimes;
 
 /// The names of the types that a handler gets from its deferred request.
@@ -35,6 +36,9 @@ impl Handler {
                 Role::Request => {
                     "this handler runs after the event, so it responds with the value that it returns"
                 }
+                Role::Part(ty) if self.kind == Kind::Complete && is_named(ty, "Ask") => {
+                    "a completion cannot require input of the client: take no `Ask`"
+                }
                 _ => continue,
             };
             if self.is_deferred() {
@@ -44,71 +48,114 @@ impl Handler {
         Ok(())
     }
 
-    /// Generates the function that defers a call, and the function that returns the `Handler`.
-    pub(super) fn deferred_handler(&self) -> TokenStream {
-        let Handler { signature, roles, root, .. } = self;
-        let (name, visibility) = (&signature.name, &signature.visibility);
-        let (call, handler) = (format_ident!("__call_{name}"), handler_name(name));
-        let (path, call_path) = (self.path(name), self.path(&call));
+    /// Generates the code that defers the request `__request`, and starts the handler.
+    pub(super) fn deferred_invocation(&self) -> Invocation {
+        let Handler { signature, root, kind, .. } = self;
         let (run, method) = match signature.asynchronous {
-            Some(_) => (quote!(#root::server::RunAsync), quote!(run_async)),
-            None => (quote!(#root::server::RunBlocking), quote!(run_blocking)),
+            Some(_) => (quote!(RunAsync), quote!(run_async)),
+            None => (quote!(RunBlocking), quote!(run_blocking)),
         };
-        let server = quote!(<__C as #root::server::HostContext>::Server);
-        let mut bounds = quote!(__C: #root::server::HostContext, #server: #run,);
-        let (mut parts, mut values) = (TokenStream::new(), Vec::new());
-        for (index, role) in roles.iter().enumerate() {
-            values.push(match role {
-                Role::State { ty, .. } => {
-                    let ty = ty.as_ref().map_or_else(|| quote!(Self), with_static_lifetimes);
-                    bounds.extend(quote!(__C: ::core::borrow::Borrow<#ty>,));
-                    quote!(<__C as ::core::borrow::Borrow<#ty>>::borrow(&__context))
-                }
-                Role::Value { .. } => quote!(__value),
-                Role::Part(ty) => {
-                    let (ty, part) = (with_static_lifetimes(ty), format_ident!("__part_{index}"));
-                    let from = quote!(#root::server::FromRequest<<#server as #run>::Request>);
-                    bounds.extend(quote!(#ty: #from,));
-                    parts.extend(quote!(let #part = <#ty as #from>::from_request(__request);));
-                    quote!(#part)
-                }
-                // `check_deferred` refuses this parameter.
-                Role::Request => quote!(),
-            });
-        }
-        let (result, observes) = match signature.asynchronous {
+        let request = format_ident!("{}", kind.request());
+        let host = quote!(<__C as #root::server::HostContext>);
+        let mut bounds = quote!(
+            __C: #root::server::HostContext,
+            #host::Server: for<'__q> #root::server::#run<#root::server::#request<'__q>, #host::Request>,
+        );
+        let (own, owned) = self.owned_values();
+        let (parts, arguments) = self.deferred_arguments(&owned, &mut bounds);
+        let path = self.path(&signature.name);
+        let (copies, response) = self.deferred_response();
+        let respond = quote!(move |__reply: #root::server::Reply<'_>| #response);
+        let (start, observes) = match signature.asynchronous {
             Some(_) => {
                 let observes = self.observes_cancellation();
-                (quote!(async move { #path(#(#values),*).await }), Some(quote!(#observes,)))
+                let future = quote!(async move { let __result = #path(#(#arguments),*).await; #respond });
+                (future, Some(quote!(#observes,)))
             }
-            None => (quote!(#path(#(#values),*)), None),
+            None => (quote!(let __result = #path(#(#arguments),*); #respond), None),
         };
-        let run = quote!({
-            let __context = ::core::clone::Clone::clone(__host);
-            #run::#method(#root::server::HostContext::server(__host), __call, #observes move |__request| {
-                #parts
-                #result
-            })
+        let code = quote!({
+            #own
+            #copies
+            let __shared = ::core::clone::Clone::clone(__context);
+            #root::server::#run::#method(
+                #root::server::HostContext::server(__context), __request, #observes move |__deferred| {
+                    #parts
+                    #start
+                })
         });
-        let body = match self.values().next().map(|(_, ty)| with_static_lifetimes(ty)) {
-            Some(ty) => quote!(__call.with(|__call, __value: #ty| #run)),
-            None => run,
-        };
-        quote!(
-            #[doc(hidden)]
-            #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_variables)]
-            #visibility fn #call<__C>(__host: &mut __C, __call: #root::server::Call<'_>) where #bounds {
-                #body
-            }
-
-            #[doc(hidden)]
-            #visibility const fn #handler<__C>() -> #root::server::routes::Handler<__C> where #bounds {
-                #root::server::routes::Handler::Tool(#call_path)
-            }
-        )
+        Invocation { generics: quote!(__C), bounds, code }
     }
 
-    /// Whether the handler has a parameter that reports the cancellation of its call.
+    /// Generates the owned values of the arguments, and the expressions that pass them to the function.
+    fn owned_values(&self) -> (TokenStream, Vec<TokenStream>) {
+        let (mut own, mut passed) = (TokenStream::new(), Vec::new());
+        for (index, (_, ty)) in self.values().enumerate() {
+            let value = format_ident!("__value_{index}");
+            let is_lent = is_text_reference(ty);
+            let owned = match is_lent {
+                true => quote!(::std::string::String),
+                false => with_static_lifetimes(ty),
+            };
+            own.extend(match self.kind {
+                Kind::Complete => quote!(let #value: #owned = ::core::convert::From::from(#value);),
+                _ => quote!(let #value: #owned = #value;),
+            });
+            passed.push(if is_lent { quote!(&#value) } else { quote!(#value) });
+        }
+        (own, passed)
+    }
+
+    /// Generates the parts of the deferred request, and the arguments of the function.
+    fn deferred_arguments(
+        &self,
+        values: &[TokenStream],
+        bounds: &mut TokenStream,
+    ) -> (TokenStream, Vec<TokenStream>) {
+        let root = &self.root;
+        let (mut parts, mut values) = (TokenStream::new(), values.iter());
+        let arguments = self.roles.iter().enumerate().map(|(index, role)| match role {
+            Role::State { ty, .. } => {
+                let ty = ty.as_ref().map_or_else(|| quote!(Self), with_static_lifetimes);
+                bounds.extend(quote!(__C: ::core::borrow::Borrow<#ty>,));
+                quote!(<__C as ::core::borrow::Borrow<#ty>>::borrow(&__shared))
+            }
+            Role::Value { .. } => values.next().cloned().unwrap_or_default(),
+            Role::Part(ty) => {
+                let (ty, part) = (with_static_lifetimes(ty), format_ident!("__part_{index}"));
+                let from = quote!(#root::server::FromRequest<<__C as #root::server::HostContext>::Request>);
+                bounds.extend(quote!(#ty: #from,));
+                parts.extend(quote!(let #part = <#ty as #from>::from_request(__deferred);));
+                quote!(#part)
+            }
+            // `check_deferred` refuses this parameter.
+            Role::Request => quote!(),
+        });
+        let arguments = arguments.collect();
+        (parts, arguments)
+    }
+
+    /// Generates the copies of the request's properties that the response needs, and the response with `__result`.
+    fn deferred_response(&self) -> (TokenStream, TokenStream) {
+        let root = &self.root;
+        match self.kind {
+            Kind::Tool => (quote!(), quote!(#root::server::IntoToolResult::respond(__result, __reply))),
+            Kind::Prompt => (quote!(), quote!(#root::server::IntoPromptResult::respond(__result, __reply))),
+            Kind::Resource => (
+                quote!(let __uri = ::std::string::String::from(__request.uri());),
+                quote!(#root::server::routes::read_resource(&__uri, __reply).respond(__result)),
+            ),
+            Kind::Complete if self.values().next().is_some() => {
+                (quote!(), quote!(__reply.values(::core::option::Option::None, __result)))
+            }
+            Kind::Complete => (
+                quote!(let __typed = ::std::string::ToString::to_string(&__request.value());),
+                quote!(#root::server::routes::matching(__reply, &__typed, __result)),
+            ),
+        }
+    }
+
+    /// Whether the handler has a parameter that reports the cancellation of its request.
     fn observes_cancellation(&self) -> bool {
         self.roles.iter().any(|role| matches!(role, Role::Part(ty) if is_named(ty, "Cancellation")))
     }

@@ -58,7 +58,7 @@ impl Handler {
         let tool = match self.values().next() {
             Some((_, ty)) => {
                 let ty = with_static_lifetimes(ty);
-                quote!(#root::server::Tool::with_arguments::<#ty>(#name))
+                quote!(#root::server::Tool::from_input::<#ty>(#name))
             }
             None => quote!(#root::server::Tool::new(#name, "{}")),
         };

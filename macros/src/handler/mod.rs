@@ -39,12 +39,12 @@ impl Role {
         match parameter {
             Parameter::Receiver { is_mutable, .. } => Role::State { is_mutable: *is_mutable, ty: None },
             Parameter::Typed(name, ty) => match &**ty {
-                Type::Reference(reference) if !is_named(&reference.elem, "str") => Role::State {
+                Type::Reference(reference) if !is_text_reference(ty) => Role::State {
                     is_mutable: reference.mutability.is_some(),
                     ty: Some(reference.elem.clone()),
                 },
                 other if is_named(other, kind.request()) => Role::Request,
-                other if kind == Kind::Tool && is_request_part(other) => Role::Part(ty.clone()),
+                other if is_request_part(other) => Role::Part(ty.clone()),
                 _ => Role::Value { name: name.clone(), ty: ty.clone() },
             },
         }
@@ -58,6 +58,11 @@ fn is_named(ty: &Type, name: &str) -> bool {
         Type::Group(group) => is_named(&group.elem, name),
         _ => false,
     }
+}
+
+/// Whether the type is `&str`.
+fn is_text_reference(ty: &Type) -> bool {
+    matches!(ty, Type::Reference(reference) if is_named(&reference.elem, "str"))
 }
 
 /// A function with an attribute, and the roles of its parameters.
@@ -107,14 +112,7 @@ impl Handler {
             };
             return Err(Error::new(parameter.span(), reason));
         }
-        if *kind == Kind::Tool {
-            self.check_deferred()?;
-        } else if let Some(span) = signature.asynchronous {
-            let request = kind.request();
-            let reason =
-                format!("a handler is not async: take the `{request}`, and pass it to a task of an adapter");
-            return Err(Error::new(span, reason));
-        }
+        self.check_deferred()?;
         let (mut has_value, mut has_state, mut has_request) = (false, false, false);
         for (role, parameter) in roles.iter().zip(&signature.parameters) {
             let (found, reason) = match role {

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::parse::Parser;
+use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Error, Ident, Path, Result, Token};
 
@@ -15,10 +15,10 @@ pub(crate) fn expand_router(input: TokenStream) -> TokenStream {
 }
 
 fn expand(input: TokenStream) -> Result<TokenStream> {
-    let paths = Punctuated::<Path, Token![,]>::parse_terminated.parse2(input)?;
+    let (root, paths) = parse.parse2(input)?;
     let entries = paths.iter().map(|path| renamed(path, entry_name));
     let handlers = paths.iter().map(|path| renamed(path, handler_name));
-    let root = default_root();
+    let root = root.map_or_else(default_root, |path| quote!(#path));
     // No constant mentions the type of the context, so that the compiler infers it from the type of the router.
     Ok(quote!({
         use #root::server::{Prompts as __Prompts, Resources as __Resources, Tools as __Tools, routes as __routes};
@@ -52,6 +52,32 @@ fn expand(input: TokenStream) -> Result<TokenStream> {
             }
         })
     }))
+}
+
+/// Parses `crate = path` if it is the first item, and the paths of the functions.
+fn parse(input: ParseStream<'_>) -> Result<(Option<Path>, Punctuated<Path, Token![,]>)> {
+    let mut root = None;
+    if input.peek(Token![crate]) && input.peek2(Token![=]) {
+        input.parse::<Token![crate]>()?;
+        input.parse::<Token![=]>()?;
+        root = Some(input.call(Path::parse_mod_style)?);
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+    }
+    let paths = Punctuated::<Path, Token![,]>::parse_terminated_with(input, |input| {
+        let path = input.call(Path::parse_mod_style).map_err(|error| {
+            Error::new(
+                error.span(),
+                "expected the path of a function, such as `motor::start` or `Counter::increment`",
+            )
+        })?;
+        match input.peek(Token![=]) {
+            true => Err(input.error("only `crate = path` is possible here, as the first item")),
+            false => Ok(path),
+        }
+    })?;
+    Ok((root, paths))
 }
 
 /// Replaces the name at the end of a path.

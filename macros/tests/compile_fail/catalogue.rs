@@ -83,6 +83,29 @@ fn list_variable(id: [u8; 2]) -> u8 {
 #[resource("note://all")]
 async fn asynchronous(_: ReadResource<'_>) {}
 
+#[complete(prompt = "topic", argument = "name")]
+async fn asks(ask: Ask) -> [u8; 1] {
+    [1]
+}
+
+#[prompt(blocking)]
+async fn blocking_async() -> &'static str {
+    ""
+}
+
+#[resource("note://exclusive", blocking)]
+fn exclusive_state(_: &mut State) -> &'static str {
+    ""
+}
+
+#[prompt]
+async fn in_a_task() -> &'static str {
+    ""
+}
+
+// The context of a board runs functions at once.
+static BOARD: Router<()> = router![in_a_task];
+
 #[resource("note://none")]
 fn no_contents() -> State {
     State

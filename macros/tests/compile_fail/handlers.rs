@@ -69,4 +69,10 @@ static OTHER: Router<i64> = router![other_state];
 // The context of a board runs functions at once.
 static BOARD: Router<i64> = router![asynchronous, blocking];
 
+static NO_PATH: Router<State> = router![crate];
+
+static LATE_CRATE: Router<State> = router![other_state, crate = mcp_proto];
+
+static NO_FUNCTION: Router<State> = router![other_state, 7];
+
 fn main() {}

@@ -17,6 +17,15 @@ impl<D: Data> InFlight<'_, D> {
         self.id_and_rest(ticket).0
     }
 
+    /// Returns the peer's id of a request, also after its expiry: the id is then removed from the index, but its text
+    /// remains.
+    pub(crate) fn id_or_text(&self, ticket: Ticket) -> &[u8] {
+        match self.id(ticket) {
+            b"" => self.text(ticket),
+            id => id,
+        }
+    }
+
     /// Returns the text of a request after its id.
     pub(crate) fn text_after_id(&self, ticket: Ticket) -> &[u8] {
         self.id_and_rest(ticket).1

@@ -120,8 +120,10 @@ pub(crate) struct InFlight<'b, D> {
 
 impl<'b, D: Data> InFlight<'b, D> {
     /// Creates a table without slots.
+    #[inline(never)]
     pub(crate) fn empty() -> InFlight<'b, D> {
-        InFlight::lent(&mut [], &mut [])
+        let store = Store::Lent { slots: &mut [], text: &mut [] };
+        InFlight { store, seed: [0; 2], part: 0, taken: 0, queue: NO_QUEUE }
     }
 
     /// Creates a table over lent slots. Each slot owns an equal part of `text`.

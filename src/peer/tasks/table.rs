@@ -155,7 +155,7 @@ pub struct TaskTable<'b> {
     /// Whether a response or notification about tasks awaits transmit space.
     pub(crate) is_pending: bool,
     pub(crate) automatic: Option<AutomaticTasks>,
-    /// The time to live that the client requests, or 0, if the current call may become a task by itself.
+    /// If the current call may become a task by itself, the time to live that the client requests, or 0.
     pub(crate) candidate: Option<u64>,
 }
 

@@ -6,7 +6,7 @@
 //! In the handshake era, a server sends the requests with [`Server::request`](crate::Server::request). In `2026-07-28`,
 //! the server responds to a client's request with input requests:
 //! [`Call::require_input`](crate::server::Call::require_input). The client then sends its request again with the input
-//! responses.
+//! responses. [`InputRequests`](crate::server::InputRequests) hides the difference from the tools of a server.
 //!
 //! | to request | write | the client must have declared | read the result with |
 //! |---|---|---|---|

@@ -160,8 +160,9 @@ impl Bytes<'_> {
 
 /// Decodes base64 in place, in the text of a JSON string. Accepts what [`Base64`] accepts.
 ///
-/// Returns the number of bytes that were decoded, and the length of the result at the start of `text`. If the string is
-/// not complete, an incomplete group is left. `None` if the text is not valid; `text` is then unchanged.
+/// The result is at the start of `text`. Returns the number of bytes of `text` that were consumed, and the length of the
+/// result. If the string is not complete, an incomplete group at its end is not consumed. Returns `None` if the text is
+/// not valid; `text` is then unchanged.
 pub(crate) fn decode_in_json(text: &mut [u8], is_complete: bool) -> Option<(usize, usize)> {
     let mut groups = Groups { read: 0, padding: 0, digits: 0, bits: 0 };
     while groups.next_group(text, is_complete)? {}
@@ -286,7 +287,7 @@ mod tests {
         }
     }
 
-    /// Decodes text in pieces as it arrives, with what the earlier pieces left.
+    /// Decodes text that arrives in two pieces, the second from the offset `cut` on.
     fn decoded_in_pieces(text: &str, cut: usize) -> Option<std::vec::Vec<u8>> {
         let (head, tail) = text.as_bytes().split_at(cut);
         let (mut left, mut all) = (head.to_vec(), std::vec::Vec::new());

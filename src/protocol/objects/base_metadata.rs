@@ -68,6 +68,12 @@ impl<'t> BaseMetadata<'t> {
         *title = Some(text);
     }
 
+    #[cfg(all(feature = "derive", feature = "std"))]
+    pub(crate) fn has_description(&self) -> bool {
+        let [.., description] = self.texts;
+        description.is_some()
+    }
+
     pub(crate) const fn set_description(&mut self, text: &'t str) {
         let [.., description] = &mut self.texts;
         *description = Some(text);

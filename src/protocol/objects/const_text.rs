@@ -33,7 +33,7 @@ pub(crate) const fn split(text: &[u8], at: usize) -> (&[u8], &[u8]) {
     }
 }
 
-/// Splits a text before its last `length` bytes. Both parts are empty if that is within a character.
+/// Splits a text before its last `length` bytes. Both parts are empty if this position is within a character.
 pub(crate) const fn split_end(text: &str, length: usize) -> (&str, &str) {
     match text.split_at_checked(text.len().saturating_sub(length)) {
         Some(parts) => parts,

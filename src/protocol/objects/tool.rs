@@ -20,6 +20,20 @@ pub struct Tool<'t> {
     hints: Hints,
     tasks: Option<&'static ToolTasks>,
     pub(crate) streamed: Option<&'t str>,
+    #[cfg(all(feature = "derive", feature = "std"))]
+    pub(crate) generators: Generators,
+}
+
+/// A function that generates the schema of a type, and its description.
+#[cfg(all(feature = "derive", feature = "std"))]
+pub type Generator = fn() -> (&'static str, Option<&'static str>);
+
+/// The functions that generate the schemas of a tool at run time.
+#[cfg(all(feature = "derive", feature = "std"))]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Generators {
+    pub(crate) input: Option<Generator>,
+    pub(crate) output: Option<Generator>,
 }
 
 /// The behavior hints of a tool. Clients must treat the hints as untrusted.
@@ -56,6 +70,34 @@ impl<'t> Tool<'t> {
             hints,
             tasks: None,
             streamed: None,
+            #[cfg(all(feature = "derive", feature = "std"))]
+            generators: Generators { input: None, output: None },
+        }
+    }
+
+    /// Whether a schema is generated at run time.
+    #[cfg(all(feature = "derive", feature = "std"))]
+    pub(crate) const fn has_generators(&self) -> bool {
+        self.generators.input.is_some() || self.generators.output.is_some()
+    }
+
+    /// Generates the schemas. The description of the arguments' type applies to a tool without a description.
+    #[cfg(all(feature = "derive", feature = "std"))]
+    pub(crate) fn generated(mut self) -> Tool<'t> {
+        let Generators { input, output } = self.generators;
+        self.generators = Generators { input: None, output: None };
+        if let Some(generate) = input {
+            let (schema, description) = generate();
+            self.input_schema = schema;
+            if !self.base.has_description()
+                && let Some(description) = description
+            {
+                self = self.description(description);
+            }
+        }
+        match output {
+            Some(generate) => self.output_schema(generate().0),
+            None => self,
         }
     }
 

@@ -4,8 +4,7 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{Json, Kind, Span, Str, WriteText, Writer};
-use crate::peer::inbound::Source;
+use crate::json::{Chars, Json, Span, Str, WriteText, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::completion::{ReferenceView, write_completion};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -48,8 +47,7 @@ impl Sealed for Completion {
         };
         let [name, value] = request.param("argument").pick(["name", "value"]);
         let (Some(name), Some(value)) = (name.and_then(Json::string), value.and_then(Json::string)) else {
-            return request
-                .refuse(ProtocolError::InvalidParams, &"`argument` must have a `name` and a `value`");
+            return request.invalid_params("`argument` must have a `name` and a `value`");
         };
         let found = match reference {
             ReferenceView::Prompt(prompt) => {
@@ -99,7 +97,7 @@ fn refuse_unknown(request: &mut Request<'_, '_>, reference: ReferenceView<'_>) -
 
 /// Responds with the values that begin with `typed`.
 fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Received {
-    let begins = |value: &&&str| begins_with(**value, typed);
+    let begins = |value: &&&str| begins_with(**value, typed.chars());
     let total = values.iter().filter(begins).count() as u64;
     let mut fitting = values.iter().filter(begins);
     request.result(&mut |out| {
@@ -114,8 +112,8 @@ fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Re
 }
 
 /// Whether a value begins with the typed text.
-fn begins_with(value: &(impl WriteText + ?Sized), typed: Str<'_>) -> bool {
-    let (mut typed, mut begins) = (typed.chars(), true);
+pub(crate) fn begins_with(value: &(impl WriteText + ?Sized), mut typed: Chars<'_>) -> bool {
+    let mut begins = true;
     value.pieces(&mut |piece| {
         begins = begins && piece.chars().all(|letter| typed.next().is_none_or(|typed| typed == letter));
     });
@@ -147,11 +145,7 @@ pub struct Complete<'a> {
 impl<'a> Complete<'a> {
     fn event<'e>(parts: RequestParts<'e>, mut reply: Reply<'e>) -> Option<Event<'e>> {
         let params = Json::trusted(parts.arguments);
-        if let (Source::Line { meta, .. }, Some(found)) = (&mut reply.pending.source, params.get("_meta"))
-            && found.kind() == Kind::Object
-        {
-            *meta = found.bytes();
-        }
+        reply.find_meta(params);
         Some(Event::Complete(Complete { params, reply }))
     }
 
@@ -193,7 +187,7 @@ impl<'a> Complete<'a> {
     /// Responds with those of the values that begin with the typed text.
     pub fn matching<V: WriteText>(self, values: impl IntoIterator<Item = V>) {
         let typed = self.value();
-        self.values(values.into_iter().filter(|value| begins_with(value, typed)));
+        self.values(values.into_iter().filter(|value| begins_with(value, typed.chars())));
     }
 
     /// Responds with values and their total number.

@@ -2,7 +2,7 @@
 //!
 //! Specification: *Server features*, *Utilities*, *Logging*.
 
-use crate::error::{ConfigError, ProtocolError, SendError};
+use crate::error::{ConfigError, SendError};
 use crate::framing::outbound_message::OutboundMessageKind;
 use crate::json::{WriteText, Writer};
 use crate::peer::lifecycle::State;
@@ -35,10 +35,7 @@ impl Sealed for Logging {
 
     fn handle<'b>(&'b self, _: usize, request: &mut Request<'_, 'b>) -> Received {
         let Some(level) = request.param("level").string().and_then(Level::from_json) else {
-            return request.refuse(
-                ProtocolError::InvalidParams,
-                &"`level` must be the name of a level, debug to emergency",
-            );
+            return request.invalid_params("`level` must be the name of a level, debug to emergency");
         };
         if let Some(session) = &mut request.state.peer.session {
             session.level = Some(level);

@@ -22,9 +22,9 @@ pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received
         return Ok(0);
     }
     if cursor.kind() != Kind::String {
-        return Err(request.refuse(ProtocolError::InvalidParams, &"`cursor` must be a string"));
+        return Err(request.invalid_params("`cursor` must be a string"));
     }
-    parse(cursor).ok_or_else(|| request.refuse(ProtocolError::BadCursor, &"not a cursor of this list"))
+    parse(cursor).ok_or_else(|| request.refuse_text(ProtocolError::BadCursor, "not a cursor of this list"))
 }
 
 /// Responds with a page of a static catalogue. Emits the request if the list is dynamic.
@@ -71,7 +71,7 @@ fn respond_with(
     }
     let revision = request.pending.context.revision;
     if first > 0 && entry(first as usize, revision, &mut Writer::measure()).is_none() {
-        return request.refuse(ProtocolError::BadCursor, &"not a cursor of this list");
+        return request.refuse_text(ProtocolError::BadCursor, "not a cursor of this list");
     }
     let mut page = Page::default();
     let received = request.respond(shape, &mut |out| {

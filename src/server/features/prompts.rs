@@ -164,10 +164,10 @@ impl Prompts<'_> {
     fn get<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
         let (subject, arguments) = (request.name, request.arguments);
         let Some(name) = request.view(subject).string() else {
-            return request.refuse(ProtocolError::InvalidParams, &"`name` must be the name of a prompt");
+            return request.invalid_params("`name` must be the name of a prompt");
         };
         if !arguments.is_missing() && request.kind(arguments) != Kind::Object {
-            return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
+            return request.invalid_params("`arguments` must be an object");
         }
         let is_requested = |prompt: &str| name == *prompt;
         let found = self.find(Catalogue::Prompts, &is_requested);

@@ -235,7 +235,7 @@ impl Resources<'_> {
     fn read(&self, request: &mut Request<'_, '_>) -> Received {
         let subject = request.param_span("uri");
         let Some(uri) = request.view(subject).string() else {
-            return request.refuse(ProtocolError::InvalidParams, &"`uri` must be the URI of a resource");
+            return request.invalid_params("`uri` must be the URI of a resource");
         };
         let elsewhere = || JOINS && may_exist(request.state.config, uri);
         if self.contains_uri(uri) == Some(false) && !elsewhere() {

@@ -2,7 +2,7 @@
 //!
 //! Specification: the extension *Skills* of `2026-07-28`.
 
-use crate::error::{ConfigError, InvalidSkill, ProtocolError};
+use crate::error::{ConfigError, InvalidSkill};
 use crate::json::{Str, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::application_json::not_an_object;
@@ -174,7 +174,7 @@ impl Sealed for Skills<'_> {
             return self.list_resources(method, request);
         }
         let Some(uri) = request.param("uri").string() else {
-            return request.refuse(ProtocolError::InvalidParams, &"`uri` must be a URI");
+            return request.invalid_params("`uri` must be a URI");
         };
         match method {
             GET => self.get(request, uri),
@@ -312,7 +312,8 @@ impl Skills<'_> {
         }
     }
 
-    /// Responds with the list of resources or templates, which the feature `Resources` has if there is one.
+    /// Responds with the list of resources or templates. If the server has the feature `Resources`, that feature
+    /// responds.
     fn list_resources<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         let (name, key, length) = match method {
             LIST_RESOURCES => (methods::RESOURCES_LIST.name, "resources", self.catalogue.len()),

@@ -142,12 +142,12 @@ impl Sealed for Tasks {
             return if self.list { list(request) } else { refuse_list(request) };
         }
         let Some(id) = request.param("taskId").string() else {
-            return request.refuse(ProtocolError::InvalidParams, &"`taskId` must be a string");
+            return request.invalid_params("`taskId` must be a string");
         };
         let (context, session) = (request.pending.context, request.state.session_key);
         let found = request.state.tasks.as_ref().and_then(|table| table.find(id, context.revision, session));
         let Some(ticket) = found else {
-            return request.refuse(ProtocolError::InvalidParams, &"unknown task");
+            return request.invalid_params("unknown task");
         };
         match method {
             GET => get(request, ticket),
@@ -200,7 +200,7 @@ pub(crate) fn refuse_undeclared(request: &mut Request<'_, '_>) -> Received {
 }
 
 fn refuse_list(request: &mut Request<'_, '_>) -> Received {
-    request.refuse(ProtocolError::UnknownMethod, &"the server does not list tasks")
+    request.refuse_text(ProtocolError::UnknownMethod, "the server does not list tasks")
 }
 
 /// Runs `act` with the table. The caller has checked that the table exists.
@@ -278,7 +278,7 @@ fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let table = request.state.tasks.as_ref();
     let is_open = table.and_then(|table| table.data(ticket)).is_some_and(|data| data.is_open());
     if !is_open && !is_extension {
-        return request.refuse(ProtocolError::InvalidParams, &"the task has ended");
+        return request.invalid_params("the task has ended");
     }
     if is_open {
         with_tasks(request, |state, table| {
@@ -301,7 +301,7 @@ fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 fn update(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let responses = request.param_span("inputResponses");
     if request.kind(responses) != Kind::Object {
-        return request.refuse(ProtocolError::InvalidParams, &"`inputResponses` must be an object");
+        return request.invalid_params("`inputResponses` must be an object");
     }
     let members = request.view(responses);
     let received = request.result(&mut |_| {});
@@ -324,7 +324,7 @@ fn list(request: &mut Request<'_, '_>) -> Received {
     };
     let slots = request.state.tasks.as_ref().map_or(0, |table| table.slots());
     if first > 0 && first >= slots {
-        return request.refuse(ProtocolError::BadCursor, &"not a cursor of this list");
+        return request.refuse_text(ProtocolError::BadCursor, "not a cursor of this list");
     }
     let (context, session) = (request.pending.context, request.state.session_key);
     respond(request, |table, out| {

@@ -186,8 +186,11 @@ impl<'t> Tools<'t> {
 
     /// The tools of a static catalogue. Empty if the list is dynamic.
     #[cfg(feature = "derive")]
-    pub(crate) fn entries(&self) -> &'t [Tool<'t>] {
-        self.catalogue.unwrap_or_default()
+    pub(crate) const fn entries(&self) -> &'t [Tool<'t>] {
+        match self.catalogue {
+            Some(entries) => entries,
+            None => &[],
+        }
     }
 
     /// Adds `"structuredContent":{}` to results without structured content (since `2025-06-18`). Some clients require
@@ -264,10 +267,10 @@ impl Tools<'_> {
     fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
         let (subject, arguments) = (request.name, request.arguments);
         let Some(name) = request.view(subject).string() else {
-            return request.refuse(ProtocolError::InvalidParams, &"`name` must be the name of a tool");
+            return request.invalid_params("`name` must be the name of a tool");
         };
         if !arguments.is_missing() && request.kind(arguments) != Kind::Object {
-            return request.refuse(ProtocolError::InvalidParams, &"`arguments` must be an object");
+            return request.invalid_params("`arguments` must be an object");
         }
         let is_called = |tool: &str| name == *tool;
         let found = self.find(Catalogue::Tools, &is_called);

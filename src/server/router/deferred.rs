@@ -1,56 +1,55 @@
 //! Handlers that run outside of the event loop: on worker threads, or as tasks.
 
-use crate::server::call::Call;
-use crate::server::router::into_tool_result::IntoToolResult;
+use crate::json::{Chars, WriteText};
+use crate::server::features::completion::begins_with;
+use crate::server::features::read_resource::ReadResource;
+use crate::server::input_required::InputResponses;
+use crate::server::reply::Reply;
 
 /// A context of handlers that run outside of the event loop. Clones share the state.
 ///
-/// The adapters for hosts implement this trait. The macro [`tool`](macro@crate::tool) uses it for `async` functions, and
-/// for functions that run on a worker thread.
+/// The adapters for hosts implement this trait. The attributes of functions, such as [`tool`](macro@crate::tool), use it
+/// for `async` functions, and for functions that run on a worker thread.
 #[diagnostic::on_unimplemented(
-    message = "a router with the context `{Self}` cannot run tools outside of the event loop",
+    message = "a router with the context `{Self}` cannot run handlers outside of the event loop",
     note = "an adapter with threads or tasks can: use the type `Router` of `mcp_proto_std` or `mcp_proto_tokio`"
 )]
 pub trait HostContext: Clone + Send + Sync + 'static {
     /// The handle of the server, which starts handlers.
     type Server;
+    /// The deferred request, from which a handler gets its parameters.
+    type Request;
 
     /// The handle of the server.
     fn server(&self) -> &Self::Server;
 }
 
-/// A server that runs handlers on worker threads.
-pub trait RunBlocking {
-    /// The deferred request, from which the handler gets its parameters.
-    type Request;
-
-    /// Defers the call, runs the handler on a worker thread, and responds with the handler's result.
-    fn run_blocking<T: IntoToolResult + Send + 'static>(
+/// A server that runs handlers of requests `Q` on worker threads. `R` is the deferred request.
+pub trait RunBlocking<Q, R> {
+    /// Defers the request, runs the handler on a worker thread, and responds with the function that it returns.
+    fn run_blocking<T: FnOnce(Reply<'_>) + Send + 'static>(
         &self,
-        call: Call<'_>,
-        handler: impl FnOnce(&Self::Request) -> T + Send + 'static,
+        request: Q,
+        handler: impl FnOnce(&R) -> T + Send + 'static,
     );
 }
 
-/// A server that runs `async` handlers as tasks.
+/// A server that runs `async` handlers of requests `Q` as tasks. `R` is the deferred request.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot run `async` tools",
-    note = "an `async` tool needs an adapter with an async runtime, such as `mcp_proto_tokio`"
+    message = "`{Self}` cannot run `async` handlers",
+    note = "an `async` handler needs an adapter with an async runtime, such as `mcp_proto_tokio`"
 )]
-pub trait RunAsync {
-    /// The deferred request, from which the handler gets its parameters.
-    type Request;
-
-    /// Defers the call, runs the future of the handler as a task, and responds with the handler's result.
+pub trait RunAsync<Q, R> {
+    /// Defers the request, runs the future of the handler as a task, and responds with the function that it returns.
     ///
-    /// If `observes_cancellation` is `false`, a cancellation of the call drops the future.
+    /// If `observes_cancellation` is `false`, a cancellation of the request drops the future.
     fn run_async<F>(
         &self,
-        call: Call<'_>,
+        request: Q,
         observes_cancellation: bool,
-        handler: impl FnOnce(&Self::Request) -> F + Send + 'static,
+        handler: impl FnOnce(&R) -> F + Send + 'static,
     ) where
-        F: Future<Output: IntoToolResult + Send + 'static> + Send + 'static;
+        F: Future<Output: FnOnce(Reply<'_>) + Send + 'static> + Send + 'static;
 }
 
 /// A parameter of a handler that runs outside of the event loop. `R` is the deferred request of the adapter.
@@ -62,4 +61,16 @@ pub trait RunAsync {
 pub trait FromRequest<R> {
     /// Creates the parameter for one request.
     fn from_request(request: &R) -> Self;
+}
+
+/// Returns the request to read a resource that has this reply. The request has no input responses.
+pub fn read_resource<'l: 's, 's>(uri: &'s str, reply: Reply<'l>) -> ReadResource<'s> {
+    let Reply { state, config, pending } = reply;
+    let input_responses = InputResponses { responses: &[], state: &[] };
+    ReadResource { uri, input_responses, reply: Reply { state, config, pending } }
+}
+
+/// Responds to a completion with those of the values that begin with the typed text.
+pub fn matching<V: WriteText>(reply: Reply<'_>, typed: &str, values: impl IntoIterator<Item = V>) {
+    reply.values(None, values.into_iter().filter(|value| begins_with(value, Chars::new(typed))));
 }

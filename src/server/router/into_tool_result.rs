@@ -1,6 +1,8 @@
 //! `IntoToolResult`: the values that a handler of a tool can return.
 
 use crate::json::WriteText;
+#[cfg(feature = "std")]
+use crate::protocol::objects::tool::Generator;
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::objects::tool_result::ToolResult;
 use crate::schema::{Schema, derived};
@@ -28,6 +30,11 @@ pub trait IntoToolResult {
     /// The output schema of the tool, as JSON text.
     const OUTPUT_SCHEMA: Option<&'static str> = None;
 
+    /// Generates the output schema at run time.
+    #[cfg(feature = "std")]
+    #[doc(hidden)]
+    const GENERATOR: Option<Generator> = None;
+
     /// Responds to a tool call with this value.
     fn respond(self, reply: Reply<'_>);
 }
@@ -46,6 +53,8 @@ impl IntoToolResult for () {
 
 impl<T: IntoToolResult, E: WriteText> IntoToolResult for Result<T, E> {
     const OUTPUT_SCHEMA: Option<&'static str> = T::OUTPUT_SCHEMA;
+    #[cfg(feature = "std")]
+    const GENERATOR: Option<Generator> = T::GENERATOR;
 
     fn respond(self, reply: Reply<'_>) {
         match self {
@@ -161,7 +170,12 @@ impl WriteText for Failure {
 impl Tool<'_> {
     /// Sets the output schema of a handler's return type, if the type has one.
     #[must_use]
-    pub const fn result_of<T: IntoToolResult>(self) -> Self {
+    #[allow(unused_mut, reason = "without `std` nothing is generated")]
+    pub const fn result_of<T: IntoToolResult>(mut self) -> Self {
+        #[cfg(feature = "std")]
+        {
+            self.generators.output = T::GENERATOR;
+        }
         match T::OUTPUT_SCHEMA {
             Some(schema) => self.output_schema(schema),
             None => self,

@@ -2,6 +2,8 @@
 
 mod decode;
 pub(crate) mod deferred;
+#[cfg(feature = "std")]
+mod generated;
 pub(crate) mod into_prompt_result;
 pub(crate) mod into_resource_result;
 pub(crate) mod into_tool_result;
@@ -140,14 +142,25 @@ impl<'t, C: ?Sized> Router<'t, C> {
     /// static INFO: ServerConfig =
     ///     ServerConfig::new("device", "1.0.0").features(&[ROUTER.tools(), &RESOURCES, &Subscriptions, &Logging]);
     /// ```
+    ///
+    /// # Panics
+    /// A tool has arguments or a result of the type `Schemars`: use [`generated_features`](Router::generated_features).
+    /// In statics, the panic is a compile error.
     #[must_use]
     pub const fn features(&self) -> &'t [&'t dyn Feature] {
+        #[cfg(feature = "std")]
+        generated::check(self.tables.tools);
         self.tables.features.0
     }
 
     /// The feature *tools* of this router.
+    ///
+    /// # Panics
+    /// The same as [`features`](Router::features).
     #[must_use]
     pub const fn tools(&self) -> &'t Tools<'t> {
+        #[cfg(feature = "std")]
+        generated::check(self.tables.tools);
         self.tables.tools
     }
 

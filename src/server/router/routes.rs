@@ -22,7 +22,10 @@ use crate::server::features::tools::Tools;
 use crate::server::router::{CompletionHandler, PromptHandler, ResourceHandler, ToolHandler};
 
 pub use crate::protocol::objects::completion::Reference;
+#[cfg(feature = "std")]
+pub use crate::protocol::objects::tool::Generator;
 pub use crate::server::router::decode::{Scalar, Scalars, Space, arguments, scalars, typed, variable};
+pub use crate::server::router::deferred::{matching, read_resource};
 
 /// An entry of the catalogue, from the attribute of a function.
 #[derive(Debug, Clone, Copy)]

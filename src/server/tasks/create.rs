@@ -65,7 +65,7 @@ impl ServerState<'_> {
             let data = table.call_data(state, context, options, ttl);
             let deadline = Some(ttl).filter(|ttl| ttl.0 < u64::MAX).map(|ttl| state.peer.now.plus(ttl));
             let ticket = table.take_slot(state, data, deadline)?;
-            // In the extension, tasks have no progress. Without space for the token, neither have others.
+            // A task of the extension has no progress, and neither has a task without space for the token.
             if context.revision.has(WireFeature::Tasks) {
                 table.set_token(ticket, pending.source.progress_token(&state.peer.in_flight));
             }

@@ -89,7 +89,8 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
     Ok(())
 }
 
-/// Whether a session receives notifications. The server knows whether the handshake of the current one is complete.
+/// Whether a session receives notifications. For the current session, the handshake must be complete. For another
+/// session, the server does not know this.
 fn is_notified(state: &ServerState<'_>, session: SessionKey) -> bool {
     match session == state.session_key {
         true => state.is_session_notified(),

@@ -110,7 +110,7 @@ impl TaskHooks for Hooks {
         }
         let task = request.param_span("task");
         if !task.is_missing() && request.kind(task) != Kind::Object {
-            return Some(request.refuse(ProtocolError::InvalidParams, &"`task` must be an object"));
+            return Some(request.invalid_params("`task` must be an object"));
         }
         let why = match support {
             Some(TaskSupport::Forbidden) if !task.is_missing() => "the tool does not support tasks",
@@ -180,7 +180,7 @@ impl TaskHooks for Hooks {
                     let ServerState { registry, peer, .. } = &mut *state;
                     // Without space for the id, the acknowledgment omits it.
                     let owner = Owner::Listener(listener);
-                    let _ = registry.add(owner, Watched::Task, id, &peer.in_flight, &|_| true);
+                    let _ = registry.add(owner, Watched::Task, id, &peer.in_flight, &mut |_| Ok(()));
                 }
             }
         });

@@ -228,12 +228,11 @@ impl ServerState<'_> {
 }
 
 impl ServerState<'_> {
-    /// The session that gets the messages of a task (`2025-11-25`). `None` stands for another session than the current
-    /// one, of which the server knows nothing.
+    /// The session that gets the messages of a task (`2025-11-25`). Returns `None` if it is not the current session,
+    /// because the server has no data of other sessions.
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the handshake is not complete, or has negotiated another revision than that of the
-    /// task, which knows no tasks.
+    /// [`SendError::NotConnected`]: the handshake is not complete, or the session has another revision than the task.
     pub(super) fn session_of(&self, data: &TaskData) -> Result<Option<NegotiatedSession>, SendError> {
         if data.session != self.session_key {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Connects a client and a server by two pipes.
-//! A seed determines the polled machine, the number of bytes per step, and the capacity of the pipes.
+//! Connects a client and a server by two pipes. In each step, pseudorandom numbers select which machine is polled and
+//! how many bytes move. A seed determines the numbers, so a run can be repeated.
 
 pub(crate) mod scenario;
 
@@ -75,12 +75,13 @@ impl<'c, 's> Pair<'c, 's> {
         }
     }
 
-    /// Polls one of the two machines once. Passes calls to `handle`. Returns whether anything moved.
+    /// Polls one of the two machines once. Passes calls to `handle`. Returns whether bytes moved or an event
+    /// was handled.
     pub(crate) fn step(&mut self, handle: &mut dyn FnMut(Call<'_>)) -> bool {
         if self.random.below(2) == 0 { self.step_client() } else { self.step_server(handle) }
     }
 
-    /// Runs until nothing moves for a while.
+    /// Runs until 64 steps in a row move no bytes and have no event.
     pub(crate) fn run_until_idle(&mut self, handle: &mut dyn FnMut(Call<'_>)) {
         let mut quiet = 0;
         while quiet < 64 {

@@ -284,7 +284,7 @@ impl Scenario {
         std::mem::take(&mut self.server_events)
     }
 
-    /// Runs until nothing moves for a while.
+    /// Runs until 64 steps in a row move no byte and report no event.
     pub(crate) fn run_until_idle(&mut self) -> &mut Scenario {
         let mut quiet = 0;
         while quiet < 64 {
@@ -293,7 +293,7 @@ impl Scenario {
         self
     }
 
-    /// Polls one of the two machines once. Returns whether anything moved.
+    /// Polls one of the two machines once. Returns whether it moved a byte or reported an event.
     pub(crate) fn step(&mut self) -> bool {
         if self.random.below(2) == 0 { self.step_client() } else { self.step_server() }
     }

@@ -92,6 +92,10 @@ impl ServerHarness<'_> {
                 self.server.changed(Change::Resource(first));
                 Ok(())
             }
+            "refuse" => {
+                self.record.refused.push(first.into());
+                Ok(())
+            }
             "end" => self.server.end_subscription(self.record.ticket(first)),
             "shutdown" => {
                 match first.parse() {

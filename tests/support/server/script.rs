@@ -102,7 +102,7 @@ impl Setup {
         self
     }
 
-    /// Runs the script at every pace. Expects the same output and events each time.
+    /// Runs the script at every pace, and with several receive buffers. Expects the same output and events each time.
     pub(crate) fn check(&self, dialogue: &str) {
         let script = format!("{}{dialogue}", self.prelude);
         let steps: Vec<Step> = script.lines().filter_map(Step::parse).collect();
@@ -116,14 +116,18 @@ impl Setup {
         };
         let mut first: Option<(Vec<u8>, Vec<String>)> = None;
         let grown = (sizes[0], true);
-        for (rx, grown) in sizes.iter().map(|rx| (*rx, false)).chain([grown]) {
-            for read in [usize::MAX, 1, 3, 7] {
-                for (write, order) in [
+        for (nth, (rx, grown)) in sizes.iter().map(|rx| (*rx, false)).chain([grown]).enumerate() {
+            let is_at_every_pace = nth == 0 || !self.rx.is_empty() && !grown;
+            for (at, read) in [usize::MAX, 1, 3, 7].into_iter().enumerate() {
+                let writes = [
                     (usize::MAX, Order::WriteFirst),
                     (1, Order::WriteFirst),
                     (1, Order::ReadFirst),
                     (5, Order::ReadFirst),
-                ] {
+                ];
+                // Otherwise each read and each write occurs once with this buffer, in other pairs than with the next one.
+                let writes = if is_at_every_pace { &writes[..] } else { &writes[(at + nth) % 4..][..1] };
+                for (write, order) in writes.iter().copied() {
                     let pace = Pace { read, write, order, messages: false };
                     let events = self.run(&steps, (rx, grown), pace, dialogue);
                     match &first {

@@ -2,7 +2,9 @@
 
 use super::{extension, requests};
 use mcp_proto::Decimal;
-use mcp_proto::server::{Call, Change, Event, Feature, Logging, ServerConfig, Tool, Tools};
+use mcp_proto::server::{
+    Call, Change, Event, Feature, Logging, ServerConfig, SubscriptionRequest, Tool, Tools,
+};
 use mcp_proto::{Level, Millis, ProtocolError, SendError, Ticket};
 
 /// The events so far, and the tickets of deferred requests.
@@ -14,6 +16,8 @@ pub(crate) struct Record {
     pub(crate) asked: Vec<Ticket>,
     /// The tools of a dynamic list.
     pub(crate) listed: &'static [Tool<'static>],
+    /// The resources to which the client may not subscribe.
+    pub(crate) refused: Vec<String>,
 }
 
 impl Default for Record {
@@ -24,6 +28,7 @@ impl Default for Record {
             tickets: Vec::new(),
             asked: Vec::new(),
             listed: &LISTED,
+            refused: Vec::new(),
         }
     }
 }
@@ -111,6 +116,7 @@ pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
             let lists: Vec<_> = lists.into_iter().filter(|list| listening.hears(*list)).collect();
             format!("listening {lists:?} {:?}", listening.uris().collect::<Vec<_>>())
         }
+        Event::SubscriptionRequest(request) => return authorize(request, record),
         Event::Request(request) => return extension::respond(request, record),
         Event::Notification { method, params } => match params {
             Some(params) => format!("notified {method} {params}"),
@@ -129,6 +135,28 @@ pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
         other => return super::catalogue::handle(other, record),
     };
     record.events.push(text);
+}
+
+/// Accepts the resources that the script did not `refuse`. Refuses the request with `lib:error`, and drops that with
+/// `lib:drop`.
+fn authorize(request: SubscriptionRequest<'_>, record: &mut Record) {
+    let uris: Vec<_> = request.uris().map(|uri| uri.to_string()).collect();
+    let declared = request.meta().get("io.modelcontextprotocol/clientCapabilities").is_some();
+    let filter = request.filter().map(|filter| filter.raw().to_string()).unwrap_or_default();
+    record.events.push(format!(
+        "{} {} {uris:?} {} {declared}{filter}",
+        request.method(),
+        request.id(),
+        request.revision()
+    ));
+    match &*uris.concat() {
+        "lib:error" => request.error(7, "not permitted"),
+        "lib:drop" => {}
+        _ => {
+            let accepted = request.accept_if(|uri| !record.refused.iter().any(|refused| refused == uri));
+            record.tickets.extend(accepted);
+        }
+    }
 }
 
 /// The entries of the dynamic list.

@@ -3,7 +3,7 @@
 use mcp_proto::Millis;
 use mcp_proto_transcripts::{Step, all, parse};
 
-#[path = "../../../examples/inspect/tap/transcript.rs"]
+#[path = "../../../adapters/inspect/src/tap/transcript.rs"]
 mod transcript;
 
 #[test]

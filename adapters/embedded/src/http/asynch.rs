@@ -99,10 +99,10 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         HttpShared(RefCell::new(Machines { http, server, wakers: [const { None }; N], change: 0 }))
     }
 
-    /// Calls a function with both servers, for example to handle an event or to answer a deferred call. It then wakes
-    /// all tasks.
+    /// Calls a function with both servers, for example to handle an event or to answer a deferred call. Then wakes all
+    /// tasks.
     ///
-    /// Returns `None` without a call if the function is called from another one.
+    /// Returns `None`, and does not call `act`, within another call of `with`.
     pub fn with<R>(&self, act: impl FnOnce(&mut HttpServer<'b, P>, &mut Server<'b>) -> R) -> Option<R> {
         let mut machines = self.0.try_borrow_mut().ok()?;
         let Machines { http, server, .. } = &mut *machines;

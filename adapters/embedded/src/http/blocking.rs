@@ -13,7 +13,8 @@ impl HttpPump<'_> {
     /// Never returns [`HttpStatus::Moved`]. Returns [`HttpStatus::Idle`] in two cases: a response waits for the caller, for
     /// example to a deferred call, or the driver's read or write ended with [`ErrorKind::TimedOut`].
     ///
-    /// While a read blocks, the server is not polled. A driver whose reads time out keeps the deadlines of the server.
+    /// While a read blocks, the server is not polled, so no timeout expires. Use a driver whose reads time out, and call
+    /// `run` again.
     pub fn run<P: Policy, T: Read + Write>(
         &mut self,
         http: &mut HttpServer<'_, P>,

@@ -6,6 +6,7 @@
 //!
 //! Specification: *Resources*, *Subscriptions*; 2026-07-28, *Subscriptions*.
 
+pub(crate) mod authorized;
 pub(crate) mod notify;
 pub(crate) mod registry;
 
@@ -48,6 +49,9 @@ use crate::server::tasks::table::TaskStorage;
 /// This feature declares no capability: the features with changing lists and resources declare their own. Configure
 /// `Subscriptions` in addition to those features. Otherwise the server cannot notify clients of `2026-07-28`.
 ///
+/// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions) is the same feature for an application that refuses
+/// some subscriptions.
+///
 /// Clients can watch resources only if the caller lends a buffer for the URIs: see
 /// [`Server::subscription_buffer`](crate::Server::subscription_buffer).
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,10 +72,9 @@ impl Sealed for Subscriptions {
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
-            LISTEN => listen(request),
-            _ if !can_watch(request.state.config) => request
-                .refuse(ProtocolError::UnknownMethod, &"the server does not support resource subscriptions"),
-            SUBSCRIBE => subscribe(request),
+            LISTEN => listen(request, &mut |_| true),
+            _ if !can_watch(request.state.config) => refuse_watching(request),
+            SUBSCRIBE => subscribe(request, &mut |_| true),
             _ => unsubscribe(request),
         }
     }
@@ -105,7 +108,15 @@ impl Sealed for Subscriptions {
     }
 }
 
-fn subscribe(request: &mut Request<'_, '_>) -> Received {
+/// Decides whether the client may subscribe to the resource with this URI.
+type Accept<'f> = &'f mut dyn FnMut(&str) -> bool;
+
+fn refuse_watching(request: &mut Request<'_, '_>) -> Received {
+    request.refuse_text(ProtocolError::UnknownMethod, "the server does not support resource subscriptions")
+}
+
+/// Handles `resources/subscribe`. Refuses a resource that the application does not accept like an unknown one.
+fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
     if !may_exist(request.state.config, uri) {
         return not_found(request, uri);
@@ -113,7 +124,8 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
     let owner = Owner::Session(request.state.session_key);
     let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = &mut *request.state;
     let space = output.max_reply_size().saturating_sub(output.overhead());
-    let added = registry.add(owner, Watched::Resource, uri, in_flight, &|uri| fits(None, uri, space));
+    let added =
+        registry.add(owner, Watched::Resource, uri, in_flight, &mut |uri| check(None, uri, space, accept));
     let limit = registry.limit();
     match added {
         Ok(new) => respond_and_emit(request, new, subscribed),
@@ -121,8 +133,12 @@ fn subscribe(request: &mut Request<'_, '_>) -> Received {
             ProtocolError::TooManyWatched { limit },
             &("at most ", limit, " bytes of URIs; unsubscribe from some"),
         ),
-        Err(WatchError::TooLong) => {
-            request.refuse(ProtocolError::InvalidParams, &"`uri` is too long for a change notification")
+        Err(WatchError::TooLong) => request.invalid_params("`uri` is too long for a change notification"),
+        Err(WatchError::Refused) => {
+            // The client may have subscribed before it lost the permission.
+            registry.remove(owner, uri, in_flight.seed());
+            not_found(request, uri);
+            Received::Done
         }
     }
 }
@@ -142,7 +158,7 @@ fn subject_uri<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
 }
 
 fn refuse_missing_uri(request: &mut Request<'_, '_>) -> Received {
-    request.refuse(ProtocolError::InvalidParams, &"`uri` must be a string")
+    request.invalid_params("`uri` must be a string")
 }
 
 /// Responds to a request. If the request changed a subscription, also emits the event.
@@ -165,15 +181,19 @@ fn unsubscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticke
     Some(Event::Unsubscribed(text_of(part(input, spans_of(input).subject).bytes())))
 }
 
-/// Whether the notification about a changed resource fits into `space` bytes.
-fn fits(id: Option<&[u8]>, uri: &str, space: usize) -> bool {
+/// Checks that the notification about a changed resource fits into `space` bytes, and that the application accepts it.
+fn check(id: Option<&[u8]>, uri: &str, space: usize, accept: Accept<'_>) -> Result<(), WatchError> {
     let mut out = Writer::measure();
     write_updated(&mut out, id, uri);
-    out.len() <= space
+    match out.len() <= space {
+        true if accept(uri) => Ok(()),
+        true => Err(WatchError::Refused),
+        false => Err(WatchError::TooLong),
+    }
 }
 
 /// Handles `subscriptions/listen`. The request stays in flight until its response ends the subscription.
-fn listen(request: &mut Request<'_, '_>) -> Received {
+fn listen(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let (filter, uris, tasks) = match parse_filter(request) {
         Ok(wanted) => wanted,
         Err(refused) => return refused,
@@ -186,7 +206,7 @@ fn listen(request: &mut Request<'_, '_>) -> Received {
     if let Some(hooks) = hooks {
         hooks.watch(request, ticket, tasks);
     }
-    if !write_acknowledgment(request, ticket, filter, uris, hooks) {
+    if !write_acknowledgment(request, ticket, filter, uris, hooks, accept) {
         request.state.peer.in_flight.release(ticket);
         let limit = request.state.peer.output.max_reply_size();
         return request.refuse(ProtocolError::ReplyTooLarge { limit }, &"the acknowledgment");
@@ -204,7 +224,7 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
     request.spans.arguments = request.param_span("notifications");
     let wanted = request.view(request.spans.arguments);
     if wanted.kind() != Kind::Object {
-        return Err(request.refuse(ProtocolError::InvalidParams, &"`notifications` must be an object"));
+        return Err(request.invalid_params("`notifications` must be an object"));
     }
     let [tools, prompts, resources, uris, tasks] = wanted.pick([
         "toolsListChanged",
@@ -237,7 +257,8 @@ fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Tick
     request.state.peer.defer(&source, context.stream, packed, None)
 }
 
-/// Registers the resources and writes the acknowledgment. Omits resources for which a buffer has no space.
+/// Registers the resources and writes the acknowledgment. Omits resources for which a buffer has no space, or which the
+/// application does not accept.
 ///
 /// Returns `false` if the acknowledgment does not fit.
 fn write_acknowledgment(
@@ -246,6 +267,7 @@ fn write_acknowledgment(
     filter: ChangeSet,
     uris: Json<'_>,
     hooks: Option<&dyn TaskHooks>,
+    accept: Accept<'_>,
 ) -> bool {
     let (id, requested) = (request.id(), request.view(request.spans.arguments));
     let ServerState { config, peer: Peer { output, in_flight, .. }, registry, .. } = &mut *request.state;
@@ -253,11 +275,10 @@ fn write_acknowledgment(
     let longest = space.saturating_sub(output.overhead());
     let routing = Routing::subscription_notification(request.pending.context.stream);
     let owner = Owner::Listener(ticket);
-    let watch = |registry: &mut SubscriptionRegistry<'_>, uri| {
+    let mut check = |uri: &str| check(Some(id), uri, longest, accept);
+    let mut watch = |registry: &mut SubscriptionRegistry<'_>, uri| {
         may_exist(config, uri)
-            && registry
-                .add(owner, Watched::Resource, uri, in_flight, &|uri| fits(Some(id), uri, longest))
-                .is_ok_and(|new| new)
+            && registry.add(owner, Watched::Resource, uri, in_flight, &mut check).is_ok_and(|new| new)
     };
     let mut resources = |out: &mut Writer<'_>| {
         let mut any = false;

@@ -58,6 +58,8 @@ pub(crate) enum WatchError {
     Full,
     /// The notification about the resource would not fit into the transmit buffer.
     TooLong,
+    /// The application refuses the subscription.
+    Refused,
 }
 
 pub(crate) struct SubscriptionRegistry<'b> {
@@ -176,14 +178,14 @@ impl<'b> SubscriptionRegistry<'b> {
 
     /// Adds an entry. Returns `Ok(false)` if the owner already watches the resource.
     ///
-    /// `fits` returns whether the notification with the decoded URI would fit into the transmit buffer.
+    /// `check` decides by the decoded URI, also for an entry that exists.
     pub(crate) fn add(
         &mut self,
         owner: Owner,
         kind: Watched,
         uri: Str<'_>,
         in_flight: &RequestTable<'_>,
-        fits: &dyn Fn(&str) -> bool,
+        check: &mut dyn FnMut(&str) -> Result<(), WatchError>,
     ) -> Result<bool, WatchError> {
         let (length, seed) = (uri.len(), in_flight.seed());
         let taken = HEADER.wrapping_add(length);
@@ -193,7 +195,10 @@ impl<'b> SubscriptionRegistry<'b> {
             found = self.find(owner, kind, uri, seed);
         }
         let link = match found {
-            Ok(at) => return Ok(self.restore(at)),
+            Ok(at) => {
+                check(self.at(at).map_or("", |watch| watch.uri))?;
+                return Ok(self.restore(at));
+            }
             Err(link) => link,
         };
         let (start, end) = (self.used, self.used.wrapping_add(taken));
@@ -205,10 +210,7 @@ impl<'b> SubscriptionRegistry<'b> {
         let target = space.ensure(end).and_then(|all| all.get_mut(start..end)).ok_or(WatchError::Full)?;
         let (first, text) = target.split_at_mut_checked(HEADER).ok_or(WatchError::Full)?;
         copy(first, &header);
-        let text = uri.copy_to(text).map_err(|_| WatchError::Full)?;
-        if !fits(text) {
-            return Err(WatchError::TooLong);
-        }
+        check(uri.copy_to(text).map_err(|_| WatchError::Full)?)?;
         self.used = end;
         self.set_child(link, start);
         Ok(true)

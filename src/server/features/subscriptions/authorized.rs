@@ -1,0 +1,244 @@
+//! Feature `AuthorizedSubscriptions`: the application accepts or refuses subscriptions before the server responds.
+
+use crate::error::ConfigError;
+use crate::framing::outbound_message::StreamId;
+use crate::json::{Json, Span, Str, WriteText, Writer};
+use crate::peer::slots::Ticket;
+use crate::protocol::capabilities::ClientCapabilities;
+use crate::protocol::methods::{self, Method};
+use crate::protocol::revision::{Revision, WireFeature};
+use crate::rpc::Object;
+use crate::server::config::ServerConfig;
+use crate::server::event::{Event, RequestParts};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
+use crate::server::features::resources::{can_watch, may_exist, not_found};
+use crate::server::features::subscriptions::{
+    Accept, LISTEN, SUBSCRIBE, Subscriptions, listen, parse_filter, refuse_missing_uri, refuse_watching,
+    subject_uri, subscribe,
+};
+use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
+use crate::server::reply::{Pending, Reply};
+use crate::server::server_state::ServerState;
+#[cfg(feature = "alloc")]
+use crate::server::server_state::Shape;
+
+/// The feature [`Subscriptions`], for an application that decides which client may subscribe to which resource.
+///
+/// The server emits [`Event::SubscriptionRequest`] before it responds to a valid request, and neither
+/// [`Event::Subscribed`] nor [`Event::Listening`] after its response:
+///
+/// ```
+/// use mcp_proto::server::{AuthorizedSubscriptions, Event, Resource, Resources, ServerConfig};
+///
+/// static RESOURCES: Resources =
+///     Resources::new(&[Resource::new("log://public", "public"), Resource::new("log://audit", "audit")]).subscribe();
+/// static INFO: ServerConfig =
+///     ServerConfig::new("logs", "1.0.0").features(&[&RESOURCES, &AuthorizedSubscriptions]);
+///
+/// fn on_event(event: Event<'_>, is_auditor: bool) {
+///     match event {
+///         Event::SubscriptionRequest(request) => {
+///             request.accept_if(|uri| is_auditor || uri != "log://audit");
+///         }
+///         _ => {}
+///     }
+/// }
+/// # let _ = on_event;
+/// ```
+///
+/// Name this feature instead of [`Subscriptions`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AuthorizedSubscriptions;
+
+impl Feature for AuthorizedSubscriptions {}
+
+impl Sealed for AuthorizedSubscriptions {
+    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, _: &mut Writer<'_>) {}
+
+    fn methods(&self) -> &'static [Method] {
+        Subscriptions.methods()
+    }
+
+    fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
+        match method {
+            LISTEN => {
+                if let Err(refused) = parse_filter(request) {
+                    return refused;
+                }
+            }
+            _ if !can_watch(request.state.config) => return refuse_watching(request),
+            SUBSCRIBE => match subject_uri(request) {
+                None => return refuse_missing_uri(request),
+                Some(uri) if !may_exist(request.state.config, uri) => return not_found(request, uri),
+                Some(_) => {}
+            },
+            _ => return super::unsubscribe(request),
+        }
+        // Spans of an event must not overlap, and the parameters contain `_meta`. So the event finds `_meta` in the
+        // parameters.
+        request.meta = Span::MISSING;
+        let params = request.params.span();
+        request.emit_request(RequestKind::Internal, SubscriptionRequest::event, Span::MISSING, params)
+    }
+
+    fn record_change(&self, state: &mut ServerState<'_>, change: Change<'_>) {
+        Subscriptions.record_change(state, change);
+    }
+
+    fn write_notifications(&self, state: &mut ServerState<'_>) {
+        Subscriptions.write_notifications(state);
+    }
+
+    fn check(
+        &self,
+        revision: Revision,
+        config: &ServerConfig<'_>,
+        measure: Measure<'_>,
+    ) -> Result<(), ConfigError> {
+        Subscriptions.check(revision, config, measure)
+    }
+}
+
+/// A request for subscriptions (`resources/subscribe`, `subscriptions/listen`), before the server has responded.
+///
+/// Every response method consumes the request. If the application drops the request, the next poll responds with an
+/// error (-32603). A request has a response in the same event: it cannot be deferred.
+///
+/// Specification: *Resources*, *Subscriptions*; 2026-07-28, *Subscriptions*.
+#[must_use = "a request needs a response"]
+#[derive(Debug)]
+pub struct SubscriptionRequest<'a> {
+    params: Json<'a>,
+    reply: Reply<'a>,
+}
+
+impl<'a> SubscriptionRequest<'a> {
+    fn event<'e>(parts: RequestParts<'e>, mut reply: Reply<'e>) -> Option<Event<'e>> {
+        let params = Json::trusted(parts.arguments);
+        reply.find_meta(params);
+        Some(Event::SubscriptionRequest(SubscriptionRequest { params, reply }))
+    }
+
+    /// Whether the request is `subscriptions/listen` (`2026-07-28`), which may name several resources.
+    fn is_listen(&self) -> bool {
+        self.revision().has(WireFeature::Subscriptions)
+    }
+
+    /// The method: `resources/subscribe` or `subscriptions/listen`.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        match self.is_listen() {
+            true => methods::SUBSCRIPTIONS_LISTEN.name,
+            false => methods::RESOURCES_SUBSCRIBE.name,
+        }
+    }
+
+    /// The URI of `resources/subscribe`. `None` for `subscriptions/listen`.
+    #[must_use]
+    pub fn uri(&self) -> Option<Str<'a>> {
+        self.params.get("uri").filter(|_| !self.is_listen())?.string()
+    }
+
+    /// The requested filter of `subscriptions/listen`: lists in [`filter`](crate::server::Listening::filter), URIs in
+    /// `resourceSubscriptions`. `None` for `resources/subscribe`.
+    #[must_use]
+    pub fn filter(&self) -> Option<Json<'a>> {
+        self.params.get("notifications").filter(|_| self.is_listen())
+    }
+
+    /// The URIs of the resources, as the client sent them. The server may not have all of them.
+    pub fn uris(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
+        let several = self.filter().and_then(|filter| filter.get("resourceSubscriptions"));
+        let several = several.unwrap_or(Json::NULL).elements().filter_map(Json::string);
+        self.uri().into_iter().chain(several)
+    }
+
+    /// The id of the request, as JSON: a string or a number.
+    #[must_use]
+    pub fn id(&self) -> Json<'a> {
+        self.reply.id()
+    }
+
+    /// The `_meta` of the request, as an object. If the request has no `_meta`, the object is empty.
+    #[must_use]
+    pub fn meta(&self) -> Json<'a> {
+        self.reply.meta()
+    }
+
+    /// The revision of the request.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.reply.revision()
+    }
+
+    /// The capabilities that the client declared.
+    #[must_use]
+    pub fn client(&self) -> ClientCapabilities {
+        self.reply.client()
+    }
+
+    /// The stream of the request, in message mode.
+    #[must_use]
+    pub fn stream(&self) -> StreamId {
+        self.reply.stream()
+    }
+
+    /// Accepts all resources and lists.
+    ///
+    /// Returns the same as [`accept_if`](SubscriptionRequest::accept_if).
+    pub fn accept(self) -> Option<Ticket> {
+        self.accept_if(|_| true)
+    }
+
+    /// Accepts the resources whose URI satisfies the predicate.
+    ///
+    /// - `subscriptions/listen`: the acknowledgment omits the other resources. Lists are accepted. Returns the ticket of
+    ///   the subscription, for [`Server::end_subscription`](crate::Server::end_subscription). `None` means that the
+    ///   server has refused the request, because no slot is free.
+    /// - `resources/subscribe`: a resource that is not accepted is refused like an unknown one, and an earlier
+    ///   subscription of the session to it ends. Returns `None`.
+    ///
+    /// The predicate decides only on resources that exist, and for whose URIs the buffer has space.
+    pub fn accept_if(self, mut accept: impl FnMut(&str) -> bool) -> Option<Ticket> {
+        let (is_listen, params) = (self.is_listen(), self.params);
+        let Reply { state, pending, .. } = self.reply;
+        let mut ticket = None;
+        state.with(&mut |state| ticket = open(state, pending, is_listen, params, &mut accept));
+        ticket
+    }
+
+    /// Refuses the request with a JSON-RPC error. Choose application codes outside of -32768 to -32000.
+    pub fn error(self, code: i32, message: impl WriteText) {
+        self.reply.error(code, message);
+    }
+}
+
+/// Handles the request. Returns the ticket of a subscription.
+fn open(
+    state: &mut ServerState<'_>,
+    pending: Pending<'_>,
+    is_listen: bool,
+    params: Json<'_>,
+    accept: Accept<'_>,
+) -> Option<Ticket> {
+    let mut spans = Spans::NONE;
+    let (meta, name, arguments) = (Span::MISSING, Span::MISSING, Span::MISSING);
+    let params = Object::from_json(params);
+    let mut request =
+        Request { state: &mut *state, spans: &mut spans, params, meta, name, arguments, pending };
+    request.find_params();
+    let received = if is_listen { listen(&mut request, accept) } else { subscribe(&mut request, accept) };
+    state.peer.response_pending = false;
+    if let Received::ProtocolError(error) = received {
+        state.peer.pending_error = state.peer.reported(error);
+    }
+    // The application knows what it has accepted, so no event follows.
+    match state.pending_event.take() {
+        Some(PendingEvent::Feature { ticket, .. }) if is_listen => {
+            #[cfg(feature = "alloc")]
+            state.record_status(Shape::Result);
+            Some(ticket)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,163 @@
+//! `InFlightHooks`: ids, deadlines, cancellation and errors of requests in flight.
+//!
+//! The server calls this module only through [`InFlightHooks`], so that a server without slots does not link it.
+
+use crate::error::ProtocolError;
+use crate::framing::outbound_message::StreamId;
+use crate::json::Json;
+use crate::peer::inbound::Source;
+use crate::peer::request::{Inbound, Request};
+use crate::peer::slots::Ticket;
+use crate::server::Ending;
+use crate::server::outbound_hooks::{OUTBOUND_HOOKS, OutboundHooks};
+use crate::server::pending_event::PendingEvent;
+use crate::server::reply::Pending;
+use crate::server::server_state::{RequestTable, ServerState};
+use crate::time::Millis;
+
+/// Hooks of requests in flight. The first call that lends slots sets them.
+pub(crate) struct InFlightHooks {
+    find: fn(&RequestTable<'_>, Json<'_>, StreamId) -> Option<Ticket>,
+    id: for<'t> fn(&'t RequestTable<'_>, Ticket) -> &'t [u8],
+    next_deadline: fn(&RequestTable<'_>) -> Option<Millis>,
+    release: fn(&mut ServerState<'_>, Ticket),
+    clear: fn(&mut RequestTable<'_>),
+    expire: fn(&mut ServerState<'_>) -> bool,
+    write_queued: fn(&mut ServerState<'_>),
+    /// Hooks of outbound requests. The first outbound request sets them.
+    outbound: Option<&'static dyn OutboundHooks>,
+}
+
+/// The hooks of a server without outbound requests.
+pub(crate) static INBOUND: InFlightHooks = InFlightHooks::new(None);
+
+/// The hooks of a server that has sent a request.
+pub(crate) static WITH_OUTBOUND: InFlightHooks = InFlightHooks::new(Some(OUTBOUND_HOOKS));
+
+impl InFlightHooks {
+    const fn new(outbound: Option<&'static dyn OutboundHooks>) -> InFlightHooks {
+        InFlightHooks {
+            find: |table, id, owner| table.find(id, owner),
+            id: |table, ticket| table.id_or_text(ticket),
+            next_deadline: |table| table.next_deadline(),
+            release,
+            clear: |table| table.clear(),
+            expire,
+            write_queued,
+            outbound,
+        }
+    }
+}
+
+impl ServerState<'_> {
+    /// Hooks of outbound requests, if the server has sent a request.
+    pub(crate) fn outbound_hooks(&self) -> Option<&'static dyn OutboundHooks> {
+        self.in_flight_hooks?.outbound
+    }
+
+    /// Finds the request of the client with this id: see [`InFlight::find`](crate::peer::slots::InFlight::find).
+    pub(crate) fn find_in_flight(&self, id: Json<'_>, owner: StreamId) -> Option<Ticket> {
+        let hooks = self.in_flight_hooks?;
+        (hooks.find)(&self.peer.in_flight, id, owner)
+    }
+
+    /// Returns the earliest deadline of the requests in flight.
+    pub(crate) fn in_flight_deadline(&self) -> Option<Millis> {
+        let hooks = self.in_flight_hooks?;
+        (hooks.next_deadline)(&self.peer.in_flight)
+    }
+
+    /// Releases the slot of a request.
+    pub(crate) fn end_in_flight(&mut self, ticket: Ticket) {
+        if let Some(hooks) = self.in_flight_hooks {
+            (hooks.release)(self, ticket);
+        }
+    }
+
+    /// Releases all slots.
+    pub(crate) fn clear_in_flight(&mut self) {
+        if let Some(hooks) = self.in_flight_hooks {
+            (hooks.clear)(&mut self.peer.in_flight);
+        }
+    }
+
+    /// Handles one expired deadline. Returns `false` if there is none.
+    pub(crate) fn expire_in_flight(&mut self) -> bool {
+        self.peer.in_flight.len() > 0 && self.in_flight_hooks.is_some_and(|hooks| (hooks.expire)(self))
+    }
+
+    /// Writes queued messages while the output has space. The queue holds errors of expired requests, ends of chunked
+    /// responses, and cancellations of outbound requests.
+    pub(crate) fn write_queued(&mut self) {
+        // While a batch is in the line, the error of an open batch's member cannot be collected.
+        if self.peer.in_flight.has_queued()
+            && !self.batches.in_line()
+            && let Some(hooks) = self.in_flight_hooks
+        {
+            (hooks.write_queued)(self);
+        }
+    }
+}
+
+/// Returns the id of a request as JSON text, empty if there is none.
+pub(crate) fn id_of<'i>(
+    source: &Source<'i>,
+    table: &'i RequestTable<'_>,
+    hooks: Option<&InFlightHooks>,
+) -> &'i [u8] {
+    match (source, hooks) {
+        (Source::Line { id, .. }, _) => id,
+        (Source::Slot(ticket), Some(hooks)) => (hooks.id)(table, *ticket),
+        (Source::Slot(_), None) => b"",
+    }
+}
+
+fn release(state: &mut ServerState<'_>, ticket: Ticket) {
+    let batched = state.peer.in_flight.inbound(ticket).is_some_and(Inbound::is_batched);
+    state.count_deferred(batched, false);
+    state.peer.in_flight.release(ticket);
+}
+
+fn expire(state: &mut ServerState<'_>) -> bool {
+    let over = match state.ending {
+        Ending::Grace => state.ending_deadline <= state.peer.now,
+        ending => ending == Ending::Flushing,
+    };
+    // After the grace period every deadline counts as expired. Subscriptions have no deadline: they end when draining
+    // starts.
+    let by = if over { Millis(u64::MAX) } else { state.peer.now };
+    let Some(ticket) = state.peer.in_flight.due(by) else { return false };
+    if state.poll_chunks(ticket) {
+        return true;
+    }
+    let is_outbound = state.peer.in_flight.outbound(ticket).is_some();
+    if let Some(hooks) = state.outbound_hooks().filter(|_| is_outbound) {
+        hooks.on_deadline(state, ticket);
+        return true;
+    }
+    state.peer.expire(ticket);
+    state.pending_event = Some(PendingEvent::Expired(ticket));
+    true
+}
+
+fn write_queued(state: &mut ServerState<'_>) {
+    while let Some(ticket) = state.peer.in_flight.queue_front()
+        && state.peer.reserve_response()
+    {
+        match state.peer.in_flight.get(ticket) {
+            Some(Request::Inbound(inbound)) if inbound.chunks().is_some() => _ = state.poll_chunks(ticket),
+            Some(Request::Inbound(inbound)) => {
+                let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
+                state.write_error_response(&pending, ProtocolError::TookTooLong, None);
+            }
+            Some(Request::Outbound(_)) => {
+                if let Some(hooks) = state.outbound_hooks() {
+                    hooks.write_cancelled(state, ticket);
+                }
+            }
+            None => {}
+        }
+        state.peer.in_flight.dequeue();
+        state.end_in_flight(ticket);
+    }
+}

@@ -1,0 +1,324 @@
+//! `InputRequests`: tools that request input, the same in both eras, without a heap.
+
+use core::array;
+use core::fmt;
+use core::mem;
+
+use crate::error::SendError;
+use crate::json::Json;
+use crate::peer::response::{Outcome, RequestFailure, RpcError};
+use crate::peer::slots::Ticket;
+use crate::protocol::input::Input;
+use crate::protocol::revision::Era;
+use crate::server::Server;
+use crate::server::call::Call;
+use crate::server::event::Event;
+use crate::server::reply::Reply;
+use crate::server::send_request::RequestOptions;
+use crate::time::Millis;
+
+/// A function that responds to a tool call after the client has responded to its input request.
+///
+/// The function gets the context of the router, the value that the tool kept, and the outcome of the input request.
+pub type InputHandler<C, K> = fn(&mut C, K, Outcome<'_>, Reply<'_>);
+
+/// The key of the input request in `2026-07-28`.
+const KEY: &str = "input";
+/// The default time for a response: a user reads a form and fills it in.
+const TIMEOUT: Millis = Millis::seconds(300);
+/// The call outlives its input request, so that the handler responds after a timeout.
+const GRACE: Millis = Millis::seconds(5);
+
+/// Input requests of tools, the same in both eras, without a heap.
+///
+/// A tool calls [`request`](InputRequests::request) with the input and a function. The function responds to the call as
+/// soon as the client has responded:
+///
+/// - In `2026-07-28` the server responds that the call requires input. The client sends the call again with the input.
+///   The tool runs again, and `request` calls the function immediately.
+/// - In the handshake era the call is deferred, and the server sends a request. The table stores the call, a value of
+///   type `K`, and the client's response. [`step`](InputRequests::step) calls the function.
+///
+/// So a tool requests input before it changes anything, and keeps in `K` what the function needs of its arguments.
+///
+/// The context `C` of the `Router` contains the table, and implements `AsMut` for it. A static router has a static context. The main
+/// loop passes events to [`observe`](InputRequests::observe) and calls [`step`](InputRequests::step):
+///
+/// ```
+/// # #[cfg(feature = "derive")] mod derived {
+/// use mcp_proto::input::{ElicitResultView, Field, Form};
+/// use mcp_proto::server::{Call, InputRequests, Reply, Router};
+/// use mcp_proto::{Outcome, Server, ToolArguments, router, tool};
+///
+/// static FIELDS: [Field; 1] = [Field::boolean("sure").required()];
+/// static FORM: Form = Form::new("Erase the page?", &FIELDS);
+///
+/// struct Board {
+///     pages: [u8; 16],
+///     // One call at a time. It keeps a page.
+///     questions: InputRequests<'static, Board, u8, 1>,
+/// }
+///
+/// impl AsMut<InputRequests<'static, Board, u8, 1>> for Board {
+///     fn as_mut(&mut self) -> &mut InputRequests<'static, Board, u8, 1> {
+///         &mut self.questions
+///     }
+/// }
+///
+/// #[derive(ToolArguments)]
+/// struct Erase {
+///     #[tool(range = 0..=15)]
+///     page: u8,
+/// }
+///
+/// #[tool]
+/// fn erase(board: &mut Board, Erase { page }: Erase, call: Call<'_>) {
+///     InputRequests::request(board, call, &FORM, page, erase_if_sure);
+/// }
+///
+/// fn erase_if_sure(board: &mut Board, page: u8, outcome: Outcome<'_>, reply: Reply<'_>) {
+///     let Outcome::Result(result) = outcome else { return reply.fail("nobody answered") };
+///     let sure = ElicitResultView::from_json(result).and_then(|form| form.field("sure")?.boolean());
+///     match board.pages.get_mut(usize::from(page)) {
+///         Some(place) if sure == Some(true) => {
+///             *place = 0xFF;
+///             reply.text("erased");
+///         }
+///         _ => reply.fail("the page stays"),
+///     }
+/// }
+///
+/// static ROUTER: Router<Board> = router![erase];
+///
+/// /// Handles an event. The main loop calls this function after a poll that returned `Action::Event`.
+/// fn on_event(server: &mut Server<'_>, board: &mut Board) {
+///     if let Some(event) = server.event() {
+///         board.questions.observe(&event);
+///         ROUTER.handle(board, event);
+///     }
+///     InputRequests::step(board, server);
+/// }
+/// # const _: fn(&mut Server<'_>, &mut Board) = on_event;
+/// # }
+/// ```
+///
+/// A program that does not use the type does not link its code.
+pub struct InputRequests<'b, C: ?Sized, K, const CALLS: usize> {
+    calls: [Option<WaitingCall<'b, C, K>>; CALLS],
+    /// The responses of the client. Each call has an equal share.
+    responses: &'b mut [u8],
+    timeout: Millis,
+}
+
+/// A deferred call that waits for the client's response.
+struct WaitingCall<'b, C: ?Sized, K> {
+    call: Ticket,
+    input: &'b (dyn Input + Sync),
+    handler: InputHandler<C, K>,
+    kept: K,
+    stage: Stage,
+}
+
+/// The progress of an input request.
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    Unsent,
+    Sent(Ticket),
+    /// The client responded. The JSON text has this length.
+    Response(Kind, usize),
+    Failed(RequestFailure),
+    /// The server cannot send the request.
+    NotSent,
+    /// The call ended before its input request.
+    Ended(Option<Ticket>),
+}
+
+/// The kind of a stored response.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Result,
+    Error,
+}
+
+impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
+    /// Creates a table for `CALLS` calls at a time. `responses` stores the client's responses in the handshake era, as
+    /// JSON text, an equal share for each call.
+    ///
+    /// A response that is longer than its share is a failure: [`RequestFailure::TooLong`].
+    pub fn new(responses: &'b mut [u8]) -> Self {
+        InputRequests { calls: array::from_fn(|_| None), responses, timeout: TIMEOUT }
+    }
+
+    /// Sets the timeout of an input request in the handshake era: five minutes by default. In `2026-07-28` an input
+    /// request has no timeout.
+    #[must_use]
+    pub fn timeout(mut self, time: Millis) -> Self {
+        self.timeout = time;
+        self
+    }
+
+    /// Requests input for a call. `handler` responds to the call with the outcome and `kept`.
+    ///
+    /// If the client did not declare the capability, the response is an error that names it. If the table has no free
+    /// place, the response is that the server is busy. Neither calls `handler`.
+    pub fn request(
+        context: &mut C,
+        call: Call<'_>,
+        input: &'b (dyn Input + Sync),
+        kept: K,
+        handler: InputHandler<C, K>,
+    ) where
+        C: AsMut<Self>,
+    {
+        if !call.can_require_input() {
+            return context.as_mut().begin(call, input, kept, handler);
+        }
+        match call.input(KEY) {
+            Some(result) => handler(context, kept, Outcome::Result(result), call.reply),
+            None => call.require_input(&[(KEY, input)], None),
+        }
+    }
+
+    /// Defers a call of the handshake era.
+    fn begin(&mut self, call: Call<'_>, input: &'b (dyn Input + Sync), kept: K, handler: InputHandler<C, K>) {
+        if !input.fits(call.reply.revision(), call.reply.client()) {
+            return call.require_capability(input.needs());
+        }
+        let Some(place) = self.calls.iter_mut().find(|place| place.is_none()) else {
+            return call.fail("busy: too many calls wait for input");
+        };
+        match call.defer(Some(self.timeout.plus(GRACE))) {
+            Ok(call) => *place = Some(WaitingCall { call, input, handler, kept, stage: Stage::Unsent }),
+            Err(call) => call.busy(),
+        }
+    }
+
+    /// Observes an event of the server: the responses to input requests, and the ends of calls.
+    pub fn observe(&mut self, event: &Event<'_>) {
+        let share = self.responses.len().checked_div(CALLS).unwrap_or_default();
+        let shares = self.responses.chunks_mut(share.max(1));
+        for (waiting, share) in self.calls.iter_mut().flatten().zip(shares) {
+            let sent = match waiting.stage {
+                Stage::Sent(request) => Some(request),
+                _ => None,
+            };
+            match event {
+                Event::Response(response) if sent == Some(response.ticket()) => {
+                    waiting.stage = store(response.outcome(), share);
+                }
+                Event::Cancelled { ticket, .. } | Event::Expired(ticket) if *ticket == waiting.call => {
+                    waiting.stage = Stage::Ended(sent);
+                }
+                Event::Restarted => waiting.stage = Stage::Ended(None),
+                _ => {}
+            }
+        }
+    }
+
+    /// Sends input requests, and calls the handlers of calls whose client has responded. Call it after each event.
+    ///
+    /// While the transmit buffer has no space, the method does nothing. [`Event::Writable`] reports when it has space.
+    pub fn step(context: &mut C, server: &mut Server<'_>)
+    where
+        C: AsMut<Self>,
+    {
+        for index in 0..CALLS {
+            if context.as_mut().send(index, server) {
+                Self::respond(context, index, server);
+            }
+        }
+    }
+
+    /// Sends the request of a call, or ends it with its call. Returns whether the call has an outcome.
+    fn send(&mut self, index: usize, server: &mut Server<'_>) -> bool {
+        let timeout = self.timeout;
+        let Some(place) = self.calls.get_mut(index) else { return false };
+        let Some(waiting) = place else { return false };
+        match waiting.stage {
+            Stage::Unsent => {
+                let options = RequestOptions::DEFAULT.timeout(timeout).during(waiting.call);
+                match server.request(waiting.input, options) {
+                    Ok(request) => waiting.stage = Stage::Sent(request),
+                    Err(SendError::Busy) => {}
+                    Err(_) => waiting.stage = Stage::NotSent,
+                }
+                matches!(waiting.stage, Stage::NotSent)
+            }
+            // A reset of the server ends requests without an event.
+            Stage::Sent(request) => {
+                if server.state.peer.in_flight.outbound(request).is_none() {
+                    *place = None;
+                }
+                false
+            }
+            Stage::Ended(request) => {
+                if let Some(request) = request {
+                    _ = server.cancel(request, "the call has ended");
+                }
+                *place = None;
+                false
+            }
+            Stage::Response(..) | Stage::Failed(_) | Stage::NotSent => true,
+        }
+    }
+
+    /// Responds to a call that has an outcome, if the transmit buffer has space.
+    fn respond(context: &mut C, index: usize, server: &mut Server<'_>)
+    where
+        C: AsMut<Self>,
+    {
+        let table = context.as_mut();
+        let Some(place) = table.calls.get_mut(index) else { return };
+        let reply = match place.as_ref().map(|waiting| server.reply(waiting.call)) {
+            Some(Ok(reply)) => reply,
+            Some(Err(SendError::Busy)) => return,
+            _ => {
+                *place = None;
+                return;
+            }
+        };
+        let Some(WaitingCall { handler, kept, stage, .. }) = place.take() else { return };
+        // The handler gets the context, so the table lends it the responses.
+        let responses = mem::take(&mut table.responses);
+        let share = responses.len().checked_div(CALLS).unwrap_or_default();
+        let text = |length| {
+            let share = responses.chunks(share.max(1)).nth(index);
+            Json::trusted(share.and_then(|share| share.get(..length)).unwrap_or_default())
+        };
+        match stage {
+            Stage::Response(Kind::Result, length) => {
+                handler(context, kept, Outcome::Result(text(length)), reply);
+            }
+            Stage::Response(Kind::Error, length) => {
+                let error = RpcError { error: text(length), era: Some(Era::Handshake) };
+                handler(context, kept, Outcome::Error(error), reply);
+            }
+            Stage::Failed(failure) => handler(context, kept, Outcome::Failed(failure), reply),
+            Stage::NotSent => reply.fail("the server cannot request input now"),
+            Stage::Unsent | Stage::Sent(_) | Stage::Ended(_) => {}
+        }
+        context.as_mut().responses = responses;
+    }
+}
+
+impl<C: ?Sized, K, const CALLS: usize> fmt::Debug for InputRequests<'_, C, K, CALLS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.calls.iter().flatten().map(|waiting| waiting.stage)).finish()
+    }
+}
+
+/// Stores the outcome of an input request.
+fn store(outcome: Outcome<'_>, share: &mut [u8]) -> Stage {
+    let (kind, text) = match outcome {
+        Outcome::Result(result) => (Kind::Result, result.bytes()),
+        Outcome::Error(error) => (Kind::Error, error.error.bytes()),
+        Outcome::Failed(failure) => return Stage::Failed(failure),
+    };
+    match share.get_mut(..text.len()) {
+        Some(place) => {
+            place.copy_from_slice(text);
+            Stage::Response(kind, text.len())
+        }
+        None => Stage::Failed(RequestFailure::TooLong),
+    }
+}

@@ -1,0 +1,47 @@
+//! Tools whose schemas are generated at run time.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::protocol::objects::tool::Tool;
+use crate::server::feature::Feature;
+use crate::server::features::tools::Tools;
+use crate::server::router::Router;
+
+/// Checks that no schema is generated at run time.
+pub(super) const fn check(tools: &Tools<'_>) {
+    let mut rest = tools.entries();
+    while let [tool, tail @ ..] = rest {
+        assert!(
+            !tool.has_generators(),
+            "a schema of a tool is generated at run time: use `generated_features()` instead"
+        );
+        rest = tail;
+    }
+}
+
+impl<C: ?Sized> Router<'static, C> {
+    /// The features that the router has, with the schemas that are generated at run time: those of the type `Schemars` of
+    /// the adapters for hosts (feature `schemars`).
+    ///
+    /// Call it once, because the list is kept until the process ends. Each type's schema is generated once.
+    ///
+    /// # Panics
+    /// The schema of an argument's type or a result's type is not that of an object.
+    #[must_use]
+    pub fn generated_features(&self) -> &'static [&'static dyn Feature] {
+        let features = self.tables.features.0;
+        let entries = self.tables.tools.entries();
+        if entries.is_empty() {
+            return features;
+        }
+        let entries: Vec<Tool<'static>> = entries.iter().map(|tool| tool.generated()).collect();
+        let tools: &'static Tools<'static> = Box::leak(Box::new(Tools::new(entries.leak())));
+        // The tools are the first feature.
+        let mut features = features.to_vec();
+        if let Some(first) = features.first_mut() {
+            *first = tools;
+        }
+        features.leak()
+    }
+}

@@ -1,0 +1,173 @@
+//! The stateless era: requests that name their revision, and `server/discover`.
+//!
+//! Specification: 2026-07-28, *Versioning* and *Discovery*.
+
+use crate::error::ProtocolError;
+use crate::json::writer::member_cache::MemberCache;
+use crate::json::{Json, Kind, Span, Str, Writer};
+use crate::protocol::meta::{self, RequestMeta};
+use crate::protocol::methods;
+use crate::protocol::objects::cache_hints::Freshness;
+use crate::protocol::revision::{Revision, Revisions};
+use crate::rpc::code;
+use crate::server::config::ServerConfig;
+use crate::server::dispatch::{find_extension, find_feature};
+use crate::server::feature::{Received, Request};
+use crate::server::request_cache::RequestCache;
+use crate::server::request_context::Context;
+use crate::server::server_state::Shape;
+use crate::server::write_message::{refuse_revision, write_revisions};
+
+/// Code of the stateless era. A configuration without revisions of this era does not refer to it, so that such a server
+/// does not link it.
+pub(crate) struct StatelessEra {
+    /// Parses the `_meta` of a request. Returns `None` if the request does not belong to this era.
+    pub(crate) parse_meta: fn(&mut RequestCache, Json<'_>) -> Option<RequestMeta>,
+    /// Handles a request of this era.
+    pub(crate) handle: fn(&mut Request<'_, '_>, Str<'_>, RequestMeta) -> Received,
+    /// Refuses a request that has neither a session nor a revision.
+    pub(crate) refuse_without_meta: fn(&mut Request<'_, '_>, Str<'_>) -> Received,
+    /// Finds the input of a retried request. Returns the refusal if the input is not valid.
+    pub(crate) find_input: fn(&mut Request<'_, '_>) -> Option<Received>,
+    /// Writes the first members of a result.
+    pub(crate) write_head: fn(&mut Writer<'_>, &ServerConfig<'_>, Revision, Shape, &mut MemberCache),
+    /// Writes the members of the result of `server/discover`.
+    pub(crate) write_discover: fn(&ServerConfig<'_>, Revision, &mut Writer<'_>),
+}
+
+impl StatelessEra {
+    const fn new(refuse_without_meta: fn(&mut Request<'_, '_>, Str<'_>) -> Received) -> StatelessEra {
+        StatelessEra {
+            parse_meta: RequestCache::parse_meta,
+            handle,
+            refuse_without_meta,
+            find_input,
+            write_head,
+            write_discover,
+        }
+    }
+
+    /// The code of a server that has this era alone.
+    const ALONE: StatelessEra = StatelessEra::new(refuse_handshake_era);
+    /// The code of a server with both eras.
+    const BESIDE_HANDSHAKE: StatelessEra = StatelessEra::new(refuse_missing_meta);
+
+    pub(crate) const fn in_revisions(revisions: Revisions) -> Option<&'static StatelessEra> {
+        match (revisions.intersects(Revisions::STATELESS), revisions.intersects(Revisions::HANDSHAKE)) {
+            (true, false) => Some(&StatelessEra::ALONE),
+            (true, true) => Some(&StatelessEra::BESIDE_HANDSHAKE),
+            (false, _) => None,
+        }
+    }
+}
+
+/// Detail of the error for an incomplete `_meta`.
+const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
+
+/// Handles a request of the stateless era, whose `_meta` names its revision.
+fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta) -> Received {
+    let version = request.view(request.meta).part(meta.version).string();
+    let (Some(version), Some(capabilities)) = (version, meta.capabilities) else {
+        return request.invalid_params(NEEDED);
+    };
+    let offer = request.state.config.revisions.and(Revisions::STATELESS);
+    let Some(revision) = meta.revision.filter(|revision| offer.contains(*revision)) else {
+        return refuse_revision(request, code::UNSUPPORTED_PROTOCOL_VERSION, version, offer);
+    };
+    request.pending.context = Context { revision, capabilities, ..request.pending.context };
+    let feature = find_feature(request.state, revision, method);
+    let is_discover = feature.is_none() && method.is_name(methods::SERVER_DISCOVER.name);
+    let feature = if is_discover { None } else { feature.or_else(|| find_extension(request.state, method)) };
+    if feature.is_none() && !is_discover {
+        return request.unknown_method(method);
+    }
+    // The level is checked after the method, in the order of the specification.
+    match meta.level.transpose() {
+        Ok(level) => request.pending.context.level = level,
+        Err(()) => return request.invalid_params("unknown log level in `_meta`"),
+    }
+    match feature {
+        Some((feature, method)) => feature.handle(method, request),
+        None => discover(request),
+    }
+}
+
+/// Refuses a request without a revision, before `initialize`.
+fn refuse_missing_meta(request: &mut Request<'_, '_>, _: Str<'_>) -> Received {
+    request.refuse(ProtocolError::InvalidParams, &(NEEDED, ", or send `initialize` first"))
+}
+
+/// Refuses a request of the handshake era. The error of `initialize` contains the supported revisions.
+fn refuse_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
+    if !method.is_name(methods::INITIALIZE.name) {
+        return request.invalid_params(NEEDED);
+    }
+    match request.param("protocolVersion").string() {
+        Some(requested) => {
+            let offer = request.state.config.revisions;
+            refuse_revision(request, code::METHOD_NOT_FOUND, requested, offer)
+        }
+        None => request.invalid_params("`protocolVersion` must be a string"),
+    }
+}
+
+fn find_input(request: &mut Request<'_, '_>) -> Option<Received> {
+    let (responses, state) = (request.param_span("inputResponses"), request.param_span("requestState"));
+    let is_wrong = |part: Span, kind| !part.is_missing() && request.kind(part) != kind;
+    if is_wrong(responses, Kind::Object) || is_wrong(state, Kind::String) {
+        let what = "`inputResponses` must be an object, and `requestState` a string";
+        return Some(request.invalid_params(what));
+    }
+    (request.spans.responses, request.spans.state) = (responses, state);
+    None
+}
+
+fn discover(request: &mut Request<'_, '_>) -> Received {
+    let (config, revision) = (request.state.config, request.pending.context.revision);
+    request.respond(Shape::Discovery, &mut |out| write_discover(config, revision, out))
+}
+
+/// Writes the members of the result of `server/discover`.
+fn write_discover(config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
+    write_revisions("supportedVersions", config.revisions, out);
+    config.write_capabilities(revision, out);
+    config.write_instructions(out);
+}
+
+/// Writes the first members of a result.
+fn write_head(
+    out: &mut Writer<'_>,
+    config: &ServerConfig<'_>,
+    revision: Revision,
+    shape: Shape,
+    cache: &mut MemberCache,
+) {
+    match shape {
+        Shape::Result => {
+            out.cached_members(cache, revision.position(), |out| write_members(config, revision, shape, out));
+        }
+        Shape::Extension => {}
+        _ => write_members(config, revision, shape, out),
+    }
+}
+
+/// Writes the first members of a result with a `resultType`. For a cacheable result, also writes the cache
+/// lifetime.
+fn write_members(config: &ServerConfig<'_>, revision: Revision, shape: Shape, out: &mut Writer<'_>) {
+    let kind = match shape {
+        Shape::InputRequired => "input_required",
+        Shape::Task => "task",
+        _ => "complete",
+    };
+    out.field_string("resultType", kind);
+    if config.identify || shape == Shape::Discovery {
+        out.key("_meta");
+        out.begin_object();
+        out.key(meta::SERVER_INFO);
+        config.identity.write(revision, out);
+        out.end_object();
+    }
+    if matches!(shape, Shape::List | Shape::Discovery) {
+        Freshness { fresh_for: config.fresh_for, shared: config.shared_cache }.write(out);
+    }
+}

@@ -1,0 +1,369 @@
+//! Tools that request input with `InputRequests`, in both eras.
+
+use std::collections::VecDeque;
+
+use crate::support::pair::{Pipe, transfer};
+use crate::support::{FailureContext, Random};
+use mcp_proto::client::{self, ClientConfig, Connect, Options, ServerRequest};
+use mcp_proto::input::{CreateMessage, ElicitResultView, Field, Form, ListRoots, RootsView, SampleMessage};
+use mcp_proto::input::{Input, SampledView};
+use mcp_proto::server::{self, Call, InputRequests, Reply, Router, ServerConfig};
+use mcp_proto::{
+    Action, Client, ClientCapabilities, Millis, Outcome, Revision, Revisions, Server, Ticket, ToolArguments,
+    router, tool,
+};
+
+static FIELDS: [Field; 1] = [Field::text("name").required()];
+static FORM: Form = Form::new("Who?", &FIELDS);
+static MESSAGES: [SampleMessage; 1] = [SampleMessage::user("Say a word")];
+static SAMPLE: CreateMessage = CreateMessage::new(&MESSAGES, 9);
+
+/// The server's application: two calls at a time.
+struct Board {
+    questions: InputRequests<'static, Board, Question, 2>,
+}
+
+impl AsMut<InputRequests<'static, Board, Question, 2>> for Board {
+    fn as_mut(&mut self) -> &mut InputRequests<'static, Board, Question, 2> {
+        &mut self.questions
+    }
+}
+
+#[derive(ToolArguments)]
+struct Question {
+    /// user, model or client
+    of: String,
+}
+
+/// Greets somebody.
+#[tool]
+fn greet(board: &mut Board, question: Question, call: Call<'_>) {
+    let input: &'static (dyn Input + Sync) = match question.of.as_str() {
+        "user" => &FORM,
+        "model" => &SAMPLE,
+        _ => &ListRoots,
+    };
+    InputRequests::request(board, call, input, question, respond);
+}
+
+fn respond(_: &mut Board, question: Question, outcome: Outcome<'_>, reply: Reply<'_>) {
+    let result = match outcome {
+        Outcome::Result(result) => result,
+        Outcome::Error(error) => return reply.fail(("error: ", error)),
+        Outcome::Failed(failure) => return reply.fail(failure),
+        _ => return reply.fail("unknown outcome"),
+    };
+    let text = match question.of.as_str() {
+        "user" => ElicitResultView::from_json(result).and_then(|form| form.field("name")?.string()),
+        "model" => SampledView::from_json(result).and_then(|message| message.text()),
+        _ => return reply.text(RootsView::from_json(result).map_or(0, |roots| roots.count())),
+    };
+    match text {
+        Some(text) => reply.text(("Hello, ", text, "!")),
+        None => reply.fail(("no name from the ", question.of.as_str())),
+    }
+}
+
+static ROUTER: Router<Board> = router![greet];
+
+/// What the client does with an input request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Answer {
+    Accept,
+    Decline,
+    /// Only in the handshake era.
+    Error,
+    /// A response of 300 bytes.
+    Long,
+    Silence,
+}
+
+struct World {
+    client: Client<'static>,
+    server: Server<'static>,
+    board: Board,
+    up: Pipe,
+    down: Pipe,
+    random: Random,
+    now: u64,
+    answer: Answer,
+    asked: usize,
+    deferred: Vec<Ticket>,
+    calls: Vec<(Ticket, &'static str)>,
+    results: Vec<String>,
+    cancelled: usize,
+}
+
+fn leak<T: Clone>(value: T, length: usize) -> &'static mut [T] {
+    Box::leak(vec![value; length].into_boxed_slice())
+}
+
+impl World {
+    fn new(revision: Revision, declared: ClientCapabilities, answer: Answer, seed: u64) -> World {
+        let only = Revisions::only(revision);
+        let connect = if revision == Revision::V2026_07_28 { Connect::Stateless } else { Connect::Handshake };
+        let config = ClientConfig::new("c", "1").connect(connect).revisions(only).capabilities(declared);
+        let client = Client::new(Box::leak(Box::new(config)), leak(0, 2000), leak(0, 1000)).unwrap();
+        let client = client.in_flight(leak(client::Slot::EMPTY, 6), leak(0, 6 * 200));
+        let config = ServerConfig::new("s", "1").features(ROUTER.features()).revisions(only);
+        let server = Server::new(Box::leak(Box::new(config)), leak(0, 1100), leak(0, 1000)).unwrap();
+        let server = server.in_flight(leak(server::Slot::EMPTY, 6), leak(0, 6 * 64)).unwrap();
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let capacity = 1 + random.below(200);
+        let pipe = || Pipe { bytes: VecDeque::new(), capacity };
+        World {
+            client,
+            server,
+            board: Board { questions: InputRequests::new(leak(0, 2 * 256)) },
+            up: pipe(),
+            down: pipe(),
+            random,
+            now: 0,
+            answer,
+            asked: 0,
+            deferred: Vec::new(),
+            calls: Vec::new(),
+            results: Vec::new(),
+            cancelled: 0,
+        }
+    }
+
+    /// Runs a test in every revision of a set, with many seeds.
+    fn run(
+        revisions: Revisions,
+        declared: ClientCapabilities,
+        answer: Answer,
+        test: impl Fn(&mut World, Revision),
+    ) {
+        for revision in revisions.newest_first() {
+            for seed in 0..12 {
+                let _context = FailureContext(format!("{revision}, {answer:?}, seed {seed}"));
+                let mut world = World::new(revision, declared, answer, seed);
+                world.run_until_idle();
+                test(&mut world, revision);
+            }
+        }
+    }
+
+    fn run_until_idle(&mut self) {
+        let mut quiet = 0;
+        while quiet < 64 {
+            let moved = if self.random.below(2) == 0 { self.step_client() } else { self.step_server() };
+            quiet = if moved { 0 } else { quiet + 1 };
+        }
+    }
+
+    fn call(&mut self, of: &'static str) -> Ticket {
+        let arguments = format!(r#"{{"of":"{of}"}}"#);
+        let ticket = loop {
+            match self.client.call_json("greet", &arguments, Options::DEFAULT.timeout(Millis::seconds(3600)))
+            {
+                Ok(ticket) => break ticket,
+                Err(_) => _ = self.step_client(),
+            }
+        };
+        self.calls.push((ticket, of));
+        ticket
+    }
+
+    fn step_client(&mut self) -> bool {
+        match self.client.poll(Millis(self.now)) {
+            Action::Io(io) => return transfer(io, &mut self.up, &mut self.down, &mut self.random, 50),
+            Action::Closed => return false,
+            Action::Event => {}
+        }
+        match self.client.event().unwrap() {
+            client::Event::ServerRequest(request) => {
+                self.asked += 1;
+                self.deferred.extend(answer_request(request, self.answer));
+            }
+            client::Event::InputRequired(required) => {
+                self.asked += 1;
+                let ticket = required.ticket();
+                let of = self.calls.iter().find(|call| call.0 == ticket).unwrap().1;
+                let keys: Vec<_> = required.requests().map(|(key, _)| key.to_string()).collect();
+                assert_eq!(keys, ["input"]);
+                self.resume(ticket, of);
+            }
+            client::Event::Response(response) => {
+                let text = match (response.tool_result(), response.outcome()) {
+                    (Some(result), _) => {
+                        let failed = if result.is_error() { "failed: " } else { "" };
+                        format!("{failed}{}", result.text().unwrap())
+                    }
+                    (None, Outcome::Error(error)) => error.to_string(),
+                    (None, outcome) => format!("{outcome:?}"),
+                };
+                self.results.push(text);
+            }
+            client::Event::Cancelled { .. } => self.cancelled += 1,
+            _ => {}
+        }
+        true
+    }
+
+    /// Sends a call again with the input (2026-07-28).
+    fn resume(&mut self, ticket: Ticket, of: &str) {
+        let (arguments, answer) = (format!(r#"{{"of":"{of}"}}"#), self.answer);
+        loop {
+            let resumed =
+                self.client.resume_call_json(ticket, "greet", &arguments, |input| match (of, answer) {
+                    (_, Answer::Decline) => input.decline("input"),
+                    ("user", _) => input.accept("input", |content| content.field_string("name", "Ada")),
+                    ("model", _) => input.sampled("input", "m", "endTurn", |content| content.text("Ada")),
+                    _ => input.roots("input", |roots| roots.add("file:///a", "A")),
+                });
+            match resumed {
+                Ok(()) => return,
+                Err(mcp_proto::SendError::Busy) => _ = self.step_server(),
+                Err(error) => panic!("{error}"),
+            }
+            if let Action::Io(io) = self.client.poll(Millis(self.now)) {
+                transfer(io, &mut self.up, &mut self.down, &mut self.random, 50);
+            }
+        }
+    }
+
+    fn step_server(&mut self) -> bool {
+        let moved = match self.server.poll(Millis(self.now)) {
+            Action::Io(io) => transfer(io, &mut self.down, &mut self.up, &mut self.random, 50),
+            Action::Closed => false,
+            Action::Event => {
+                let event = self.server.event().unwrap();
+                self.board.questions.observe(&event);
+                ROUTER.handle(&mut self.board, event);
+                true
+            }
+        };
+        InputRequests::step(&mut self.board, &mut self.server);
+        moved
+    }
+}
+
+/// Responds to a request of the server, or returns its ticket.
+fn answer_request(request: ServerRequest<'_>, answer: Answer) -> Option<Ticket> {
+    match (answer, request.input()) {
+        (Answer::Silence, _) => return Some(request.defer(Some(Millis::seconds(3600))).unwrap()),
+        (Answer::Decline, _) => request.decline(),
+        (Answer::Error, _) => request.error(-1, "not now"),
+        (Answer::Long, _) => {
+            request.accept(|content| content.field_string("name", &"a".repeat(300)));
+        }
+        (Answer::Accept, client::InputRequest::Elicit(_)) => {
+            request.accept(|content| content.field_string("name", "Ada"));
+        }
+        (Answer::Accept, client::InputRequest::Sample(_)) => {
+            request.sampled("m", "endTurn", |content| content.text("Ada"));
+        }
+        (Answer::Accept, _) => request.roots(|roots| roots.add("file:///a", "A")),
+    }
+    None
+}
+
+const EVERYTHING: ClientCapabilities = ClientCapabilities::ROOTS_LIST_CHANGED
+    .with(ClientCapabilities::SAMPLING)
+    .with(ClientCapabilities::ELICITATION_FORM);
+
+/// The revisions with forms, before and with `2026-07-28`.
+const HANDSHAKE_FORMS: Revisions = Revisions::only(Revision::V2025_06_18).with(Revision::V2025_11_25);
+const FORMS: Revisions = HANDSHAKE_FORMS.with(Revision::V2026_07_28);
+
+#[test]
+fn input_is_requested_in_every_revision() {
+    let cases = [
+        ("user", FORMS, "Hello, Ada!"),
+        ("model", Revisions::ALL, "Hello, Ada!"),
+        ("client", Revisions::ALL, "1"),
+    ];
+    for (of, revisions, expected) in cases {
+        World::run(revisions, EVERYTHING, Answer::Accept, |world, _| {
+            world.call(of);
+            world.run_until_idle();
+            assert_eq!((world.results.as_slice(), world.asked), ([expected.to_owned()].as_slice(), 1));
+        });
+    }
+}
+
+#[test]
+fn outcome_without_input_reaches_the_handler() {
+    let cases = [
+        (Answer::Decline, FORMS, "failed: no name from the user"),
+        (Answer::Error, HANDSHAKE_FORMS, "failed: error: not now (-1)"),
+        (Answer::Long, HANDSHAKE_FORMS, "failed: the response is longer than the receive buffer"),
+    ];
+    for (answer, revisions, expected) in cases {
+        World::run(revisions, EVERYTHING, answer, |world, _| {
+            world.call("user");
+            world.run_until_idle();
+            assert_eq!(world.results, [expected]);
+        });
+    }
+}
+
+#[test]
+fn two_calls_wait_for_input_and_a_third_fails() {
+    World::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |world, _| {
+        for of in ["user", "model", "client"] {
+            world.call(of);
+            world.run_until_idle();
+        }
+        assert_eq!(world.results, ["failed: busy: too many calls wait for input"]);
+        // Responses arrive in the other order.
+        let asked = std::mem::take(&mut world.deferred);
+        world.client.reply(asked[1]).unwrap().sampled("m", "endTurn", |content| content.text("Bob"));
+        world.run_until_idle();
+        world.client.reply(asked[0]).unwrap().accept(|content| content.field_string("name", "Ada"));
+        world.run_until_idle();
+        assert_eq!(world.results[1..], ["Hello, Bob!", "Hello, Ada!"]);
+    });
+}
+
+#[test]
+fn call_that_ends_first_cancels_its_input_request() {
+    World::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |world, _| {
+        let call = world.call("user");
+        world.run_until_idle();
+        assert_eq!(world.asked, 1);
+        world.client.cancel(call, "never mind").unwrap();
+        world.run_until_idle();
+        assert_eq!((world.cancelled, world.results.len()), (1, 0));
+        assert_eq!(format!("{:?}", world.board.questions), "[]");
+    });
+}
+
+#[test]
+fn silent_client_causes_a_timeout() {
+    World::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |world, _| {
+        world.call("user");
+        world.run_until_idle();
+        world.now += 299_000;
+        world.run_until_idle();
+        assert_eq!(world.results.len(), 0);
+        world.now += 2_000;
+        world.run_until_idle();
+        assert_eq!(world.results, ["failed: no response in time"]);
+        assert_eq!(format!("{:?}", world.board.questions), "[]");
+    });
+}
+
+#[test]
+fn undeclared_capability_is_named_in_the_error() {
+    World::run(Revisions::ALL, ClientCapabilities::NONE, Answer::Accept, |world, revision| {
+        world.call("client");
+        world.run_until_idle();
+        let code = if revision == Revision::V2026_07_28 { -32021 } else { -32600 };
+        assert_eq!(world.results, [format!("Missing required client capability ({code})")]);
+        assert_eq!(world.asked, 0);
+    });
+}
+
+#[test]
+fn reset_of_the_server_empties_the_table() {
+    World::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |world, _| {
+        world.call("user");
+        world.run_until_idle();
+        world.server.reset();
+        InputRequests::step(&mut world.board, &mut world.server);
+        assert_eq!(format!("{:?}", world.board.questions), "[]");
+    });
+}
