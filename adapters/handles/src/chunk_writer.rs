@@ -18,7 +18,7 @@ use crate::signal::Signal;
 #[derive(Debug)]
 pub struct ChunkWriter {
     responder: Responder,
-    /// Whether a write has begun, and its end is unknown.
+    /// Whether a write is in progress, was dropped, or has failed.
     is_writing: bool,
 }
 
@@ -27,13 +27,14 @@ impl ChunkWriter {
         ChunkWriter { responder, is_writing: false }
     }
 
-    /// Returns an observer of the cancellation for other code.
+    /// Returns an observer of the cancellation, which may be moved to another thread or task.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.responder.cancellation()
     }
 
-    /// Writes the next part of a text. Waits until the transmit buffer has taken it, while the client reads.
+    /// Writes the next part of a text. Waits until all of it is in the transmit buffer, which frees space as the client
+    /// reads.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, or the content is
@@ -80,7 +81,7 @@ pub(crate) enum Chunk {
 }
 
 impl Chunk {
-    /// Writes the part from `at` on. Returns the end of what the server took, and whether it took all.
+    /// Writes the bytes from `at` on. Returns the offset behind the last written byte, and whether all are written.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the response has ended.

@@ -51,8 +51,8 @@ pub trait RequestHook: Send + Sync {
 
     /// Called once for each request whose [`before`](RequestHook::before) was called, when the request has ended.
     ///
-    /// `time` includes the waiting time of a deferred request. A panic of this method neither ends the server nor
-    /// keeps other hooks from the end of this request.
+    /// `time` includes the waiting time of a deferred request. A panic of this method does not end the server,
+    /// and other hooks still receive the end of the request.
     fn after(&self, request: &RequestInfo, outcome: RequestOutcome, time: Duration) {
         let _ = (request, outcome, time);
     }
@@ -162,6 +162,9 @@ impl RequestInfo {
             Event::ListTemplates(list) => info!(list, "resources/templates/list", None::<&str>),
             Event::ListPrompts(list) => info!(list, "prompts/list", None::<&str>),
             Event::Request(request) => info!(request, request.method(), None::<&str>),
+            Event::SubscriptionRequest(request) => {
+                info!(request, request.method(), request.uri().map(|uri| uri.to_string()))
+            }
             _ => None,
         }
     }
@@ -213,5 +216,5 @@ pub(crate) fn refuse(event: Event<'_>, refusal: &Refusal) {
             }
         };
     }
-    refuse!(Call ReadResource GetPrompt Complete ListTools ListResources ListTemplates ListPrompts Request);
+    refuse!(Call ReadResource GetPrompt Complete ListTools ListResources ListTemplates ListPrompts Request SubscriptionRequest);
 }

@@ -50,6 +50,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use mcp_proto::server::Tool;
+#[cfg(feature = "derive")]
+use mcp_proto::server::{IntoToolResult, Reply, ToolInput};
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 
@@ -77,6 +79,69 @@ pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
 #[must_use]
 pub fn result<T: JsonSchema>(tool: Tool<'static>) -> Tool<'static> {
     tool.output_schema(stored::<T>(Contract::Serialize).0)
+}
+
+/// A value whose type derives `JsonSchema`: the arguments or the result of a function with the attribute
+/// [`tool`](macro@mcp_proto::tool).
+///
+/// A router with such a function generates schemas at run time:
+/// [`generated_features`](mcp_proto::server::Router::generated_features). Arguments also derive `Deserialize`, and results
+/// derive `Serialize`.
+///
+/// ```
+/// use std::sync::LazyLock;
+///
+/// # use mcp_proto::server::{Router, ServerConfig};
+/// # use mcp_proto::{router, tool};
+/// # use mcp_proto_handles::json_schema::Schemars;
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Goal {
+///     x: i32,
+/// }
+///
+/// #[derive(Serialize, JsonSchema)]
+/// struct Steps {
+///     steps: u32,
+/// }
+///
+/// /// Moves the robot.
+/// #[tool]
+/// fn go(Schemars(goal): Schemars<Goal>) -> Schemars<Steps> {
+///     Schemars(Steps { steps: goal.x.unsigned_abs() })
+/// }
+///
+/// static ROUTER: Router<()> = router![go];
+/// static CONFIG: LazyLock<ServerConfig> =
+///     LazyLock::new(|| ServerConfig::new("robot", "1.0.0").features(ROUTER.generated_features()));
+/// # assert_eq!(ROUTER.generated_features().len(), 1);
+/// # let _ = &CONFIG;
+/// ```
+#[cfg(feature = "derive")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schemars<T>(pub T);
+
+#[cfg(feature = "derive")]
+impl<'de, T: serde_core::Deserialize<'de>> serde_core::Deserialize<'de> for Schemars<T> {
+    fn deserialize<D: serde_core::Deserializer<'de>>(deserializer: D) -> Result<Schemars<T>, D::Error> {
+        T::deserialize(deserializer).map(Schemars)
+    }
+}
+
+#[cfg(feature = "derive")]
+impl<T: JsonSchema> ToolInput for Schemars<T> {
+    const GENERATOR: Option<fn() -> Stored> = Some(|| stored::<T>(Contract::Deserialize));
+}
+
+#[cfg(feature = "derive")]
+impl<T: JsonSchema + serde_core::Serialize> IntoToolResult for Schemars<T> {
+    const GENERATOR: Option<fn() -> Stored> = Some(|| stored::<T>(Contract::Serialize));
+
+    fn respond(self, reply: Reply<'_>) {
+        reply.structured(&self.0);
+    }
 }
 
 /// A schema, and the description of its type.

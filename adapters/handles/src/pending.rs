@@ -132,7 +132,7 @@ impl RequestState {
 
     /// Cancels the request. Returns `None` if the request has already ended.
     ///
-    /// The inner value is the ticket to cancel. Only a sent request, or a subscription whose acknowledgement was not
+    /// The inner value is the ticket to cancel. Only a sent request, or a subscription whose acknowledgment was not
     /// taken, has a ticket to cancel.
     fn cancel(&self) -> Option<Option<Ticket>> {
         let ticket = self.take_ticket();

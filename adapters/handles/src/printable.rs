@@ -5,8 +5,8 @@ use std::fmt::{self, Write};
 /// A text whose control characters are escaped when it is displayed.
 ///
 /// A peer chooses its names, descriptions, messages and errors. Printed as they are, they could clear a terminal, set
-/// its title, or forge lines of a log. Escaped are control characters, also line breaks, and characters that change
-/// the direction of text. A tab is not escaped. [`PeerError`](crate::PeerError) and all other errors of this crate
+/// its title, or forge lines of a log. `Printable` escapes control characters, also line breaks but not tabs, and
+/// characters that change the direction of text. [`PeerError`](crate::PeerError) and all other errors of this crate
 /// escape what they quote.
 ///
 /// ```

@@ -12,16 +12,16 @@ use crate::session::ClientSession;
 /// Longest pause between two attempts, unless the first pause is longer.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// Time for which a connection must stand before it counts as restored.
+/// Time for which a connection must be open before it counts as restored.
 const STABLE: Millis = Millis::seconds(10);
 
 /// Number and timing of reconnection attempts: see `Connector::reconnect` of the adapter.
 ///
-/// All attempts are available again when a connection has stood for ten seconds. A server that fails soon after each
+/// All attempts are available again when a connection has been open for ten seconds. A server that fails soon after each
 /// handshake is therefore not restarted forever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reconnect {
-    /// Maximum number of attempts until a connection stands for ten seconds.
+    /// Maximum number of attempts until a connection has been open for ten seconds.
     pub attempts: u32,
     /// The pause before the first attempt. The pause doubles with each attempt, up to 30 seconds.
     pub pause: Duration,
@@ -60,8 +60,8 @@ impl ClientSession {
     /// Records the loss of a connection, and takes one of the attempts to replace it. Returns the pause before the
     /// attempt, or `None` if the client is closing or no attempt is left.
     ///
-    /// The session drops requests of the server, and keeps unsent requests of the client and the input of its tasks. The handles call `wake` until
-    /// the new connection [opens](ClientSession::connection_opened).
+    /// The session drops requests of the server, and keeps unsent requests of the client and the input of its tasks. The
+    /// handles call `wake` until the new connection [opens](ClientSession::connection_opened).
     pub fn begin_attempt(&mut self, now: Millis, wake: Wake) -> Option<Millis> {
         if self.is_closing {
             return None;

@@ -13,9 +13,8 @@ use crate::owned::{view, write_members};
 
 /// A request of the server to the client.
 ///
-/// The server requests roots, user input by form or URL, a message from the model, or sends a request with a method of an
-/// extension. The contents come from the server
-/// and are not verified.
+/// The server requests the roots, input of the user by form or URL, or a message from the model. Or it sends a request
+/// with a method of an extension. The contents come from the server and are not verified.
 ///
 /// See `Connector::on_server_request`.
 #[derive(Debug)]
@@ -58,7 +57,7 @@ impl ServerRequest {
         self.cancellation.is_cancelled()
     }
 
-    /// Returns an observer of the cancellation for other code and other threads.
+    /// Returns an observer of the cancellation, which may be moved to another thread or task.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.cancellation.clone()

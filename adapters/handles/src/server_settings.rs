@@ -92,30 +92,26 @@ impl<'i> ServerSettings<'i> {
         self.workers.saturating_add(self.waiting)
     }
 
-    /// Creates the [`Server`].
+    /// Creates the [`Server`]. It is configured in place, because a thread keeps the stack memory of copies.
     ///
     /// # Errors
     /// The configuration is invalid.
-    pub fn server(self) -> Result<Server<'i>, ConfigError> {
+    pub fn server(self) -> Result<Box<Server<'i>>, ConfigError> {
         let (rx, tx) = (Buffer::grown(self.longest_line), Buffer::grown(self.longest_answer));
-        let seed = RandomState::new().build_hasher().finish();
+        let mut server = Box::new(Server::new(self.config, rx, tx)?);
         // A worker may send one request to the client.
         let requests = self.request_limit().saturating_add(self.workers);
-        let in_flight = requests.saturating_add(MAX_SUBSCRIPTIONS);
+        server.set_in_flight_grown(requests.saturating_add(MAX_SUBSCRIPTIONS))?;
+        server.set_tasks_owned(TaskTable::grown(self.tasks, TASK_TEXT).wall_clock(unix_time()));
+        server.set_seed(RandomState::new().build_hasher().finish());
+        server.set_subscription_buffer(Buffer::grown(self.subscription_buffer));
         // Space for two batches: one may be open while the server collects the responses to the other.
-        let batches = Buffer::grown(self.longest_answer.saturating_mul(2));
-        let tasks = TaskTable::grown(self.tasks, TASK_TEXT).wall_clock(unix_time());
-        let mut server = Server::new(self.config, rx, tx)?
-            .tasks_owned(tasks)
-            .in_flight_grown(in_flight)?
-            .seed(seed)
-            .subscription_buffer(Buffer::grown(self.subscription_buffer))
-            .batch_buffer(batches);
+        server.set_batch_buffer(Buffer::grown(self.longest_answer.saturating_mul(2)));
         if let Some(keep_alive) = self.keep_alive {
-            server = server.keep_alive(keep_alive);
+            server.set_keep_alive(keep_alive);
         }
         if let Some(observer) = self.observer {
-            server = server.observe(observer);
+            server.set_observer(observer);
         }
         Ok(server)
     }

@@ -1,4 +1,4 @@
-//! Header fields of a request or response, from whatever HTTP library parsed them.
+//! `HeaderFields`: header fields of a request or response, from any HTTP library.
 
 /// Header fields of one request or response.
 ///

@@ -7,9 +7,10 @@
 //! - [`http1`]: parsers and writers of HTTP/1.1, for programs without an HTTP library.
 //! - [`sse`]: a decoder and a writer of event streams.
 //!
-//! An application with threads uses `mcp-proto-std` with the feature `http`, which contains the loops. The module pages
-//! of [`server`] and [`client`] list the calls of a loop over any other HTTP library; [`HeaderFields`] connects the
-//! fields of that library.
+//! `mcp-proto-std` with the feature `http` contains the loops for threads. On tokio, `mcp-proto-tower` contains the
+//! loop of a server, and `mcp-proto-tokio` with the feature `http` the loop of a client. The module pages of [`server`]
+//! and [`client`] list the calls of a loop over any other HTTP library; [`HeaderFields`] connects the fields of that
+//! library.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 #![deny(elided_lifetimes_in_paths)]

@@ -42,6 +42,11 @@ impl Lines {
         }
     }
 
+    /// Whether the incomplete line may be a message.
+    pub(crate) fn holds_message(&self) -> bool {
+        self.oversized.is_some() || matches!(message::trim(&self.line), [b'{' | b'[', ..])
+    }
+
     /// Drops the incomplete line.
     pub(crate) fn clear(&mut self) {
         *self = Lines::default();

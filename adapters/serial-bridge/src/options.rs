@@ -8,14 +8,16 @@ usage: mcp-serial-bridge PORT [OPTION...]
 PORT is a serial port, such as /dev/ttyACM0 or COM3, or tcp:HOST:PORT.
 
   --baud RATE   bits per second of the serial port (115200)
-  --settle MS   how long the board may take to answer a ping before the client may speak; what it sends until then is
-                thrown away (5000; 0: neither)
-  --reopen MS   how long a port or connection may be gone before the bridge ends (10000; 0: it ends at once)
-  --framed      exchange frames with checksums, and repeat lost ones; the board must do so, too
-  --no-break    do not send a break to begin with
-  --no-mark     send an empty line where a session begins and ends, instead of four bytes 0x04
-  --grace MS    how long the board may take to answer what is in flight when the client has left (1500)
-  --help        show this";
+  --settle MS   at the start, wait for the board's response to a ping, at most so long; discard what the board sends
+                before the response (5000; 0: no ping, and nothing is discarded)
+  --timeout MS  fail a request if the board neither responds, nor reports progress, nor confirms that it still has the
+                request, for so long (60000; 0: no limit)
+  --reopen MS   try so long to open a lost port or connection again (10000; 0: exit immediately)
+  --framed      exchange frames with checksums, and repeat lost frames; the board must use frames, too
+  --no-break    do not send a break when the port is opened
+  --no-mark     send an empty line where a session begins and ends, instead of the session mark (four bytes 0x04)
+  --grace MS    when the client has disconnected, wait so long for responses to its requests (1500)
+  --help        show this text";
 
 /// The address of the board.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,6 +32,7 @@ pub(crate) struct Options {
     pub(crate) address: Address,
     pub(crate) baud: u32,
     pub(crate) settle: Duration,
+    pub(crate) timeout: Duration,
     pub(crate) reopen: Duration,
     pub(crate) framed: bool,
     pub(crate) sends_break: bool,
@@ -50,6 +53,7 @@ impl Options {
             address: Address::Serial(String::new()),
             baud: 115_200,
             settle: Duration::from_millis(5000),
+            timeout: Duration::from_secs(60),
             reopen: Duration::from_millis(10_000),
             framed: false,
             sends_break: true,
@@ -65,6 +69,7 @@ impl Options {
                 "--help" | "-h" => return Ok(Wanted::Help),
                 "--baud" => options.baud = number()?,
                 "--settle" => options.settle = Duration::from_millis(number()?.into()),
+                "--timeout" => options.timeout = Duration::from_millis(number()?.into()),
                 "--reopen" => options.reopen = Duration::from_millis(number()?.into()),
                 "--grace" => options.grace = Duration::from_millis(number()?.into()),
                 "--framed" => options.framed = true,
@@ -77,7 +82,7 @@ impl Options {
                 _ => address = Some(Address::parse(word)?),
             }
         }
-        options.address = address.ok_or("which port?")?;
+        options.address = address.ok_or("the serial port is missing")?;
         Ok(Wanted::Bridge(options))
     }
 }

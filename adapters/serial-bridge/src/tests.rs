@@ -14,6 +14,7 @@ fn missing_options_have_defaults() {
         address: Address::Serial("/dev/ttyACM0".into()),
         baud: 115_200,
         settle: Duration::from_millis(5000),
+        timeout: Duration::from_secs(60),
         reopen: Duration::from_secs(10),
         framed: false,
         sends_break: true,
@@ -25,18 +26,18 @@ fn missing_options_have_defaults() {
         address: Address::Tcp("[::1]:4000".into()),
         baud: 9600,
         settle: Duration::from_secs(2),
+        timeout: Duration::ZERO,
         reopen: Duration::from_millis(700),
         framed: true,
         sends_break: false,
         mark: false,
         grace: Duration::ZERO,
     };
-    let words =
-        "--baud 9600 --settle 2000 --reopen 700 tcp:[::1]:4000 --framed --no-break --no-mark --grace 0";
+    let words = "--baud 9600 --settle 2000 --timeout 0 --reopen 700 tcp:[::1]:4000 --framed --no-break --no-mark --grace 0";
     assert_eq!(parse(words), Ok(Wanted::Bridge(all)));
     assert_eq!(parse("a --help"), Ok(Wanted::Help));
     for (words, why) in [
-        ("", "which port?"),
+        ("", "the serial port is missing"),
         ("a b", "b is a second port, but only one is possible"),
         ("a --baud", "--baud needs a number"),
         ("a --settle -1", "--settle needs a number, not -1"),
@@ -49,6 +50,7 @@ fn missing_options_have_defaults() {
     for option in [
         "--baud",
         "--settle",
+        "--timeout",
         "--reopen",
         "--framed",
         "--no-break",

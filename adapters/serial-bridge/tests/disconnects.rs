@@ -247,7 +247,7 @@ fn port_that_cannot_be_opened_is_reported_with_advice() {
         (&["Cargo.toml"], 1, "is this a serial port?"),
         (&[&held.path], 1, "another program uses the port"),
         (&[&refused], 1, "Is the board switched on"),
-        (&[], 2, "which port?"),
+        (&[], 2, "the serial port is missing"),
         (&["a", "--baud", "fast"], 2, "--baud needs a number, not fast"),
         (&["--help"], 0, ""),
     ];

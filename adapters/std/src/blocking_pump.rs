@@ -82,7 +82,7 @@ impl BlockingPump {
         });
         let pump = BlockingPump {
             shared: Arc::clone(&shared),
-            buffer: ReadBuffer::new(),
+            buffer: ReadBuffer::large(),
             reported_end: false,
             broken_since: None,
         };

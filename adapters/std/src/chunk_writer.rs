@@ -19,7 +19,8 @@ impl ChunkWriter {
         ChunkWriter { inner }
     }
 
-    /// Writes the next part of a text. Waits until the transmit buffer has taken it, while the client reads.
+    /// Writes the next part of a text. Waits until all of it is in the transmit buffer, which frees space as the client
+    /// reads.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, or the content is
@@ -47,7 +48,7 @@ impl ChunkWriter {
         self.inner.fail(reason);
     }
 
-    /// Returns an observer of the cancellation for other code and other threads.
+    /// Returns an observer of the cancellation, which may be moved to another thread.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.inner.cancellation()

@@ -127,8 +127,8 @@ impl ClientHandle {
     /// Calls a tool, and returns as soon as the call has become a task or has its result.
     ///
     /// The client needs [`tasks`](crate::Connector::tasks). Without [`CallOptions::task`], it requests a task of
-    /// `2025-11-25` with the time to live that the server chooses. If the tool does not support tasks, such a server
-    /// refuses the call.
+    /// `2025-11-25` with the time to live that the server chooses. A server of `2025-11-25` refuses the call if the tool
+    /// does not support tasks.
     ///
     /// ```no_run
     /// # use mcp_proto_std::{CallError, CallOptions, ClientHandle, TaskCall};

@@ -113,7 +113,7 @@ impl ClientHandle {
         block_on(self.inner.set_log_level(level))
     }
 
-    /// Subscribes to changes of these lists and resources (`2026-07-28`), and waits for the acknowledgement.
+    /// Subscribes to changes of these lists and resources (`2026-07-28`), and waits for the acknowledgment.
     ///
     /// In the handshake era the server sends list changes without a subscription, and resource changes after
     /// [`subscribe`](ClientHandle::subscribe). Both arrive in [`notifications`](ClientHandle::notifications).

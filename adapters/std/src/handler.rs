@@ -1,7 +1,8 @@
 //! Functions as handlers: a router on threads, and the parameters of its functions.
 //!
-//! The attribute [`tool`](macro@mcp_proto::tool) makes a function a tool, and [`router!`](mcp_proto::router) lists
-//! tools. [`route`] passes events to the functions:
+//! The attributes [`tool`](macro@mcp_proto::tool), [`prompt`](macro@mcp_proto::prompt),
+//! [`resource`](macro@mcp_proto::resource) and [`complete`](macro@mcp_proto::complete) make a function a handler, and
+//! [`router!`](mcp_proto::router) lists functions. [`route`] passes events to them:
 //!
 //! ```no_run
 //! use std::thread::sleep;
@@ -44,31 +45,32 @@
 //! | function | runs |
 //! |---|---|
 //! | `fn` | immediately, on the thread of the server: for functions that only compute. It also runs on boards and tokio. |
-//! | `fn` with the attribute `#[tool(blocking)]`, or a parameter of the table below | on a worker thread |
+//! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a worker thread |
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
-//! does not run immediately owns its arguments and its result: `String`, not `&str`. An `async fn` needs `mcp_proto_tokio`.
+//! does not run immediately owns its arguments and its result: `String`, not `&str`. A variable of a resource and the text
+//! to complete may be `&str`. An `async fn` needs `mcp_proto_tokio`.
 //!
 //! # Parameters
 //!
 //! | type | what it does |
 //! |---|---|
 //! | [`Progress`] | reports progress |
-//! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots |
+//! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots; not for completions |
 //! | [`Log`] | sends log messages |
-//! | [`Cancellation`] | observes the cancellation of the call |
+//! | [`Cancellation`] | observes the cancellation of the request |
 //! | [`ClientDetails`] | the revision, and the capabilities of the client |
 //!
-//! `#[tool]` recognizes these types by their names, so do not rename them in an import.
+//! The attributes recognize these types by their names, so do not rename them in an import.
 
 use std::fmt::Display;
 use std::time::Duration;
 
 use mcp_proto::input::Input;
-use mcp_proto::server::{Call, FromRequest, IntoToolResult, RunBlocking};
+use mcp_proto::server::{FromRequest, Reply, RunBlocking};
 use mcp_proto::{Decimal, Level};
 pub use mcp_proto_handles::Cancellation;
-use mcp_proto_handles::handler::{self, ReceivedInput};
+use mcp_proto_handles::handler::{self, HandledRequest};
 pub use mcp_proto_handles::handler::{ClientDetails, HandlerRequest, route};
 use mcp_proto_handles::{ClientResponse, RequestError, block_on};
 
@@ -80,25 +82,23 @@ pub type Context<S> = handler::Context<S, ServerHandle>;
 /// A static router on threads, for the state `S`.
 pub type Router<S> = mcp_proto::server::Router<'static, Context<S>>;
 
-impl RunBlocking for ServerHandle {
-    type Request = HandlerRequest;
-
-    fn run_blocking<T: IntoToolResult + Send + 'static>(
+impl<Q: HandledRequest> RunBlocking<Q, HandlerRequest> for ServerHandle {
+    fn run_blocking<T: FnOnce(Reply<'_>) + Send + 'static>(
         &self,
-        call: Call<'_>,
+        request: Q,
         handler: impl FnOnce(&HandlerRequest) -> T + Send + 'static,
     ) {
-        let input = ReceivedInput::new(&call);
-        self.run(call, move |responder| {
+        let input = request.received_input();
+        self.run(request, move |responder| {
             let responder = responder.into_inner();
             let request = HandlerRequest::new(&responder, input);
-            let result = handler(&request);
-            request.respond(responder, result);
+            let respond = handler(&request);
+            request.respond(responder, respond);
         });
     }
 }
 
-/// Reports the progress of a call.
+/// Reports the progress of a request.
 #[derive(Debug, Clone)]
 pub struct Progress {
     inner: handler::Progress,
@@ -113,7 +113,7 @@ impl Progress {
     }
 }
 
-/// Sends log messages that belong to a call.
+/// Sends log messages that belong to a request.
 #[derive(Debug, Clone)]
 pub struct Log {
     inner: handler::Log,
@@ -132,14 +132,14 @@ impl Log {
 ///
 /// In the handshake era, the server sends a request, and the handler waits for the response.
 ///
-/// In `2026-07-28`, a server sends no requests. A request whose input is unknown returns
+/// In `2026-07-28`, a server sends no requests. If the input is not known yet, [`request`](Ask::request) returns
 /// [`RequestError::InputRequired`], and the handler must return. Its result is not used, because the response requires
-/// the input instead. The client sends the call again with the input, and the handler runs **again from its beginning**.
-/// Requests whose input is known return it immediately. So request input before the handler changes anything, and in the
+/// the input instead. The client sends the request again with the input, and the handler runs **again from its beginning**.
+/// Now `request` returns the known input immediately. So request input before the handler changes anything, and in the
 /// same order in each run.
 ///
-/// The client returns the earlier input with each call, as the state of the request. So this input is as untrusted as
-/// any response of a client.
+/// The server does not store the input between two runs: the client sends all earlier input again, in the member
+/// `requestState` of the request. So this input is as untrusted as any response of a client.
 ///
 /// ```
 /// use mcp_proto_std::handler::Ask;

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
+use mcp_proto::Server;
 use mcp_proto::server::Event;
 use mcp_proto_handles::{AcceptRetry, ServeError, ServerSettings, SharedObserver, Stop};
 
@@ -157,7 +158,14 @@ impl Serve<'_> {
                     Ok(Accepted::Closed) => break,
                     Ok(Accepted::Stream(stream, address)) => {
                         retry.succeeded();
+                        // A thread keeps the stack memory that it has used once, and a new server takes most of it. A
+                        // server with an observer cannot move to its thread.
+                        let server = match observer {
+                            None => Some(self.settings.connection(None).server()?),
+                            Some(_) => None,
+                        };
                         let connection = Connection {
+                            server,
                             settings: self.settings.connection(None),
                             observer: observer.clone(),
                             stop: stop.clone(),
@@ -189,6 +197,7 @@ impl Serve<'_> {
 
 /// The settings and shared state that the thread of a connection uses.
 struct Connection<'s, 'o> {
+    server: Option<Box<Server<'s>>>,
     settings: ServerSettings<'s>,
     observer: Option<SharedObserver<'o>>,
     stop: Stop,
@@ -201,9 +210,13 @@ impl Connection<'_, '_> {
         stream: impl Stream,
         handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
+        let (stop, pool) = (Some(self.stop), Some(self.pool));
+        if self.server.is_some() {
+            let (settings, server) = (self.settings, self.server);
+            return Serve { settings, stop, connections: 1, pool, server }.stream(stream, handler);
+        }
         let observer = self.observer.as_mut().map(|observer| observer as _);
         let settings = self.settings.connection(observer);
-        let serve = Serve { settings, stop: Some(self.stop), connections: 1, pool: Some(self.pool) };
-        serve.stream(stream, handler)
+        Serve { settings, stop, connections: 1, pool, server: None }.stream(stream, handler)
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
@@ -15,7 +16,7 @@ const GUARANTEED_SPACE: usize =
 ///
 /// `O_NONBLOCK` is not set, because the flag would also apply to other processes that share the open file.
 pub(crate) struct Output {
-    file: File,
+    file: Arc<File>,
     mode: WriteMode,
 }
 
@@ -32,8 +33,8 @@ enum WriteMode {
 }
 
 impl Output {
-    pub(crate) fn new(stream: OwnedFd) -> Output {
-        Output { file: stream.into(), mode: WriteMode::Send }
+    pub(crate) fn new(file: Arc<File>) -> Output {
+        Output { file, mode: WriteMode::Send }
     }
 
     /// Writes as many bytes as fit, and returns their number. `is_ready` means that `poll` has just reported space.
@@ -51,7 +52,7 @@ impl Output {
             match written {
                 // Some files are always ready for `poll` and never support a write without blocking.
                 Err(Errno::AGAIN) if is_ready => {
-                    return (&self.file).write(bytes.get(..GUARANTEED_SPACE).unwrap_or(bytes));
+                    return (&*self.file).write(bytes.get(..GUARANTEED_SPACE).unwrap_or(bytes));
                 }
                 Err(error) if is_unsupported(error) && self.mode != WriteMode::WhenReady => {
                     self.mode = self.mode.next()
@@ -104,6 +105,7 @@ fn is_unsupported(error: Errno) -> bool {
 #[cfg(test)]
 mod tests {
     use std::io::{PipeReader, Read, pipe};
+    use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
     use std::sync::mpsc::channel;
     use std::thread;
@@ -156,15 +158,19 @@ mod tests {
         poll(&mut files, Some(&now)).unwrap() > 0 && files[0].revents().contains(PollFlags::OUT)
     }
 
+    fn new_output(stream: impl Into<OwnedFd>) -> Output {
+        Output::new(Arc::new(stream.into().into()))
+    }
+
     fn output_pipe() -> (Output, PipeReader) {
         let (reader, writer) = pipe().unwrap();
-        (Output::new(writer.into()), reader)
+        (new_output(writer), reader)
     }
 
     #[test]
     fn socket_is_filled_without_blocking() {
         let (here, there) = UnixStream::pair().unwrap();
-        assert_fills_without_blocking(Output::new(here.into()), there, WriteMode::Send);
+        assert_fills_without_blocking(new_output(here), there, WriteMode::Send);
     }
 
     #[test]

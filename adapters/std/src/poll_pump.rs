@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::waker::WakePipe;
 
 /// Moves bytes between a state machine and two streams on the calling thread.
 pub(crate) struct PollPump {
-    input: File,
+    input: Arc<File>,
     output: Output,
     wake_pipe: Arc<WakePipe>,
     buffer: ReadBuffer,
@@ -56,9 +56,10 @@ struct Readiness {
 }
 
 impl PollPump {
-    pub(crate) fn new(input: OwnedFd, output: OwnedFd) -> io::Result<PollPump> {
+    /// Creates a pump. `input` and `output` may be the same socket.
+    pub(crate) fn new(input: Arc<File>, output: Arc<File>) -> io::Result<PollPump> {
         Ok(PollPump {
-            input: input.into(),
+            input,
             output: Output::new(output),
             wake_pipe: Arc::new(WakePipe::new()?),
             buffer: ReadBuffer::new(),

@@ -5,6 +5,10 @@
 //! can only block, so [two threads](crate::blocking_pump) serve them.
 
 use std::io::{self, Read, Write};
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
+#[cfg(unix)]
+use std::sync::Arc;
 
 use mcp_proto::{Clock, Machine, Millis};
 use mcp_proto_handles::{HttpFailure, Wake};
@@ -12,6 +16,7 @@ use mcp_proto_handles::{HttpFailure, Wake};
 use crate::blocking_pump::BlockingPump;
 #[cfg(unix)]
 use crate::poll_pump::PollPump;
+use crate::stream::Halves;
 
 /// Time to read the peer's last messages after a write has failed.
 pub(crate) const DRAIN_TIME: Millis = Millis(250);
@@ -124,12 +129,19 @@ impl Pump {
     /// Like [`opener`](Pump::opener), but only for files, pipes and sockets. The linker can then remove the code of the
     /// blocking pump.
     #[cfg(unix)]
-    pub(crate) fn poll_opener(
-        input: impl Into<std::os::fd::OwnedFd>,
-        output: impl Into<std::os::fd::OwnedFd>,
-    ) -> OpenPump {
-        let (input, output) = (input.into(), output.into());
+    pub(crate) fn poll_opener(input: impl Into<OwnedFd>, output: impl Into<OwnedFd>) -> OpenPump {
+        let [input, output] = [input.into(), output.into()].map(|stream: OwnedFd| Arc::new(stream.into()));
         Box::new(move |clock| Ok(Pump { clock, pump: Box::new(PollPump::new(input, output)?) }))
+    }
+
+    /// Like [`opener`](Pump::opener), for a socket.
+    pub(crate) fn socket_opener(halves: Halves) -> OpenPump {
+        #[cfg(unix)]
+        return Box::new(move |clock| {
+            Ok(Pump { clock, pump: Box::new(PollPump::new(Arc::clone(&halves), halves)?) })
+        });
+        #[cfg(not(unix))]
+        Pump::opener(halves.0, halves.1)
     }
 
     /// Like [`opener`](Pump::opener), for another implementation.

@@ -5,7 +5,12 @@ use mcp_proto::Receive;
 /// Maximum number of bytes per read.
 pub(crate) const READ_SIZE: usize = 64 * 1024;
 
+/// Size of a new buffer that grows.
+const MIN_SIZE: usize = 1024;
+
 /// A buffer between the input stream and the state machine.
+///
+/// A read that fills the buffer doubles it, so that an idle connection has a small one.
 pub(crate) struct ReadBuffer {
     bytes: Vec<u8>,
     received: usize,
@@ -14,7 +19,12 @@ pub(crate) struct ReadBuffer {
 
 impl ReadBuffer {
     pub(crate) fn new() -> ReadBuffer {
-        ReadBuffer { bytes: vec![0; READ_SIZE], received: 0, filled: 0 }
+        ReadBuffer { bytes: vec![0; MIN_SIZE], received: 0, filled: 0 }
+    }
+
+    /// Creates a buffer of the largest size.
+    pub(crate) fn large() -> ReadBuffer {
+        ReadBuffer { bytes: vec![0; READ_SIZE], ..ReadBuffer::new() }
     }
 
     /// Whether the state machine has received all bytes.
@@ -24,6 +34,9 @@ impl ReadBuffer {
 
     /// The space for the next read. The buffer must be empty.
     pub(crate) fn space(&mut self) -> &mut Vec<u8> {
+        if self.filled >= self.bytes.len() && self.bytes.len() < READ_SIZE {
+            self.bytes.resize(self.bytes.len() * 2, 0);
+        }
         &mut self.bytes
     }
 

@@ -166,8 +166,8 @@ impl Responder {
     /// Sends a notification of an extension that belongs to this request: see
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription).
     ///
-    /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params` is not valid.
-    /// Waits while the client does not read.
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params` is
+    /// not valid. Waits while the client does not read.
     pub fn notify<T: serde_core::Serialize + ?Sized>(&self, method: &str, params: &T) {
         block_on(self.inner.notify(method, params));
     }
@@ -222,7 +222,7 @@ impl Responder {
         self.inner.span()
     }
 
-    /// Returns an observer of the cancellation for other code and other threads.
+    /// Returns an observer of the cancellation, which may be moved to another thread.
     #[must_use]
     pub fn cancellation(&self) -> Cancellation {
         self.inner.cancellation()

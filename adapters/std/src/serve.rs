@@ -4,13 +4,13 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::thread;
 
-use mcp_proto::Clock;
 use mcp_proto::server::{Event, ServerConfig};
+use mcp_proto::{Clock, Server};
 use mcp_proto_handles::{ServeError, ServerSettings, ServerShared, Stop};
 
 use crate::pool::{Pool, PoolGuard};
 use crate::pump::{OpenPump, Pump, PumpStatus, RunOptions};
-use crate::stream::{ShutdownOnDrop, Stream};
+use crate::stream::{Stream, halves};
 use crate::worker::ServerHandle;
 
 /// Serves on stdin and stdout until the client disconnects: [`Serve::stdio`] with the default limits.
@@ -59,6 +59,8 @@ pub struct Serve<'i> {
     pub(crate) connections: usize,
     /// The workers that all connections of a listener share.
     pub(crate) pool: Option<Arc<Pool>>,
+    /// The server of a connection, if the thread of the listener has created it.
+    pub(crate) server: Option<Box<Server<'i>>>,
 }
 
 impl<'i> Serve<'i> {
@@ -70,7 +72,7 @@ impl<'i> Serve<'i> {
     /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
-        Serve { settings: ServerSettings::new(config), stop: None, connections: 64, pool: None }
+        Serve { settings: ServerSettings::new(config), stop: None, connections: 64, pool: None, server: None }
     }
 
     mcp_proto_handles::server_settings!('i);
@@ -103,8 +105,8 @@ impl<'i> Serve<'i> {
         stream: impl Stream,
         handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let _shutdown = ShutdownOnDrop::new(&stream)?;
-        self.streams(stream.duplicate()?, stream, handler)
+        let (halves, _shutdown) = halves(stream)?;
+        self.run(Pump::socket_opener(halves), handler)
     }
 
     /// Serves on two streams until the client disconnects.
@@ -140,7 +142,10 @@ impl<'i> Serve<'i> {
         };
         let pool = Arc::clone(workers.pool());
         let (limit, hooks) = (self.settings.request_limit(), self.settings.hooks.clone());
-        let mut server = self.settings.server()?;
+        let mut server = match self.server {
+            Some(server) => server,
+            None => self.settings.server()?,
+        };
         let mut pump = open(Clock::start())?;
         let shared = ServerShared::new(pump.wake(), limit, Some(thread::current().id()), hooks);
         // Cancels all workers, even if the handler panics.
@@ -158,7 +163,7 @@ impl<'i> Serve<'i> {
             // Only the handler can create the first clone of a handle, and the handler does not run during the call. If
             // no clone exists now, no clone can appear.
             let no_wakers = !has_stop && !shared.has_other_owners(own_count);
-            match pump.run_with(&mut server, RunOptions { now, until, no_wakers }) {
+            match pump.run_with(&mut *server, RunOptions { now, until, no_wakers }) {
                 PumpStatus::Closed => return Ok(()),
                 PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
                 PumpStatus::Woken => {}

@@ -7,7 +7,7 @@ use mcp_proto_handles::{ClientShared, Stderr};
 
 use crate::child::{ExitPolicy, ServerProcess};
 use crate::pump::{OpenPump, Pump};
-use crate::stream::{ShutdownOnDrop, Stream};
+use crate::stream::{ShutdownOnDrop, Stream, halves};
 
 /// The server to connect to.
 pub(crate) enum Source {
@@ -51,8 +51,8 @@ impl Source {
 
 impl Link {
     pub(crate) fn socket(stream: impl Stream) -> io::Result<Link> {
-        let teardown = Teardown::Nothing(Some(ShutdownOnDrop::new(&stream)?));
-        Ok(Link { open: Pump::opener(stream.duplicate()?, stream), teardown })
+        let (halves, shutdown) = halves(stream)?;
+        Ok(Link { open: Pump::socket_opener(halves), teardown: Teardown::Nothing(Some(shutdown)) })
     }
 }
 

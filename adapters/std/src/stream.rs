@@ -1,16 +1,24 @@
-//! Sockets: streams that can be duplicated and shut down.
+//! Sockets: streams with an input and an output that can be shut down.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
 #[cfg(unix)]
-use std::os::unix::net::UnixStream;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+#[cfg(unix)]
+use std::os::{fd::OwnedFd, unix::net::UnixStream};
+#[cfg(unix)]
+use std::sync::Arc;
 
 /// A socket: a [`TcpStream`] or, on Unix, a [`UnixStream`].
 pub trait Stream: Read + Write + Send + Sized + 'static + sealed::Sealed {
+    /// Converts the socket, and sets its options.
+    #[cfg(unix)]
     #[doc(hidden)]
-    fn duplicate(&self) -> io::Result<Self>;
+    fn into_socket(self) -> io::Result<OwnedFd>;
+    /// Converts the socket, and sets its options.
+    #[cfg(not(unix))]
     #[doc(hidden)]
-    fn shutdown_both(&self);
+    fn into_socket(self) -> io::Result<TcpStream>;
 }
 
 mod sealed {
@@ -21,41 +29,54 @@ mod sealed {
 }
 
 impl Stream for TcpStream {
-    fn duplicate(&self) -> io::Result<TcpStream> {
+    #[cfg(unix)]
+    fn into_socket(self) -> io::Result<OwnedFd> {
         // Responses are small and urgent, so Nagle's algorithm is disabled.
         self.set_nodelay(true)?;
-        self.try_clone()
+        Ok(self.into())
     }
 
-    fn shutdown_both(&self) {
-        let _ = self.shutdown(Shutdown::Both);
+    #[cfg(not(unix))]
+    fn into_socket(self) -> io::Result<TcpStream> {
+        self.set_nodelay(true)?;
+        Ok(self)
     }
 }
 
 #[cfg(unix)]
 impl Stream for UnixStream {
-    fn duplicate(&self) -> io::Result<UnixStream> {
-        self.try_clone()
+    fn into_socket(self) -> io::Result<OwnedFd> {
+        Ok(self.into())
     }
+}
 
-    fn shutdown_both(&self) {
-        let _ = self.shutdown(Shutdown::Both);
+/// A socket as input and output. On Unix, both are one file descriptor.
+#[cfg(unix)]
+pub(crate) type Halves = Arc<File>;
+#[cfg(not(unix))]
+pub(crate) type Halves = (TcpStream, TcpStream);
+
+/// Returns the input and output of a socket, and a guard for the socket.
+pub(crate) fn halves(stream: impl Stream) -> io::Result<(Halves, ShutdownOnDrop)> {
+    let socket = stream.into_socket()?;
+    #[cfg(unix)]
+    {
+        let file = Arc::new(File::from(socket));
+        Ok((Arc::clone(&file), ShutdownOnDrop(file)))
     }
+    #[cfg(not(unix))]
+    Ok(((socket.try_clone()?, socket.try_clone()?), ShutdownOnDrop(socket)))
 }
 
 /// A guard that shuts a socket down on drop. A thread blocked on the socket returns, and the peer receives the end of
 /// the stream.
-pub(crate) struct ShutdownOnDrop(Box<dyn Fn() + Send>);
-
-impl ShutdownOnDrop {
-    pub(crate) fn new(stream: &impl Stream) -> io::Result<ShutdownOnDrop> {
-        let stream = stream.duplicate()?;
-        Ok(ShutdownOnDrop(Box::new(move || stream.shutdown_both())))
-    }
-}
+pub(crate) struct ShutdownOnDrop(#[cfg(unix)] Arc<File>, #[cfg(not(unix))] TcpStream);
 
 impl Drop for ShutdownOnDrop {
     fn drop(&mut self) {
-        (self.0)();
+        #[cfg(unix)]
+        let _ = rustix::net::shutdown(&self.0, rustix::net::Shutdown::Both);
+        #[cfg(not(unix))]
+        let _ = self.0.shutdown(std::net::Shutdown::Both);
     }
 }

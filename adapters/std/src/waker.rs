@@ -1,37 +1,34 @@
-//! Wakes a thread blocked in `poll(2)` (self-pipe).
+//! Wakes a thread blocked in `poll(2)`, through an event descriptor or a pipe to itself.
 
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Wakes one thread from any thread.
 ///
-/// While the thread waits, a wake-up is a byte in a pipe, so the thread can also wait for files. Otherwise, a wake-up
-/// only sets a flag.
+/// While the thread waits, a wake-up signals a file descriptor, so the thread can also wait for files. Otherwise, a
+/// wake-up only sets a flag.
 pub(crate) struct WakePipe {
     state: AtomicU8,
-    reader: PipeReader,
-    writer: PipeWriter,
+    signal: Signal,
 }
 
 /// No wake-up is pending, and the thread does not wait.
 const IDLE: u8 = 0;
-/// The thread waits. The next wake-up writes to the pipe.
+/// The thread waits. The next wake-up sends the signal.
 const WAITING: u8 = 1;
 /// A wake-up is pending.
 const WOKEN: u8 = 2;
 
 impl WakePipe {
     pub(crate) fn new() -> io::Result<WakePipe> {
-        let (reader, writer) = io::pipe()?;
-        Ok(WakePipe { state: AtomicU8::new(IDLE), reader, writer })
+        Ok(WakePipe { state: AtomicU8::new(IDLE), signal: Signal::new()? })
     }
 
     /// Wakes the thread. Earlier writes of the caller are visible to the thread that takes the wake-up.
     pub(crate) fn wake(&self) {
         if self.state.swap(WOKEN, Ordering::AcqRel) == WAITING {
-            // A write of one byte into an empty pipe neither fails nor blocks.
-            let _ = (&self.writer).write_all(&[0]);
+            self.signal.send();
         }
     }
 
@@ -41,15 +38,15 @@ impl WakePipe {
         self.state.load(Ordering::Acquire) == WOKEN && self.state.swap(IDLE, Ordering::AcqRel) == WOKEN
     }
 
-    /// Calls `wait` with the read end of the pipe and a flag that permits blocking.
+    /// Calls `wait` with a file descriptor and a flag that permits blocking.
     ///
-    /// The call must not block if a wake-up is pending. The read end becomes readable on a wake-up.
+    /// The call must not block if a wake-up is pending. The file descriptor becomes readable on a wake-up.
     pub(crate) fn wait<T>(&self, wait: impl FnOnce(BorrowedFd<'_>, bool) -> T) -> T {
         let may_block = self.transition(IDLE, WAITING);
-        let result = wait(self.reader.as_fd(), may_block);
+        let result = wait(self.signal.as_fd(), may_block);
         if may_block && !self.transition(WAITING, IDLE) {
-            // A waker has changed the state, so its byte is in the pipe or arrives soon.
-            let _ = (&self.reader).read_exact(&mut [0]);
+            // A waker has changed the state, so its signal was sent or will be sent soon.
+            self.signal.receive();
         }
         result
     }
@@ -57,6 +54,55 @@ impl WakePipe {
     /// Changes the state from `old` to `new`. Returns `false` if the state was not `old`.
     fn transition(&self, old: u8, new: u8) -> bool {
         self.state.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+/// A signal that makes a file descriptor readable. On Linux, an event descriptor replaces the two ends of a pipe.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+struct Signal(std::os::fd::OwnedFd);
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+impl Signal {
+    fn new() -> io::Result<Signal> {
+        Ok(Signal(rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?))
+    }
+
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        std::os::fd::AsFd::as_fd(&self.0)
+    }
+
+    fn send(&self) {
+        // Adding one to a counter of zero neither fails nor blocks.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    /// Waits for the signal, and clears it.
+    fn receive(&self) {
+        while rustix::io::read(&self.0, &mut [0; 8]) == Err(rustix::io::Errno::INTR) {}
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+struct Signal(io::PipeReader, io::PipeWriter);
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+impl Signal {
+    fn new() -> io::Result<Signal> {
+        io::pipe().map(|(reader, writer)| Signal(reader, writer))
+    }
+
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        std::os::fd::AsFd::as_fd(&self.0)
+    }
+
+    fn send(&self) {
+        // A write of one byte into an empty pipe neither fails nor blocks.
+        let _ = io::Write::write_all(&mut &self.1, &[0]);
+    }
+
+    /// Waits for the signal, and clears it.
+    fn receive(&self) {
+        let _ = io::Read::read_exact(&mut &self.0, &mut [0]);
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use std::thread;
 
 use mcp_proto_std::client::Connect;
-use mcp_proto_std::json_schema::{arguments, result};
-use mcp_proto_std::server::{Call, Event, Feature, ServerConfig, Tool, Tools};
-use mcp_proto_std::{ClientHandle, Connector, Serve};
+use mcp_proto_std::json_schema::{Schemars, arguments, result};
+use mcp_proto_std::server::{Call, Event, Failure, Feature, Logging, ServerConfig, Tool, Tools};
+use mcp_proto_std::{ClientHandle, Connector, Router, Serve, prompt, route, router, tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -128,4 +128,94 @@ fn arguments_that_are_no_object_are_refused() {
 fn schema_of_one_type_is_generated_once() {
     let [first, second] = [arguments::<Move>("a"), arguments::<Move>("b")];
     assert!(std::ptr::eq(first.input_schema(), second.input_schema()));
+}
+
+/// Two types that contain each other.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Chapter {
+    title: String,
+    quotes: Vec<Book>,
+}
+
+/// A book.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Book {
+    chapters: Vec<Chapter>,
+}
+
+struct Robot {
+    offset: i32,
+}
+
+/// Moves the robot of the router.
+#[tool(name = "move", idempotent)]
+fn move_to(robot: &Robot, Schemars(target): Schemars<Move>) -> Result<Schemars<Position>, Failure> {
+    let Position { x, y } = target.position;
+    let sum = x.checked_add(robot.offset).ok_or("too far")?;
+    Ok(Schemars(Position { x: sum, y }))
+}
+
+#[tool(blocking)]
+fn longest(Schemars(Book { chapters }): Schemars<Book>) -> Result<Schemars<Chapter>, &'static str> {
+    chapters.into_iter().max_by_key(|chapter| chapter.quotes.len()).map(Schemars).ok_or("no chapter")
+}
+
+#[tool]
+fn plain() -> &'static str {
+    "plain"
+}
+
+#[prompt]
+fn greeting() -> &'static str {
+    "hello"
+}
+
+static ROUTER: Router<Robot> = router![plain, move_to, longest, greeting];
+static CONFIG: LazyLock<ServerConfig> = LazyLock::new(|| {
+    let features = [ROUTER.generated_features(), &[&Logging]].concat();
+    ServerConfig::new("robot", "1").features(features.leak())
+});
+
+fn connect_to_router() -> ClientHandle {
+    let (here, there) = UnixStream::pair().unwrap();
+    thread::spawn(move || Serve::new(&CONFIG).stream(there, route(&ROUTER, Robot { offset: 10 })));
+    Connector::new("test", "1").connect(Connect::Automatic).stream(here).unwrap()
+}
+
+#[test]
+fn functions_have_arguments_and_results_with_schemas_of_schemars() {
+    let client = connect_to_router();
+    let tools = client.list_tools().unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(names, ["plain", "move", "longest"]);
+    let descriptions: Vec<_> = tools.iter().map(|tool| tool.description.as_deref()).collect();
+    // The comment of the function precedes that of the type.
+    assert_eq!(descriptions, [None, Some("Moves the robot of the router."), Some("A book.")]);
+    assert_eq!(tools[0].output_schema, None);
+    let catalogue = arguments::<Move>("move");
+    assert_eq!(tools[1].input_schema, catalogue.input_schema());
+    assert_eq!(tools[1].output_schema.as_deref(), result::<Position>(catalogue).result_schema());
+    let book: serde_json::Value = serde_json::from_str(&tools[2].input_schema).unwrap();
+    assert_eq!(book["$defs"]["Chapter"]["properties"]["quotes"]["items"]["$ref"], "#");
+    assert_eq!(client.list_prompts().unwrap().len(), 1);
+}
+
+#[test]
+fn functions_decode_and_encode_types_of_schemars() {
+    let client = connect_to_router();
+    let moved = client.call_json("move", r#"{"x":1,"y":2,"v":9}"#).unwrap();
+    assert_eq!(moved.structured().unwrap().raw(), r#"{"x":11,"Y":2}"#);
+    let failed = client.call_json("move", r#"{"x":2147483647,"y":2}"#).unwrap();
+    assert!(failed.is_error() && failed.text().as_deref() == Some("too far"));
+    let refused = client.call_json("move", r#"{"x":1}"#).unwrap();
+    assert!(refused.is_error() && refused.text().unwrap().contains("missing field `y`"), "{refused:?}");
+    let book = r#"{"chapters":[{"title":"a","quotes":[]},{"title":"b","quotes":[{"chapters":[]}]}]}"#;
+    let longest = client.call_json("longest", book).unwrap();
+    assert_eq!(longest.structured().unwrap().raw(), r#"{"title":"b","quotes":[{"chapters":[]}]}"#);
+}
+
+#[test]
+#[should_panic = "use `generated_features()` instead"]
+fn features_of_a_router_do_not_contain_generated_schemas() {
+    let _ = ROUTER.features();
 }

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod catalogue;
 mod child;
 mod chunks;
 mod client;

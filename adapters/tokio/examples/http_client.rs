@@ -22,8 +22,8 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let mut endpoint =
-        HttpEndpoint::new(arguments.next().ok_or("usage: http_client URL [TOOL [ARGUMENTS]]")?);
+    let url = arguments.next().filter(|url| !url.starts_with('-'));
+    let mut endpoint = HttpEndpoint::new(url.ok_or("usage: http_client URL [TOOL [ARGUMENTS]]")?);
     if let Ok(token) = std::env::var("TOKEN") {
         endpoint = endpoint.header("Authorization", format!("Bearer {token}"));
     }

@@ -1,7 +1,8 @@
 //! Functions as handlers: a router on tokio, and the parameters of its functions.
 //!
-//! The attribute [`tool`](macro@mcp_proto::tool) makes a function a tool, and [`router!`](mcp_proto::router) lists
-//! tools. [`route`] passes events to the functions:
+//! The attributes [`tool`](macro@mcp_proto::tool), [`prompt`](macro@mcp_proto::prompt),
+//! [`resource`](macro@mcp_proto::resource) and [`complete`](macro@mcp_proto::complete) make a function a handler, and
+//! [`router!`](mcp_proto::router) lists functions. [`route`] passes events to them:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -44,24 +45,25 @@
 //! | function | runs |
 //! |---|---|
 //! | `fn` | immediately, in the task of the server: for functions that only compute. It also runs on boards and threads. |
-//! | `async fn` | as a task. If the client cancels the call, the future is dropped. |
+//! | `async fn` | as a task. If the client cancels the request, the future is dropped. |
 //! | `async fn` with a parameter [`Cancellation`] | as a task, to its end |
-//! | `fn` with the attribute `#[tool(blocking)]`, or a parameter of the table below | on a thread for blocking work |
+//! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a thread for blocking work |
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
-//! does not run immediately owns its arguments and its result: `String`, not `&str`.
+//! does not run immediately owns its arguments and its result: `String`, not `&str`. A variable of a resource and the text
+//! to complete may be `&str`.
 //!
 //! # Parameters
 //!
 //! | type | what it does |
 //! |---|---|
 //! | [`Progress`] | reports progress |
-//! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots |
+//! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots; not for completions |
 //! | [`Log`] | sends log messages |
-//! | [`Cancellation`] | observes the cancellation of the call |
+//! | [`Cancellation`] | observes the cancellation of the request |
 //! | [`ClientDetails`] | the revision, and the capabilities of the client |
 //!
-//! `#[tool]` recognizes these types by their names, so do not rename them in an import.
+//! The attributes recognize these types by their names, so do not rename them in an import.
 //!
 //! # Input of the client
 //!
@@ -86,10 +88,10 @@
 //!
 //! The event handler of [`route`] also works with `mcp_proto_tower`.
 
-use mcp_proto::server::{Call, IntoToolResult, RunAsync, RunBlocking};
+use mcp_proto::server::{Reply, RunAsync, RunBlocking};
 pub use mcp_proto_handles::Cancellation;
 use mcp_proto_handles::Responder;
-use mcp_proto_handles::handler::ReceivedInput;
+use mcp_proto_handles::handler::HandledRequest;
 pub use mcp_proto_handles::handler::{Ask, ClientDetails, HandlerRequest, Log, Progress, route};
 
 use crate::tasks::{ServerHandle, unless_cancelled};
@@ -100,46 +102,42 @@ pub type Context<S> = mcp_proto_handles::handler::Context<S, ServerHandle>;
 /// A static router on tokio, for the state `S`.
 pub type Router<S> = mcp_proto::server::Router<'static, Context<S>>;
 
-impl RunAsync for ServerHandle {
-    type Request = HandlerRequest;
-
+impl<Q: HandledRequest> RunAsync<Q, HandlerRequest> for ServerHandle {
     fn run_async<F>(
         &self,
-        call: Call<'_>,
+        request: Q,
         observes_cancellation: bool,
         handler: impl FnOnce(&HandlerRequest) -> F + Send + 'static,
     ) where
-        F: Future<Output: IntoToolResult + Send + 'static> + Send + 'static,
+        F: Future<Output: FnOnce(Reply<'_>) + Send + 'static> + Send + 'static,
     {
-        let input = ReceivedInput::new(&call);
-        self.run(call, move |responder| async move {
+        let input = request.received_input();
+        self.run(request, move |responder| async move {
             let request = HandlerRequest::new(&responder, input);
             let future = handler(&request);
-            let result = match observes_cancellation {
+            let respond = match observes_cancellation {
                 true => Some(future.await),
                 false => unless_cancelled(&responder, future).await,
             };
-            if let Some(result) = result {
-                request.respond(responder, result);
+            if let Some(respond) = respond {
+                request.respond(responder, respond);
             }
         });
     }
 }
 
-impl RunBlocking for ServerHandle {
-    type Request = HandlerRequest;
-
-    fn run_blocking<T: IntoToolResult + Send + 'static>(
+impl<Q: HandledRequest> RunBlocking<Q, HandlerRequest> for ServerHandle {
+    fn run_blocking<T: FnOnce(Reply<'_>) + Send + 'static>(
         &self,
-        call: Call<'_>,
+        request: Q,
         handler: impl FnOnce(&HandlerRequest) -> T + Send + 'static,
     ) {
-        let input = ReceivedInput::new(&call);
-        self.run(call, move |responder: Responder| async move {
+        let input = request.received_input();
+        self.run(request, move |responder: Responder| async move {
             let work = tokio::task::spawn_blocking(move || {
                 let request = HandlerRequest::new(&responder, input);
-                let result = handler(&request);
-                request.respond(responder, result);
+                let respond = handler(&request);
+                request.respond(responder, respond);
             });
             // A panic drops the responder, which sends an error response.
             drop(work.await);

@@ -144,7 +144,7 @@ impl<'i> Serve<'i> {
         let handle = ServerHandle::with_permits(Arc::clone(&shared), workers);
         loop {
             let until = shared.process_commands(&mut server, pump.now());
-            match pump.run_until(&mut server, until).await {
+            match pump.run_until(&mut *server, until).await {
                 PumpStatus::Closed => return Ok(()),
                 PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
                 PumpStatus::Woken => {}

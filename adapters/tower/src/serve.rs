@@ -77,7 +77,7 @@ impl Serve {
     ) -> Result<McpService, ServeError> {
         let (workers, requests) = (self.settings.workers, self.settings.request_limit());
         let (longest_answer, hooks) = (self.settings.longest_answer, self.settings.hooks.clone());
-        let server = self.settings.server()?.message_mode()?;
+        let server = (*self.settings.server()?).message_mode()?;
         let (exchanges, sessions, replay) = (self.exchanges, self.sessions, self.replay);
         let machines =
             HttpMachines::new(server, access, HttpMemory { exchanges, sessions, replay, longest_answer });

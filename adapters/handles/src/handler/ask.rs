@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use mcp_proto::input::{EncodedInput, Input};
 use mcp_proto::json::{Json, Kind};
-use mcp_proto::server::{Call, FromRequest, Reply};
+use mcp_proto::server::{Call, Complete, FromRequest, GetPrompt, ReadResource, Reply};
 use mcp_proto::{ClientCapabilities, Revision};
 
+use crate::defer::Defer;
 use crate::handler::HandlerRequest;
 use crate::outbound_request::{ClientResponse, RequestError};
 use crate::request_link::RequestLink;
@@ -17,14 +18,14 @@ use crate::signal::lock;
 ///
 /// In the handshake era, the server sends a request, and the handler waits for the response.
 ///
-/// In `2026-07-28`, a server sends no requests. A request whose input is unknown returns
+/// In `2026-07-28`, a server sends no requests. If the input is not known yet, [`request`](Ask::request) returns
 /// [`RequestError::InputRequired`], and the handler must return. Its result is not used, because the response requires
-/// the input instead. The client sends the call again with the input, and the handler runs **again from its beginning**.
-/// Requests whose input is known return it immediately. So request input before the handler changes anything, and in the
+/// the input instead. The client sends the request again with the input, and the handler runs **again from its beginning**.
+/// Now `request` returns the known input immediately. So request input before the handler changes anything, and in the
 /// same order in each run.
 ///
-/// The client returns the earlier input with each call, as the state of the request. So this input is as untrusted as
-/// any response of a client.
+/// The server does not store the input between two runs: the client sends all earlier input again, in the member
+/// `requestState` of the request. So this input is as untrusted as any response of a client.
 #[derive(Debug, Clone)]
 pub struct Ask {
     link: RequestLink,
@@ -79,7 +80,7 @@ impl FromRequest<HandlerRequest> for Ask {
     }
 }
 
-/// The input that a client sent with a call (`2026-07-28`).
+/// The input that a client sent with a request (`2026-07-28`).
 #[derive(Debug)]
 pub struct ReceivedInput {
     /// Whether the response may require more input.
@@ -88,17 +89,34 @@ pub struct ReceivedInput {
     responses: Vec<String>,
 }
 
-impl ReceivedInput {
-    /// Copies the input of a call.
-    #[must_use]
-    pub fn new(call: &Call<'_>) -> ReceivedInput {
-        let can_require = call.can_require_input();
-        let state = call.request_state().filter(|_| can_require).map(|state| state.to_string());
-        let mut responses = state.map(|state| earlier_responses(&state)).unwrap_or_default();
-        if let Some(response) = call.input(&key(responses.len())).filter(|_| can_require) {
-            responses.push(response.to_string());
+/// A request that a handler answers outside of the event loop.
+pub trait HandledRequest: Defer {
+    /// Copies the input that the client sent with the request.
+    fn received_input(&self) -> ReceivedInput;
+}
+
+macro_rules! handled_request {
+    ($($request:ident)*) => {$(
+        impl HandledRequest for $request<'_> {
+            fn received_input(&self) -> ReceivedInput {
+                let can_require = self.can_require_input();
+                let state = self.request_state().filter(|_| can_require).map(|state| state.to_string());
+                let mut responses = state.map(|state| earlier_responses(&state)).unwrap_or_default();
+                if let Some(response) = self.input(&key(responses.len())).filter(|_| can_require) {
+                    responses.push(response.to_string());
+                }
+                ReceivedInput { can_require, responses }
+            }
         }
-        ReceivedInput { can_require, responses }
+    )*};
+}
+
+handled_request!(Call GetPrompt ReadResource);
+
+/// A completion never requires input.
+impl HandledRequest for Complete<'_> {
+    fn received_input(&self) -> ReceivedInput {
+        ReceivedInput { can_require: false, responses: Vec::new() }
     }
 }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use mcp_proto::server::{Event, HostContext, Router};
 
+use crate::handler::HandlerRequest;
+
 /// The context of a router: the state of the application, and the handle `H` of the server.
 ///
 /// A handler with a parameter `&S` borrows the state. To lend a part of the state, implement
@@ -37,6 +39,7 @@ impl<S, H> Borrow<S> for Context<S, H> {
 
 impl<S: Send + Sync + 'static, H: Clone + Send + Sync + 'static> HostContext for Context<S, H> {
     type Server = H;
+    type Request = HandlerRequest;
 
     fn server(&self) -> &H {
         &self.server

@@ -1,14 +1,15 @@
 //! Functions as handlers on hosts: the context of a router, and the parameters of its functions.
 //!
-//! The attribute [`tool`](macro@mcp_proto::tool) makes a function a tool. A function can have these parameters, in any
-//! order:
+//! The attributes [`tool`](macro@mcp_proto::tool), [`prompt`](macro@mcp_proto::prompt),
+//! [`resource`](macro@mcp_proto::resource) and [`complete`](macro@mcp_proto::complete) make a function a handler. A
+//! function can have these parameters, in any order:
 //!
 //! | type | what it does |
 //! |---|---|
 //! | [`Progress`] | reports progress |
 //! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots |
 //! | [`Log`] | sends log messages |
-//! | [`Cancellation`](crate::Cancellation) | observes the cancellation of the call |
+//! | [`Cancellation`](crate::Cancellation) | observes the cancellation of the request |
 //! | [`ClientDetails`] | the revision, and the capabilities of the client |
 
 mod ask;
@@ -16,7 +17,7 @@ mod context;
 mod parameters;
 mod request;
 
-pub use crate::handler::ask::{Ask, ReceivedInput};
+pub use crate::handler::ask::{Ask, HandledRequest};
 pub use crate::handler::context::{Context, route};
 pub use crate::handler::parameters::{ClientDetails, Log, Progress};
 pub use crate::handler::request::HandlerRequest;

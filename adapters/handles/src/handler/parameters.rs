@@ -8,7 +8,7 @@ use mcp_proto::{ClientCapabilities, Decimal, Level, Revision};
 use crate::handler::HandlerRequest;
 use crate::request_link::RequestLink;
 
-/// Reports the progress of a call.
+/// Reports the progress of a request.
 #[derive(Debug, Clone)]
 pub struct Progress {
     link: RequestLink,
@@ -34,7 +34,8 @@ impl FromRequest<HandlerRequest> for Progress {
     }
 }
 
-/// Sends log messages that belong to a call.
+/// Sends log messages that belong to a request. The server needs the feature [`Logging`](mcp_proto::server::Logging) in its
+/// configuration; otherwise nothing is sent.
 #[derive(Debug, Clone)]
 pub struct Log {
     link: RequestLink,
@@ -55,7 +56,7 @@ impl FromRequest<HandlerRequest> for Log {
     }
 }
 
-/// The revision of a call, and the capabilities of its client.
+/// The revision of a request, and the capabilities of its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientDetails {
     revision: Revision,
@@ -63,7 +64,7 @@ pub struct ClientDetails {
 }
 
 impl ClientDetails {
-    /// The revision of the call.
+    /// The revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision

@@ -1,8 +1,8 @@
-//! `HandlerRequest`: a deferred call, from which a handler gets its parameters.
+//! `HandlerRequest`: a deferred request, from which a handler gets its parameters.
 
 use std::sync::{Arc, Mutex};
 
-use mcp_proto::server::{FromRequest, IntoToolResult};
+use mcp_proto::server::{FromRequest, Reply};
 
 use crate::cancellation::Cancellation;
 use crate::handler::ask::{ReceivedInput, Rounds};
@@ -10,7 +10,7 @@ use crate::request_link::RequestLink;
 use crate::responder::Responder;
 use crate::signal::lock;
 
-/// A deferred call, from which a handler gets its parameters.
+/// A deferred request, from which a handler gets its parameters.
 #[derive(Debug)]
 pub struct HandlerRequest {
     pub(crate) link: RequestLink,
@@ -18,17 +18,17 @@ pub struct HandlerRequest {
 }
 
 impl HandlerRequest {
-    /// Creates the request from its responder, and from the input that the client sent with the call.
+    /// Creates the request from its responder, and from the input that the client sent with the request.
     #[must_use]
     pub fn new(responder: &Responder, input: ReceivedInput) -> HandlerRequest {
         HandlerRequest { link: responder.link().clone(), rounds: Arc::new(Mutex::new(Rounds::new(input))) }
     }
 
-    /// Responds with the result of the handler, or requires the input that the handler has requested.
-    pub fn respond<T: IntoToolResult + Send + 'static>(self, responder: Responder, result: T) {
+    /// Responds with the function that the handler returned, or requires the input that the handler has requested.
+    pub fn respond(self, responder: Responder, respond: impl FnOnce(Reply<'_>) + Send + 'static) {
         match lock(&self.rounds).take_required() {
             Some(required) => responder.answer(move |reply| required.respond(reply)),
-            None => responder.answer(move |reply| result.respond(reply)),
+            None => responder.answer(respond),
         }
     }
 }

@@ -79,7 +79,7 @@ impl<'a> HttpAccess<'a> {
     /// Serves the metadata of the protected resource (RFC 9728), which names the authorization servers to a client.
     ///
     /// `document` is JSON. The server sends it without authorization at `/.well-known/oauth-protected-resource`, and at
-    /// that path before the path of the endpoint. `url` is the URL of the document, for the challenge of
+    /// that path followed by the path of the endpoint. `url` is the URL of the document, for the challenge of
     /// [`bearer`](HttpAccess::bearer): `Bearer resource_metadata="URL"`.
     ///
     /// ```

@@ -85,7 +85,7 @@ pub struct Exchange<'b> {
     pub(super) attempts: u8,
     /// The length of the stored message: `initialize`, in case it is sent again over HTTP+SSE.
     stored: usize,
-    /// Whether the server has refused `initialize` as one that speaks HTTP+SSE does.
+    /// Whether the server refused `initialize` with a status after which the client tries HTTP+SSE.
     pub(super) is_fallback: bool,
 }
 

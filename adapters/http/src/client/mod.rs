@@ -43,8 +43,10 @@ use tool_headers::ToolHeaders;
 
 /// The client side of the Streamable HTTP transport.
 ///
-/// One value is for one server. It follows all revisions; the [`Client`](mcp_proto::Client) decides which. If the server
-/// refuses `initialize` with 400, 404 or 405, it uses HTTP+SSE of 2024-11-05: the stream takes one of the exchanges. `T` is a table with one [`Exchange`] for each HTTP request at a time: an array, a `Vec`, or a lent slice.
+/// One value is for one server. It supports all revisions, and the [`Client`](mcp_proto::Client) selects one. If the
+/// server refuses `initialize` with 400, 404 or 405, the transport falls back to HTTP+SSE of 2024-11-05, whose stream
+/// takes one of the exchanges. `T` is a table with one [`Exchange`] for each HTTP request at a time: an array, a `Vec`,
+/// or a lent slice.
 pub struct HttpClient<'b, T> {
     exchanges: T,
     tool_headers: ToolHeaders<'b>,
@@ -149,8 +151,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         Begin::Send(id)
     }
 
-    /// Whether the server has not confirmed that the client is ready, or the stream of the session is not requested. A
-    /// server drops a message for that stream if the stream is not open.
+    /// Whether the session is still starting: `notifications/initialized` has no response, or the stream of the session
+    /// is not requested. A server may drop a message for that stream while the stream is not open.
     fn session_starts(&self) -> bool {
         self.exchanges.as_ref().iter().any(|exchange| match (exchange.purpose, exchange.progress) {
             (_, Progress::Free) => false,

@@ -175,7 +175,7 @@ impl<'b> ToolHeaders<'b> {
         }
     }
 
-    /// Returns whether the tool has a record. Lists whose pages alternate name a tool twice.
+    /// Returns whether the tool has a record. Without this check, two lists at the same time would add a tool twice.
     fn contains(&self, tool: Str<'_>) -> bool {
         let mut found = false;
         self.for_each_record(&mut |name, _, _| found |= tool == *name);

@@ -5,7 +5,7 @@ use crate::http1::field_lines::{FieldLines, FieldPart};
 use crate::http1::syntax::is_value;
 use crate::http1::{BodyFraming, HttpError};
 
-/// Limit on the bytes of chunk extensions and trailer fields, beyond those that the data outweighs.
+/// Maximum number of bytes of chunk extensions and trailer fields in excess of the data. See `BodyDecoder::overhead`.
 const MAX_OVERHEAD: u64 = 4096;
 
 /// Most digits of a chunk size.
@@ -17,7 +17,8 @@ const MAX_SIZE_DIGITS: u8 = 16;
 #[derive(Debug)]
 pub struct BodyDecoder {
     state: State,
-    /// Bytes of chunk extensions and trailer fields that the data does not outweigh.
+    /// Number of bytes of chunk extensions and trailer fields. Each byte of data reduces the number by one, down to
+    /// zero.
     overhead: u64,
 }
 

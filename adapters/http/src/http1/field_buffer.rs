@@ -88,8 +88,8 @@ impl<'b> FieldBuffer<'b> {
         self.set_value_length(self.last, value_length)
     }
 
-    /// Returns the values of the first field with the name of the last entry, and of the last entry, if they differ
-    /// in position.
+    /// If an earlier entry has the name of the last one, returns the value of the first such entry, and the value of
+    /// the last entry.
     pub(super) fn repeated(&self) -> Option<(&[u8], &[u8])> {
         let (last, _) = self.entry(self.last)?;
         let (_, first) = self.find_entry(last.tag, last.name).filter(|(offset, _)| *offset < self.last)?;

@@ -16,7 +16,8 @@ impl AllowList<'_> {
         }
     }
 
-    /// Returns whether the list has this value of the header field `Origin`. `null` has to be in the list.
+    /// Returns whether the list has this value of the header field `Origin`. The origin `null` is allowed only if it is
+    /// in the list.
     #[must_use]
     pub fn has_origin(self, origin: &[u8]) -> bool {
         match self {

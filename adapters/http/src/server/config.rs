@@ -74,7 +74,7 @@ pub struct HttpLimits {
     pub stream: usize,
     /// The number of messages that wait for the event stream of a session. Default: 16.
     pub held: usize,
-    /// The number of exchanges that event streams without a call cannot take. Default: 1.
+    /// The number of exchanges that are reserved for calls: event streams without a call cannot take them. Default: 1.
     pub reserved: usize,
     /// The maximum length of a request id, in bytes. It is at most the limit of the core server. Default: 64.
     pub id: usize,

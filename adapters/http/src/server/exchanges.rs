@@ -11,7 +11,7 @@ use super::slots::Slots;
 /// Index that stands for no exchange.
 pub(super) const NONE: u16 = u16::MAX;
 
-/// Identifier of an exchange. An identifier of an ended exchange never names another one by accident.
+/// Identifier of an exchange. The identifier of an ended exchange never names another exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ExchangeId {
     pub(super) index: u16,

@@ -10,8 +10,8 @@ use super::policy::Policy;
 use super::replay::HELD;
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Holds a message for a session, or drops it: without memory for replay, if the session has ended, and if it has
-    /// too many messages.
+    /// Holds a message for a session. Drops it if the memory is too small for it, if the session has ended, or if the
+    /// session holds too many messages.
     pub(super) fn hold(&mut self, session: SessionKey, message: &[u8]) {
         let can_be_sent = self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD));
         let limit = self.config.limits.held;

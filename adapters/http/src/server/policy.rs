@@ -5,7 +5,8 @@ use super::request::RequestHead;
 
 /// Decisions of the application.
 pub trait Policy {
-    /// Whether the server can serve the handshake era, which the [`SessionMode`](super::SessionMode) then decides.
+    /// Whether the program contains the handshake era. If so, the [`SessionMode`](super::SessionMode) decides whether
+    /// the server serves it.
     ///
     /// With `false` the server speaks `2026-07-28` only, and a program for a board contains no code for sessions,
     /// replay and HTTP+SSE.
@@ -19,8 +20,8 @@ pub trait Policy {
 
     /// Returns the metadata document of the protected resource, as JSON. See RFC 9728, section 2.
     ///
-    /// The server sends the document without authorization, at [`RESOURCE_METADATA_PATH`] and at that path before the
-    /// path of the endpoint. By default there is no document.
+    /// The server sends the document without authorization, at [`RESOURCE_METADATA_PATH`] and at
+    /// [`RESOURCE_METADATA_PATH`] followed by the path of the endpoint. By default there is no document.
     ///
     /// [`RESOURCE_METADATA_PATH`]: super::RESOURCE_METADATA_PATH
     fn resource_metadata(&self) -> Option<&str> {

@@ -90,7 +90,7 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             return true;
         }
-        // A client of 2026-07-28 that has disconnected cancels its request. In the handshake era, only a request is lost.
+        // Drop the request of a client that has disconnected before its delivery. Its notifications are still delivered.
         let is_dropped = slot.flags.has(Flags::DISCONNECTED) && !slot.flags.has(Flags::ONE_WAY);
         if is_dropped {
             self.exchanges.dequeue();

@@ -13,7 +13,7 @@ use super::response::Refusal;
 /// Size of the header of an event: length, stream, number, session.
 const HEADER: usize = 14;
 
-/// Number of the stream that held messages have: none has opened yet. See [`hold`](HttpServer::hold).
+/// Stream number of held messages, for which no stream has opened yet. See [`hold`](HttpServer::hold).
 pub(super) const HELD: u32 = 0;
 
 /// Sent events in one buffer, oldest first. A new event replaces the oldest ones.

@@ -65,7 +65,7 @@ pub(super) struct Sessions<'b> {
     ending: u16,
     /// The session in the core server, and its slot.
     current: SessionKey,
-    /// Number of messages that no event stream has had.
+    /// Number of messages that were dropped, because no event stream was open for them.
     dropped: u16,
 }
 
@@ -258,12 +258,12 @@ impl<'b> Sessions<'b> {
         self.count_dropped();
     }
 
-    /// Counts a message that no event stream gets.
+    /// Counts a dropped message.
     pub(super) fn count_dropped(&mut self) {
         self.dropped = self.dropped.saturating_add(1);
     }
 
-    /// Returns the number of messages that no event stream has had.
+    /// Returns the number of dropped messages.
     pub(super) fn dropped(&self) -> u16 {
         self.dropped
     }

@@ -1,4 +1,4 @@
-//! `SseWriter`: writes an event into a lent slice, for other servers. `server/event_stream.rs` writes those of this one.
+//! `SseWriter`: writes an event into a lent slice. The server of this crate uses `server/event_stream.rs` instead.
 
 use mcp_proto::{Millis, WriteText};
 

@@ -22,6 +22,7 @@ impl Router {
     /// Handles output of the board, in any pieces.
     pub(crate) fn board_input(&mut self, bytes: &[u8], now: Instant) {
         self.board_is_alive(now);
+        self.board_heard = now;
         let mut lines = std::mem::take(&mut self.board_lines);
         lines.feed(bytes, |line| match line {
             Line::Whole(line) => self.board_line(line, now),
@@ -90,6 +91,9 @@ impl Router {
                 {
                     self.board_requests.remove(&id_key(id));
                 }
+                if method.is_some_and(|method| method == "notifications/progress") {
+                    self.progress_seen(message.params(), now);
+                }
                 true
             }
             (MessageKind::Response, Some(id)) => self.response_passes(&id_key(id), message, now),
@@ -129,7 +133,7 @@ impl Router {
                 return false;
             }
         }
-        if self.probe_answered(key, message) {
+        if self.probe_answered(key, message, now) {
             return false;
         }
         let Some(request) = self.requests.answered(key) else { return false };

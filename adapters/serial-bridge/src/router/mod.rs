@@ -6,6 +6,7 @@
 //! - `phase`: opens a session with the board, and opens it again after a restart.
 //! - `client`, `board`: handle the lines of each side.
 //! - `probe`: finds out which requests were lost on a noisy line.
+//! - `silence`: ends requests about which the board is silent for too long.
 //! - `requests`, `session`: record the client's requests in flight, and the requests to replay.
 
 mod board;
@@ -14,6 +15,7 @@ mod phase;
 mod probe;
 mod requests;
 mod session;
+mod silence;
 #[cfg(test)]
 mod tests;
 
@@ -37,8 +39,9 @@ pub(crate) const MARK: &str = "\n\x04\x04\x04\x04\n";
 const LONGEST_HELD: usize = 1 << 20;
 /// Limit of the stored log, in bytes. The router drops the excess.
 const LONGEST_LOG: usize = 1 << 18;
-/// Maximum number of times that a damaged handshake, or any other damaged request, is sent again.
+/// Maximum number of times that a damaged handshake is sent again.
 const HANDSHAKE_TRIES: u32 = 20;
+/// Maximum number of times that any other damaged request is sent again.
 const TRIES: u32 = 3;
 
 /// Options of the user.
@@ -46,6 +49,8 @@ const TRIES: u32 = 3;
 pub(crate) struct Settings {
     /// Time limit for the first response of the board. Zero: the board is not pinged.
     pub(crate) settle: Duration,
+    /// Time limit for a response or progress of the board. Zero: no limit.
+    pub(crate) timeout: Duration,
     /// Whether to send session marks.
     pub(crate) mark: bool,
 }
@@ -70,6 +75,8 @@ pub(crate) struct Router {
     held: VecDeque<Vec<u8>>,
     held_bytes: usize,
     probe: Probe,
+    /// The time of the board's last output.
+    board_heard: Instant,
     /// Unsent output for the board.
     pub(crate) to_board: VecDeque<u8>,
     /// Unsent output for the client.
@@ -95,6 +102,7 @@ impl Router {
             held: VecDeque::new(),
             held_bytes: 0,
             probe: Probe::default(),
+            board_heard: Instant::now(),
             to_board: VecDeque::new(),
             to_client: VecDeque::new(),
             log: VecDeque::new(),

@@ -19,8 +19,9 @@ use crate::message::{error_code, request};
 
 /// Time without output after which a ping counts as lost.
 const SILENCE: Duration = Duration::from_millis(500);
-/// Time after which a replay counts as lost: the first time, and at most.
+/// Time after which the first replay counts as lost. The time doubles with each further replay.
 pub(super) const REPLAY: Duration = Duration::from_secs(1);
+/// Maximum time after which a replay counts as lost.
 const LONGEST_REPLAY: Duration = Duration::from_secs(8);
 
 /// The state of the session with the board.
@@ -64,7 +65,10 @@ impl Router {
             Phase::Disconnected => None,
             Phase::Opening { repeat_at, give_up_at, .. } => earlier(Some(*repeat_at), *give_up_at),
             Phase::Replaying { repeat_at, .. } => Some(*repeat_at),
-            Phase::Running => self.probe.deadline(&self.requests),
+            Phase::Running => earlier(
+                self.probe.deadline(&self.requests),
+                self.requests.silence_deadline(self.settings.timeout),
+            ),
         }
     }
 
@@ -85,7 +89,10 @@ impl Router {
                 self.patience = (self.patience * 2).min(LONGEST_REPLAY);
                 self.open(now, None);
             }
-            Phase::Running => self.send_probes(now),
+            Phase::Running => {
+                self.check_silence(now);
+                self.send_probes(now);
+            }
         }
     }
 
@@ -198,6 +205,7 @@ impl Router {
         for request in self.requests.in_order() {
             if std::mem::take(&mut request.resend) {
                 request.checked = now;
+                request.confirm(now);
                 lines.push(request.line.clone());
             }
         }

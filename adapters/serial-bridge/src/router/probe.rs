@@ -5,7 +5,7 @@
 //! of requests in flight. A server that still has the request refuses the ping, because the id is in flight. If the
 //! server answers the ping, the request is not in flight: the request or its response was lost.
 //!
-//! Without damage, the router sends no ping.
+//! Without damage, the router probes only requests about which the board is silent for long: see `silence`.
 
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,9 @@ use super::Router;
 use super::requests::Requests;
 use crate::message::{error_code, request};
 
-/// Delay of the first probe after damage, and the longest delay of later probes.
+/// Delay of the first probe after damage.
 const FIRST: Duration = Duration::from_millis(100);
+/// Maximum delay of later probes.
 const LONGEST: Duration = Duration::from_secs(2);
 /// The number of requests that are probed at once. A board has a small receive buffer.
 const AT_ONCE: usize = 4;
@@ -42,7 +43,7 @@ impl Router {
 
     /// Probes the requests that were not probed for the longest time.
     pub(super) fn send_probes(&mut self, now: Instant) {
-        let Some((_, delay)) = self.probe.next else { return };
+        let Some((_, delay)) = self.probe.next.filter(|(at, _)| now >= *at) else { return };
         self.probe.next = Some((now + delay, (delay * 2).min(LONGEST)));
         let mut requests = self.requests.in_order();
         requests.sort_by_key(|request| request.checked);
@@ -55,11 +56,12 @@ impl Router {
     }
 
     /// Handles a response that may answer a probe. Returns whether it does.
-    pub(super) fn probe_answered(&mut self, key: &str, message: &Message<'_>) -> bool {
+    pub(super) fn probe_answered(&mut self, key: &str, message: &Message<'_>, now: Instant) -> bool {
         let Some(request) = self.requests.get(key).filter(|request| request.probes > 0) else { return false };
         if error_code(message) == Some(code::INVALID_REQUEST.into()) {
             // The request is still in flight.
             request.probes -= 1;
+            request.confirm(now);
             return true;
         }
         let is_empty = message.result().is_some_and(|result| result.members().next().is_none());

@@ -56,11 +56,22 @@ pub(crate) struct Request {
     pub(crate) probes: u32,
     /// The time of the request or of its last probe.
     pub(crate) checked: Instant,
+    /// The time of the last sign that the board has the request, or of the probe for which silence is the reason.
+    pub(crate) heard: Instant,
+    /// The number of such probes since the last sign.
+    pub(crate) silent_probes: u32,
+    /// The key of the progress token.
+    pub(crate) progress_token: Option<String>,
     /// The position in the order of requests.
     order: u64,
 }
 
 impl Request {
+    /// Records a sign that the board has the request.
+    pub(crate) fn confirm(&mut self, now: Instant) {
+        (self.heard, self.silent_probes) = (now, 0);
+    }
+
     /// Whether the request is a handshake, which the client cannot do without and which is safe to repeat.
     pub(crate) fn is_handshake(&self) -> bool {
         matches!(self.purpose, Purpose::Initialize | Purpose::Discover)
@@ -92,6 +103,9 @@ impl Requests {
             resent: 0,
             probes: 0,
             checked: now,
+            heard: now,
+            silent_probes: 0,
+            progress_token: meta.and_then(|meta| meta.get("progressToken")).map(id_key),
             order: self.next_order,
         };
         self.next_order += 1;
@@ -138,6 +152,11 @@ impl Requests {
         failed
     }
 
+    /// Returns all requests, in any order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Request> {
+        self.in_flight.values()
+    }
+
     /// Returns all requests in order.
     pub(crate) fn in_order(&mut self) -> Vec<&mut Request> {
         let mut requests: Vec<&mut Request> = self.in_flight.values_mut().collect();
@@ -149,7 +168,7 @@ impl Requests {
         self.in_flight.is_empty()
     }
 
-    /// Returns the number of requests whose responses end a session gracefully.
+    /// Returns the number of requests whose responses are awaited before the bridge exits: all but subscriptions.
     pub(crate) fn awaited(&self) -> usize {
         self.in_flight.values().filter(|request| request.purpose != Purpose::Listen).count()
     }

@@ -3,6 +3,7 @@
 mod damage;
 mod random;
 mod restart;
+mod silence;
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,8 @@ impl Bench {
 
     /// A board that has not answered yet.
     fn started() -> Bench {
-        let settings = Settings { settle: Duration::from_secs(5), mark: true };
+        let settings =
+            Settings { settle: Duration::from_secs(5), timeout: Duration::from_secs(60), mark: true };
         let mut bench = Bench { router: Router::new(settings, 7), now: Instant::now() };
         bench.router.connected(bench.now);
         bench

@@ -26,11 +26,11 @@ const WRITE_SIZE: usize = 128 * 1024;
 const HEAD_SIZE: usize = 16 * 1024;
 /// The longest head of a response.
 const RESPONSE_HEAD_SIZE: usize = 1024;
-/// The number of bytes that are dropped before a connection closes.
+/// The maximum number of input bytes that are dropped before a connection closes.
 const LINGER_SIZE: usize = 1024 * 1024;
-/// How often a connection that waits for output checks whether the client has disconnected.
+/// The interval at which a connection that waits for output checks whether the client has disconnected.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// How late a read may time out. A smaller value needs a system call before each read.
+/// The time by which the timeout of a read may exceed the deadline. Zero would require a system call before each read.
 const TIMEOUT_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// Serves all requests of a connection, one after the other.
@@ -225,8 +225,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         Ok(!self.unread.is_empty())
     }
 
-    /// Ends the output, and drops input for a short time: input that is unread when a connection closes destroys the
-    /// response on its way.
+    /// Ends the output, and drops input for a short time. Otherwise unread input would reset the connection, and the
+    /// client could lose the response.
     fn linger(&mut self) -> io::Result<()> {
         self.stream.shutdown(Shutdown::Write)?;
         let mut left = LINGER_SIZE;

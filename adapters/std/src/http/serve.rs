@@ -238,7 +238,7 @@ impl<'i> Serve<'i> {
         let pool = Arc::clone(workers.pool());
         let (limit, longest_answer) = (self.settings.request_limit(), self.settings.longest_answer);
         let hooks = self.settings.hooks.clone();
-        let server = self.settings.server()?.message_mode()?;
+        let server = (*self.settings.server()?).message_mode()?;
         let config = access.config();
         let memory = HttpMemory {
             exchanges: self.connections.saturating_add(limit),

@@ -74,7 +74,7 @@ impl HttpSender {
     }
 }
 
-/// Returns the causes of an error in one line, without the first one of hyper, "client error (Connect)".
+/// Returns the causes of an error in one line, without hyper's own text, such as "client error (Connect)".
 fn describe(error: &(dyn Error + 'static)) -> String {
     let source = error.source().filter(|_| error.is::<ClientError>());
     let mut error = source.unwrap_or(error);

@@ -9,4 +9,5 @@ mod log;
 mod process;
 mod servers;
 mod spans;
+mod subscriptions;
 mod vocabulary;

@@ -18,8 +18,8 @@ pub const RESPONSE_SPACE: usize = 320;
 
 /// One HTTP/1.1 connection of a server, without its socket and without a heap.
 ///
-/// The caller passes in the bytes that arrive and sends the bytes that `Connection` returns. In between it polls the
-/// [`HttpServer`], which all connections share:
+/// The caller passes in the bytes that arrive, and sends the bytes that `Connection` returns. In between, the caller
+/// polls the [`HttpServer`], which all connections share:
 ///
 /// 1. [`receive`](Connection::receive) with input, and [`close`](Connection::close) when the client has disconnected.
 /// 2. [`HttpServer::poll`], and the events of the core server.

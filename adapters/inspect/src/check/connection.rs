@@ -1,0 +1,226 @@
+//! A connection to a server process, whose messages a monitor reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcp_proto::json::{Json, Kind, to_string};
+use mcp_proto::monitor::{Monitor, Sender, Violation};
+use mcp_proto::{Clock, Revision};
+
+use crate::options::Arguments;
+
+/// A running server, and the monitor of the dialogue.
+pub(crate) struct Connection {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    output: Receiver<Vec<u8>>,
+    partial: Vec<u8>,
+    responses: BTreeMap<String, String>,
+    /// The ids of requests without response, for which nothing has waited.
+    awaited: BTreeSet<String>,
+    monitor: Monitor,
+    clock: Clock,
+    violations: Vec<Violation>,
+    revision: Revision,
+    next_id: u32,
+    patience: Duration,
+    is_traced: bool,
+}
+
+impl Connection {
+    /// Starts the server.
+    pub(crate) fn start(arguments: &Arguments, revision: Revision) -> Result<Connection, String> {
+        let [program, words @ ..] = &arguments.command[..] else { return Err("no command".into()) };
+        let stderr = if arguments.trace { Stdio::inherit() } else { Stdio::null() };
+        let mut child = Command::new(program)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()
+            .map_err(|error| format!("cannot start {program}: {error}"))?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let (sender, output) = channel();
+        thread::spawn(move || {
+            let Some(mut stdout) = stdout else { return };
+            let mut buffer = [0; 8192];
+            while let Ok(length @ 1..) = stdout.read(&mut buffer) {
+                if sender.send(buffer[..length].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Connection {
+            child,
+            stdin,
+            output,
+            partial: Vec::new(),
+            responses: BTreeMap::new(),
+            awaited: BTreeSet::new(),
+            monitor: Monitor::new(),
+            clock: Clock::start(),
+            violations: Vec::new(),
+            revision,
+            next_id: 0,
+            patience: arguments.timeout,
+            is_traced: arguments.trace,
+        })
+    }
+
+    pub(crate) fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The time to wait for a response.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Sends a line. Ignores that the server may have exited, because the missing responses show it.
+    pub(crate) fn send(&mut self, line: &str) {
+        let found = self.monitor.line(Sender::Client, line.as_bytes(), self.clock.now());
+        self.violations.extend(found);
+        if self.is_traced {
+            note!("> {line}");
+        }
+        if let Some(stdin) = &mut self.stdin {
+            let _ = stdin.write_all(format!("{line}\n").as_bytes()).and_then(|()| stdin.flush());
+        }
+    }
+
+    /// Sends a request without waiting. `params` is an object, or empty. Returns the id.
+    pub(crate) fn begin(&mut self, method: &str, params: &str) -> String {
+        self.next_id += 1;
+        // Ids of both types.
+        let id = if self.next_id.is_multiple_of(3) {
+            format!("\"id-{}\"", self.next_id)
+        } else {
+            self.next_id.to_string()
+        };
+        let params = if params.is_empty() { String::new() } else { format!(",\"params\":{params}") };
+        self.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{}{params}}}", quoted(method)));
+        id
+    }
+
+    /// Sends a request. Returns its response, or `None` if there is none in time.
+    pub(crate) fn request(&mut self, method: &str, params: &str) -> Option<Response> {
+        let id = self.begin(method, params);
+        let patience = self.patience;
+        self.wait(&id, patience)
+    }
+
+    /// Waits for the response to a request.
+    pub(crate) fn wait(&mut self, id: &str, patience: Duration) -> Option<Response> {
+        self.receive(patience, |connection| connection.responses.contains_key(id));
+        self.responses.remove(id).map(Response)
+    }
+
+    /// Sends pings in a batch.
+    pub(crate) fn batch(&mut self) {
+        let ids = ["\"batch-1\"", "\"batch-2\""];
+        let ping = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+        self.send(&format!("[{}]", ids.map(ping).join(",")));
+        self.awaited.extend(ids.map(String::from));
+    }
+
+    /// Reads messages for a while, and until the batch has its responses.
+    pub(crate) fn settle(&mut self) {
+        self.receive(self.patience, |connection| connection.awaited.is_empty());
+        self.receive(Duration::from_millis(200), |_| false);
+    }
+
+    fn receive(&mut self, time: Duration, is_done: impl Fn(&Connection) -> bool) {
+        let deadline = Instant::now() + time;
+        while !is_done(self) {
+            match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(bytes) => self.read(&bytes),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn read(&mut self, bytes: &[u8]) {
+        let found = self.monitor.bytes(Sender::Server, bytes, self.clock.now());
+        self.violations.extend(found);
+        self.partial.extend_from_slice(bytes);
+        while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.partial.drain(..=end).collect();
+            if self.is_traced {
+                note!("< {}", String::from_utf8_lossy(&line).trim_end());
+            }
+            let Ok(json) = Json::parse(&line) else { continue };
+            match json.kind() {
+                Kind::Array => json.elements().for_each(|message| self.message(message)),
+                _ => self.message(json),
+            }
+        }
+    }
+
+    /// Keeps a response, or answers a request.
+    fn message(&mut self, message: Json<'_>) {
+        let Some(id) = message.get("id").map(|id| id.to_string()) else { return };
+        match message.get("method").and_then(Json::string) {
+            Some(method) => {
+                let outcome = respond(&method.to_string());
+                self.send(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{outcome}}}"));
+            }
+            None => {
+                self.awaited.remove(&id);
+                self.responses.insert(id, message.to_string());
+            }
+        }
+    }
+
+    /// Ends the connection. Returns the violations.
+    pub(crate) fn finish(mut self) -> Vec<Violation> {
+        // Responses that are still due are missing.
+        let found = self.monitor.end(Sender::Server, self.clock.now());
+        self.violations.extend(found);
+        drop(self.stdin.take());
+        let deadline = Instant::now() + Duration::from_secs(3);
+        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.violations
+    }
+}
+
+/// The response of the client to a request of the server.
+fn respond(method: &str) -> &'static str {
+    match method {
+        "ping" => r#""result":{}"#,
+        "roots/list" => r#""result":{"roots":[]}"#,
+        "elicitation/create" => r#""result":{"action":"decline"}"#,
+        "sampling/createMessage" => {
+            r#""result":{"role":"assistant","content":{"type":"text","text":"ok"},"model":"none","stopReason":"endTurn"}"#
+        }
+        _ => r#""error":{"code":-32601,"message":"Method not found"}"#,
+    }
+}
+
+/// A response of the server.
+pub(crate) struct Response(String);
+
+impl Response {
+    /// The result. `None` for an error.
+    pub(crate) fn result(&self) -> Option<Json<'_>> {
+        Json::parse(self.0.as_bytes()).ok()?.get("result")
+    }
+
+    /// The code and the text of the error.
+    pub(crate) fn error(&self) -> String {
+        let error = Json::parse(self.0.as_bytes()).ok().and_then(|message| message.get("error"));
+        error.map(|error| error.to_string()).unwrap_or_default()
+    }
+}
+
+/// A text as JSON.
+pub(crate) fn quoted(text: &str) -> String {
+    to_string(text).unwrap_or_default()
+}

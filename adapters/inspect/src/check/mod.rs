@@ -1,0 +1,110 @@
+//! Checks a server: runs a script in every revision, and reports the violations of the server.
+
+mod connection;
+mod script;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use mcp_proto::monitor::{Requirement, Sender, Violation};
+use mcp_proto::{Revision, Revisions};
+
+use crate::observed::Observed;
+use crate::options::Arguments;
+
+/// The outcome of the script in one revision.
+enum Outcome {
+    /// The script ran, and the server is to blame for these violations.
+    Checked(Vec<Violation>),
+    /// The server does not support the revision.
+    Unsupported(String),
+}
+
+/// Checks a server over HTTP: its lists, and the options of the command line, in the revision that the client selects.
+pub(crate) fn check_url(arguments: &Arguments) -> Result<ExitCode, String> {
+    let observed = Observed::new().traced(arguments.trace);
+    let violations = observed.violations();
+    let outcome = crate::connect(arguments, observed);
+    let mut report = Report::default();
+    report.add(violations.take());
+    match outcome {
+        Err(why) if report.rows.is_empty() => Err(why),
+        Err(why) => {
+            note!("mcp-inspect: {why}");
+            Ok(report.print())
+        }
+        Ok(()) => Ok(report.print()),
+    }
+}
+
+/// Checks a server on stdin and stdout, in every revision. The exit code is 1 if it has violated a rule.
+pub(crate) fn check(arguments: &Arguments) -> Result<ExitCode, String> {
+    let mut report = Report::default();
+    let mut is_checked = false;
+    for revision in Revision::ALL {
+        if !arguments.revisions.unwrap_or(Revisions::ALL).contains(revision) {
+            continue;
+        }
+        match script::run(arguments, revision)? {
+            Outcome::Checked(violations) => {
+                is_checked = true;
+                report.add(violations);
+            }
+            Outcome::Unsupported(why) => say!("{}: not checked: {why}", revision.as_str()),
+        }
+    }
+    if !is_checked {
+        return Err("the server supports no revision".into());
+    }
+    Ok(report.print())
+}
+
+/// The violations, each with the revisions in which it occurs.
+#[derive(Default)]
+struct Report {
+    rows: BTreeMap<String, Row>,
+}
+
+struct Row {
+    first: Violation,
+    revisions: Vec<&'static str>,
+    count: u32,
+}
+
+impl Report {
+    /// Adds the violations of the server. Violations that differ only in their id are one row.
+    fn add(&mut self, violations: Vec<Violation>) {
+        for violation in violations {
+            if violation.sender != Sender::Server {
+                continue;
+            }
+            let key = format!("{:?} {:?} {}", violation.rule, violation.method, violation.text);
+            let revision = violation.revision.map_or("before the session", Revision::as_str);
+            let row =
+                self.rows.entry(key).or_insert(Row { first: violation, revisions: Vec::new(), count: 0 });
+            row.count += 1;
+            if !row.revisions.contains(&revision) {
+                row.revisions.push(revision);
+            }
+        }
+    }
+
+    /// Prints the report. Returns the exit code.
+    fn print(&self) -> ExitCode {
+        if self.rows.is_empty() {
+            say!("no violations");
+            return ExitCode::SUCCESS;
+        }
+        for row in self.rows.values() {
+            let Violation { rule, method, text, .. } = &row.first;
+            let should = if rule.requirement() == Requirement::Should { " (recommended)" } else { "" };
+            let method = method.as_deref().map(|method| format!("{method}: ")).unwrap_or_default();
+            let times = if row.count == 1 { String::new() } else { format!(", {} times", row.count) };
+            say!("{rule}{should}: {method}{text}");
+            say!("    {}{times}; specification: {}", row.revisions.join(", "), rule.section());
+        }
+        let count = self.rows.len();
+        say!("{count} violation{}", if count == 1 { "" } else { "s" });
+        ExitCode::FAILURE
+    }
+}

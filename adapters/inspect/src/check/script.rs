@@ -1,0 +1,240 @@
+//! The script of a check: requests that every server has to answer, or to refuse in a defined way.
+//!
+//! The script calls only the tools that the command line names, because a tool may have effects.
+
+use std::time::Duration;
+
+use mcp_proto::json::Json;
+use mcp_proto::{Era, Revision};
+
+use super::Outcome;
+use super::connection::{Connection, Response, quoted};
+use crate::options::Arguments;
+
+/// A name that no server has.
+const NOTHING: &str = "inspect-no-such-name";
+/// The maximum number of pages, resources and prompts that the script requests.
+const MANY: usize = 20;
+/// The time for a server to start.
+const START: Duration = Duration::from_secs(30);
+
+const DECLARED: &str = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#;
+const FORMS_FIRST: Revision = Revision::V2025_06_18;
+
+/// Runs the script in one revision.
+pub(super) fn run(arguments: &Arguments, revision: Revision) -> Result<Outcome, String> {
+    let mut script = Script { connection: Connection::start(arguments, revision)?, declared: String::new() };
+    if let Err(why) = script.open(revision) {
+        script.connection.finish();
+        return Ok(Outcome::Unsupported(why));
+    }
+    script.lists();
+    script.refusals();
+    for (name, given) in &arguments.calls {
+        let token = "\"_meta\":{\"progressToken\":\"token\"}";
+        let params = format!("\"name\":{},\"arguments\":{given}", quoted(name));
+        script.request_with("tools/call", &params, token);
+    }
+    match revision.era() {
+        Era::Handshake => script.session(revision),
+        Era::Stateless => script.stateless(),
+    }
+    script.bad_lines();
+    script.connection.settle();
+    Ok(Outcome::Checked(script.connection.finish()))
+}
+
+struct Script {
+    connection: Connection,
+    /// The capabilities of the server, as JSON.
+    declared: String,
+}
+
+impl Script {
+    /// Opens the session, or discovers the server. Returns why the revision is not supported.
+    fn open(&mut self, revision: Revision) -> Result<(), String> {
+        if revision.era() == Era::Stateless {
+            let params = self.params("", "");
+            let id = self.connection.begin("server/discover", &params);
+            let response = self
+                .connection
+                .wait(&id, START.max(self.connection.patience()))
+                .ok_or("no response to server/discover")?;
+            let result = response.result().ok_or_else(|| response.error())?;
+            self.declared = result.get("capabilities").map(|json| json.to_string()).unwrap_or_default();
+            return Ok(());
+        }
+        let name = revision.as_str();
+        let declared = if revision < FORMS_FIRST { r#"{"roots":{},"sampling":{}}"# } else { DECLARED };
+        let params = format!(
+            r#"{{"protocolVersion":"{name}","capabilities":{declared},"clientInfo":{{"name":"mcp-inspect","version":"1"}}}}"#
+        );
+        let id = self.connection.begin("initialize", &params);
+        let response = self
+            .connection
+            .wait(&id, START.max(self.connection.patience()))
+            .ok_or("no response to initialize")?;
+        let result = response.result().ok_or_else(|| response.error())?;
+        let agreed = result.get("protocolVersion").and_then(Json::string);
+        if agreed.is_none_or(|agreed| agreed != *name) && agreed.is_some() {
+            return Err(format!("the server offers {}", agreed.map(|it| it.to_string()).unwrap_or_default()));
+        }
+        self.declared = result.get("capabilities").map(|json| json.to_string()).unwrap_or_default();
+        self.connection.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        self.connection.request("ping", "");
+        Ok(())
+    }
+
+    /// Writes parameters with the metadata of the revision.
+    fn params(&self, members: &str, meta: &str) -> String {
+        let meta = match self.connection.revision().era() {
+            Era::Handshake => meta.to_owned(),
+            Era::Stateless => {
+                let more = meta.trim_start_matches("\"_meta\":{").trim_end_matches('}');
+                let more = if more.is_empty() { String::new() } else { format!(",{more}") };
+                format!(
+                    r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{}","io.modelcontextprotocol/clientCapabilities":{DECLARED_STATELESS},"io.modelcontextprotocol/clientInfo":{{"name":"mcp-inspect","version":"1"}}{more}}}"#,
+                    self.connection.revision().as_str()
+                )
+            }
+        };
+        let comma = if members.is_empty() || meta.is_empty() { "" } else { "," };
+        format!("{{{members}{comma}{meta}}}")
+    }
+
+    fn request(&mut self, method: &str, members: &str) -> Option<Response> {
+        self.request_with(method, members, "")
+    }
+
+    fn request_with(&mut self, method: &str, members: &str, meta: &str) -> Option<Response> {
+        let params = self.params(members, meta);
+        // A request without parameters has none in a session.
+        let params = if params == "{}" { String::new() } else { params };
+        self.connection.request(method, &params)
+    }
+
+    fn declares(&self, path: &str) -> bool {
+        let declared = Json::parse(self.declared.as_bytes()).ok();
+        path.split('.')
+            .try_fold(declared.unwrap_or(Json::NULL), |value, key| value.get(key))
+            .is_some_and(|value| !value.is_null() && value.boolean() != Some(false))
+    }
+
+    /// Requests all pages of every list, and reads what they show.
+    fn lists(&mut self) {
+        self.list("tools/list", "tools");
+        let resources = self.list("resources/list", "resources");
+        self.list("resources/templates/list", "resourceTemplates");
+        let prompts = self.list("prompts/list", "prompts");
+        for resource in resources.iter().take(MANY) {
+            if let Some(uri) = text(resource, "uri") {
+                self.request("resources/read", &format!("\"uri\":{}", quoted(&uri)));
+            }
+        }
+        for prompt in prompts.iter().take(MANY) {
+            self.prompt(prompt);
+        }
+    }
+
+    /// Requests all pages of a list. Returns the entries as JSON.
+    fn list(&mut self, method: &str, member: &str) -> Vec<String> {
+        let mut entries = Vec::new();
+        let mut cursor = String::new();
+        for _ in 0..MANY {
+            let Some(response) = self.request(method, &cursor) else { break };
+            let Some(result) = response.result() else { break };
+            let page = result.get(member).unwrap_or(Json::NULL);
+            entries.extend(page.elements().map(|entry| entry.to_string()));
+            match result.get("nextCursor").filter(|next| next.string().is_some()) {
+                Some(next) => cursor = format!("\"cursor\":{next}"),
+                None => break,
+            }
+        }
+        entries
+    }
+
+    /// Gets a prompt, and completes its first argument.
+    fn prompt(&mut self, prompt: &str) {
+        let Some(name) = text(prompt, "name").map(|name| quoted(&name)) else { return };
+        let prompt = Json::parse(prompt.as_bytes()).unwrap_or(Json::NULL);
+        let arguments = prompt.get("arguments").unwrap_or(Json::NULL);
+        let arguments: Vec<String> =
+            arguments.elements().filter_map(|it| it.get("name").map(|name| name.to_string())).collect();
+        let given: Vec<String> = arguments.iter().map(|argument| format!("{argument}:\"1\"")).collect();
+        self.request("prompts/get", &format!("\"name\":{name},\"arguments\":{{{}}}", given.join(",")));
+        if let Some(argument) = arguments.first().filter(|_| self.declares("completions")) {
+            let reference = format!(r#""ref":{{"type":"ref/prompt","name":{name}}}"#);
+            let argument = format!(r#""argument":{{"name":{argument},"value":""}}"#);
+            self.request("completion/complete", &format!("{reference},{argument}"));
+        }
+    }
+
+    /// Requests what does not exist.
+    fn refusals(&mut self) {
+        self.request(NOTHING, "");
+        self.connection.send(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{NOTHING}"}}"#));
+        if self.declares("tools") {
+            self.request("tools/call", &format!("\"name\":\"{NOTHING}\",\"arguments\":{{}}"));
+            self.request("tools/list", &format!("\"cursor\":\"{NOTHING}\""));
+        }
+        if self.declares("prompts") {
+            self.request("prompts/get", &format!("\"name\":\"{NOTHING}\""));
+        }
+        if self.declares("resources") {
+            self.request("resources/read", &format!("\"uri\":\"{NOTHING}:/\""));
+        }
+        let cancelled = format!(r#""requestId":"{NOTHING}""#);
+        self.connection.send(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{{cancelled}}}}}"#
+        ));
+    }
+
+    /// Requests what only a session has.
+    fn session(&mut self, revision: Revision) {
+        if self.declares("logging") {
+            self.request("logging/setLevel", r#""level":"loud""#);
+            self.request("logging/setLevel", r#""level":"error""#);
+        }
+        self.request("server/discover", "");
+        if revision == Revision::V2025_03_26 {
+            self.connection.batch();
+        }
+        self.connection.request("ping", "");
+    }
+
+    /// Requests what only the stateless era has.
+    fn stateless(&mut self) {
+        let filter = r#""notifications":{"toolsListChanged":true,"promptsListChanged":true}"#;
+        let params = self.params(filter, "");
+        let id = self.connection.begin("subscriptions/listen", &params);
+        self.request("ping", "");
+        self.request("logging/setLevel", r#""level":"info""#);
+        let version = r#""io.modelcontextprotocol/protocolVersion""#;
+        let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
+        let current = self.connection.revision().as_str();
+        self.connection
+            .request("server/discover", &format!(r#"{{"_meta":{{{version}:"1900-01-01",{capabilities}}}}}"#));
+        self.connection.request("tools/list", &format!(r#"{{"_meta":{{{version}:"{current}"}}}}"#));
+        let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#;
+        self.connection.send(&format!("{cancelled}{id}}}}}"));
+    }
+
+    /// Sends lines that are no messages. The server must survive them.
+    fn bad_lines(&mut self) {
+        let params = self.params("", "");
+        for line in ["nonsense", r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, r#"{"jsonrpc":"2.0"}"#] {
+            self.connection.send(line);
+            match self.connection.revision().era() {
+                Era::Handshake => self.connection.request("ping", ""),
+                Era::Stateless => self.connection.request("server/discover", &params),
+            };
+        }
+    }
+}
+
+const DECLARED_STATELESS: &str = r#"{"roots":{},"sampling":{},"elicitation":{}}"#;
+
+/// The text of a member of an object.
+fn text(object: &str, member: &str) -> Option<String> {
+    Json::parse(object.as_bytes()).ok()?.get(member)?.string().map(|text| text.to_string())
+}

@@ -1,0 +1,139 @@
+//! Responds to the server's requests, from the command line or the terminal.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+
+use mcp_proto::ClientCapabilities;
+use mcp_proto::client::{FieldKind, FieldView, FormView, InputRequest};
+use mcp_proto::json::{self, Json};
+use mcp_proto_std::{InputResponse, Printable, ServerRequest};
+
+use crate::options::Arguments;
+
+/// Returns the client's capabilities, and the handler for the server's requests.
+pub(crate) fn server_request_handler(
+    arguments: &Arguments,
+) -> (ClientCapabilities, impl FnMut(&ServerRequest) -> InputResponse + Send + 'static) {
+    use ClientCapabilities as C;
+    let mut declared = C::ELICITATION_FORM.with(C::ELICITATION_URL);
+    if !arguments.roots.is_empty() {
+        declared = declared.with(C::ROOTS);
+    }
+    if arguments.sample.is_some() {
+        declared = declared.with(C::SAMPLING);
+    }
+    let roots: Vec<_> = arguments.roots.iter().map(|folder| (uri(folder), folder.clone())).collect();
+    let (sample, answers) = (arguments.sample.clone(), arguments.answers.clone());
+    let host = move |question: &ServerRequest| match question.input() {
+        InputRequest::Roots => InputResponse::roots(roots.clone()),
+        InputRequest::Sample(sampled) => {
+            for message in sampled.messages() {
+                say!("the server requests a model response: {}", message.raw());
+            }
+            InputResponse::sampled("canned", "endTurn", sample.as_deref().unwrap_or_default())
+        }
+        InputRequest::OpenUrl(page) => {
+            say!("the server asks you to open {}\n  {}", page.url(), page.message());
+            match given(&answers, "open").or_else(|| prompt_user("open it (yes or no)")) {
+                Some(answer) if answer == "yes" => InputResponse::agree(),
+                _ => InputResponse::decline(),
+            }
+        }
+        InputRequest::Elicit(form) => {
+            say!("the server asks: {}", form.message());
+            fill_in(&form, &answers)
+        }
+        _ => InputResponse::decline(),
+    };
+    (declared, host)
+}
+
+/// Fills in a form, field by field. A field without a value keeps its default, or is omitted.
+fn fill_in(form: &FormView<'_>, answers: &[(String, String)]) -> InputResponse {
+    let mut content = BTreeMap::new();
+    for field in form.fields() {
+        let name = field.name().to_string();
+        let text =
+            given(answers, &name).or_else(|| prompt_user(&label(&field))).filter(|text| !text.is_empty());
+        let value = text.map(|text| value(&field, &text)).or(field.default().map(|json| json.to_string()));
+        match value {
+            Some(value) => _ = content.insert(name, value),
+            None if field.is_required() => {
+                say!("  no {name}: declined");
+                return InputResponse::decline();
+            }
+            None => {}
+        }
+    }
+    let members = content.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
+    let fields = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
+    say!("  answered {fields}");
+    InputResponse::accept_json(&fields)
+}
+
+/// The label of a field: `Color (one of red, green) [red]`.
+fn label(field: &FieldView<'_>) -> String {
+    let choices: Vec<_> = field.choices().map(|choice| choice.value.to_string()).collect();
+    let kind = match field.kind() {
+        FieldKind::Number => " (number)".into(),
+        FieldKind::Integer => " (integer)".into(),
+        FieldKind::Boolean => " (true or false)".into(),
+        FieldKind::Choice => format!(" (one of {})", choices.join(", ")),
+        FieldKind::Choices => format!(" (some of {}, with commas)", choices.join(", ")),
+        _ => String::new(),
+    };
+    let description = field.description().map(|text| format!(": {text}")).unwrap_or_default();
+    let default = field.default().map(|value| format!(" [{value}]")).unwrap_or_default();
+    format!("{}{description}{kind}{default}", field.title())
+}
+
+/// Converts the typed text to JSON of the field's type.
+fn value(field: &FieldView<'_>, text: &str) -> String {
+    match field.kind() {
+        FieldKind::Number | FieldKind::Integer | FieldKind::Boolean => {
+            // Sends other text as a string, so that the server rejects it.
+            Json::parse(text.as_bytes()).map_or_else(|_| quoted(text), |json| json.to_string())
+        }
+        FieldKind::Choices => {
+            let choices: Vec<_> = text.split(',').map(|choice| quoted(choice.trim())).collect();
+            format!("[{}]", choices.join(","))
+        }
+        _ => quoted(text),
+    }
+}
+
+/// Returns the response with this name from the command line.
+fn given(answers: &[(String, String)], name: &str) -> Option<String> {
+    answers.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone())
+}
+
+/// Reads a line from the terminal. Returns `None` without a terminal or without input.
+fn prompt_user(what: &str) -> Option<String> {
+    if !std::io::stdin().is_terminal() {
+        return None;
+    }
+    print!("  {}? ", Printable(what));
+    std::io::stdout().flush().ok()?;
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).ok().filter(|n| *n > 0)?;
+    Some(line.trim_end().to_owned())
+}
+
+fn quoted(text: &str) -> String {
+    json::to_string(text).unwrap_or_default()
+}
+
+/// The `file://` URI of a folder. Bytes that a URI does not allow are percent-encoded.
+fn uri(folder: &str) -> String {
+    let path = std::path::absolute(folder).unwrap_or(folder.into());
+    let mut uri = String::from("file://");
+    for byte in path.to_string_lossy().bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(byte.into());
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}

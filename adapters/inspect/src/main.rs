@@ -1,0 +1,232 @@
+//! A command-line client that inspects any server.
+//!
+//! ```sh
+//! mcp-inspect COMMAND…
+//! mcp-inspect https://example.com/mcp
+//! mcp-inspect --call add --args '{"a":2,"b":40}' --trace -- COMMAND…
+//! mcp-inspect --check -- COMMAND…
+//! mcp-inspect --tap --web -- COMMAND…
+//! ```
+//!
+//! The program starts the command as a child process, and connects to the stdin and stdout of this process. If the only
+//! argument begins with `http`, the program connects to this URL instead. The program selects an era that the server
+//! supports, and shows the server and its features. Then the program performs the options: it calls a tool, reads a
+//! resource, gets a prompt, or listens. The user responds to the server's requests on the terminal. The exit code is 0
+//! if every option succeeded.
+//!
+//! With `--check`, the program runs a set of requests, and a monitor reports the violations of the specification. With
+//! `--tap`, the program stands between another client and the server. With `--web`, a page shows the session live.
+
+#[macro_use]
+mod terminal;
+
+mod check;
+mod content;
+mod host;
+mod observed;
+mod options;
+mod schema_type;
+mod show;
+mod skill;
+mod table;
+mod tap;
+mod trace;
+mod web;
+
+use std::process::{Command, ExitCode};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use mcp_proto::client::{Listed, Reference, TaskLimits, Timeouts};
+use mcp_proto::{Era, Millis, Revisions, ServerCapabilities, TaskSupport};
+use mcp_proto_std::{
+    CallError, CallOptions, ClientHandle, Connector, HttpEndpoint, PeerError, PendingCall, Subscription,
+};
+
+use observed::Observed;
+use options::{Arguments, Mode, Parsed};
+use web::Web;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::parse(std::env::args().skip(1)) {
+        Ok(Parsed::Run(arguments)) => arguments,
+        Ok(Parsed::Text(text)) => {
+            println!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Err(why) => {
+            note!("mcp-inspect: {why}\n\n{}", options::SHORT_USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    let outcome = match arguments.mode {
+        Mode::Inspect => inspect(&arguments),
+        Mode::Check if arguments.is_url() => check::check_url(&arguments),
+        Mode::Check => check::check(&arguments),
+        Mode::Tap => tap::tap(&arguments),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(why) => {
+            note!("mcp-inspect: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Connects to the server, and performs the options. The page stays until the user presses Enter.
+fn inspect(arguments: &Arguments) -> Result<ExitCode, String> {
+    let web = arguments.web.map(|address| Web::start(address, &arguments.command)).transpose()?;
+    if let Some(web) = &web {
+        note!("mcp-inspect: the session is shown at {}", web.url());
+    }
+    let observed = Observed::new().traced(arguments.trace).shown(web.as_ref().map(Web::feed));
+    let outcome = connect(arguments, observed).map(|()| ExitCode::SUCCESS);
+    let Some(web) = web else { return outcome };
+    web.close();
+    let code = outcome.unwrap_or_else(|why| {
+        note!("mcp-inspect: {why}");
+        ExitCode::FAILURE
+    });
+    note!("mcp-inspect: the session has ended; press Enter to close its page");
+    let _ = std::io::stdin().read_line(&mut String::new());
+    Ok(code)
+}
+
+/// Connects to the server, and performs the options. The observer sees every message.
+fn connect(arguments: &Arguments, observed: Observed) -> Result<(), String> {
+    let (shown, all_shown) = channel::<()>();
+    let (declared, host) = host::server_request_handler(arguments);
+    let patience = Millis(u64::try_from(arguments.timeout.as_millis()).unwrap_or(u64::MAX));
+    let connector = Connector::new("mcp-inspect", env!("CARGO_PKG_VERSION"))
+        .connect(arguments.connect)
+        .revisions(arguments.revisions.unwrap_or(Revisions::ALL))
+        .timeouts(Timeouts { initialize: patience.max(Timeouts::DEFAULT.initialize), ..Timeouts::DEFAULT })
+        .longest_line(64 << 20)
+        .tasks(TaskLimits::DEFAULT)
+        .on_server_request(declared, host)
+        .on_notification(move |notice| {
+            // The closure owns the sender, so that the sender is dropped after the last notification was shown.
+            let _shown = &shown;
+            show::notice(&notice);
+        })
+        .observe(observed);
+    let client = match &arguments.command[..] {
+        [] => return Err("no command".into()),
+        [url] if arguments.is_url() => {
+            let endpoint = arguments
+                .headers
+                .iter()
+                .fold(HttpEndpoint::new(url), |endpoint, (name, value)| endpoint.header(name, value));
+            connector.http(endpoint).map_err(|error| format!("cannot connect: {error}"))?
+        }
+        [program, rest @ ..] => {
+            let mut command = Command::new(program);
+            command.args(rest);
+            connector.spawn(command).map_err(|error| format!("cannot connect to {program}: {error}"))?
+        }
+    };
+    let outcome = run_options(&client, arguments);
+    client.close();
+    drop(client);
+    let _ = all_shown.recv();
+    outcome
+}
+
+/// Shows the server, then performs the options in a fixed order.
+fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), String> {
+    let mut options = CallOptions::new().timeout(arguments.timeout).with_progress();
+    if let Some(level) = arguments.level {
+        options = options.log_level(level);
+    }
+    let client = &client.with_options(options);
+    show::server(client.server());
+    show::offers(client)?;
+    if let Some(level) = arguments.level.filter(|_| is_of(client, Era::Handshake)) {
+        client.set_log_level(level).map_err(failed("setting the level of log messages"))?;
+    }
+    // Subscribe before any call that may change a resource.
+    let _subscription = subscribe(client, arguments)?;
+    if let Some(uri) = &arguments.read {
+        content::read(&client.read_resource(uri).map_err(failed(uri))?);
+    }
+    if let Some(uri) = &arguments.skill {
+        skill::load(client, uri)?;
+    }
+    if let Some((name, given)) = &arguments.prompt {
+        let given: Vec<_> = given.iter().map(|(name, value)| (&**name, &**value)).collect();
+        content::prompt(&client.get_prompt(name, &given).map_err(failed(name))?);
+    }
+    if let Some([name, argument, value]) = &arguments.complete {
+        // A URI contains a colon. The name of a prompt contains no colon.
+        let reference = if name.contains(':') { Reference::Resource(name) } else { Reference::Prompt(name) };
+        let proposed = client.complete(reference, argument, value, &[]).map_err(failed(name))?;
+        say!("{argument} may be: {}", proposed.values().join(", "));
+    }
+    if let Some(tool) = &arguments.schema {
+        let listed = client.list_tools().map_err(failed("listing the tools"))?;
+        let found = listed
+            .iter()
+            .find(|listed| listed.name == *tool)
+            .ok_or(format!("the server has no tool {tool}"))?;
+        say!("{tool} takes {}", found.view().input_schema());
+    }
+    for (tool, given) in &arguments.calls {
+        let options = if supports_tasks(client, tool)? { options.task(TASK_TTL) } else { options };
+        wait(client.begin_json(tool, given, options), tool)?;
+    }
+    for id in &arguments.tasks {
+        wait(client.resume_task(id, options), &format!("task {id}"))?;
+    }
+    thread::sleep(arguments.listen);
+    Ok(())
+}
+
+/// Waits for the result of a call, and shows its progress and its result.
+fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> {
+    let result = call.and_then(|call| call.wait_with(|step| show::progress(&step))).map_err(failed(what))?;
+    content::result(&result.view());
+    if result.is_error() { Err("the tool failed".into()) } else { Ok(()) }
+}
+
+/// The time for which a server keeps a task (`2025-11-25`).
+const TASK_TTL: Duration = Duration::from_secs(600);
+
+/// Whether the client should request a task, which only `2025-11-25` leaves to clients.
+fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
+    if !is_of(client, Era::Handshake) || !client.server().capabilities.has(ServerCapabilities::TASKS) {
+        return Ok(false);
+    }
+    let found = client.find_tool(tool).map_err(failed("listing the tools"))?;
+    Ok(found.is_some_and(|tool| tool.view().task_support() != TaskSupport::Forbidden))
+}
+
+/// Subscribes to resources and, in the stateless era, to all lists.
+///
+/// In the stateless era the subscription ends when the returned value is dropped.
+fn subscribe(client: &ClientHandle, arguments: &Arguments) -> Result<Option<Subscription>, String> {
+    let uris: Vec<&str> = arguments.subscribe.iter().map(String::as_str).collect();
+    if is_of(client, Era::Handshake) {
+        uris.iter().try_for_each(|uri| client.subscribe(uri).map_err(failed(uri)))?;
+        return Ok(None);
+    }
+    if arguments.listen.is_zero() {
+        return Ok(None);
+    }
+    let lists = [Listed::Tools, Listed::Resources, Listed::Prompts];
+    let subscription = client.listen(&lists, &uris).map_err(failed("subscribing"))?;
+    say!("listening to {}\n", subscription.acknowledged());
+    Ok(Some(subscription))
+}
+
+fn is_of(client: &ClientHandle, era: Era) -> bool {
+    client.server().revision.era() == era
+}
+
+fn failed(what: &str) -> impl FnOnce(CallError) -> String {
+    move |why| match &why {
+        CallError::Server(PeerError { data: Some(data), .. }) => format!("{what}: {why}\n{data}"),
+        _ => format!("{what}: {why}"),
+    }
+}

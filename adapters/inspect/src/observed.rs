@@ -1,0 +1,80 @@
+//! The observer of our own client: passes every message to a monitor, the trace and the page.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_proto::monitor::{Monitor, Sender, Violation};
+use mcp_proto::{Clock, Direction, Observer, ProtocolError};
+
+use crate::trace::Trace;
+use crate::web::Feed;
+
+/// An observer with a monitor.
+pub(crate) struct Observed {
+    monitor: Monitor,
+    clock: Clock,
+    violations: Violations,
+    trace: Option<Trace>,
+    feed: Option<Feed>,
+}
+
+/// The violations so far, which the observer shares with the program.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Violations(Arc<Mutex<Vec<Violation>>>);
+
+impl Violations {
+    /// Removes and returns the violations.
+    pub(crate) fn take(&self) -> Vec<Violation> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Observed {
+    /// Creates an observer.
+    pub(crate) fn new() -> Observed {
+        Observed {
+            monitor: Monitor::new(),
+            clock: Clock::start(),
+            violations: Violations::default(),
+            trace: None,
+            feed: None,
+        }
+    }
+
+    /// Prints every message.
+    pub(crate) fn traced(mut self, is_traced: bool) -> Observed {
+        self.trace = is_traced.then(Trace::default);
+        self
+    }
+
+    /// Shows every message on a page.
+    pub(crate) fn shown(mut self, feed: Option<Feed>) -> Observed {
+        self.feed = feed;
+        self
+    }
+
+    /// The violations, which the observer adds as it finds them.
+    pub(crate) fn violations(&self) -> Violations {
+        self.violations.clone()
+    }
+}
+
+impl Observer for Observed {
+    fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>) {
+        if let Some(trace) = &mut self.trace {
+            trace.line(direction, line, outcome);
+        }
+        // Of a line that is too long, the client has only the id.
+        if matches!(outcome, Err(ProtocolError::LineTooLong { .. })) {
+            return;
+        }
+        let sender = match direction {
+            Direction::Out => Sender::Client,
+            Direction::In => Sender::Server,
+        };
+        let found = self.monitor.line(sender, line, self.clock.now());
+        if let Some(feed) = &self.feed {
+            feed.message(sender, line, &found);
+        }
+        self.violations.0.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+    }
+}

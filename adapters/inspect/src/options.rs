@@ -1,0 +1,251 @@
+//! Parses the command line.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use mcp_proto::client::Connect;
+use mcp_proto::json::{Json, Kind};
+use mcp_proto::{Level, Revision, Revisions};
+
+use crate::web::parse_address;
+
+/// The text of an error in the command line.
+pub(crate) const SHORT_USAGE: &str = "\
+usage: mcp-inspect [OPTION...] [--] COMMAND... (or a URL)
+`mcp-inspect --help` lists the options.";
+
+const USAGE: &str = "\
+Inspects a server of the Model Context Protocol.
+
+usage: mcp-inspect [OPTION...] [--] COMMAND... (or a URL)
+       mcp-inspect --check [--call TOOL...] [--revision DATE] [--] COMMAND... (or a URL)
+       mcp-inspect --tap [--web [ADDRESS]] [--log FILE] [--transcript FILE] [--] COMMAND...
+
+COMMAND starts a server on stdin and stdout. Without options, its tools, resources and prompts are listed.
+
+Requests, performed in this order:
+  --subscribe URI          subscribe to changes of this resource (may be repeated)
+  --read URI               read this resource
+  --skill URI              load this skill: verify its files, and show its instructions
+  --prompt NAME            get this prompt
+  --complete REF ARG TEXT  show the completions of TEXT for the argument ARG. REF is a prompt or a URI template
+  --schema TOOL            show the JSON Schema of this tool's arguments
+  --call TOOL              call this tool (may be repeated)
+  --args JSON              an object with the arguments of the last --call or --prompt (default: none)
+  --task ID                get the result of this task, whose id an earlier --call has shown (may be repeated)
+  --listen SECONDS         show notifications for so long, at the end (default: 0, or 5 after --subscribe)
+  --log-level LEVEL        request log messages of this level and above: debug, info, notice, warning, error, ...
+
+Responses to requests of the server:
+  --answer NAME=VALUE      fill in this field of forms (may be repeated); open=yes agrees to open addresses.
+                           Without this option, the terminal asks for the value
+  --roots DIR              report this folder as a root (may be repeated)
+  --sample TEXT            answer requests for a model response with this text
+
+Connection:
+  --era ERA                legacy: with a handshake; modern: without; auto: what the server supports (default)
+  --revision DATE          use only this revision of the specification, such as 2025-06-18
+  --timeout SECONDS        wait so long for a response (default: 60, or 10 for --check). A server has at least 30
+                           seconds to start
+  --header NAME=VALUE      add this field to every HTTP request (may be repeated)
+
+Diagnosis:
+  --trace                  show every message
+  --check                  run a set of requests in every revision, and report violations of the specification. Calls
+                           only the tools of --call. The exit code is 1 if there is a violation. For a URL, check the
+                           lists and the requests of the other options
+  --tap                    connect a client with a server: the client starts `mcp-inspect --tap -- COMMAND` instead of
+                           COMMAND. All bytes pass unchanged. Messages and violations are shown on stderr
+  --log FILE               with --tap: write to this file instead of stderr
+  --transcript FILE        with --tap: also write a transcript of the session
+  --web [ADDRESS]          show the session live on a web page, with or without --tap. The address of the page is
+                           shown on stderr, and in the file of --log. ADDRESS is a port, or a loopback address with a
+                           port (default: a free port; also used if another program has the port)
+
+  --help, -h               show this text
+  --version, -V            show the version
+
+Examples:
+  mcp-inspect npx -y @modelcontextprotocol/server-everything
+  mcp-inspect --call add --args '{\"a\":2,\"b\":40}' https://example.com/mcp
+  mcp-inspect --check -- target/debug/my-server
+  mcp-inspect --tap --web 8080 --log session.log -- target/debug/my-server";
+
+/// The meaning of the command line.
+#[derive(Debug)]
+pub(crate) enum Parsed {
+    /// Run with these arguments.
+    Run(Box<Arguments>),
+    /// Print this text only.
+    Text(String),
+}
+
+/// What the program does with the server.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Shows the server, and performs the options.
+    #[default]
+    Inspect,
+    /// Reports the violations of the server.
+    Check,
+    /// Records the dialogue of the server with another client.
+    Tap,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Arguments {
+    pub(crate) mode: Mode,
+    pub(crate) log: Option<String>,
+    pub(crate) transcript: Option<String>,
+    pub(crate) web: Option<SocketAddr>,
+    pub(crate) calls: Vec<(String, String)>,
+    pub(crate) tasks: Vec<String>,
+    pub(crate) prompt: Option<(String, Vec<(String, String)>)>,
+    pub(crate) schema: Option<String>,
+    pub(crate) read: Option<String>,
+    pub(crate) skill: Option<String>,
+    pub(crate) complete: Option<[String; 3]>,
+    pub(crate) subscribe: Vec<String>,
+    pub(crate) listen: Duration,
+    pub(crate) level: Option<Level>,
+    pub(crate) answers: Vec<(String, String)>,
+    pub(crate) roots: Vec<String>,
+    pub(crate) sample: Option<String>,
+    pub(crate) connect: Connect,
+    pub(crate) revisions: Option<Revisions>,
+    pub(crate) timeout: Duration,
+    pub(crate) trace: bool,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) command: Vec<String>,
+}
+
+impl Arguments {
+    pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Parsed, String> {
+        let mut words = words.peekable();
+        let mut asked = Vec::new();
+        let mut listen = None;
+        let mut timeout = None;
+        let mut arguments = Arguments::default();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or(format!("{word} needs a value"));
+            match word.as_str() {
+                "--call" | "--prompt" => asked.push((word.clone(), value()?, String::from("{}"))),
+                "--args" => match asked.last_mut() {
+                    Some((_, _, json)) => *json = value()?,
+                    None => return Err("--args must follow its --call or --prompt".into()),
+                },
+                "--task" => arguments.tasks.push(value()?),
+                "--schema" => arguments.schema = Some(value()?),
+                "--read" => arguments.read = Some(value()?),
+                "--skill" => arguments.skill = Some(value()?),
+                "--complete" => arguments.complete = Some([value()?, value()?, value()?]),
+                "--subscribe" => arguments.subscribe.push(value()?),
+                "--listen" => listen = Some(seconds(&value()?)?),
+                "--log-level" => arguments.level = Some(level(&value()?)?),
+                "--answer" => {
+                    let answer = value()?;
+                    let (name, value) = answer.split_once('=').ok_or("--answer needs NAME=VALUE")?;
+                    arguments.answers.push((name.into(), value.into()));
+                }
+                "--header" => {
+                    let header = value()?;
+                    let (name, value) = header.split_once('=').ok_or("--header needs NAME=VALUE")?;
+                    arguments.headers.push((name.into(), value.into()));
+                }
+                "--roots" => arguments.roots.push(value()?),
+                "--sample" => arguments.sample = Some(value()?),
+                "--trace" => arguments.trace = true,
+                "--check" => arguments.mode = Mode::Check,
+                "--tap" => arguments.mode = Mode::Tap,
+                "--log" => arguments.log = Some(value()?),
+                "--transcript" => arguments.transcript = Some(value()?),
+                "--web" => {
+                    let given = words.peek().and_then(|word| parse_address(word)).transpose()?;
+                    let _ = words.next_if(|_| given.is_some());
+                    arguments.web = Some(given.unwrap_or((Ipv4Addr::LOCALHOST, 0).into()));
+                }
+                "--era" => {
+                    arguments.connect = match value()?.as_str() {
+                        "auto" => Connect::Automatic,
+                        "legacy" => Connect::Handshake,
+                        "modern" => Connect::Stateless,
+                        other => return Err(format!("{other} is not an era: auto, legacy or modern")),
+                    }
+                }
+                "--revision" => {
+                    let date = value()?;
+                    let revision = Revision::parse(&date).ok_or(format!("{date} is not a revision"))?;
+                    arguments.revisions = Some(Revisions::only(revision));
+                }
+                "--timeout" => timeout = Some(seconds(&value()?)?),
+                "--help" | "-h" => return Ok(Parsed::Text(USAGE.into())),
+                "--version" | "-V" => {
+                    return Ok(Parsed::Text(concat!("mcp-inspect ", env!("CARGO_PKG_VERSION")).into()));
+                }
+                "--" => arguments.command.extend(words.by_ref()),
+                option if option.starts_with('-') => return Err(format!("{option} is not an option")),
+                _ => {
+                    arguments.command.push(word);
+                    arguments.command.extend(words.by_ref());
+                }
+            }
+        }
+        if arguments.command.is_empty() {
+            return Err("the command or the URL of the server is missing".into());
+        }
+        arguments.check_combination()?;
+        for (option, name, json) in asked {
+            match option.as_str() {
+                "--call" => arguments.calls.push((name, json)),
+                _ => arguments.prompt = Some((name, texts(&json)?)),
+            }
+        }
+        // A check waits for each response that a server forgets.
+        let default = if arguments.mode == Mode::Check { 10 } else { 60 };
+        arguments.timeout = timeout.unwrap_or(Duration::from_secs(default));
+        let default = if arguments.subscribe.is_empty() { 0 } else { 5 };
+        arguments.listen = listen.unwrap_or(Duration::from_secs(default));
+        Ok(Parsed::Run(Box::new(arguments)))
+    }
+
+    /// Refuses options that the mode would ignore.
+    fn check_combination(&self) -> Result<(), String> {
+        let is_tap = self.mode == Mode::Tap;
+        if self.web.is_some() && self.mode == Mode::Check {
+            return Err("--web shows one session, but --check has several: use --web without --check".into());
+        }
+        if is_tap && self.is_url() {
+            return Err("--tap needs the command of a server, not a URL".into());
+        }
+        if !is_tap && (self.log.is_some() || self.transcript.is_some()) {
+            return Err("--log and --transcript need --tap".into());
+        }
+        Ok(())
+    }
+
+    /// Whether the server is the only argument, a URL.
+    pub(crate) fn is_url(&self) -> bool {
+        matches!(&self.command[..], [url] if url.starts_with("http://") || url.starts_with("https://"))
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or(format!("{text} is not a number of seconds"))
+}
+
+fn level(name: &str) -> Result<Level, String> {
+    Level::ALL.into_iter().find(|level| level.as_str() == name).ok_or(format!("{name} is not a level"))
+}
+
+/// Returns the members of an object as strings.
+///
+/// Prompt arguments are strings.
+fn texts(json: &str) -> Result<Vec<(String, String)>, String> {
+    let object = Json::parse(json.as_bytes()).map_err(|error| format!("--args is not JSON: {error}"))?;
+    if object.kind() != Kind::Object {
+        return Err("--args is not a JSON object".into());
+    }
+    let text = |value: Json<'_>| value.string().map_or(value.to_string(), |text| text.to_string());
+    Ok(object.members().map(|(name, value)| (name.to_string(), text(value))).collect())
+}

@@ -1,0 +1,97 @@
+//! Sessions of our own client.
+
+use std::process::Stdio;
+
+use crate::support::{example, inspect};
+
+#[test]
+fn servers_of_both_eras_are_shown_and_set_the_exit_code() {
+    let server = example("stdio_server").get_program().to_owned();
+    let shown = |arguments: &[&str]| {
+        let output = inspect().args(arguments).arg("--").arg(&server).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), text)
+    };
+    let cases: [(&[&str], Option<i32>, &[&str]); 9] = [
+        (&["--era", "legacy"], Some(0), &["2025-11-25, handshake", "host_info", "seconds: integer"]),
+        (
+            &["--era", "modern", "--trace"],
+            Some(0),
+            &["2026-07-28, no handshake", "|- 1 server/discover", "tools/list"],
+        ),
+        (&["--call", "add", "--args", r#"{"a":2,"b":40}"#], Some(0), &["result of the tool:", "42"]),
+        (&["--call", "subtract"], Some(1), &["subtract: Unknown tool: subtract (-32602)"]),
+        (&["--call", "add", "--args", "{}"], Some(1), &["missing field `a`", "the tool failed"]),
+        (&["--era", "middle"], Some(2), &["middle is not an era", "usage: mcp-inspect"]),
+        (&["--check", "--web"], Some(2), &["--web shows one session"]),
+        (&["--web", "0.0.0.0:0"], Some(2), &["--web 0.0.0.0:0: the page is served on loopback only"]),
+        (&["--log", "log.txt"], Some(2), &["--log and --transcript need --tap"]),
+    ];
+    for (arguments, code, expected) in cases {
+        let (exit, text) = shown(arguments);
+        assert_eq!(exit, code, "{arguments:?}\n{text}");
+        for words in expected {
+            assert!(text.contains(words), "{arguments:?}: {words} is missing in\n{text}");
+        }
+    }
+}
+
+#[test]
+fn help_and_version_are_printed_to_stdout() {
+    for (option, expected) in [
+        ("--help", &["usage: mcp-inspect", "--tap", "--web [ADDRESS]", "Examples:"][..]),
+        ("-h", &["usage: mcp-inspect"]),
+        ("--version", &[concat!("mcp-inspect ", env!("CARGO_PKG_VERSION"))]),
+    ] {
+        let output = inspect().arg(option).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{option}");
+        assert!(expected.iter().all(|words| text.contains(words)), "{option}: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{option}");
+    }
+}
+
+#[test]
+fn missing_server_is_an_error_with_a_hint() {
+    for (arguments, expected) in [
+        (&[][..], "the command or the URL of the server is missing"),
+        (&["--tap", "http://127.0.0.1:1/mcp"], "--tap needs the command of a server, not a URL"),
+        (&["--bogus"], "--bogus is not an option"),
+    ] {
+        let output = inspect().args(arguments).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains(expected) && text.contains("mcp-inspect --help"), "{text}");
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn control_characters_of_a_server_are_escaped() {
+    // A server that knows only the handshake. Its texts contain an escape sequence that sets the title of a terminal.
+    let script = r#"answer() {
+    read -r line; case $line in *notifications*) read -r line ;; esac
+    id=${line#*\"id\":}
+    printf '{"jsonrpc":"2.0","id":%s,%s}\n' "${id%%,*}" "$1"
+}
+answer '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"name\u001b]0;t\u0007","version":"1"},"instructions":"do\u001b[2J\u009bthis"}'
+answer '"result":{"tools":[{"name":"tool\u001b[31m","description":"a\r\u001b[K","inputSchema":{"type":"object","properties":{"filter":{"type":["object","null"]}}}}]}'
+printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"log\u001b[5m"}}'
+answer '"error":{"code":-32000,"message":"no\u001b[8m"}'
+cat > /dev/null"#;
+    let mut inspect = inspect();
+    let inspect = inspect.args(["--era", "legacy", "--trace", "--call", "tool", "--", "sh", "-c", script]);
+    let output = inspect.stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    let harmless = |character: char| character == '\n' || !character.is_control();
+    assert!(text.chars().all(harmless), "{text:?}");
+    for escaped in [
+        "name\\u{1b}]0;t\\u{7}",
+        "filter?: object or null",
+        "do\\u{1b}[2J\\u{9b}this",
+        "tool\\u{1b}[31m",
+        "no\\u{1b}[8m (-32000)",
+    ] {
+        assert!(text.contains(escaped), "{escaped} is missing in\n{text}");
+    }
+}

@@ -1,0 +1,86 @@
+//! Ends requests about which the board has been silent for too long.
+//!
+//! A request can get lost without any sign, when damage turns it into text that the board ignores. So the router asks:
+//! after a part of the time limit it probes the request. A server that still has the request refuses the probe, and the
+//! time starts anew. If the server answers the probe, the request was lost. If the server does not answer at all, the
+//! request fails at the time limit. In both cases the client gets an error with the id of its request.
+//!
+//! Progress of a request starts its time anew. The time does not run while output waits for the line, while the board
+//! sends a long message, and while the board itself waits for the client.
+
+use std::time::{Duration, Instant};
+
+use mcp_proto::json::Json;
+
+use super::Router;
+use super::requests::{Purpose, Request, Requests};
+use crate::message::{id_key, request};
+
+/// The number of checks within the time limit of a request. All but the last send a probe.
+const CHECKS: u32 = 4;
+/// Time without input after which a message of the board is not considered to be in transit.
+const TRANSIT: Duration = Duration::from_secs(1);
+
+impl Requests {
+    /// Returns when the next request is due for a probe or for its end.
+    pub(super) fn silence_deadline(&self, limit: Duration) -> Option<Instant> {
+        let limited = self.all().filter(|request| request.is_limited() && !limit.is_zero());
+        limited.map(|request| request.heard + limit / CHECKS).min()
+    }
+}
+
+impl Request {
+    /// Whether the board must respond within the time limit. A subscription responds at its end.
+    fn is_limited(&self) -> bool {
+        self.purpose != Purpose::Listen
+    }
+}
+
+impl Router {
+    /// Probes silent requests, and ends those that are silent for too long.
+    pub(super) fn check_silence(&mut self, now: Instant) {
+        let limit = self.settings.timeout;
+        if limit.is_zero() {
+            return;
+        }
+        let is_sending = self.board_lines.holds_message() && now < self.board_heard + TRANSIT;
+        let is_paused = is_sending || !self.to_board.is_empty() || !self.board_requests.is_empty();
+        let (mut pings, mut silent) = (String::new(), Vec::new());
+        for checked in self.requests.in_order().into_iter().filter(|request| request.is_limited()) {
+            if is_paused {
+                checked.confirm(now);
+            } else if now < checked.heard + limit / CHECKS {
+                continue;
+            } else if checked.silent_probes + 1 == CHECKS {
+                silent.push(checked.id.clone());
+            } else {
+                (checked.heard, checked.silent_probes) = (now, checked.silent_probes + 1);
+                (checked.checked, checked.probes) = (now, checked.probes + 1);
+                pings += &request(&checked.id, "ping", None);
+            }
+        }
+        self.to_board.extend(pings.as_bytes());
+        for id in silent {
+            let key = Json::parse(id.as_bytes()).map(id_key).unwrap_or_default();
+            self.fail(&key, "the board did not respond in time");
+            if let Some(repeated) = self.requests.get(&key) {
+                repeated.confirm(now);
+                continue;
+            }
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"timeout"}}}}"#
+            );
+            self.send_to_board(line.as_bytes());
+        }
+    }
+
+    /// Records progress of a request.
+    pub(super) fn progress_seen(&mut self, params: Option<Json<'_>>, now: Instant) {
+        let token = params.and_then(|params| params.get("progressToken")).map(id_key);
+        for request in self.requests.in_order() {
+            if token.is_some() && request.progress_token == token {
+                request.confirm(now);
+            }
+        }
+    }
+}
