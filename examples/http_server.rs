@@ -19,11 +19,16 @@
 //!   "clientInfo":{"name":"curl","version":"8"}}}'
 //! ```
 
+use std::error::Error;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use mcp_proto::server::{Call, Event, ServerConfig, Tool, Tools};
 use mcp_proto_tower::{HttpAccess, HttpConfig, Serve, ServerHandle, SessionMode};
 use serde::Deserialize;
+
+const USAGE: &str = "usage: http_server [HOST:PORT]
+Serves http://HOST:PORT/mcp. Without an address, it is 127.0.0.1:8080.";
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new(
@@ -52,8 +57,25 @@ struct Count {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> ExitCode {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8080".into());
+    if address == "--help" {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    match run(&address).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("http_server: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(address: &str) -> Result<(), Box<dyn Error>> {
+    let listener = tokio::net::TcpListener::bind(address)
+        .await
+        .map_err(|error| format!("cannot listen on {address}: {error}\n{USAGE}"))?;
     let mcp = Serve::new(&INFO).service(HttpAccess::new(&HTTP), |event, server| match event {
         Event::Call(call) if call.name() == "count" => count(call, server),
         Event::Call(mut call) => match call.arguments() {
@@ -65,7 +87,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     })?;
     let server = mcp.handle();
     let router = axum::Router::new().route_service("/mcp", mcp);
-    let listener = tokio::net::TcpListener::bind(address).await?;
     eprintln!("http_server: http://{}/mcp", listener.local_addr()?);
     axum::serve(listener, router)
         .with_graceful_shutdown(async move {

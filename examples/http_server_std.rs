@@ -5,13 +5,18 @@
 //! cargo run --example http_server_std -- 127.0.0.1:9000
 //! ```
 
+use std::error::Error;
 use std::net::TcpListener;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use mcp_proto::server::{Call, Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode};
 use mcp_proto_std::{Serve, ServerHandle};
 use serde::Deserialize;
+
+const USAGE: &str = "usage: http_server_std [HOST:PORT]
+Serves http://HOST:PORT/mcp. Without an address, it is 127.0.0.1:8080.";
 
 static TOOLS: Tools = Tools::new(&[
     Tool::new(
@@ -40,9 +45,24 @@ struct Count {
     to: u32,
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> ExitCode {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8080".into());
-    let listener = TcpListener::bind(address)?;
+    if address == "--help" {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    match run(&address) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("http_server_std: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(address: &str) -> Result<(), Box<dyn Error>> {
+    let listener = TcpListener::bind(address)
+        .map_err(|error| format!("cannot listen on {address}: {error}\n{USAGE}"))?;
     eprintln!("http_server_std: http://{}/mcp", listener.local_addr()?);
     Serve::new(&INFO).http(listener, HttpAccess::new(&HTTP), |event, server| match event {
         Event::Call(call) if call.name() == "count" => count(call, server),

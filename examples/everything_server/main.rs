@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! cargo build --example everything_server
-//! cargo run --example inspect -- target/debug/examples/everything_server
+//! cargo run -p mcp-inspect -- target/debug/examples/everything_server
 //! cargo run --example everything_server -- --http 127.0.0.1:8080
 //! ```
 //!
@@ -22,7 +22,9 @@ mod skills;
 mod tasks;
 mod tools;
 
+use std::error::Error;
 use std::net::TcpListener;
+use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use mcp_proto::input::ListRoots;
@@ -56,19 +58,43 @@ struct World {
 
 static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
 
-fn main() -> Result<(), mcp_proto_std::ServeError> {
-    let mut world = World::default();
+const USAGE: &str = "usage: everything_server [--http [HOST:PORT]]
+Serves stdin and stdout. With --http, it serves http://HOST:PORT/mcp. Without an address, it is 127.0.0.1:8080.";
+
+fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() != Some("--http") {
-        return serve(&INFO, |event, server| handle_event(event, server, &mut world));
+    let result = match arguments.next().as_deref() {
+        None => serve_stdio(),
+        Some("--http") => serve_http(&arguments.next().unwrap_or("127.0.0.1:8080".into())),
+        Some("--help") => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        Some(other) => Err(format!("{other} is not an option\n{USAGE}").into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("everything_server: {error}");
+            ExitCode::FAILURE
+        }
     }
-    let listener = TcpListener::bind(arguments.next().unwrap_or("127.0.0.1:8080".into()))?;
+}
+
+fn serve_stdio() -> Result<(), Box<dyn Error>> {
+    let mut world = World::default();
+    Ok(serve(&INFO, |event, server| handle_event(event, server, &mut world))?)
+}
+
+fn serve_http(address: &str) -> Result<(), Box<dyn Error>> {
+    let listener = TcpListener::bind(address)
+        .map_err(|error| format!("cannot listen on {address}: {error}\n{USAGE}"))?;
     eprintln!("everything_server: http://{}/mcp", listener.local_addr()?);
-    let world = Mutex::new(world);
+    let world = Mutex::new(World::default());
     let access = HttpAccess::new(&HTTP).check_parameters(&catalogue::TOOLS);
-    Serve::new(&INFO).http(listener, access, |event, server| {
+    Ok(Serve::new(&INFO).http(listener, access, |event, server| {
         handle_event(event, server, &mut world.lock().unwrap_or_else(PoisonError::into_inner));
-    })
+    })?)
 }
 
 fn handle_event(event: Event<'_>, server: &ServerHandle, world: &mut World) {

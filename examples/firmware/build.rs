@@ -13,13 +13,19 @@ fn main() {
     let here = var("CARGO_MANIFEST_DIR").unwrap();
     for line in read_to_string("boards/images").unwrap().lines().filter(|line| !line.starts_with('#')) {
         let mut words = line.split_whitespace();
-        let (image, board) = (words.next().unwrap(), words.next().unwrap());
+        let (image, mut board) = (words.next().unwrap(), words.next().unwrap());
+        // Some images are also measured on RISC-V.
+        if var("CARGO_CFG_TARGET_ARCH").unwrap() == "riscv32" {
+            board = "virt";
+        }
         println!("cargo::rustc-link-arg-bin={image}=-L{here}/boards/{board}");
         // The linker script of cortex-m-rt includes memory.x. The linker script of riscv-rt does not include memory.x.
         if var("CARGO_CFG_TARGET_ARCH").unwrap() != "arm" {
             println!("cargo::rustc-link-arg-bin={image}=-Tmemory.x");
         }
         println!("cargo::rustc-link-arg-bin={image}=-Tlink.x");
+        // Functions with the same code become one.
+        println!("cargo::rustc-link-arg-bin={image}=--icf=all");
     }
 }
 

@@ -81,7 +81,9 @@ impl World<'_> {
 fn with(board: &mut Board, then: impl FnOnce(&mut World<'_>)) {
     let (mut memory, mut place, mut settings) = (Memory::new(), Place::new(), Settings::new());
     let server = memory.server(&mut place).unwrap();
-    then(&mut World { device: Device::new(board, &mut settings), server, now: Millis::ZERO });
+    let mut responses = [0; 256];
+    let device = Device::new(board, &mut settings, &mut responses);
+    then(&mut World { device, server, now: Millis::ZERO });
 }
 
 fn call(id: u32, name: &str, arguments: &str) -> String {
@@ -252,7 +254,7 @@ fn deferred_call_sends_requests_to_the_client() {
         connect(world, "2025-11-25", r#"{"elicitation":{"form":{}},"roots":{},"sampling":{}}"#);
         let asked = world.request(&call(1, "ask", r#"{"of":"user"}"#));
         has(&asked, "elicitation/create");
-        has(&world.request(&call(2, "ask", r#"{"of":"user"}"#)), "another question is pending");
+        has(&world.request(&call(2, "ask", r#"{"of":"user"}"#)), "too many calls wait for input");
         let result = r#"{"action":"accept","content":{"name":"Ada"}}"#;
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id_of(&asked));
         has(&world.request(&answer), r#""id":1,"result":{"content":[{"type":"text","text":"Hello, Ada!"}]}"#);
@@ -274,8 +276,8 @@ fn stateless_call_is_repeated_with_its_input() {
     let mut board = Board::default();
     with(&mut board, |world| {
         let params = r#""name":"ask","arguments":{"of":"user"},"#;
-        has(&world.request(&modern(1, "tools/call", params)), r#""inputRequests":{"answer":"#);
-        let answer = r#""inputResponses":{"answer":{"action":"accept","content":{"name":"Ada"}}},"#;
+        has(&world.request(&modern(1, "tools/call", params)), r#""inputRequests":{"input":"#);
+        let answer = r#""inputResponses":{"input":{"action":"accept","content":{"name":"Ada"}}},"#;
         has(&world.request(&modern(2, "tools/call", &format!("{params}{answer}"))), "Hello, Ada!");
         let params = r#""name":"ask","arguments":{"of":"model"},"#;
         has(&world.request(&modern(3, "tools/call", params)), "-32021");

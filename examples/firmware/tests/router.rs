@@ -4,14 +4,14 @@ use mcp_proto::server::{Router, ServerConfig};
 use mcp_proto::{Action, Millis, Server, ToolArguments, complete, prompt, resource, router};
 
 #[derive(ToolArguments)]
-struct Ask<'a> {
+struct Question<'a> {
     text: &'a str,
     #[tool(default = 1)]
     count: u32,
 }
 
 #[prompt]
-fn ask(length: &mut usize, Ask { text, count }: Ask<'_>) -> u32 {
+fn ask(length: &mut usize, Question { text, count }: Question<'_>) -> u32 {
     *length = text.len();
     count
 }

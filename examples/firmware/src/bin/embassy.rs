@@ -8,13 +8,17 @@ use embassy_futures::select::{Either, select};
 use mcp_proto::Server;
 use mcp_proto_embedded::{Pump, Timer};
 use mcp_proto_firmware::chips::lm3s6965_async::{start, tick, uart};
-use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated};
+use mcp_proto_firmware::device::{Device, Memory, Place, Responses, Settings, Simulated};
 
 #[embassy_executor::task]
-async fn serve(server: &'static mut Server<'static>, settings: &'static mut Settings) -> ! {
+async fn serve(
+    server: &'static mut Server<'static>,
+    settings: &'static mut Settings,
+    responses: &'static mut Responses,
+) -> ! {
     let (mut input, mut output, mut clock) = start();
     let mut board = Simulated::default();
-    let mut device = Device::new(&mut board, settings);
+    let mut device = Device::new(&mut board, settings, responses);
     let mut pump = Pump::new().session_marks();
     loop {
         device.work(server, clock.now());
@@ -43,12 +47,13 @@ fn main() -> ! {
     static mut MEMORY: Memory = Memory::new();
     static mut PLACE: Place<'static> = Place::new();
     static mut SETTINGS: Settings = Settings::new();
+    static mut RESPONSES: Responses = [0; 256];
     static mut EXECUTOR: Option<Executor> = None;
     EXECUTOR.insert(Executor::new()).run(|spawner| {
         // Both conditions hold, because a test on the PC checks that the memory suffices, and only one such task
         // exists.
         if let Ok(server) = MEMORY.server(PLACE)
-            && let Ok(task) = serve(server, SETTINGS)
+            && let Ok(task) = serve(server, SETTINGS, RESPONSES)
         {
             spawner.spawn(task);
         }

@@ -4,16 +4,17 @@
 
 use mcp_proto::{Action, ConfigError, Next};
 use mcp_proto_firmware::chips::lm3s6965::Polled;
-use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated};
+use mcp_proto_firmware::device::{Device, Memory, Place, Responses, Settings, Simulated};
 
 fn serve(
     memory: &'static mut Memory,
     place: &'static mut Place<'static>,
     settings: &mut Settings,
+    responses: &mut Responses,
     chip: &mut Polled,
 ) -> Result<(), ConfigError> {
     let mut board = Simulated::default();
-    let mut device = Device::new(&mut board, settings);
+    let mut device = Device::new(&mut board, settings, responses);
     let server = memory.server(place)?;
     loop {
         let now = chip.now();
@@ -44,9 +45,10 @@ fn main() -> ! {
     static mut MEMORY: Memory = Memory::new();
     static mut PLACE: Place<'static> = Place::new();
     static mut SETTINGS: Settings = Settings::new();
+    static mut RESPONSES: Responses = [0; 256];
     let mut chip = Polled::start();
     // `serve` returns only if the memory is too small, which a test on the PC checks.
-    _ = serve(MEMORY, PLACE, SETTINGS, &mut chip);
+    _ = serve(MEMORY, PLACE, SETTINGS, RESPONSES, &mut chip);
     loop {
         chip.now();
     }

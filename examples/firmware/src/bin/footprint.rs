@@ -18,6 +18,9 @@ use mcp_proto_framed_link::FramedLink;
 #[cfg_attr(not(feature = "fields"), path = "footprint/led.rs")]
 mod call;
 use call::{CALL, answer};
+#[cfg(feature = "nested")]
+#[path = "footprint/nested.rs"]
+mod nested;
 
 static TOOLS: Tools = Tools::new(&[Tool::new(
     "led_set",
@@ -118,6 +121,8 @@ fn main() -> ! {
             print(&mut chip, name, stopwatch.ticks());
         }
     }
+    #[cfg(feature = "nested")]
+    print(&mut chip, "stack_of_a_level", nested::bytes_of_a_level());
     print(&mut chip, "end", 0);
     loop {
         cortex_m::asm::wfi();

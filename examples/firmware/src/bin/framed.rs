@@ -7,7 +7,7 @@ use mcp_proto_embedded::FramedPump;
 use mcp_proto_firmware::chips::count_start;
 use mcp_proto_firmware::chips::lm3s6965_interrupts::{Interrupting, uart};
 use mcp_proto_firmware::chips::ticks::tick;
-use mcp_proto_firmware::device::{Device, Memory, Place, Settings, Simulated, serve};
+use mcp_proto_firmware::device::{Device, Memory, Place, Responses, Settings, Simulated, serve};
 
 #[exception]
 fn SysTick() {
@@ -25,10 +25,11 @@ fn main() -> ! {
     static mut MEMORY: Memory = Memory::new();
     static mut PLACE: Place<'static> = Place::new();
     static mut SETTINGS: Settings = Settings::new();
+    static mut RESPONSES: Responses = [0; 256];
     let mut board = Simulated::default();
     let mut chip = Interrupting::start();
     let mut pump = FramedPump::new(count_start());
-    serve(&mut pump, &mut Device::new(&mut board, SETTINGS), MEMORY.server(PLACE), &mut chip)
+    serve(&mut pump, &mut Device::new(&mut board, SETTINGS, RESPONSES), MEMORY.server(PLACE), &mut chip)
 }
 
 /// The panic handler. CI checks that no code can panic, so that the linker drops this function.

@@ -11,9 +11,11 @@ use riscv_rt::entry;
 fn main() -> ! {
     // References to these variables stay valid, because `main` never returns.
     let (mut memory, mut place, mut settings) = (Memory::new(), Place::new(), Settings::new());
+    let mut responses = [0; 256];
     let (mut board, mut chip) = (Simulated::default(), Virt::start());
     let mut pump = Pump::new().session_marks();
-    serve(&mut pump, &mut Device::new(&mut board, &mut settings), memory.server(&mut place), &mut chip)
+    let mut device = Device::new(&mut board, &mut settings, &mut responses);
+    serve(&mut pump, &mut device, memory.server(&mut place), &mut chip)
 }
 
 /// The panic handler. CI checks that no code can panic, so that the linker drops this function.

@@ -1,6 +1,8 @@
 //! Drivers for the boards' chips. Register access is the only unsafe code.
 
-use core::ptr::{read_volatile, write_volatile};
+use core::ptr::read_volatile;
+#[cfg(any(target_arch = "arm", feature = "virt"))]
+use core::ptr::write_volatile;
 
 #[cfg(target_arch = "arm")]
 pub mod lm3s6965;
@@ -16,6 +18,8 @@ pub mod nrf51;
 pub mod ticks;
 #[cfg(feature = "virt")]
 pub mod virt;
+#[cfg(all(target_arch = "riscv32", any(feature = "smallest", feature = "smallest_client")))]
+pub mod virt_polled;
 
 /// Counts the starts of the board since it has power, from an arbitrary number.
 #[cfg(feature = "framed")]
@@ -40,6 +44,7 @@ impl Register {
         unsafe { read_volatile(self.0 as *const u32) }
     }
 
+    #[cfg(any(target_arch = "arm", feature = "virt"))]
     fn write(self, value: u32) {
         // SAFETY: the safety comment of `read` also applies here.
         unsafe { write_volatile(self.0 as *mut u32, value) }

@@ -120,7 +120,8 @@ impl Link for Virt {
                 self.lost_behind = Some(0);
                 break;
             }
-            // A break starts a new session. The UART received it as a byte 0, which the line break of the mark replaces.
+            // A break starts a new session. The UART reports the break with a byte 0. The driver passes the session
+            // mark instead of that byte.
             *slot = byte;
             if line & IS_BREAK != 0
                 && let [first, rest @ ..] = SESSION_MARK

@@ -13,16 +13,17 @@ mod serve;
 mod settings;
 mod simulated;
 
-use mcp_proto::server::{Call, Change, Complete, Event, GetPrompt, ReadResource};
-use mcp_proto::{Decimal, Level, Millis, ProtocolError, Server, Ticket};
+use mcp_proto::server::{Call, Change, Complete, Event, GetPrompt, InputRequests, ReadResource};
+use mcp_proto::{Decimal, Level, Millis, ProtocolError, Server};
 
 use catalogue::{LedSet, SettingsWrite};
-use questions::ServerRequest;
+use questions::Questions;
 use self_test::SelfTest;
 use sensor::Sensor;
 
 pub use catalogue::{INFO, PINS, SETTINGS, TEMPERATURE};
 pub use memory::{Memory, Place};
+pub use questions::Responses;
 pub use serve::{Chip, PolledPump, serve};
 pub use settings::Settings;
 pub use simulated::Simulated;
@@ -44,32 +45,36 @@ pub struct Device<'h> {
     sensor: Sensor,
     settings: &'h mut Settings,
     test: Option<SelfTest>,
-    question: Option<ServerRequest>,
+    questions: Questions<'h>,
 }
 
 impl<'h> Device<'h> {
-    /// Creates a device in the state after power-on.
-    pub fn new(hardware: &'h mut dyn Hardware, settings: &'h mut Settings) -> Device<'h> {
-        Device { hardware, led: false, sensor: Sensor::new(), settings, test: None, question: None }
+    /// Creates a device in the state after power-on. `responses` is for responses of the client.
+    pub fn new(
+        hardware: &'h mut dyn Hardware,
+        settings: &'h mut Settings,
+        responses: &'h mut Responses,
+    ) -> Device<'h> {
+        let questions = Questions::new(responses);
+        Device { hardware, led: false, sensor: Sensor::new(), settings, test: None, questions }
     }
 
     /// Handles an event, after a poll has returned [`Action::Event`](mcp_proto::Action::Event).
     // Not inlined, because its stack frame must not be live while the server is polled.
     #[inline(never)]
     pub fn hear(&mut self, server: &mut Server<'_>, now: Millis) {
-        match server.event() {
-            Some(Event::Call(call)) => self.call(call, now),
-            Some(Event::ReadResource(read)) => self.read(read),
-            Some(Event::GetPrompt(prompt)) => self.prompt(prompt),
-            Some(Event::Complete(request)) => complete(request),
-            Some(Event::Cancelled { ticket, .. } | Event::Expired(ticket)) => self.stop(ticket, server),
-            Some(Event::Response(answered)) => {
-                if let Some(question) = &mut self.question {
-                    question.hear(&answered);
-                }
+        let Some(event) = server.event() else { return };
+        self.questions.observe(&event);
+        match event {
+            Event::Call(call) => self.call(call, now),
+            Event::ReadResource(read) => self.read(read),
+            Event::GetPrompt(prompt) => self.prompt(prompt),
+            Event::Complete(request) => complete(request),
+            Event::Cancelled { ticket, .. } | Event::Expired(ticket) => {
+                self.test.take_if(|test| test.ticket == ticket);
             }
-            Some(Event::Restarted) => self.forget(),
-            Some(Event::ProtocolError(fault)) => self.hardware.report(fault),
+            Event::Restarted => self.forget(),
+            Event::ProtocolError(fault) => self.hardware.report(fault),
             _ => {}
         }
     }
@@ -81,7 +86,7 @@ impl<'h> Device<'h> {
             server.changed(Change::Resource(TEMPERATURE));
         }
         self.test = self.test.take().and_then(|test| test.step(server, self.hardware, now));
-        self.question = self.question.take().and_then(|question| question.step(server));
+        InputRequests::step(self, server);
     }
 
     /// Time of the next [`work`](Device::work) call, even if no input arrives.
@@ -90,18 +95,11 @@ impl<'h> Device<'h> {
         self.test.as_ref().map_or(sensor, |test| test.next.min(sensor))
     }
 
-    /// Drops the requests of the old client.
+    /// Drops the self test of the old client.
     ///
     /// Call this when a new session starts.
     pub fn forget(&mut self) {
-        (self.test, self.question) = (None, None);
-    }
-
-    fn stop(&mut self, ticket: Ticket, server: &mut Server<'_>) {
-        self.test.take_if(|test| test.ticket == ticket);
-        if let Some(question) = self.question.take_if(|question| question.relation(ticket)) {
-            question.give_up(server);
-        }
+        self.test = None;
     }
 
     #[inline(never)]
@@ -111,7 +109,7 @@ impl<'h> Device<'h> {
             "temperature" => self.measure(call),
             "settings_write" => self.write_settings(call),
             "self_test" => self.begin_test(call, now),
-            "ask" => ServerRequest::begin(&mut self.question, call),
+            "ask" => questions::ask(self, call),
             _ => call.unknown_tool(),
         }
     }
@@ -188,6 +186,12 @@ impl<'h> Device<'h> {
 
     fn celsius(&self) -> Decimal {
         Decimal::new(self.sensor.tenths().into(), -1)
+    }
+}
+
+impl<'h> AsMut<Questions<'h>> for Device<'h> {
+    fn as_mut(&mut self) -> &mut Questions<'h> {
+        &mut self.questions
     }
 }
 

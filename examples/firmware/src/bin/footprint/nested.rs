@@ -1,0 +1,73 @@
+//! The stack that each level of nested typed arguments takes.
+
+use core::hint::black_box;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_proto::{ToolArguments, json};
+use serde::{Deserialize, Deserializer};
+
+/// The address of the stack where the innermost value was last decoded.
+static DEEPEST: AtomicUsize = AtomicUsize::new(0);
+
+/// A number that records the address of the stack when it is decoded.
+struct Probe(u8);
+
+impl<'de> Deserialize<'de> for Probe {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Probe, D::Error> {
+        DEEPEST.store(here(), Ordering::Relaxed);
+        u8::deserialize(deserializer).map(Probe)
+    }
+}
+
+impl mcp_proto::schema::Schema for Probe {
+    const NODE: mcp_proto::schema::Node = u8::NODE;
+}
+
+/// Returns the address of the current end of the stack.
+#[inline(never)]
+fn here() -> usize {
+    let local = 0u8;
+    black_box(&raw const local).addr()
+}
+
+/// Defines nested types, each with its own name for its inner value.
+macro_rules! levels {
+    ($($outer:ident { $member:ident: $inner:ident })*) => {$(
+        #[derive(ToolArguments)]
+        struct $outer {
+            #[tool(range = 0..=100)]
+            level: u8,
+            $member: $inner,
+            offset: Option<i32>,
+        }
+
+        impl $outer {
+            fn sum(&self) -> i32 {
+                i32::from(self.level) + self.offset.unwrap_or_default() + self.$member.sum()
+            }
+        }
+    )*};
+}
+
+impl Probe {
+    fn sum(&self) -> i32 {
+        self.0.into()
+    }
+}
+
+levels! { One { probe: Probe } Two { one: One } Three { two: Two } Four { three: Three } }
+
+/// Decodes `text` and returns how deep the stack was below this function.
+#[inline(never)]
+fn depth<T: for<'de> Deserialize<'de>>(text: &mut [u8], sum: fn(&T) -> i32) -> usize {
+    let decoded = json::decode_in_place::<T>(text);
+    let sum = decoded.as_ref().map_or(-1, sum);
+    if black_box(sum) < 0 { 0 } else { here() - DEEPEST.load(Ordering::Relaxed) }
+}
+
+/// Returns the bytes of stack for each level beyond the first.
+pub(super) fn bytes_of_a_level() -> usize {
+    let mut flat = *br#"{"level":1,"probe":5,"offset":2}"#;
+    let mut nested = *br#"{"level":1,"three":{"level":2,"two":{"level":3,"one":{"level":4,"probe":5}}}}"#;
+    (depth(&mut nested, Four::sum) - depth(&mut flat, One::sum)) / 3
+}
