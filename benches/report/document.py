@@ -104,6 +104,29 @@ def http_crowd(numbers):
     return table(["server, crowd", "count", "growth of memory, KiB", "B each", "median call, ms", "p99, ms", "maximum, ms"], rows)
 
 
+def connections(numbers):
+    """A row for each server and number of connections."""
+    rows = []
+    for case in numbers.cases("connections"):
+        for one in numbers.contestants("connections"):
+            memory, after, descriptors, time = (numbers.get("connections", case, one, unit) for unit in ["kB", "kB after calls", "descriptors", "µs"])
+            if not math.isnan(memory):
+                count = f"{int(case.split()[0]):,}"
+                rows.append([name(one), count, *map(short, [memory, after, descriptors, time]), f"{1e6 / time:,.0f}"])
+    return table(["server", "connections", "kB each", "after calls, kB each", "descriptors each", "CPU time of a call, µs", "calls per second of CPU time"], rows)
+
+
+def frames(numbers):
+    """A row for each kind of frame."""
+    kinds = {
+        "ready": "one `poll` of mio, then the connections that are ready or due",
+        "poll": "the same, and `Server::poll` of every connection",
+        "read": "the same, and a read from every socket",
+    }
+    rows = [[what, short(numbers.get("connections", f"60 Hz, {kind}", "loop", "%"))] for kind, what in kinds.items()]
+    return table(["work of a frame", "% of a processor"], rows)
+
+
 def pair(numbers):
     rows = []
     for case in numbers.cases("pair"):
@@ -226,6 +249,8 @@ def write(numbers, root):
         "http": http(numbers),
         "http rate": http_rate(numbers),
         "http crowd": http_crowd(numbers),
+        "connections": connections(numbers),
+        "frames": frames(numbers),
         "pending": pending(numbers),
         "feed": feed(numbers),
         "instructions": instructions(numbers),

@@ -94,10 +94,25 @@ def goals(numbers):
         table.at_most(f"{what} of an operation, 65,000 pending", value, "×", goal=goal, beside="10 pending")
     value = get("feed", "4 MiB", "mcp-proto", "ns") / get("feed", "1 KiB", "mcp-proto", "ns")
     table.at_most("time of a byte of a line of 4 MiB that arrives byte by byte", value, "×", goal=1.2, beside="a line of 1 KiB")
+    with_many_connections(table)
     table.at_most("packages of the server, without macros", get("size", "packages", "std", ""), "", goal=14)
     table.at_most("clean release build of the server", get("build", "clean build", "std", "s"), "s", gate=20, goal=15)
+    table.at_most("clean release build of the server, CPU time", get("build", "clean build", "std", "CPU s"), "s", goal=40)
     table.at_most("size of the server, stripped", get("size", "small", "std", "kB"), "kB", gate=350)
+    table.at_most("size of the server, plain `--release`, stripped", get("size", "release", "std", "kB"), "kB", goal=700)
+    value = get("guard", "line-router", "mcp-proto", "instructions") / get("guard", "line-session", "mcp-proto", "instructions")
+    table.at_most("instructions of a call through a router", value, "×", gate=1.05, beside="a loop that calls its handler")
     return table.rows
+
+
+def with_many_connections(table):
+    get = lambda case, contestant, unit: table.numbers.get("connections", case, contestant, unit)
+    for ours, what, goal in [("loop", "one loop", 6), ("tokio", "tokio", 8), ("std", "threads", 16)]:
+        table.at_most(f"memory of an idle connection: {what}", get("1000 connections", ours, "kB"), "kB", goal=goal)
+    table.at_most("file descriptors of a connection: threads", get("1000 connections", "std", "descriptors"), "", goal=2)
+    many = get("10000 connections", "loop", "µs") / get("1000 connections", "loop", "µs")
+    table.at_most("CPU time of a call, 10,000 connections in one loop", many, "×", goal=2, beside="1,000 connections")
+    table.at_most("loop of 60 Hz with 1,000 idle connections, of a processor", get("60 Hz, ready", "loop", "%"), "%", goal=1)
 
 
 def in_memory(table):

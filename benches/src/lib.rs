@@ -5,6 +5,7 @@
 pub mod interleave;
 pub mod process;
 
+pub mod connections;
 pub mod feed;
 pub mod http;
 pub mod pair;

@@ -94,6 +94,15 @@ impl Process {
         self.memory("smaps_rollup", "Anonymous:")
     }
 
+    /// The number of open file descriptors of the process.
+    ///
+    /// # Panics
+    /// If the process has exited.
+    #[must_use]
+    pub fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("a running server").count()
+    }
+
     fn memory(&self, file: &str, name: &str) -> f64 {
         let file = format!("/proc/{}/{file}", self.child.id());
         let text = std::fs::read_to_string(file).expect("a running server");

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mcp_proto_benches::interleave::Effort;
 use mcp_proto_benches::process::{Processors, pin};
-use mcp_proto_benches::{feed, http, pair, pending, scan, start, stdio, write};
+use mcp_proto_benches::{connections, feed, http, pair, pending, scan, start, stdio, write};
 
 fn main() {
     let processors = Processors::allowed();
@@ -28,6 +28,7 @@ fn main() {
             "stdio" => stdio::measure(effort, &servers, &arguments.next().expect("a dialect")),
             "http" => http::cost::measure(effort, &servers, processors),
             "http-crowd" => http::crowd::measure(&servers, processors),
+            "connections" => connections::measure(effort, &servers, processors),
             "start" => start::measure(effort, &servers),
             "scan" => scan::measure(effort),
             "write" => write::measure(effort),

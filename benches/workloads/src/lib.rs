@@ -8,6 +8,7 @@ pub mod inputs;
 pub mod machine;
 pub mod pair;
 pub mod post;
+pub mod router;
 
 use mcp_proto::json::{DEPTH_LIMIT, Scanner};
 

@@ -2,11 +2,12 @@
 
 use std::hint::black_box;
 
+use mcp_proto::server::{Call, ServerConfig};
 use mcp_proto::{Buffer, Server, json};
 use workloads::dialect::Dialect;
 use workloads::pair::{ONE_TOOL, Pair, TWO_TOOLS};
 use workloads::post::Posts;
-use workloads::{inputs, machine, scan};
+use workloads::{inputs, machine, router, scan};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -35,6 +36,12 @@ fn main() {
         }
         "trip-16-stateless" => Pair::stateless(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(16), count, 1),
         "trip-64k" => Pair::new(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(1 << 16), count, 1),
+        "line-router" => {
+            let mut server = server_of(&router::INFO, Dialect::Handshake);
+            let line = [Dialect::Handshake.call(7, &inputs::prose(16)), b"\n".to_vec()].concat();
+            let mut respond = |call: Call<'_>| router::ROUTER.call(&mut (), call);
+            repeat(&mut || assert!(machine::feed_with(&mut server, &line, usize::MAX, &mut respond) > 16));
+        }
         "line-session" => lines(Dialect::Handshake, count),
         "line-stateless" => lines(Dialect::Stateless, count),
         "post-session" => posts(Dialect::Handshake, count),
@@ -53,8 +60,11 @@ fn main() {
 
 /// A server that is connected with a client.
 fn server(dialect: Dialect) -> Server<'static> {
-    let mut server =
-        Server::new(&machine::INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).expect("one");
+    server_of(&machine::INFO, dialect)
+}
+
+fn server_of(config: &'static ServerConfig<'static>, dialect: Dialect) -> Server<'static> {
+    let mut server = Server::new(config, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).expect("one");
     machine::feed(&mut server, &dialect.opening(), usize::MAX);
     server
 }

@@ -1,0 +1,29 @@
+//! The echo server as a router of functions, to compare it with a loop that calls its handler itself.
+
+use mcp_proto::server::{Router, ServerConfig};
+use mcp_proto::{ToolArguments, router, tool};
+
+#[derive(ToolArguments)]
+struct Echo<'a> {
+    text: &'a str,
+}
+
+#[tool]
+fn echo<'a>(Echo { text }: Echo<'a>) -> &'a str {
+    text
+}
+
+#[tool]
+fn again<'a>(Echo { text }: Echo<'a>) -> &'a str {
+    text
+}
+
+#[tool]
+fn hold() -> &'static str {
+    ""
+}
+
+/// The tools of the server that all benchmarks use.
+pub static ROUTER: Router<()> = router![echo, again, hold];
+/// The configuration of a server with these tools.
+pub static INFO: ServerConfig = ServerConfig::new("echo", "1").features(ROUTER.features());
