@@ -9,4 +9,5 @@ pub mod http;
 pub mod model;
 #[cfg(feature = "schemas")]
 pub mod schema;
+pub mod transfer;
 pub mod written;

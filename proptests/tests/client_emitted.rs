@@ -7,6 +7,7 @@ use mcp_proto::{
     Action, Buffer, Client, ClientCapabilities as C, Decimal, Millis, Revision, Revisions, Ticket,
 };
 use mcp_proto_proptests::schema::Schemas;
+use mcp_proto_proptests::transfer::transfer;
 use mcp_proto_proptests::written::Written;
 use serde_json::{Value, json};
 
@@ -65,14 +66,8 @@ impl Host {
         loop {
             match self.client.poll(Millis(0)) {
                 Action::Io(io) => {
-                    let (out, mut receive) = io.split();
-                    let n = out.bytes().len();
-                    out.sent(n);
-                    let took = receive.space().len().min(input.len());
-                    receive.space()[..took].copy_from_slice(&input[..took]);
-                    input = &input[took..];
-                    receive.filled(took);
-                    if n + took == 0 {
+                    // The observer has the output.
+                    if !transfer(io, &mut input, &mut Vec::new()) {
                         return;
                     }
                 }

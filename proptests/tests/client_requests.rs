@@ -3,6 +3,7 @@
 use mcp_proto::client::{ClientConfig, Connect, Event, Options, Reference};
 use mcp_proto::{Action, Buffer, Client, Level, Millis, Revision, Revisions};
 use mcp_proto_proptests::schema::Schemas;
+use mcp_proto_proptests::transfer::transfer;
 use serde_json::{Value, json};
 
 /// A client connected to the test, with its output.
@@ -47,15 +48,11 @@ impl Peer {
                 }
                 Action::Closed => panic!("closed"),
                 Action::Io(io) => {
-                    let (out, mut input) = io.split();
-                    let text = std::str::from_utf8(out.bytes()).unwrap();
+                    let mut output = Vec::new();
+                    let has_moved = transfer(io, &mut line, &mut output);
+                    let text = String::from_utf8(output).unwrap();
                     self.sent.extend(text.split_inclusive('\n').map(str::to_owned));
-                    let (written, n) = (text.len(), input.space().len().min(line.len()));
-                    out.sent(written);
-                    input.space()[..n].copy_from_slice(&line[..n]);
-                    input.filled(n);
-                    line = &line[n..];
-                    if n == 0 && written == 0 {
+                    if !has_moved {
                         return;
                     }
                 }

@@ -3,6 +3,7 @@
 use mcp_proto::client::{ClientConfig, Connect, Event, ServerRequestReply, TaskOptions, TaskTable};
 use mcp_proto::{Action, Buffer, Client, ClientCapabilities, Millis, Ticket};
 use mcp_proto_proptests::schema::Schemas;
+use mcp_proto_proptests::transfer::transfer;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -47,22 +48,16 @@ impl Response {
 impl Host<'_> {
     /// Sends a message, and returns the checked messages of the client. `method` is that of the request.
     fn send(&mut self, method: &str, message: &Value) -> Result<Vec<Value>, TestCaseError> {
-        let mut input = match message {
-            Value::Null => Vec::new(),
-            message => format!("{message}\n").into_bytes(),
+        let line = match message {
+            Value::Null => String::new(),
+            message => format!("{message}\n"),
         };
+        let mut input = line.as_bytes();
         let is_sampling = method == "sampling/createMessage";
         loop {
             match self.client.poll(Millis(0)) {
                 Action::Io(io) => {
-                    let (out, mut receive) = io.split();
-                    let (sent, read) = (out.bytes().len(), receive.space().len().min(input.len()));
-                    self.output.extend(out.bytes());
-                    out.sent(sent);
-                    receive.space()[..read].copy_from_slice(&input[..read]);
-                    input.drain(..read);
-                    receive.filled(read);
-                    if sent + read == 0 {
+                    if !transfer(io, &mut input, &mut self.output) {
                         break;
                     }
                 }

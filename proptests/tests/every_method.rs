@@ -1,7 +1,7 @@
 //! Sends every method of every revision with random strings, and checks each message against the
 //! official schema. No method of the table may be missing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use mcp_proto::client::{self, ClientConfig, Connect, Filter, InputRequest, Options, Reference};
 use mcp_proto::input::{CreateMessage, Field, Form, ListRoots, OpenUrl, SampleMessage};
@@ -14,6 +14,7 @@ use mcp_proto::{
     Action, Buffer, Client, ClientCapabilities as C, Level, Millis, Revision, Revisions, Server, Ticket,
 };
 use mcp_proto_proptests::schema::Schemas;
+use mcp_proto_proptests::transfer::transfer;
 use mcp_proto_proptests::written::Written;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -57,8 +58,8 @@ struct Pair {
     server: Server<'static>,
     /// Messages of the client, and of the server.
     written: [Written; 2],
-    up: Vec<u8>,
-    down: Vec<u8>,
+    up: VecDeque<u8>,
+    down: VecDeque<u8>,
     now: Millis,
     /// The random strings.
     text: String,
@@ -84,8 +85,8 @@ impl Pair {
                 .subscription_buffer(Buffer::grown(1000))
                 .observe(leak(written[1].clone())),
             written,
-            up: Vec::new(),
-            down: Vec::new(),
+            up: VecDeque::new(),
+            down: VecDeque::new(),
             now: Millis(0),
             text: text.to_owned(),
             deferred: Vec::new(),
@@ -103,7 +104,7 @@ impl Pair {
 
     fn step_client(&mut self) -> bool {
         match self.client.poll(self.now) {
-            Action::Io(io) => return transfer(io, &mut self.up, &mut self.down),
+            Action::Io(io) => return transfer(io, &mut self.down, &mut self.up),
             Action::Closed => return false,
             Action::Event => {}
         }
@@ -127,7 +128,7 @@ impl Pair {
 
     fn step_server(&mut self) -> bool {
         match self.server.poll(self.now) {
-            Action::Io(io) => return transfer(io, &mut self.down, &mut self.up),
+            Action::Io(io) => return transfer(io, &mut self.up, &mut self.down),
             Action::Closed => return false,
             Action::Event => {}
         }
@@ -161,17 +162,6 @@ impl Pair {
         }
         true
     }
-}
-
-fn transfer(io: mcp_proto::Io<'_>, to: &mut Vec<u8>, from: &mut Vec<u8>) -> bool {
-    let (out, mut input) = io.split();
-    let (written, read) = (out.bytes().len(), input.space().len().min(from.len()));
-    to.extend(out.bytes());
-    out.sent(written);
-    input.space()[..read].copy_from_slice(&from[..read]);
-    from.drain(..read);
-    input.filled(read);
-    written + read > 0
 }
 
 /// All actions of both sides.

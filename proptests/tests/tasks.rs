@@ -6,6 +6,7 @@ use mcp_proto::server::{
 };
 use mcp_proto::{Action, Buffer, Millis, Server, TaskSupport};
 use mcp_proto_proptests::schema::{Schemas, TASKS};
+use mcp_proto_proptests::transfer::transfer;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -33,18 +34,12 @@ impl Host {
 
     /// Sends a message, and returns the messages of the server.
     fn send(&mut self, message: &Value) -> Vec<Value> {
-        let mut input = format!("{message}\n").into_bytes();
+        let line = format!("{message}\n");
+        let mut input = line.as_bytes();
         loop {
             match self.server.poll(Millis(0)) {
                 Action::Io(io) => {
-                    let (out, mut receive) = io.split();
-                    let (sent, read) = (out.bytes().len(), receive.space().len().min(input.len()));
-                    self.output.extend(out.bytes());
-                    out.sent(sent);
-                    receive.space()[..read].copy_from_slice(&input[..read]);
-                    input.drain(..read);
-                    receive.filled(read);
-                    if sent + read == 0 {
+                    if !transfer(io, &mut input, &mut self.output) {
                         break;
                     }
                 }

@@ -4,6 +4,7 @@ use mcp_proto::Decimal;
 use mcp_proto::client::{ClientConfig, Connect};
 use mcp_proto::json::{Json, Writer};
 use mcp_proto::{Action, Buffer, Client, Millis, State};
+use mcp_proto_proptests::transfer::transfer;
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
 
@@ -15,17 +16,9 @@ fn run_until_idle(client: &mut Client<'_>, mut input: &[u8]) -> String {
     loop {
         match client.poll(Millis(0)) {
             Action::Io(io) => {
-                let (out, mut receive) = io.split();
-                let length = out.bytes().len();
-                output.extend_from_slice(out.bytes());
-                out.sent(length);
-                let (now, rest) = input.split_at(input.len().min(receive.space().len()));
-                if length == 0 && now.is_empty() {
+                if !transfer(io, &mut input, &mut output) {
                     return String::from_utf8(output).unwrap();
                 }
-                receive.space()[..now.len()].copy_from_slice(now);
-                receive.filled(now.len());
-                input = rest;
             }
             Action::Event => drop(client.event()),
             Action::Closed => panic!("the server closed"),

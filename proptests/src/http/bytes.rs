@@ -203,7 +203,7 @@ impl Client<'_> {
         }
     }
 
-    /// Sends bytes that are hardly a request.
+    /// Sends arbitrary bytes, which are almost never a request.
     fn send_bytes(&mut self, node: &mut Node<'_>, bytes: &[u8]) {
         let response = self.send(node, &[bytes, b"\r\n\r\n"].concat());
         let status = response.strip_prefix("HTTP/1.1 ").map(|text| &text[..3]);

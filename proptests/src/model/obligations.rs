@@ -85,25 +85,25 @@ pub(crate) struct Obligations {
 }
 
 impl Obligations {
-    /// Records a line sent by the client.
-    pub(crate) fn record_line(&mut self, line: &[u8], rx: usize) {
+    /// Records a line sent by the client. `value` is the line as JSON, or `None` if the line is not JSON.
+    pub(crate) fn record_line(&mut self, line: &[u8], value: Option<&Value>, rx: usize) {
         if line.iter().all(|byte| b" \t\r".contains(byte)) {
             return;
         }
         let too_long = line.len() + 1 > rx;
-        match serde_json::from_slice::<Value>(line) {
-            Ok(Value::Array(members)) if !members.is_empty() => {
+        match value {
+            Some(Value::Array(members)) if !members.is_empty() => {
                 // The session determines whether the server accepts batches. Either each request of the batch gets a
                 // response, or no request does.
                 self.batches.push(members.iter().filter_map(|member| readable(member.get("id")?)).collect());
-                for member in &members {
+                for member in members {
                     self.record_message(member, true, false);
                 }
                 self.record_bad_line();
                 self.consecutive_bad_lines = if too_long { self.consecutive_bad_lines } else { 0 };
             }
-            Ok(value) => self.record_message(&value, false, too_long),
-            Err(_) => {
+            Some(value) => self.record_message(value, false, too_long),
+            None => {
                 self.not_json += 1;
                 self.record_bad_line();
             }
@@ -292,17 +292,16 @@ impl Obligations {
         Ok(())
     }
 
-    /// Checks a line written by the server.
-    pub(crate) fn check_line(&mut self, line: &str) -> Result<(), String> {
-        let value: Value = serde_json::from_str(line).map_err(|error| format!("invalid JSON: {error}"))?;
-        match &value {
+    /// Checks a line written by the server. `value` is the line as JSON.
+    pub(crate) fn check_line(&mut self, line: &str, value: &Value) -> Result<(), String> {
+        match value {
             Value::Array(answers) => {
                 check(!answers.is_empty(), || "an empty batch".into())?;
                 answers.iter().try_for_each(|answer| self.check_response(answer, &answer.to_string(), true))
             }
             _ if value["jsonrpc"] != "2.0" => Err("`jsonrpc` is missing".into()),
-            _ if value.get("method").is_none() => self.check_response(&value, line, false),
-            _ => self.check_sent(&value),
+            _ if value.get("method").is_none() => self.check_response(value, line, false),
+            _ => self.check_sent(value),
         }
     }
 
@@ -430,13 +429,13 @@ impl Obligations {
         let (mut fewest, mut most) = (0, 0);
         for (id, account) in &self.accounts {
             let Account { must, may, answers, open, batched, texts, .. } = account;
-            let may_stay_open = account.listens || account.waits;
-            if !known || *batched && in_batch {
+            let is_undecided = *batched && in_batch;
+            if account.listens || account.waits {
+                fewest += if is_undecided { 0 } else { must.saturating_sub(answers + open) };
+                most += (must + may).saturating_sub(*answers);
                 continue;
             }
-            if may_stay_open {
-                fewest += must.saturating_sub(answers + open);
-                most += (must + may).saturating_sub(*answers);
+            if !known || is_undecided {
                 continue;
             }
             check(answers + open >= *must, || {

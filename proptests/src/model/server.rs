@@ -161,9 +161,10 @@ impl World<'_> {
     /// Records a line of the client in the model.
     pub(super) fn record_line(&mut self, line: &[u8]) {
         let AppState { obligations, tasks, .. } = &mut self.app;
-        obligations.record_line(line, self.rx);
+        let value = serde_json::from_slice::<Value>(line).ok();
+        obligations.record_line(line, value.as_ref(), self.rx);
         let is_whole = line.len() < self.rx;
-        let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
+        let Some(value) = value else { return };
         let members = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
         for member in members {
             let version = member.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
@@ -404,8 +405,9 @@ impl World<'_> {
         while let Some(line) = self.transport.line(&mut self.read)? {
             self.dialogue.push(shown("<", line.as_bytes()));
             let AppState { obligations, tasks, .. } = &mut self.app;
-            obligations.check_line(&line)?;
-            let value: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+            let value: Value =
+                serde_json::from_str(&line).map_err(|error| format!("invalid JSON: {error}"))?;
+            obligations.check_line(&line, &value)?;
             match value.get("method") {
                 None => {
                     let calls = obligations.numbers(&value["id"].to_string());

@@ -15,7 +15,7 @@ pub(crate) fn one_of<T: Clone + std::fmt::Debug + 'static>(values: &[T]) -> Boxe
     proptest::sample::select(values.to_vec()).boxed()
 }
 
-/// Movements of bytes.
+/// Sizes and order of reads and writes, and the kind and size of the receive buffer.
 pub fn movement() -> impl Strategy<Value = Movement> {
     (
         any::<bool>(),
@@ -191,8 +191,10 @@ fn end() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Operations on several connections to one server, at most `count` on each. With `reads`, the client reads all output
-/// at the end, so that the result does not depend on earlier reads.
+/// Operations on several connections to one server, at most `count` on each.
+///
+/// With `reads`, the client reads all output before and after the end of each connection. Then two runs that move bytes
+/// differently have the same output, and can be compared.
 pub fn operations(count: usize, reads: bool) -> impl Strategy<Value = Vec<Operation>> {
     let hello = (0..6u8, 0..16u8).prop_map(|(revision, can)| {
         let request = Request {
@@ -223,12 +225,12 @@ pub fn pair() -> impl Strategy<Value = pair::Setup> {
 
 /// Operations on a connected pair.
 ///
-/// One third has neither waiting nor damaged lines, one third has waiting, and one third has both.
+/// In one third no time passes and no line is damaged. In one third time passes. In one third both happen.
 pub fn joined(count: usize) -> impl Strategy<Value = Vec<pair::Operation>> {
     prop_oneof![joined_by(count, 0, 0), joined_by(count, 4, 0), joined_by(count, 2, 8)]
 }
 
-/// Operations, with a weight for waiting and a weight for damaged lines.
+/// Operations, with a weight `waits` for the passing of time and a weight `tampers` for damaged lines.
 fn joined_by(count: usize, waits: u32, tampers: u32) -> impl Strategy<Value = Vec<pair::Operation>> {
     use pair::{Operation, Towards, Trick};
     let towards = || one_of(&[Towards::Server, Towards::Client]);

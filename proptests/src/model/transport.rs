@@ -1,6 +1,7 @@
 //! Moves a machine's bytes in pieces, and checks its polling and buffers.
 
 use std::collections::VecDeque;
+use std::io::Read;
 
 use mcp_proto::{Buffer, Io, Millis};
 
@@ -149,9 +150,7 @@ impl Transport {
             if n == 0 || space.len() > self.rx {
                 return Err(format!("receive space of {} bytes in a buffer of {}", space.len(), self.rx));
             }
-            for (to, from) in space.iter_mut().zip(self.pending.drain(..n)) {
-                *to = from;
-            }
+            self.pending.read_exact(&mut space[..n]).map_err(|error| error.to_string())?;
             input.filled(n);
         } else {
             return Ok(false);

@@ -92,7 +92,7 @@ pub(crate) fn near(schema: &Value) -> BoxedStrategy<Value> {
     near_at(schema, Scope { root: schema, depth: 3 })
 }
 
-/// The place of a schema.
+/// The root of a schema, and the limit for its references.
 #[derive(Clone, Copy)]
 struct Scope<'s> {
     root: &'s Value,
@@ -197,7 +197,7 @@ fn members(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// The order of members must not matter.
+/// Objects with their members in the given or the reverse order, because the order must not matter.
 trait ShuffleMembers: Strategy<Value = Value> + Sized {
     fn prop_shuffle_members(self) -> impl Strategy<Value = Value> {
         (self, any::<bool>()).prop_map(|(value, turned)| match value {

@@ -19,9 +19,9 @@ pub(crate) enum Difference {
     // Encoder, by the output.
     /// The hexadecimal digits of an escape are lowercase here, as in `serde_json`.
     UppercaseEscape,
-    /// Small and large floats have an exponent here from other values on, as `Debug` of `core` prints them. Equal values.
+    /// Floats have an exponent from other bounds on here, as `Debug` of `core` prints them. The values are equal.
     FloatNotation,
-    /// Of two shortest texts at the same distance from a float, this is the upper one, as `Debug` of `core` prints it.
+    /// If two shortest texts are equally near to a float, this crate writes the upper one, as `Debug` of `core` does.
     FloatTie,
     // Encoder, by the type.
     /// A `char`, an integer of 128 bits and a tuple variant are written here, as in `serde_json`. There they panic.
@@ -110,7 +110,7 @@ impl Difference {
         Difference::IgnoredValue,
     ];
 
-    /// The reason why a token of our output is another one in `serde-json-core`.
+    /// Returns the difference that explains why `serde-json-core` writes another token than this crate.
     pub(crate) fn of_tokens(ours: &str, theirs: &str) -> Option<Difference> {
         if ours.starts_with('"') {
             return (ours == lowercase_escapes(theirs)).then_some(Difference::UppercaseEscape);
@@ -127,7 +127,8 @@ impl Difference {
         (equal && a.len() == b.len()).then_some(Difference::FloatTie)
     }
 
-    /// The reason why a text that one of both refuses has a value in the other. The values are their `Debug` output.
+    /// Returns the difference that explains why only one of the two decoders accepts a text. `ours` and `theirs` are
+    /// the `Debug` output of the values; `None` means that the decoder refused the text.
     pub(crate) fn of_text(text: &[u8], ours: Option<&str>, theirs: Option<&str>) -> Option<Difference> {
         let tokens = tokens(text);
         let number = |matches: fn(&str) -> bool| {
@@ -239,7 +240,7 @@ pub(crate) fn our_value<T: DeserializeOwned + Debug>(text: &[u8]) -> Option<Stri
     decode_in_place::<T>(&mut text.to_vec()).ok().map(|value| format!("{value:?}"))
 }
 
-/// Their value likewise.
+/// The value that `serde-json-core` decodes, as its `Debug` output; `None` if it refuses the text.
 pub(crate) fn their_value<'a, T: Deserialize<'a> + Debug>(text: &'a [u8]) -> Option<String> {
     let mut escapes = vec![0; text.len()];
     serde_json_core::from_slice_escaped::<T>(text, &mut escapes).ok().map(|(value, _)| format!("{value:?}"))
@@ -252,7 +253,7 @@ fn writes<T: Serialize + ?Sized>(value: &T, ours: Option<&str>, theirs: Option<&
     assert_eq!(their_text(value).as_deref(), theirs.map(str::as_bytes));
 }
 
-/// Checks the values of both. The list has a reason exactly if it is `listed`.
+/// Checks the values of both, and that the difference that explains them is `listed`.
 #[track_caller]
 fn reads<T: DeserializeOwned + Debug>(
     text: &str,

@@ -215,7 +215,7 @@ fn rebuild_tool_use(tool_use: &Value) -> Value {
     )
 }
 
-/// The capabilities that this configuration rebuild_capabilities.
+/// Returns the capabilities that a client sends if it is configured as in the example.
 fn rebuild_capabilities(example: &Value) -> Value {
     use mcp_proto::ClientCapabilities as C;
     let parts = [

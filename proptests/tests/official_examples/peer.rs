@@ -2,6 +2,7 @@
 
 use mcp_proto::client::{ClientConfig, Connect, Event};
 use mcp_proto::{Action, Buffer, Client, ClientCapabilities, Millis};
+use mcp_proto_proptests::transfer::transfer;
 use serde_json::{Value, json};
 
 /// The configuration of the client.
@@ -95,16 +96,11 @@ impl Peer {
                 Action::Event => found.push(read(&self.client.event().unwrap())),
                 Action::Closed => panic!("closed"),
                 Action::Io(io) => {
-                    let (out, mut input) = io.split();
-                    let lines = out.bytes().split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+                    let mut output = Vec::new();
+                    let has_moved = transfer(io, &mut line, &mut output);
+                    let lines = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
                     self.sent.extend(lines.map(|line| serde_json::from_slice::<Value>(line).unwrap()));
-                    let (n, moved) = (out.bytes().len(), !out.bytes().is_empty());
-                    out.sent(n);
-                    let n = input.space().len().min(line.len());
-                    input.space()[..n].copy_from_slice(&line[..n]);
-                    input.filled(n);
-                    line = &line[n..];
-                    if n == 0 && !moved {
+                    if !has_moved {
                         return (self.sent.clone(), found);
                     }
                 }
