@@ -81,7 +81,7 @@ def stateless(line):
     for method, answer in ANSWERS.items():
         params = {"name": "ask", "arguments": {"of": WHOM[method]}, "_meta": meta}
         assert line.asks(10, "tools/call", **params)["result"]["resultType"] == "input_required"
-        assert text(line.asks(11, "tools/call", **params, inputResponses={"answer": answer}))
+        assert text(line.asks(11, "tools/call", **params, inputResponses={"input": answer}))
     refused(line, meta)
     line.says(method="notifications/cancelled", params={"requestId": "heard", "_meta": meta})
 
@@ -107,6 +107,20 @@ def tools(line):
         line.asks(4, "tools/call", name="nothing", _meta=meta)
     line.sends(b"no JSON\n")
     line.asks(5, "no/such/method", _meta=META)
+
+
+def smallest(line):
+    """A session with a board that has one untyped tool and the handshake era."""
+    line.connects()
+    line.asks(1, "tools/list")
+    for arguments in ({"on": True}, {"on": "yes"}, {}):
+        line.asks(2, "tools/call", name="led_set", arguments=arguments, _meta={"progressToken": "p" * 20})
+    line.asks(3, "tools/call", name="nothing")
+    line.asks(4, "ping")
+    line.sends(b"no JSON\n")
+    line.sends(b'{"jsonrpc":"2.0","id":5,"method":"ping","x":"' + b"y" * 2000 + b'"}\n')
+    line.answer(5)
+    line.asks(6, "no/such/method")
 
 
 def post(line, number, method, fields="", **params):

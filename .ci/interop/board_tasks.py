@@ -3,7 +3,7 @@
 
     board_tasks.py BRIDGE INSPECT IMAGE
 
-The client is the example `inspect`, which starts `mcp-serial-bridge`. The board starts once; its UART is a
+The client is `mcp-inspect`, which starts `mcp-serial-bridge`. The board starts once; its UART is a
 pseudo-terminal. Prints each check, and stops at the first failure with exit code 1 and a line that starts with FAILED.
 """
 

@@ -1,9 +1,9 @@
-// Runs the client scenarios of the conformance suite against `inspect`; `conformance` calls this.
+// Runs the client scenarios of the conformance suite against `mcp-inspect`; `conformance` calls this.
 //
 //     node conformance_client.mjs SUITE INSPECT
 //
-// The suite starts an HTTP server for each scenario, and then this file again with the server's address. `inspect`
-// connects to the server, and performs the actions of the scenario. With a scenario in the
+// The suite starts an HTTP server for each scenario, and then this file again with the server's address.
+// `mcp-inspect` connects to the server, and performs the actions of the scenario. With a scenario in the
 // environment, as in `SCENARIO=tools_call`, only that scenario runs, and all its checks are printed.
 
 import { spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ import { REVISIONS, checksOf, judge, report, runSuite, scenariosOf, table } from
 const ALL = ['2025-06-18', ...REVISIONS];
 const RICH = 'json_schema_2020_12_tool';
 
-// The options of `inspect` for each scenario. A scenario that needs earlier output is a function of `runInspect`.
+// The options of `mcp-inspect` for each scenario. A scenario that needs earlier output is a function of `runInspect`.
 const SCENARIOS = {
   initialize: [],
   tools_call: ['--call', 'add_numbers', '--args', '{"a":2,"b":40}'],

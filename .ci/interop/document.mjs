@@ -61,7 +61,7 @@ function interop() {
     'The same at a URL. Revision 2024-11-05 has another transport, and is left out.',
     features(rest.filter(({ peer }) => peer.endsWith(HTTP))),
     '## Our client, official servers',
-    'What `inspect` does with them. `auto` asks the server which era it is of.',
+    'What `mcp-inspect` does with them. `auto` asks the server which era it is of.',
   ];
   for (const peer of unique(results.filter(({ ours }) => ours).map((it) => it.peer))) {
     const of = results.filter((it) => it.ours && it.peer === peer);
@@ -87,7 +87,7 @@ function conformance() {
   });
   return [
     '## The official conformance suite, server scenarios: `everything_server`', role('server'),
-    '## The official conformance suite, client scenarios: `inspect`', role('client'), remarks.join('\n'),
+    '## The official conformance suite, client scenarios: `mcp-inspect`', role('client'), remarks.join('\n'),
   ].join('\n\n');
 }
 

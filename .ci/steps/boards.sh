@@ -32,7 +32,7 @@ installed_c_compiler() {
 unused='resources|prompts|completion|sampling|elicit|subscri|watch|batch|listen|outbound_request|keep_alive|message_mode'
 step_firmware() {
     need rustup nm awk
-    local images image target others
+    local images image target
     images=$(grep -v '^#' examples/firmware/boards/images)
     installed_targets
     cd examples/firmware
@@ -46,15 +46,22 @@ step_firmware() {
     # A variant that only `.ci/footprint --codecs` builds.
     target=$(awk '$1 == "footprint" { print $3 }' boards/images)
     say cargo clippy --quiet --locked --features footprint,fields,core-decoder,core-encoder --lib --bin footprint --target "$target" -- -D warnings
-    image=$(target_directory)/thumbv6m-none-eabi/release/blinky
+    contains_only_used blinky "$unused"
+    contains_only_used smallest "$unused|stateless|slots::(id_index|deadlines)|in_flight_hooks::(expire|release|write_queued)"
+}
+
+# Checks that an image for thumbv6m contains no code of these features.
+contains_only_used() {
+    local image others
+    image=$(target_directory)/thumbv6m-none-eabi/release/$1
     # A function that is called once may be inlined and have no symbol, but method names remain as strings.
-    others=$(nm -C "$image" | grep 'mcp_proto::' | grep -iE "$unused" || true)
+    others=$(nm -C "$image" | grep 'mcp_proto::' | grep -iE "$2" || true)
     others+=$(printf '\n'; tr '\0' '\n' <"$image" | grep -aoiE "($unused|roots)/[a-z]+" || true)
     if [[ -n ${others//[[:space:]]/} ]]; then
-        printf 'the image contains unused features:\n%s\n' "$others"
+        printf '%s contains unused features:\n%s\n' "$1" "$others"
         exit 1
     fi
-    echo "blinky contains no unused features"
+    echo "$1 contains no unused features"
 }
 
 # MCP in picoserve: the library for a board, and the program on this computer.
@@ -95,15 +102,14 @@ step_boards() {
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
     local image images=() folder programs
     installed_qemu
-    say cargo build --quiet -p mcp-serial-bridge
-    say cargo build --quiet --example inspect
+    say cargo build --quiet -p mcp-serial-bridge -p mcp-inspect
     programs=$(target_directory)/debug
     folder=$(cd examples/firmware && target_directory)
     for image in lm3s6965 embassy microbit virt dump http tasks client; do
         build_image $image
         images+=("$folder/$(target_of $image)/release/$image")
     done
-    say .ci/interop/boards examples/firmware/boards/qemu "$programs"/{mcp-serial-bridge,examples/inspect} "${images[@]}"
+    say .ci/interop/boards examples/firmware/boards/qemu "$programs"/{mcp-serial-bridge,mcp-inspect} "${images[@]}"
 }
 
 # Servers in C: the header is current, and official clients drive them on this computer and on a board in QEMU.

@@ -17,35 +17,34 @@ step_test() {
     # The runner lets each test print its time.
     say env "CARGO_TARGET_${host^^}_RUNNER=$PWD/.ci/with_times" cargo test --workspace | tee "$log"
     sed -nE 's/^test (.*) \.\.\. ok <([0-9.]+)s>$/\2 \1/p' "$log" | sort -rn | sed -n 1,10p >"$tools/slowest-tests"
-    say cargo test --quiet -p mcp-proto-embedded --features http,framed
 }
 
 step_fmt() { say cargo fmt --all --check; }
 
 step_clippy() {
-    # Tests enable all features of the core; `powerset` checks the libraries alone.
-    say cargo clippy --quiet -p mcp-proto-embedded --all-targets --features log,defmt,heapless,http,framed -- -D warnings
-    say cargo clippy --quiet --workspace --all-targets -- -D warnings
+    # Tests enable nearly all features; `powerset` checks the libraries alone.
+    say cargo clippy --quiet --workspace --all-targets --features mcp-proto-embedded/log,mcp-proto-embedded/defmt,mcp-proto-embedded/heapless \
+        -- -D warnings
 }
 
-# Every combination of features. For hosts, every pair of features, because their features are independent.
+# Every combination of features of the core. For adapters, no feature, each alone, and all: so any two features are
+# on together, off together, and on without the other.
 step_powerset() {
     cargo_tool cargo-hack 0.6.46
     local package options
     for package in mcp-proto mcp-proto-{embedded,handles,http,std,tokio}; do
         case $package in
             # These two only add implementations, so they are tried together.
-            mcp-proto | mcp-proto-embedded) options=(--group-features "defmt,heapless") ;;
-            mcp-proto-http) options=() ;;
-            *) options=(--depth 2) ;;
+            mcp-proto) options=(--feature-powerset --skip default --group-features "defmt,heapless") ;;
+            *) options=(--each-feature) ;;
         esac
-        say cargo hack clippy --quiet -p "$package" --lib --feature-powerset --skip default "${options[@]}" -- -D warnings
+        say cargo hack clippy --quiet -p "$package" --lib "${options[@]}" -- -D warnings
     done
 }
 
 # Cargo options that select all published packages, with all features of the libraries.
 published_options() {
-    printf -- '-p %s ' "${published[@]}" mcp-serial-bridge
+    printf -- '-p %s ' "${published[@]}" mcp-serial-bridge mcp-inspect
     printf -- '--lib --bins '
     printf -- '--features %s ' mcp-proto/{std,derive,heapless,defmt,monitor} mcp-proto-embedded/{log,defmt,heapless,http,framed} \
         mcp-proto-{std,tokio}/{https,schemars,tracing} mcp-proto-std/signal
@@ -68,7 +67,7 @@ step_minimal_versions() {
     local copy=.ci/.work/minimal-versions
     rm -rf "$copy" && mkdir -p "$copy"
     # In a copy, so that the lock file of the repository does not change.
-    git ls-files -z '*.toml' '*.rs' '*.md' src docs | grep -zv '^examples/firmware/\|^examples/picoserve/\|^examples/templates/\|^fuzz/' | xargs -0 cp --parents -t "$copy"
+    git ls-files -z '*.toml' '*.rs' '*.md' src docs adapters/inspect/src | grep -zv '^examples/firmware/\|^examples/notes/\|^examples/picoserve/\|^examples/templates/\|^fuzz/' | xargs -0 cp --parents -t "$copy"
     CARGO_TARGET_DIR=$(target_directory)/minimal-versions
     export CARGO_TARGET_DIR
     cd "$copy"
@@ -180,6 +179,8 @@ step_packages() {
     count_packages mcp-proto 2 --no-default-features
     # On Linux: the core, memchr, frames with three packages, and two libraries for ports with three packages each.
     count_packages mcp-serial-bridge 13
+    # On Linux: five of this repository, a client for HTTP with nine packages, TLS with eleven, and small libraries.
+    count_packages mcp-inspect 33
     build_packages
 }
 
@@ -207,7 +208,30 @@ count_packages() {
     fi
 }
 
+# Both roles in the example `demo`, the servers of notes, and the page of `mcp-inspect --web` in a headless browser.
 step_demo() {
-    [[ -e examples/demo.rs || -e examples/demo/main.rs ]] || not_run "the example demo does not exist"
     say cargo run --quiet --example demo
+    need python3
+    installed_browser
+    say cargo build --quiet --example everything_server
+    say cargo build --quiet -p mcp-inspect
+    say .ci/interop/web "$(target_directory)"/debug/{mcp-inspect,examples/everything_server}
+    notes
+}
+
+# The notes server with SQLite, which has a build of its own, and the same server on rmcp. Both pass the same tests.
+notes() {
+    local target
+    target=$(target_directory)/interop-rmcp
+    CARGO_TARGET_DIR=$target say cargo build --quiet --locked --manifest-path .ci/interop/rmcp/Cargo.toml --features notes
+    cd examples/notes
+    say cargo fmt --check
+    say cargo clippy --quiet --locked --all-targets -- -D warnings
+    say cargo test --quiet --locked
+    NOTES_PROGRAM=$target/debug/rmcp_notes say cargo test --quiet --locked
+}
+
+installed_browser() {
+    command -v chromium >/dev/null && command -v chromedriver >/dev/null ||
+        packages chromium chromium-driver || not_run "chromium and chromium-driver cannot be installed"
 }

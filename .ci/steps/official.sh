@@ -18,14 +18,19 @@ step_interop() {
     node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' || not_run "Node is older than 20"
     local target
     target=$(target_directory)
-    say cargo build --quiet --example stdio_server --example everything_server --example inspect --example bridge
+    say cargo build --quiet --example stdio_server --example everything_server --example bridge --example six_servers
+    say cargo build --quiet -p mcp-inspect
     say cargo build --quiet -p mcp-proto-tokio --features http --example http_client
-    say .ci/interop/run "$target"/debug/examples/{stdio_server,everything_server,inspect,http_client,bridge} "$target/interop-rmcp"
+    say .ci/interop/run "$target"/debug/{examples/{stdio_server,everything_server},mcp-inspect,examples/{http_client,bridge}} \
+        "$target/interop-rmcp"
+    # The step has built the program on rmcp.
+    say .ci/interop/six_servers "$target"/{debug/examples/six_servers,interop-rmcp/debug/rmcp_six_servers}
 }
 
 # The suite installs its own recent Node if a package for this platform exists.
 step_conformance() {
     need node npm
-    say cargo build --quiet --example everything_server --example inspect
-    say .ci/interop/conformance "$(target_directory)"/debug/examples/{everything_server,inspect}
+    say cargo build --quiet --example everything_server
+    say cargo build --quiet -p mcp-inspect
+    say .ci/interop/conformance "$(target_directory)"/debug/{examples/everything_server,mcp-inspect}
 }
