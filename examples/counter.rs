@@ -47,9 +47,9 @@ fn sum(Numbers { a, b }: Numbers) -> i64 {
 }
 
 static ROUTER: Router<AtomicI64> = router![increment, decrement, get_value, say_hello, echo, sum];
-static INFO: ServerConfig = ServerConfig::new("counter", "1.0.0").features(ROUTER.features());
+static CONFIG: ServerConfig = ServerConfig::new("counter", "1.0.0").features(ROUTER.features());
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), ServeError> {
-    serve(&INFO, route(&ROUTER, AtomicI64::new(0))).await
+    serve(&CONFIG, route(&ROUTER, AtomicI64::new(0))).await
 }

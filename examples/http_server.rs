@@ -40,7 +40,7 @@ static TOOLS: Tools = Tools::new(&[
         .description("Counts, one number in a second"),
 ]);
 
-static INFO: ServerConfig = ServerConfig::new("http_server", env!("CARGO_PKG_VERSION")).features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("http_server", env!("CARGO_PKG_VERSION")).features(&[&TOOLS]);
 
 /// Clients on this computer only: see `HttpConfig::hosts` and `HttpConfig::origins`.
 static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
@@ -76,7 +76,7 @@ async fn run(address: &str) -> Result<(), Box<dyn Error>> {
     let listener = tokio::net::TcpListener::bind(address)
         .await
         .map_err(|error| format!("cannot listen on {address}: {error}\n{USAGE}"))?;
-    let mcp = Serve::new(&INFO).service(HttpAccess::new(&HTTP), |event, server| match event {
+    let mcp = Serve::new(&CONFIG).service(HttpAccess::new(&HTTP), |event, server| match event {
         Event::Call(call) if call.name() == "count" => count(call, server),
         Event::Call(mut call) => match call.arguments() {
             Ok(Add { a, b }) => call.text(a.saturating_add(b)),

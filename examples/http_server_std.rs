@@ -28,7 +28,7 @@ static TOOLS: Tools = Tools::new(&[
         .description("Counts, one number in a second"),
 ]);
 
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("http_server_std", env!("CARGO_PKG_VERSION")).features(&[&TOOLS]);
 
 /// Clients on this computer only: see `HttpConfig::hosts` and `HttpConfig::origins`.
@@ -64,7 +64,7 @@ fn run(address: &str) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(address)
         .map_err(|error| format!("cannot listen on {address}: {error}\n{USAGE}"))?;
     eprintln!("http_server_std: http://{}/mcp", listener.local_addr()?);
-    Serve::new(&INFO).http(listener, HttpAccess::new(&HTTP), |event, server| match event {
+    Serve::new(&CONFIG).http(listener, HttpAccess::new(&HTTP), |event, server| match event {
         Event::Call(call) if call.name() == "count" => count(call, server),
         Event::Call(mut call) => match call.arguments() {
             Ok(Add { a, b }) => call.text(a.saturating_add(b)),

@@ -43,14 +43,14 @@ static TOOLS: Tools = Tools::new(&[
         .read_only(true),
 ]);
 
-static INFO: ServerConfig = ServerConfig::new("stdio_server", env!("CARGO_PKG_VERSION"))
+static CONFIG: ServerConfig = ServerConfig::new("stdio_server", env!("CARGO_PKG_VERSION"))
     .title("Example server")
     .instructions("Tools for trying out a client.")
     .features(&[&TOOLS]);
 
 /// Serves until stdin ends. The function is visible in the crate, because the demo also runs this program.
 pub(crate) fn main() -> Result<(), mcp_proto_std::ServeError> {
-    serve(&INFO, |event, server| match event {
+    serve(&CONFIG, |event, server| match event {
         Event::Call(call) => answer(call, server),
         // Log to stderr, because stdout belongs to the protocol.
         Event::ProtocolError(fault) => eprintln!("stdio_server: {fault}"),

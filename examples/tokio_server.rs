@@ -33,12 +33,12 @@ async fn slow(progress: Progress, cancellation: Cancellation) -> &'static str {
 }
 
 static ROUTER: Router<()> = router![add, slow];
-static INFO: ServerConfig = ServerConfig::new("tokio_server", "1.0.0").features(ROUTER.features());
+static CONFIG: ServerConfig = ServerConfig::new("tokio_server", "1.0.0").features(ROUTER.features());
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), ServeError> {
     let tools = route(&ROUTER, ());
-    serve(&INFO, |event, server| match event {
+    serve(&CONFIG, |event, server| match event {
         Event::ProtocolError(fault) => eprintln!("tokio_server: {fault}"),
         event => tools(event, server),
     })

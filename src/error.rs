@@ -358,19 +358,19 @@ pub enum ConfigError {
     },
     /// Invalid raw JSON of the application, such as a schema.
     InvalidJson {
-        /// Index of the catalogue entry.
+        /// Index of the catalog entry.
         entry: usize,
         /// The error in the JSON.
         error: ScanError,
     },
     /// A schema or `_meta` that is valid JSON but not an object.
     NotAnObject {
-        /// Index of the catalogue entry.
+        /// Index of the catalog entry.
         entry: usize,
     },
     /// A duplicate name.
     ///
-    /// Two catalogue entries share a name, URI or URI template, or two arguments of a prompt share a name.
+    /// Two catalog entries share a name, URI or URI template, or two arguments of a prompt share a name.
     DuplicateName {
         /// Index of the second entry, or index of the prompt.
         entry: usize,
@@ -380,7 +380,7 @@ pub enum ConfigError {
         /// The name, URI or URI template.
         name: EntryName,
     },
-    /// A feature with a dynamic list beside another feature of its kind. Only static catalogues can be joined.
+    /// A feature with a dynamic list beside another feature of its kind. Only static catalogs can be joined.
     JoinedDynamicList,
     /// Resources with [`subscribe`](crate::server::Resources::subscribe), but without the feature
     /// [`Subscriptions`](crate::server::Subscriptions).
@@ -394,7 +394,7 @@ pub enum ConfigError {
     },
     /// An extension name without a prefix or with invalid characters.
     InvalidName {
-        /// Index of the catalogue entry.
+        /// Index of the catalog entry.
         entry: usize,
     },
     /// An invalid annotation `x-mcp-header` in the input schema of a tool.
@@ -435,17 +435,17 @@ impl WriteText for ConfigError {
                     .pieces(put);
             }
             ConfigError::InvalidJson { entry, error } => {
-                ("the JSON of catalogue entry ", *entry, " is not valid: ", error).pieces(put);
+                ("the JSON of catalog entry ", *entry, " is not valid: ", error).pieces(put);
             }
             ConfigError::NotAnObject { entry } => {
-                ("a schema or `_meta` of catalogue entry ", *entry, " is not a JSON object").pieces(put);
+                ("a schema or `_meta` of catalog entry ", *entry, " is not a JSON object").pieces(put);
             }
             ConfigError::InvalidTemplate { entry } => {
                 let why = " is invalid: braces must enclose names";
-                ("the URI template of catalogue entry ", *entry, why).pieces(put);
+                ("the URI template of catalog entry ", *entry, why).pieces(put);
             }
             ConfigError::DuplicateName { entry } => {
-                ("catalogue entry ", *entry, " has a duplicate name").pieces(put);
+                ("catalog entry ", *entry, " has a duplicate name").pieces(put);
             }
             ConfigError::RepeatedEntry { name } => {
                 ("two features have an entry `", name, "`: names and URIs must be unique").pieces(put);
@@ -458,14 +458,14 @@ impl WriteText for ConfigError {
             }
             ConfigError::InvalidName { entry } => {
                 let why = " has an invalid name; a valid example is `com.example/name`";
-                ("catalogue entry ", *entry, why).pieces(put);
+                ("catalog entry ", *entry, why).pieces(put);
             }
             ConfigError::InvalidToolHeader { entry, error } => {
-                ("the input schema of catalogue entry ", *entry, ": ", error).pieces(put);
+                ("the input schema of catalog entry ", *entry, ": ", error).pieces(put);
             }
             ConfigError::InvalidStreamedArgument { entry } => {
                 let why = " needs the streamed argument as a property with the type `string`";
-                ("the input schema of catalogue entry ", *entry, why).pieces(put);
+                ("the input schema of catalog entry ", *entry, why).pieces(put);
             }
             ConfigError::InvalidSkill { entry, error } => ("skill ", *entry, ": ", error).pieces(put),
             ConfigError::NoRevision => put("no protocol revision is enabled"),

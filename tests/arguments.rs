@@ -53,7 +53,7 @@ enum Speed {
 }
 
 static TOOLS: Tools = Tools::new(&[Tool::with_arguments::<SetLight>("set_light")]);
-static INFO: ServerConfig = ServerConfig::new("lights", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("lights", "1").features(&[&TOOLS]);
 
 /// A server's responses to these requests, in a session of this revision.
 fn answers(revision: &str, requests: &[String]) -> Vec<String> {
@@ -63,7 +63,7 @@ fn answers(revision: &str, requests: &[String]) -> Vec<String> {
     let input = [&[initialize], requests].concat().join("\n") + "\n";
     let (mut input, mut output) = (input.as_bytes(), Vec::new());
     let (mut rx, mut tx) = ([0; 1024], [0; 2048]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     loop {
         match server.poll(Millis(0)) {
             Action::Io(io) => match io.next() {

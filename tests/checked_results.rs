@@ -115,7 +115,7 @@ fn bad() -> Structured<Reading> {
 static ROUTER: Router<()> = router![good, bad];
 static BY_HAND: Tools = Tools::new(&[Tool::new("by_hand", "{}")
     .output_schema(r#"{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}"#)]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[ROUTER.tools(), &BY_HAND]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[ROUTER.tools(), &BY_HAND]);
 
 /// The result of a call, as JSON text.
 fn call(name: &str, arguments: &str) -> String {
@@ -128,7 +128,7 @@ fn call(name: &str, arguments: &str) -> String {
     );
     let (mut input, mut output) = (input.as_bytes(), Vec::new());
     let (mut rx, mut tx) = ([0; 1024], [0; 2048]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     loop {
         match server.poll(Millis(0)) {
             Action::Io(io) => match io.next() {

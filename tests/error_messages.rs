@@ -70,20 +70,20 @@ fn config_errors_name_the_need_or_the_entry() {
         ),
         (
             &ConfigError::NotAnObject { entry: 2 },
-            "a schema or `_meta` of catalogue entry 2 is not a JSON object",
+            "a schema or `_meta` of catalog entry 2 is not a JSON object",
         ),
         (
             &ConfigError::InvalidTemplate { entry: 2 },
-            "the URI template of catalogue entry 2 is invalid: braces must enclose names",
+            "the URI template of catalog entry 2 is invalid: braces must enclose names",
         ),
-        (&ConfigError::DuplicateName { entry: 2 }, "catalogue entry 2 has a duplicate name"),
+        (&ConfigError::DuplicateName { entry: 2 }, "catalog entry 2 has a duplicate name"),
         (
             &ConfigError::InvalidName { entry: 2 },
-            "catalogue entry 2 has an invalid name; a valid example is `com.example/name`",
+            "catalog entry 2 has an invalid name; a valid example is `com.example/name`",
         ),
         (
             &ConfigError::InvalidToolHeader { entry: 2, error: InvalidToolHeader::Type },
-            "the input schema of catalogue entry 2: a property with `x-mcp-header` must have the type `string`, \
+            "the input schema of catalog entry 2: a property with `x-mcp-header` must have the type `string`, \
              `integer` or `boolean`",
         ),
         (&ConfigError::NoRevision, "no protocol revision is enabled"),

@@ -10,7 +10,7 @@ use mcp_proto::server::{ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Millis, Server};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS]);
 
 /// A socket with readable `input`. The socket accepts writes unless `full`.
 struct Socket {
@@ -38,7 +38,7 @@ impl Write for &mut Socket {
 fn step_waiting_for_output_space_does_not_wake_the_loop() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
-    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
     let mut slow = Vec::new();
     let mut socket = Socket {

@@ -49,7 +49,7 @@ enum Color {
 
 static FORM: Form = Form::with_content::<Booking>("Who comes?");
 static TOOLS: Tools = Tools::new(&[Tool::new("book", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 /// Describes the answer to the form.
 fn describe(answer: Option<ElicitResultView<'_>>) -> String {
@@ -77,7 +77,7 @@ fn book(call: Call<'_>, server: &ServerHandle) {
 fn connect(revision: Revision, answer: &'static str) -> ClientHandle {
     let (here, there) = UnixStream::pair().unwrap();
     thread::spawn(move || {
-        Serve::new(&INFO).stream(there, |event, server| {
+        Serve::new(&CONFIG).stream(there, |event, server| {
             if let Event::Call(call) = event {
                 book(call, server);
             }

@@ -8,7 +8,7 @@ use mcp_proto::{Action, Buffer, Millis, Ticket};
 static TOOLS: Tools<'static> =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("defer", "{}"), Tool::new("large", "{}")]).list_changed();
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
-static INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 const OPEN: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
@@ -89,7 +89,7 @@ fn lent_buffers_never_allocate() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
     for piece in [1, 7, 512] {
         let info = measure(|| {
-            let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+            let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
             let mut server = server.in_flight(&mut slots, &mut text).unwrap();
             assert_eq!(pump(&mut server, OPEN.as_bytes(), piece).0, 1);
             for _ in 0..100 {
@@ -111,7 +111,7 @@ fn grown_buffers_allocate_nothing_in_steady_state() {
     let mixed = format!("{large}{TRAFFIC}");
     for (traffic, answers) in [(TRAFFIC, ANSWERS), (&medium, 1), (&large, 1), (&mixed, 1 + ANSWERS)] {
         for piece in [97, 1000, 100_000] {
-            let server = Server::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
+            let server = Server::new(&CONFIG, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap();
             let mut server = server.in_flight_grown(100).unwrap();
             pump(&mut server, OPEN.as_bytes(), piece);
             // A buffer shrinks after fewer small messages than this loop sends.
@@ -128,7 +128,7 @@ fn grown_buffers_allocate_nothing_in_steady_state() {
 
 #[test]
 fn grown_buffer_shrinks_after_a_large_message() {
-    let mut server = Server::new(&INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).unwrap();
+    let mut server = Server::new(&CONFIG, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).unwrap();
     pump(&mut server, OPEN.as_bytes(), 4096);
     let large = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"large\",\"arguments\":{{\"x\":\"{}\"}}}}}}\n",
@@ -146,7 +146,7 @@ fn grown_buffer_shrinks_after_a_large_message() {
 
 #[test]
 fn grown_buffer_of_an_idle_connection_shrinks_by_a_deadline() {
-    let mut server = Server::new(&INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).unwrap();
+    let mut server = Server::new(&CONFIG, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).unwrap();
     pump(&mut server, OPEN.as_bytes(), 4096);
     let text = "x".repeat(2_000_000);
     let large = format!(
@@ -171,7 +171,7 @@ fn grown_buffer_of_an_idle_connection_shrinks_by_a_deadline() {
 
 #[test]
 fn trim_frees_all_unused_memory() {
-    let mut server = Server::new(&INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).unwrap();
+    let mut server = Server::new(&CONFIG, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).unwrap();
     let info = measure(|| {
         pump(&mut server, OPEN.as_bytes(), 4096);
         let line = "x".repeat(1_000_000);
@@ -194,7 +194,7 @@ fn line_of_64_mib_uses_no_memory_and_is_answered() {
     ];
     for (head, tail, id) in cases {
         let (mut rx, mut tx) = ([0; 512], [0; 1024]);
-        let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+        let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
         let info = measure(|| {
             pump(&mut server, head.as_bytes(), PIECE);
             for _ in 0..1024 {

@@ -77,12 +77,12 @@ fn report(Where { place }: Where) -> Result<Structured<Weather>, String> {
 }
 
 static ROUTER: Router<()> = router![report];
-static INFO: ServerConfig = ServerConfig::new("weather", "1").features(&[ROUTER.tools()]);
+static CONFIG: ServerConfig = ServerConfig::new("weather", "1").features(&[ROUTER.tools()]);
 
 fn connect(connect: Connect) -> ClientHandle {
     let (here, there) = UnixStream::pair().unwrap();
     thread::spawn(move || {
-        Serve::new(&INFO).stream(there, |event, _| {
+        Serve::new(&CONFIG).stream(there, |event, _| {
             if let Event::Call(call) = event {
                 ROUTER.call(&mut (), call);
             }

@@ -1,8 +1,8 @@
-//! Tools as functions: catalogue, decoding, state and results.
+//! Tools as functions: catalog, decoding, state and results.
 
 #![cfg(feature = "derive")]
 
-mod catalogue;
+mod catalog;
 #[path = "../adapters/handles/fixtures/tools.rs"]
 mod tools;
 
@@ -95,7 +95,7 @@ static ROUTER: Router<Counter> = router![
     words::fail,
     words::raw,
 ];
-static INFO: ServerConfig = ServerConfig::new("counter", "1").features(&[ROUTER.tools()]);
+static CONFIG: ServerConfig = ServerConfig::new("counter", "1").features(&[ROUTER.tools()]);
 
 /// A state that borrows.
 struct Borrowed<'b> {
@@ -175,7 +175,7 @@ fn request(method: &str, params: &Value) -> String {
 /// The result or the error of one call.
 fn call(counter: &mut Counter, name: &str, arguments: &Value) -> Value {
     let call = request("tools/call", &json!({ "name": name, "arguments": arguments }));
-    let lines = serve(&INFO, &ROUTER, counter, &(OPEN.to_owned() + &call));
+    let lines = serve(&CONFIG, &ROUTER, counter, &(OPEN.to_owned() + &call));
     lines[1].get("result").or(lines[1].get("error")).unwrap().clone()
 }
 
@@ -186,7 +186,7 @@ fn text(text: &str) -> Value {
 #[test]
 fn functions_are_listed_as_tools() {
     let list = OPEN.to_owned() + &request("tools/list", &json!({}));
-    let lines = serve(&INFO, &ROUTER, &mut Counter { value: 0 }, &list);
+    let lines = serve(&CONFIG, &ROUTER, &mut Counter { value: 0 }, &list);
     let tools = lines[1]["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["add", "read", "reset", "echo", "picture", "fail", "raw"]);
@@ -253,7 +253,7 @@ fn unknown_tools_have_no_handler() {
     // The server has the tool, but this router does not.
     static OTHER: Router<Counter> = router![Counter::add];
     let read = OPEN.to_owned() + &request("tools/call", &json!({ "name": "read" }));
-    let lines = serve(&INFO, &OTHER, &mut Counter { value: 0 }, &read);
+    let lines = serve(&CONFIG, &OTHER, &mut Counter { value: 0 }, &read);
     assert_eq!(lines[1]["error"], json!({ "code": -32602, "message": "Unknown tool" }));
 }
 
@@ -281,7 +281,7 @@ fn functions_with_the_attribute_stay_functions() {
 fn calls_of_a_router_allocate_nothing() {
     let line = request("tools/call", &json!({ "name": "add", "arguments": { "by": 1 } }));
     let (mut rx, mut tx) = ([0; 1024], [0; 4096]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     let mut counter = Counter { value: 0 };
     let mut run = |mut input: &[u8]| {
         loop {

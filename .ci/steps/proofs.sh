@@ -48,7 +48,7 @@ step_coverage() {
     say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto --test it -- "${others[@]/#/--skip=}"
     # Functions that run outside of the event loop need an adapter.
     say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto-std --all-features --test it -- \
-        handlers:: catalogue:: json_schema:: handles:: client_requests:: skills:: extensions::
+        handlers:: catalog:: json_schema:: handles:: client_requests:: skills:: extensions::
     # A few cases of each property test reach the same code as many.
     PROPTEST_CASES=30 say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto-proptests
     say "${cover[@]}" report --branch --json --summary-only --output-path "$(target_directory)/coverage.json"

@@ -4,7 +4,7 @@ use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", SCHEMA)]);
-pub static INFO: ServerConfig = ServerConfig::new("echo", "1").features(&[&TOOLS]);
+pub static CONFIG: ServerConfig = ServerConfig::new("echo", "1").features(&[&TOOLS]);
 
 #[derive(serde::Deserialize)]
 struct Echo<'a> {

@@ -17,7 +17,7 @@ pub fn measure(effort: Effort) {
         let mut line = inputs::call(7, &inputs::prose(length));
         line.push(b'\n');
         let mut server =
-            Server::new(&machine::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
+            Server::new(&machine::CONFIG, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
         machine::feed(&mut server, machine::HANDSHAKE, usize::MAX);
         let contestant =
             Contestant::new("mcp-proto", || assert!(machine::feed(&mut server, &line, 1) > length));

@@ -127,7 +127,7 @@ fn servers(effort: Effort, runtime: &Runtime) {
         let line = [dialect.call(7, text), b"\n".to_vec()].concat();
         let same_line = line.clone();
         let mut ours =
-            Server::new(&machine::INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).expect("a server");
+            Server::new(&machine::CONFIG, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).expect("a server");
         machine::feed(&mut ours, &dialect.opening(), usize::MAX);
         let ours = move || {
             let mut calls = 0;

@@ -15,7 +15,7 @@ use crate::interleave::{Contestant, Effort, interleave};
 pub fn measure(effort: Effort) {
     let large = 1 << 16;
     let mut server =
-        Server::new(&machine::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
+        Server::new(&machine::CONFIG, Buffer::grown(8 << 20), Buffer::grown(8 << 20)).expect("a server");
     machine::feed(&mut server, machine::HANDSHAKE, usize::MAX);
     let call = [inputs::call(7, ""), b"\n".to_vec()].concat();
     for (case, text) in [

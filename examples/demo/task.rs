@@ -26,13 +26,14 @@ static TASKS: Tasks = Tasks::new().automatic(Millis(100), || {
     getrandom::fill(&mut random).expect("the operating system has randomness");
     TaskOptions::new(random)
 });
-static INFO: ServerConfig = ServerConfig::new("demo", env!("CARGO_PKG_VERSION")).features(&[&TOOLS, &TASKS]);
+static CONFIG: ServerConfig =
+    ServerConfig::new("demo", env!("CARGO_PKG_VERSION")).features(&[&TOOLS, &TASKS]);
 static HTTP: HttpConfig = HttpConfig::new().path("/mcp");
 
 pub(super) fn tour() -> Outcome {
     let (listener, stop) = (TcpListener::bind("127.0.0.1:0")?, Stop::new());
     let url = format!("http://{}/mcp", listener.local_addr()?);
-    let serve = Serve::new(&INFO).stopped_by(&stop);
+    let serve = Serve::new(&CONFIG).stopped_by(&stop);
     let served = thread::spawn(move || {
         serve.http(listener, HttpAccess::new(&HTTP), |event, server| {
             if let Event::Call(call) = event {

@@ -28,7 +28,8 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("add_sensor", "{}").description("Adds a type of events"),
     Tool::new("stop", "{}").description("Ends all streams"),
 ]);
-static INFO: ServerConfig = ServerConfig::new("events", "1.0.0").features(&[&TOOLS, &EVENTS, &Subscriptions]);
+static CONFIG: ServerConfig =
+    ServerConfig::new("events", "1.0.0").features(&[&TOOLS, &EVENTS, &Subscriptions]);
 
 const SENSORS: [EventType; 2] = [
     EventType { name: "temperature", description: "The temperature in degrees Celsius" },
@@ -40,7 +41,7 @@ const HUMIDITY: EventType = EventType { name: "humidity", description: "The humi
 async fn main() -> Result<(), Box<dyn Error>> {
     for connect in [Connect::Handshake, Connect::Stateless] {
         let (client_end, server_end) = tokio::io::duplex(4096);
-        tokio::spawn(async move { Serve::new(&INFO).stream(server_end, handler()).await });
+        tokio::spawn(async move { Serve::new(&CONFIG).stream(server_end, handler()).await });
         let connector = Connector::new("events", "1.0.0").connect(connect).extensions(&[(EXTENSION, "{}")]);
         let client = connector.stream(client_end).await?;
         println!("== {}", client.server().revision);

@@ -12,7 +12,7 @@
 //! The official conformance suite requires the tools and prompts whose names begin with `test_`. The script
 //! `.ci/interop/conformance` runs the suite.
 
-mod catalogue;
+mod catalog;
 mod content;
 mod input_requests;
 mod multi_round;
@@ -32,14 +32,14 @@ use mcp_proto::server::{Completion, Event, Logging, ServerConfig, Subscriptions,
 use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode};
 use mcp_proto_std::{Serve, ServerHandle, serve};
 
-static INFO: ServerConfig = ServerConfig::new("everything_server", env!("CARGO_PKG_VERSION"))
+static CONFIG: ServerConfig = ServerConfig::new("everything_server", env!("CARGO_PKG_VERSION"))
     .title("Everything")
     .description("Shows what a server can do")
     .instructions("Write notes, read them, watch them. The other tools are for trying out a client.")
     .features(&[
-        &catalogue::TOOLS,
+        &catalog::TOOLS,
         &skills::SKILLS,
-        &catalogue::RESOURCES,
+        &catalog::RESOURCES,
         &prompts::PROMPTS,
         &Completion,
         &Subscriptions,
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
 
 fn serve_stdio() -> Result<(), Box<dyn Error>> {
     let mut world = World::default();
-    Ok(serve(&INFO, |event, server| handle_event(event, server, &mut world))?)
+    Ok(serve(&CONFIG, |event, server| handle_event(event, server, &mut world))?)
 }
 
 fn serve_http(address: &str) -> Result<(), Box<dyn Error>> {
@@ -91,8 +91,8 @@ fn serve_http(address: &str) -> Result<(), Box<dyn Error>> {
         .map_err(|error| format!("cannot listen on {address}: {error}\n{USAGE}"))?;
     eprintln!("everything_server: http://{}/mcp", listener.local_addr()?);
     let world = Mutex::new(World::default());
-    let access = HttpAccess::new(&HTTP).check_parameters(&catalogue::TOOLS);
-    Ok(Serve::new(&INFO).http(listener, access, |event, server| {
+    let access = HttpAccess::new(&HTTP).check_parameters(&catalog::TOOLS);
+    Ok(Serve::new(&CONFIG).http(listener, access, |event, server| {
         handle_event(event, server, &mut world.lock().unwrap_or_else(PoisonError::into_inner));
     })?)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcp_proto::server::{Call, Change, ListResources, ReadResource, Resource};
 
 use crate::World;
-use crate::catalogue::FIXED;
+use crate::catalog::FIXED;
 use crate::content::PNG;
 use crate::tools::{RemoveNote, WriteNote};
 

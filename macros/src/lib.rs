@@ -275,7 +275,7 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// }
 ///
 /// static ROUTER: Router<()> = router![review];
-/// static INFO: ServerConfig = ServerConfig::new("reviewer", "1.0.0").features(ROUTER.features());
+/// static CONFIG: ServerConfig = ServerConfig::new("reviewer", "1.0.0").features(ROUTER.features());
 /// ```
 ///
 /// # Parameters
@@ -339,7 +339,7 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 ///
 /// static ROUTER: Router<Notes> = router![Notes::count, Notes::note];
-/// static INFO: ServerConfig = ServerConfig::new("notes", "1.0.0").features(ROUTER.features());
+/// static CONFIG: ServerConfig = ServerConfig::new("notes", "1.0.0").features(ROUTER.features());
 /// # assert_eq!(ROUTER.features().len(), 1);
 /// ```
 ///

@@ -82,7 +82,7 @@ fn traffic(client: &mut Client<'_>, line: &mut Vec<u8>, now: u64) {
     assert_eq!(client.pending(), 0);
 }
 
-static INFO: ClientConfig = ClientConfig::new("c", "1").connect(Connect::Handshake);
+static CONFIG: ClientConfig = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
 #[test]
 fn client_with_lent_buffers_allocates_nothing() {
@@ -90,7 +90,7 @@ fn client_with_lent_buffers_allocates_nothing() {
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
     let mut line = Vec::with_capacity(2048);
     let taken = allocations(|| {
-        let mut client = Client::new(&INFO, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text);
+        let mut client = Client::new(&CONFIG, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text);
         connect(&mut client);
 
         for now in 0..100 {
@@ -105,7 +105,7 @@ fn client_with_lent_buffers_allocates_nothing() {
 #[test]
 fn client_with_grown_buffers_allocates_nothing_per_message() {
     let mut client =
-        Client::new(&INFO, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap().in_flight_grown(4);
+        Client::new(&CONFIG, Buffer::grown(1 << 20), Buffer::grown(1 << 20)).unwrap().in_flight_grown(4);
     let mut line = Vec::with_capacity(2048);
     connect(&mut client);
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-static INFO: ClientConfig = ClientConfig::new("c", "1")
+static CONFIG: ClientConfig = ClientConfig::new("c", "1")
     .connect(Connect::Handshake)
     .capabilities(ClientCapabilities::SAMPLING.with(ClientCapabilities::ELICITATION_FORM))
     .client_tasks(|| TaskOptions::new([7; 16]));
@@ -108,7 +108,7 @@ impl Host<'_> {
 
 fn check(schemas: &Schemas, is_sampling: bool, response: (Response, bool)) -> Result<(), TestCaseError> {
     let table = TaskTable::grown(2, 4096).wall_clock(Millis(1_785_231_000_000)).notify();
-    let client = Client::new(&INFO, Buffer::grown(65536), Buffer::grown(65536)).unwrap();
+    let client = Client::new(&CONFIG, Buffer::grown(65536), Buffer::grown(65536)).unwrap();
     let client = client.in_flight_grown(4).client_tasks_owned(table).unwrap();
     let mut host = Host { client, schemas, output: Vec::new(), response, ticket: None, checked: 0 };
     let asked = host.send("", &Value::Null)?;

@@ -1,4 +1,4 @@
-//! Random catalogues and results of servers against the official schemas, in every revision.
+//! Random catalogs and results of servers against the official schemas, in every revision.
 
 use mcp_proto::server::{
     Completion, Contents, Event, Messages, Prompt, PromptArgument, Prompts, Resource, ResourceTemplate,
@@ -378,7 +378,7 @@ const METHODS: [&str; 9] = [
 ];
 
 #[test]
-fn random_catalogues_and_results_match_the_schema() {
+fn random_catalogs_and_results_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let mut runner = proptest::test_runner::TestRunner::new(crate::config(128));
     let checked = runner.run(&world(), |world| {

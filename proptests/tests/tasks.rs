@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}").task_support(TaskSupport::Optional)]);
 static FEATURE: Tasks = Tasks::new().list();
-static INFO: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS, &FEATURE, &Subscriptions]);
+static CONFIG: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS, &FEATURE, &Subscriptions]);
 
 struct Host {
     server: Server<'static>,
@@ -26,7 +26,7 @@ struct Host {
 impl Host {
     fn new(text: &str) -> Host {
         let table = TaskTable::grown(4, 4096).wall_clock(Millis(1_785_231_000_000)).notify_sessions();
-        let server = Server::new(&INFO, Buffer::grown(65536), Buffer::grown(65536)).unwrap();
+        let server = Server::new(&CONFIG, Buffer::grown(65536), Buffer::grown(65536)).unwrap();
         let server = server.in_flight_grown(8).unwrap().subscription_buffer(Buffer::grown(1000));
         let server = server.tasks_owned(table);
         Host { server, output: Vec::new(), ticket: None, text: text.to_owned(), next: 1 }

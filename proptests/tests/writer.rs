@@ -8,7 +8,7 @@ use mcp_proto_proptests::transfer::transfer;
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
 
-static INFO: ClientConfig = ClientConfig::new("c", "1").connect(Connect::Handshake);
+static CONFIG: ClientConfig = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
 /// Moves bytes until no more move. Returns the output.
 fn run_until_idle(client: &mut Client<'_>, mut input: &[u8]) -> String {
@@ -28,7 +28,7 @@ fn run_until_idle(client: &mut Client<'_>, mut input: &[u8]) -> String {
 
 /// The params of a notification written by `body`, or `None` if it is not sent.
 fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> Option<String> {
-    let mut client = Client::new(&INFO, Buffer::grown(512), Buffer::grown(room)).unwrap();
+    let mut client = Client::new(&CONFIG, Buffer::grown(512), Buffer::grown(room)).unwrap();
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
     run_until_idle(&mut client, &[answer.as_bytes(), b"\n"].concat());
     assert_eq!(client.state(), State::Ready);

@@ -24,7 +24,7 @@ impl<'i> ClientConfig<'i> {
     /// ```
     /// use mcp_proto::{ClientCapabilities, client::ClientConfig};
     /// const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_FORM);
-    /// static INFO: ClientConfig = ClientConfig::new("my-host", "1.2.0").capabilities(DECLARED);
+    /// static CONFIG: ClientConfig = ClientConfig::new("my-host", "1.2.0").capabilities(DECLARED);
     /// ```
     #[must_use]
     pub const fn capabilities(mut self, declared: ClientCapabilities) -> Self {

@@ -18,7 +18,7 @@ use crate::client::tasks::config::TaskConfig;
 ///
 /// ```
 /// use mcp_proto::client::{ClientConfig, Connect};
-/// static INFO: ClientConfig = ClientConfig::new("my-host", "1.2.0").connect(Connect::Automatic);
+/// static CONFIG: ClientConfig = ClientConfig::new("my-host", "1.2.0").connect(Connect::Automatic);
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ClientConfig<'i> {

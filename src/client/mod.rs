@@ -123,10 +123,10 @@ pub type Slot = crate::peer::slots::Slot<Request<InputKind, SentRequest>>;
 /// use mcp_proto::client::{ClientConfig, Slot};
 /// use mcp_proto::{Action, Client, Millis};
 ///
-/// static INFO: ClientConfig = ClientConfig::new("example", "1.0.0");
+/// static CONFIG: ClientConfig = ClientConfig::new("example", "1.0.0");
 /// let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
 /// let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 128]);
-/// let mut client = Client::new(&INFO, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text);
+/// let mut client = Client::new(&CONFIG, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text);
 /// match client.poll(Millis(0)) {
 ///     Action::Io(io) => assert!(io.split().0.bytes().starts_with(br#"{"jsonrpc":"2.0","id":1,"#)),
 ///     _ => unreachable!("the client connects first"),

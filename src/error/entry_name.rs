@@ -1,11 +1,11 @@
-//! `EntryName`: the name of a catalogue entry within an error.
+//! `EntryName`: the name of a catalog entry within an error.
 
 use crate::json::{WriteText, prints};
 
 /// Maximum length of a stored name, in bytes. Without a heap, no error has a name.
 const LONGEST: usize = if cfg!(feature = "alloc") { 40 } else { 0 };
 
-/// The name or URI of a catalogue entry, for an error message. A name of more than 40 bytes ends with `…`.
+/// The name or URI of a catalog entry, for an error message. A name of more than 40 bytes ends with `…`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct EntryName {
     bytes: [u8; LONGEST],

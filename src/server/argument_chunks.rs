@@ -17,7 +17,7 @@ use crate::server::Server;
 use crate::server::config::ServerConfig;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
-use crate::server::features::catalogue::{Catalogue, Found, find};
+use crate::server::features::catalog::{Catalog, Found, find};
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::server_state::ServerState;
 
@@ -149,7 +149,7 @@ fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> O
         rest = after_value(value)?;
         if name == b"name" {
             let called = Json::exact(value.get(..value.len().wrapping_sub(rest.len()))?).string()?;
-            tool = match find(config, Catalogue::Tools, &|name| called == *name) {
+            tool = match find(config, Catalog::Tools, &|name| called == *name) {
                 Found::Tool(tool) => Some(tool),
                 _ => None,
             };

@@ -7,7 +7,7 @@ use crate::protocol::objects::tool::Tool;
 use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
-use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::tools::UNKNOWN_TOOL;
 use crate::server::input_required::InputResponses;
 use crate::server::reply::Reply;
@@ -59,7 +59,7 @@ impl<'a> Call<'a> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// The tool in a static catalogue, or `None` for a dynamic list.
+    /// The tool in a static catalog, or `None` for a dynamic list.
     ///
     /// The entry has the schemas, so that an application can validate arguments and results:
     ///
@@ -76,7 +76,7 @@ impl<'a> Call<'a> {
     /// ```
     #[must_use]
     pub fn tool(&self) -> Option<&'a Tool<'a>> {
-        match self.reply.find(Catalogue::Tools, &|tool| tool == self.name) {
+        match self.reply.find(Catalog::Tools, &|tool| tool == self.name) {
             Found::Tool(tool) => Some(tool),
             _ => None,
         }
@@ -101,7 +101,7 @@ impl<'a> Call<'a> {
     /// content.
     ///
     /// In debug builds with the features `std` and `derive`, content that does not match the output schema of a static
-    /// catalogue becomes a failure that names the member.
+    /// catalog becomes a failure that names the member.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         let schema = self.schema_to_check();

@@ -384,7 +384,7 @@ impl<'a> Call<'a> {
 
 impl<'a> ReadResource<'a> {
     /// Responds with text that the application writes in chunks: see [`Call::chunked`]. The media type comes from the
-    /// catalogue, or else is `text/plain`.
+    /// catalog, or else is `text/plain`.
     ///
     /// The contents of a resource have no flag for a failure. If the request ends before the response, the contents just
     /// end.
@@ -398,7 +398,7 @@ impl<'a> ReadResource<'a> {
     }
 
     /// Responds with bytes that the application writes in chunks, like [`chunked_text`](Self::chunked_text). The media
-    /// type comes from the catalogue, or else is `application/octet-stream`.
+    /// type comes from the catalog, or else is `application/octet-stream`.
     ///
     /// # Errors
     /// Returns the request in the cases of [`Call::chunked`].

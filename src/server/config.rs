@@ -8,7 +8,7 @@ use crate::protocol::revision::{Revision, Revisions};
 use crate::server::change_set::ChangeSet;
 use crate::server::compatibility::CompatOptions;
 use crate::server::feature::Feature;
-use crate::server::features::catalogue::JOINS;
+use crate::server::features::catalog::JOINS;
 use crate::server::handshake::{self, HandshakeEra};
 use crate::server::server_state::ServerState;
 use crate::server::stateless::StatelessEra;
@@ -21,7 +21,7 @@ use crate::time::Millis;
 /// ```
 /// use mcp_proto::server::{ServerConfig, Tool, Tools};
 /// static TOOLS: Tools = Tools::new(&[Tool::new("led_set", r#"{"type":"object"}"#)]);
-/// static INFO: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
+/// static CONFIG: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
 /// ```
 #[derive(Clone, Copy)]
 pub struct ServerConfig<'i> {
@@ -195,7 +195,7 @@ impl<'i> ServerConfig<'i> {
     /// use mcp_proto::server::{ServerConfig, Tool, Tools};
     /// static LED: Tools = Tools::new(&[Tool::new("led_set", "{}")]);
     /// static SENSOR: Tools = Tools::new(&[Tool::new("temperature", "{}")]);
-    /// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&LED, &SENSOR]);
+    /// static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&LED, &SENSOR]);
     /// ```
     #[must_use]
     pub const fn features(mut self, features: &'i [&'i dyn Feature]) -> Self {

@@ -11,7 +11,7 @@ use crate::server::argument_chunks::ArgumentHook;
 use crate::server::config::ServerConfig;
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
-use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::catalog::{Catalog, Found};
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::Pending;
 use crate::server::request_context::{Context, PackedContext};
@@ -56,8 +56,8 @@ pub(crate) trait Sealed {
         Received::Done
     }
 
-    /// Finds the first catalogue entry whose key satisfies the predicate.
-    fn find(&self, _: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
+    /// Finds the first catalog entry whose key satisfies the predicate.
+    fn find(&self, _: Catalog, _: &dyn Fn(&str) -> bool) -> Found<'_> {
         Found::Absent
     }
 

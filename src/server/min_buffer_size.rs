@@ -9,7 +9,7 @@ use crate::protocol::meta;
 use crate::protocol::pagination::TAIL;
 use crate::protocol::revision::{Era, Revision, WireFeature};
 use crate::server::config::ServerConfig;
-use crate::server::features::catalogue::check_joined;
+use crate::server::features::catalog::check_joined;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::write_message::begin_result;
 

@@ -15,7 +15,7 @@
 //! | [`Extensions`] | [`Event::Request`], [`Event::Notification`] | [`ExtensionRequest::result`], [`result_with`](ExtensionRequest::result_with), … |
 //! | [`Tasks`] | [`Event::TaskResult`], [`Event::TaskInput`], [`Event::TaskCancelled`] | [`Call::into_task`], [`Server::task`] |
 //!
-//! The server lists a `static` catalogue by itself. The server emits a `List…` event only for a dynamic list, which the
+//! The server lists a `static` catalog by itself. The server emits a `List…` event only for a dynamic list, which the
 //! application provides. Every response method consumes its request and cannot fail. For long work, [`Call::defer`]
 //! returns a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`] report that the
 //! response is no longer needed. [`Call::chunked`] sends a result that is larger than the transmit buffer. With
@@ -163,10 +163,10 @@ pub type Slot = crate::peer::slots::Slot<Request<PackedContext, OutboundSession>
 /// use mcp_proto::{Action, Millis, Next, Server};
 ///
 /// static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
+/// static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
 ///
 /// let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
-/// let mut server = Server::new(&INFO, &mut rx, &mut tx)?;
+/// let mut server = Server::new(&CONFIG, &mut rx, &mut tx)?;
 /// # let mut wire = (&br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#[..], Vec::new());
 /// # let (input, output) = (&mut wire.0, &mut wire.1);
 /// # use std::io::{Read, Write};

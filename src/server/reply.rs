@@ -13,7 +13,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::config::ServerConfig;
 use crate::server::feature::Change;
-use crate::server::features::catalogue::{Catalogue, Found, find};
+use crate::server::features::catalog::{Catalog, Found, find};
 use crate::server::pending_event::RequestKind;
 use crate::server::request_context::Context;
 #[cfg(feature = "alloc")]
@@ -136,9 +136,9 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Finds a catalogue entry whose key satisfies the predicate.
-    pub(crate) fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'a> {
-        find(self.config, catalogue, is)
+    /// Finds a catalog entry whose key satisfies the predicate.
+    pub(crate) fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'a> {
+        find(self.config, catalog, is)
     }
 
     /// Responds to a tool call with one text block.

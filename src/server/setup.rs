@@ -7,7 +7,7 @@ use crate::peer::keep_alive::KeepAlive;
 use crate::peer::observer::Observer;
 use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::protocol::methods;
-use crate::server::features::catalogue::{Catalogue, Found, find};
+use crate::server::features::catalog::{Catalog, Found, find};
 use crate::server::in_flight_hooks::INBOUND;
 use crate::server::min_buffer_size::largest_own_message;
 use crate::server::server_state::{RequestTable, ServerState};
@@ -134,7 +134,7 @@ impl<'b> Server<'b> {
     pub(super) fn set_task_storage(&mut self, mut storage: TaskStorage<'b>) {
         if self.state.config.has_feature(methods::TASKS_GET) {
             if let Found::AutomaticTasks(automatic) =
-                find(self.state.config, Catalogue::AutomaticTasks, &|_| true)
+                find(self.state.config, Catalog::AutomaticTasks, &|_| true)
             {
                 storage.set_automatic(automatic);
             }
@@ -238,10 +238,10 @@ mod tests {
 
     #[test]
     fn seed_survives_in_flight_in_either_order() {
-        static INFO: ServerConfig<'_> = ServerConfig::new("s", "1");
+        static CONFIG: ServerConfig<'_> = ServerConfig::new("s", "1");
         for seed_first in [false, true] {
             let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 64]);
-            let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+            let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
             let server = if seed_first {
                 server.seed(7).in_flight(&mut slots, &mut text).unwrap()
             } else {

@@ -28,11 +28,11 @@ impl<'b> Server<'b> {
     /// use mcp_proto::Server;
     /// use mcp_proto::server::{ServerConfig, Slot};
     ///
-    /// static INFO: ServerConfig = ServerConfig::new("blinky", "0.1.0");
+    /// static CONFIG: ServerConfig = ServerConfig::new("blinky", "0.1.0");
     /// let (mut rx, mut tx) = ([0; 512], [0; 1024]);
     /// let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
     /// let mut place = MaybeUninit::uninit();
-    /// let server = Server::init(&mut place, &INFO, &mut rx, &mut tx)?;
+    /// let server = Server::init(&mut place, &CONFIG, &mut rx, &mut tx)?;
     /// server.set_in_flight(&mut slots, &mut text)?;
     /// # Ok::<(), mcp_proto::ConfigError>(())
     /// ```
@@ -141,17 +141,17 @@ mod tests {
 
     #[test]
     fn server_in_place_is_checked_like_a_new_one() {
-        static INFO: ServerConfig<'_> = ServerConfig::new("s", "1");
+        static CONFIG: ServerConfig<'_> = ServerConfig::new("s", "1");
         for (rx, tx, text) in [(1024, 1024, 64), (16, 1024, 64), (1024, 16, 64), (1024, 1024, 4)] {
             let setup = |in_place: bool| {
                 let (mut rx, mut tx) = (std::vec![0; rx], std::vec![0; tx]);
                 let (mut slots, mut text) = ([Slot::EMPTY; 2], std::vec![0; text]);
                 if !in_place {
-                    let server = Server::new(&INFO, &mut rx[..], &mut tx[..])?;
+                    let server = Server::new(&CONFIG, &mut rx[..], &mut tx[..])?;
                     return server.in_flight(&mut slots, &mut text).map(|server| server.state.id_limit());
                 }
                 let mut place = MaybeUninit::uninit();
-                let server = Server::init(&mut place, &INFO, &mut rx[..], &mut tx[..])?;
+                let server = Server::init(&mut place, &CONFIG, &mut rx[..], &mut tx[..])?;
                 server.set_in_flight(&mut slots, &mut text)?;
                 Ok(server.state.id_limit())
             };

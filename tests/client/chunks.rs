@@ -6,7 +6,7 @@ use mcp_proto::client::{ChunkData, ClientConfig, Connect, Event, Options, Slot, 
 use mcp_proto::{Action, Buffer, Client, Millis, RequestFailure, SendError, Ticket};
 use serde_json::{Value, json};
 
-static INFO: ClientConfig<'static> =
+static CONFIG: ClientConfig<'static> =
     ClientConfig::new("c", "1").connect(Connect::Handshake).timeouts(Timeouts::DEFAULT);
 
 /// What the application receives of one call.
@@ -21,7 +21,7 @@ struct Received {
 
 fn with_client(rx: Buffer<'_>, test: impl FnOnce(&mut Client<'_>)) {
     let (mut tx, mut slots) = ([0; 1024], [Slot::EMPTY; 2]);
-    let mut client = Client::new(&INFO, rx, &mut tx).unwrap().in_flight(&mut slots, &mut []);
+    let mut client = Client::new(&CONFIG, rx, &mut tx).unwrap().in_flight(&mut slots, &mut []);
     take(&mut client, Millis(0), usize::MAX);
     feed(
         &mut client,

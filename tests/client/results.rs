@@ -5,7 +5,7 @@ use mcp_proto::client::{ClientConfig, Connect, Event, Options, Slot, ToolResultV
 use mcp_proto::json::Json;
 use mcp_proto::{Action, Client, Millis};
 
-static INFO: ClientConfig<'static> = ClientConfig::new("c", "1").connect(Connect::Handshake);
+static CONFIG: ClientConfig<'static> = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
 /// Takes all output, and passes these bytes.
 fn exchange(client: &mut Client<'_>, bytes: &[u8]) {
@@ -23,7 +23,7 @@ fn told(result: ToolResultView<'_>) -> String {
 /// Passes the response of a call in two parts. Returns the text of its result.
 fn events(message: &str, cut: usize) -> String {
     let (mut rx, mut tx, mut slots) = ([0; 2048], [0; 2048], [Slot::EMPTY; 2]);
-    let mut client = Client::new(&INFO, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut []);
+    let mut client = Client::new(&CONFIG, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut []);
     let accepted = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
     exchange(&mut client, b"");
     exchange(&mut client, &[&accepted[..], b"\n"].concat());

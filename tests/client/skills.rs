@@ -5,14 +5,14 @@ use mcp_proto::client::{ClientConfig, Connect, Event, Options, SkillView, Slot};
 use mcp_proto::json::Json;
 use mcp_proto::{Action, Client, Millis, SendError, sha256};
 
-static INFO: ClientConfig<'static> = ClientConfig::new("c", "1").connect(Connect::Stateless);
+static CONFIG: ClientConfig<'static> = ClientConfig::new("c", "1").connect(Connect::Stateless);
 const DIRECTORIES: &str = r#"{"io.modelcontextprotocol/skills":{"directoryRead":true}}"#;
 
 /// Runs `test` with a client of `2026-07-28` whose server declares these extensions.
 fn connected(extensions: &str, test: impl FnOnce(&mut Client<'_>)) {
     let (mut rx, mut tx, mut slots) = ([0; 4096], [0; 4096], [Slot::EMPTY; 2]);
     let mut text = [0; 128];
-    let mut client = Client::new(&INFO, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text);
+    let mut client = Client::new(&CONFIG, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text);
     let discovered = format!(
         r#"{{"jsonrpc":"2.0","id":1,"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{"resources":{{}},"extensions":{extensions}}}}}}}"#
     );

@@ -15,10 +15,10 @@ static RESOURCES: Resources<'static> = Resources::new(&[
 .templates(&[ResourceTemplate::new("lib:book/{id}", "book")])
 .subscribe();
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &RESOURCES, &AuthorizedSubscriptions];
-const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+const CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 fn setup() -> Setup {
-    Setup::new(INFO).subscription_buffer(200)
+    Setup::new(CONFIG).subscription_buffer(200)
 }
 
 fn session() -> Setup {
@@ -165,7 +165,7 @@ fn accepted_subscription_without_a_slot_is_refused() {
         listen(2, "{}", ""),
     ));
     // The buffer for URIs has no space, so the application is not asked.
-    Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
+    Setup::new(CONFIG).session(Revision::V2025_11_25).check(&format!(
         "{}< error 1 -32603 …\n! fault TooManyWatched\n",
         subscribe(1, "lib:log", "2025-11-25")
     ));

@@ -1,12 +1,12 @@
 //! Invalid lines and unserved requests, with and without an error response.
 
 use crate::support::server::Setup;
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use mcp_proto::server::{Limits, SecondInitialize, UnknownVersion};
 use mcp_proto::{Revision, Revisions};
 
 fn session() -> Setup {
-    Setup::new(INFO).session(Revision::V2025_11_25)
+    Setup::new(CONFIG).session(Revision::V2025_11_25)
 }
 
 /// A ping that shows that the server continues.
@@ -95,7 +95,7 @@ fn invalid_utf8_invalidates_one_line() {
     use crate::support::server::ServerHarness;
     use crate::support::transport::Pace;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
-    let server = mcp_proto::Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let server = mcp_proto::Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     let mut harness = ServerHarness::new(server, Pace { read: 1, write: 1, ..Pace::FAST });
     harness.transport.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffing\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n");
     harness.run();
@@ -129,7 +129,7 @@ fn oversized_line_is_answered_with_its_id_wherever_it_is() {
         (format!(r#"[{{"jsonrpc":"2.0","id":1,"method":"{x}"}}]"#), "- -32600"),
         (format!("\"{x}\""), "- -32600"),
     ];
-    let setup = Setup::new(INFO).session(Revision::V2025_11_25).rx(&[160, 161, 200, 512, 1024]);
+    let setup = Setup::new(CONFIG).session(Revision::V2025_11_25).rx(&[160, 161, 200, 512, 1024]);
     for (line, error) in &cases {
         check_lines(&setup, &[(line, error, "LineTooLong")]);
     }
@@ -145,8 +145,8 @@ fn too_deep_message_is_answered_with_its_id() {
     let request = |levels, before: &str, after: &str| {
         format!(r#"{{"jsonrpc":"2.0",{before}"method":"ping","params":{{"x":{}}}{after}}}"#, deep(levels))
     };
-    let limited = INFO.limits(Limits::DEFAULT.with_depth(10));
-    for (info, most) in [(INFO, 126), (limited, 8)] {
+    let limited = CONFIG.limits(Limits::DEFAULT.with_depth(10));
+    for (info, most) in [(CONFIG, 126), (limited, 8)] {
         let setup = Setup::new(info).session(Revision::V2025_11_25);
         setup.check(&format!("> {}\n< result 5\n", request(most, "\"id\":5,", "")));
         check_lines(
@@ -167,7 +167,7 @@ fn too_deep_message_is_answered_with_its_id() {
 #[test]
 fn error_echoes_ids_up_to_the_limit_only() {
     let (x, deep) = ("x".repeat(2000), "[".repeat(200) + &"]".repeat(200));
-    let setup = Setup::new(INFO).slots(4, 10).session(Revision::V2025_11_25).rx(&[300, 1024]);
+    let setup = Setup::new(CONFIG).slots(4, 10).session(Revision::V2025_11_25).rx(&[300, 1024]);
     for (id, carried) in [(r#""12345678""#, r#""12345678""#), (r#""123456789""#, "-")] {
         let error = format!("{carried} -32600");
         let cases = [
@@ -229,7 +229,7 @@ fn invalid_arguments_are_error_until_2025_06_18_then_result() {
         } else {
             "< error 1 -32602 Invalid arguments: …"
         };
-        let setup = Setup::new(INFO).session(revision);
+        let setup = Setup::new(CONFIG).session(revision);
         setup.check(&format!(
             "> call 1 tools/call {{\"name\":\"invalid\"}}\n! call invalid {{}}\n{answer}\n\
              > call 1 tools/call {{\"name\":\"typed\",\"arguments\":{{\"count\":300}}}}\n\
@@ -292,15 +292,15 @@ fn non_requests_are_never_answered() {
 
 #[test]
 fn request_before_handshake_gets_an_error_naming_initialize() {
-    let handshake = INFO.revisions(Revisions::HANDSHAKE);
-    let stateless = INFO.revisions(Revisions::STATELESS);
+    let handshake = CONFIG.revisions(Revisions::HANDSHAKE);
+    let stateless = CONFIG.revisions(Revisions::STATELESS);
     let meta = "1 -32602 Invalid params: `_meta` needs …";
     let either = "1 -32602 Invalid params: …, or send `initialize` first";
     let first = "1 -32600 Invalid request: send `initialize` first: …";
     let cases = [
-        (INFO, "tools/list", either, "InvalidParams"),
-        (INFO, "no/such", either, "InvalidParams"),
-        (INFO, "server/discover", either, "InvalidParams"),
+        (CONFIG, "tools/list", either, "InvalidParams"),
+        (CONFIG, "no/such", either, "InvalidParams"),
+        (CONFIG, "server/discover", either, "InvalidParams"),
         (handshake, "tools/list", first, "NotInitialized"),
         (handshake, "no/such", first, "NotInitialized"),
         (handshake, "server/discover", "1 -32601 …", "UnknownMethod"),
@@ -311,7 +311,7 @@ fn request_before_handshake_gets_an_error_naming_initialize() {
     for (info, method, error, fault) in cases {
         Setup::new(info).check(&format!("> call 1 {method}\n< error {error}\n! fault {fault}\n"));
     }
-    for info in [INFO, handshake] {
+    for info in [CONFIG, handshake] {
         Setup::new(info)
             .check("> note notifications/initialized\n! fault UnknownNotification\n* state Waiting");
     }
@@ -329,7 +329,7 @@ fn malformed_initialize_opens_no_session() {
         r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#,
     ];
     for params in cases {
-        Setup::new(INFO).check(&format!(
+        Setup::new(CONFIG).check(&format!(
             "> call 1 initialize {params}\n< error 1 -32602 …\n! fault InvalidParams\n* state Waiting"
         ));
     }
@@ -344,14 +344,14 @@ fn unknown_version_is_negotiated_or_rejected() {
     };
     let old = Revisions::only(Revision::V2024_11_05).with(Revision::V2025_03_26);
     for asked in ["1.0.0", "2026-07-28", "2099-01-01", "", "2025-11-25 "] {
-        for (info, offer) in [(INFO, "2025-11-25"), (INFO.revisions(old), "2025-03-26")] {
+        for (info, offer) in [(CONFIG, "2025-11-25"), (CONFIG.revisions(old), "2025-03-26")] {
             Setup::new(info).check(&format!(
                 "{}\n< result 1 {{\"protocolVersion\":\"{offer}\",…\n! connected {offer} c {{}}\n* state Negotiated",
                 hello(asked)
             ));
         }
     }
-    let reject = INFO.revisions(old).unknown_version(UnknownVersion::Reject);
+    let reject = CONFIG.revisions(old).unknown_version(UnknownVersion::Reject);
     let (limit, long) = ("9".repeat(32), "9".repeat(33));
     for (asked, quoted) in [
         ("1.0.0", "1.0.0"),
@@ -367,7 +367,7 @@ fn unknown_version_is_negotiated_or_rejected() {
             hello(asked)
         ));
     }
-    Setup::new(INFO.revisions(Revisions::STATELESS)).check(&format!(
+    Setup::new(CONFIG.revisions(Revisions::STATELESS)).check(&format!(
         "{}\n< error 1 -32601 … data {{\"supported\":[\"2026-07-28\"],\"requested\":\"2025-11-25\"}}\n\
          ! fault UnsupportedRevision",
         hello("2025-11-25")
@@ -379,14 +379,14 @@ fn second_initialize_is_accepted_refused_or_restarts() {
     let hello = crate::support::server::hello("2025-06-18");
     let again = format!("> call 2 initialize {hello}\n");
     // No request got a response yet, so the client may initialize again.
-    Setup::new(INFO).check(&format!(
+    Setup::new(CONFIG).check(&format!(
         "> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          {again}< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n! connected 2025-06-18 c {{}}\n* state Negotiated",
         crate::support::server::hello("2025-11-25")
     ));
     session().check(&format!("{again}< error 2 -32600 …\n! fault AlreadyInitialized\n* state Ready"));
     let restart =
-        Setup::new(INFO.second_initialize(SecondInitialize::Restart)).session(Revision::V2025_11_25);
+        Setup::new(CONFIG.second_initialize(SecondInitialize::Restart)).session(Revision::V2025_11_25);
     restart.check(&format!(
         "> call 1 tools/call {{\"name\":\"defer\"}}\n! call defer {{}}\n\
          {again}! restarted\n! connected 2025-06-18 c {{}}\n< result 2 {{\"protocolVersion\":\"2025-06-18\",…\n\
@@ -403,7 +403,7 @@ fn restarted_session_may_reuse_a_forgotten_id() {
                  * state Negotiated\n* deferred 0\n* answer 0 too late\n! not now Gone\n\
                  > note notifications/initialized\n! ready\n> call 1 ping\n< result 1\n";
     let defer = "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n";
-    let info = INFO.second_initialize(SecondInitialize::Restart);
+    let info = CONFIG.second_initialize(SecondInitialize::Restart);
     let session = Setup::new(info).session(Revision::V2025_11_25);
     session.check(&format!("{defer}{}{begun}", hello(1)));
     // The old client may be of the stateless era. The server refuses an id in flight to every other client.
@@ -415,8 +415,8 @@ fn restarted_session_may_reuse_a_forgotten_id() {
     // An `initialize` that does not restart the session keeps all requests.
     let refused =
         |fault| format!("< error 1 -32600 …\n! fault {fault}\n* deferred 1\n* answer 0 yes\n< result 1 …");
-    Setup::new(INFO).check(&format!("{stateless}{}{}", hello(1), refused("DuplicateId")));
-    Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
+    Setup::new(CONFIG).check(&format!("{stateless}{}{}", hello(1), refused("DuplicateId")));
+    Setup::new(CONFIG).session(Revision::V2025_11_25).check(&format!(
         "{defer}{}{}",
         hello(1),
         refused("DuplicateId")
@@ -464,10 +464,10 @@ fn error_without_id_has_null_id_until_2025_06_18() {
         (None, "null"),
     ];
     for (revision, id) in cases {
-        let setup = revision.map_or(Setup::new(INFO), |revision| Setup::new(INFO).session(revision));
+        let setup = revision.map_or(Setup::new(CONFIG), |revision| Setup::new(CONFIG).session(revision));
         setup.check(&format!("> nonsense\n< error {id} -32700 …\n! fault NotJson\n"));
     }
-    let stateless = Setup::new(INFO.revisions(Revisions::STATELESS));
+    let stateless = Setup::new(CONFIG.revisions(Revisions::STATELESS));
     stateless.check("> nonsense\n< error - -32700 …\n! fault NotJson\n");
 }
 

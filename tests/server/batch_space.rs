@@ -1,6 +1,6 @@
 //! Space for batch responses, tested to the byte.
 
-use super::batches::{INFO, PING, SMALL, error, gets, ping, pong, sends, text, tool};
+use super::batches::{CONFIG, PING, SMALL, error, gets, ping, pong, sends, text, tool};
 use crate::support::server::Setup;
 use mcp_proto::Revision;
 use mcp_proto::server::Limits;
@@ -9,7 +9,7 @@ use mcp_proto::server::Limits;
 const ARRAY: usize = 3;
 
 fn setup(tx: usize, answers: usize) -> Setup {
-    let info = INFO.limits(Limits::DEFAULT.with_id(20));
+    let info = CONFIG.limits(Limits::DEFAULT.with_id(20));
     Setup::new(info).tx(tx).slots(4, 64).batch_buffer(answers).session(Revision::V2025_03_26)
 }
 

@@ -7,10 +7,10 @@ use mcp_proto::server::{Feature, Limits, Logging, SecondInitialize, ServerConfig
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
 
-pub(crate) const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+pub(crate) const CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 pub(crate) fn session() -> Setup {
-    Setup::new(INFO).batch_buffer(4096).session(Revision::V2025_03_26)
+    Setup::new(CONFIG).batch_buffer(4096).session(Revision::V2025_03_26)
 }
 
 pub(crate) fn call(id: &str, method: &str, params: &str) -> String {
@@ -124,12 +124,12 @@ fn batches_need_revision_2025_03_26_and_a_batch_buffer() {
         (Revision::V2025_06_18, "\"id\":null,"),
         (Revision::V2025_11_25, ""),
     ] {
-        Setup::new(INFO).batch_buffer(4096).session(revision).check(&format!("{batch}{}", refused(id)));
+        Setup::new(CONFIG).batch_buffer(4096).session(revision).check(&format!("{batch}{}", refused(id)));
     }
     let null = "\"id\":null,";
     // The server has no batch buffer, or no session.
-    Setup::new(INFO).session(Revision::V2025_03_26).check(&format!("{batch}{}", refused(null)));
-    Setup::new(INFO).batch_buffer(4096).check(&format!("{batch}{}", refused(null)));
+    Setup::new(CONFIG).session(Revision::V2025_03_26).check(&format!("{batch}{}", refused(null)));
+    Setup::new(CONFIG).batch_buffer(4096).check(&format!("{batch}{}", refused(null)));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn invalid_batch_member_gets_its_error_in_the_array() {
 fn initialize_in_a_batch_is_refused() {
     let hello = crate::support::server::hello("2025-03-26");
     let refused = error("1", -32600, "Invalid request: the session is already initialized");
-    for info in [INFO, INFO.second_initialize(SecondInitialize::Restart)] {
+    for info in [CONFIG, CONFIG.second_initialize(SecondInitialize::Restart)] {
         Setup::new(info).batch_buffer(4096).session(Revision::V2025_03_26).check(&format!(
             "{}! fault AlreadyInitialized\n{}",
             sends(&[&call("1", "initialize", &hello), &ping("2")]),
@@ -226,7 +226,7 @@ fn initialize_in_a_batch_is_refused() {
 fn batch_space_is_reserved_before_any_member_runs() {
     // The smallest error with an id of 20 bytes takes this many bytes.
     let setup = |tx: usize, room: usize| {
-        let info = INFO.limits(Limits::DEFAULT.with_id(20));
+        let info = CONFIG.limits(Limits::DEFAULT.with_id(20));
         Setup::new(info).tx(tx).slots(4, 64).batch_buffer(room).session(Revision::V2025_03_26)
     };
     let names: Vec<String> = (0..40).map(|id| tool(&id.to_string(), "echo")).collect();
@@ -258,7 +258,7 @@ pub(crate) const SMALL: usize =
 
 #[test]
 fn batch_response_may_use_unreserved_space() {
-    let info = INFO.limits(Limits::DEFAULT.with_id(20));
+    let info = CONFIG.limits(Limits::DEFAULT.with_id(20));
     let frame = text("1", "").len();
     let large = |id: &str, bytes: usize| {
         let arguments = format!("{{\"bytes\":{bytes}}}");

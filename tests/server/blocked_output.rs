@@ -4,7 +4,7 @@ use mcp_proto::server::{Event, Limits, ServerConfig, Slot, Tool, Tools};
 use mcp_proto::{Action, Millis, SendError, Server};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}")]);
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("s", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_deferred_timeout(Millis(10)));
 
 /// Connects, and takes all output.
@@ -29,7 +29,8 @@ fn is_closed(server: &mut Server<'_>, now: u64) -> bool {
 fn response_waiting_for_space_sets_no_deadline() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
+    let mut server =
+        Server::new(&CONFIG, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
     connect(&mut server);
     feed(&mut server, Millis(0), SLOW);
     assert!(matches!(server.poll(Millis(0)), Action::Event));
@@ -65,7 +66,7 @@ fn end_of_input_closes_although_the_client_reads_nothing() {
     for in_flight in [true, false] {
         let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
         let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
-        let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+        let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
         let mut server = server.in_flight(&mut slots, &mut text).unwrap();
         connect(&mut server);
         if in_flight {
@@ -95,7 +96,7 @@ fn end_of_input_closes_although_the_client_reads_nothing() {
 #[test]
 fn slow_reader_gets_all_output() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     connect(&mut server);
     feed(&mut server, Millis(0), PING);
     end_input(&mut server, Millis(0));
@@ -111,7 +112,7 @@ fn slow_reader_gets_all_output() {
 fn space_reserved_for_a_call_is_not_used_by_another() {
     let (mut rx, mut tx) = ([0; 1024], [0; 640]);
     let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
-    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
     connect(&mut server);
     feed(&mut server, Millis(0), SLOW);

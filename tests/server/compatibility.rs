@@ -1,12 +1,12 @@
 //! Nonstandard clients: the rows of docs/compatibility.md about servers.
 
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use crate::support::server::{Setup, hello};
 use mcp_proto::server::{Limits, ServerConfig};
 use mcp_proto::{KeepAlive, Millis, Revision, Revisions};
 
 fn session() -> Setup {
-    Setup::new(INFO).session(Revision::V2025_11_25)
+    Setup::new(CONFIG).session(Revision::V2025_11_25)
 }
 
 /// The `_meta` of a stateless request.
@@ -18,7 +18,7 @@ fn nonstandard_initialize_opens_a_session() {
     let params = format!(
         r#"{{"protocolVersion":"1.0.0","capabilities":{capabilities},"clientInfo":{{"name":"My AI Assistant","version":"2.1.0"}}}}"#
     );
-    Setup::new(INFO).check(&format!(
+    Setup::new(CONFIG).check(&format!(
         "> call 1 initialize {params}\n< result 1 {{\"protocolVersion\":\"2025-11-25\",…\n\
          ! connected 2025-11-25 My AI Assistant {capabilities}\n\
          > note notifications/initialized {{}}\n! ready\n\
@@ -27,7 +27,7 @@ fn nonstandard_initialize_opens_a_session() {
     ));
     // The client declares sampling by its own name, not as an experimental capability.
     let params = params.replace(r#""sampling":true,"exp"#, r#""exp"#);
-    Setup::new(INFO).check(&format!(
+    Setup::new(CONFIG).check(&format!(
         "> call 1 initialize {params}\n< result 1 …\n! connected …\n\
          > call 2 tools/call {{\"name\":\"who\"}}\n! call who {{}}\n\
          < result 2 …\"text\":\"2025-11-25 ClientCapabilities(0) {{}}\"…"
@@ -49,7 +49,7 @@ fn unknown_members_are_ignored() {
 #[test]
 fn notification_params_may_be_absent_empty_or_null() {
     for params in ["", " {}", " null", " {\"_meta\":{}}"] {
-        Setup::new(INFO).check(&format!(
+        Setup::new(CONFIG).check(&format!(
             "> call 0 initialize {}\n< result 0 …\n! connected …\n\
              > note notifications/initialized{params}\n! ready\n* state Ready",
             hello("2025-06-18")
@@ -63,7 +63,7 @@ fn list_request_params_may_be_absent() {
         session()
             .check(&format!("> call 1 tools/list{params}\n< result 1 {{\"tools\":[{{\"name\":\"echo\",…]}}"));
     }
-    let stateless = Setup::new(INFO.revisions(Revisions::STATELESS));
+    let stateless = Setup::new(CONFIG.revisions(Revisions::STATELESS));
     stateless.check(&format!(
         "> call 1 tools/list {{{META},\"cursor\":null}}\n< result 1 {{\"resultType\":\"complete\",…"
     ));
@@ -72,7 +72,7 @@ fn list_request_params_may_be_absent() {
 #[test]
 fn result_without_content_gets_an_empty_text() {
     for revision in Revision::ALL.into_iter().filter(|revision| *revision < Revision::V2026_07_28) {
-        Setup::new(INFO).session(revision).check(
+        Setup::new(CONFIG).session(revision).check(
             "> call 1 tools/call {\"name\":\"empty\"}\n! call empty {}\n\
              < result 1 {\"content\":[{\"type\":\"text\",\"text\":\"\"}]}",
         );
@@ -83,7 +83,7 @@ fn result_without_content_gets_an_empty_text() {
 fn server_tolerates_missing_jsonrpc_only_if_configured() {
     let lines = r#"{"id":1,"method":"ping"}"#;
     session().check(&format!("> {lines}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion"));
-    let tolerant = Setup::new(INFO.tolerate_missing_jsonrpc()).session(Revision::V2025_11_25);
+    let tolerant = Setup::new(CONFIG.tolerate_missing_jsonrpc()).session(Revision::V2025_11_25);
     tolerant.check(
         r#"> {"id":1,"method":"ping"}
            < result 1
@@ -115,7 +115,7 @@ const SHUTDOWN: &str = "> call 1 shutdown\n< result 1\n* state Draining\n";
 fn lsp_shutdown_is_answered_and_exit_closes() {
     let refused = "> call 2 ping\n< error 2 -32600 …\n! fault ShuttingDown\n";
     for revision in Revision::ALL.into_iter().filter(|revision| *revision < Revision::V2026_07_28) {
-        Setup::new(INFO)
+        Setup::new(CONFIG)
             .session(revision)
             .check(&format!("{SHUTDOWN}{refused}{refused}> note exit\n! closed\n* state Closed"));
     }
@@ -126,7 +126,7 @@ fn lsp_shutdown_is_answered_and_exit_closes() {
     session()
         .check(&format!("{SHUTDOWN}* deadline 2000\n* time 1999\n* state Draining\n* time 2000\n! closed"));
     // `shutdown` also works before the session is ready.
-    Setup::new(INFO.strict_handshake()).check(&format!(
+    Setup::new(CONFIG.strict_handshake()).check(&format!(
         "> call 0 initialize {}\n< result 0 …\n! connected …\n{SHUTDOWN}",
         hello("2025-11-25")
     ));
@@ -142,7 +142,7 @@ fn requests_in_flight_at_lsp_shutdown_are_finished() {
     session().check(&format!(
         "{defer}{SHUTDOWN}> note notifications/cancelled {{\"requestId\":\"d\"}}\n! cancelled 0\n> note exit\n! closed"
     ));
-    let info = INFO.limits(Limits::DEFAULT.with_grace(Millis(500)));
+    let info = CONFIG.limits(Limits::DEFAULT.with_grace(Millis(500)));
     Setup::new(info).session(Revision::V2025_11_25).check(&format!(
         "{defer}{SHUTDOWN}> note exit\n* time 499\n* state Draining\n* time 500\n\
          < error \"d\" -32603 …\n! expired 0\n! closed"
@@ -156,20 +156,20 @@ fn lsp_shutdown_and_exit_are_unknown_if_disabled() {
     let dropped = "> note exit\n! fault UnknownNotification\n";
     let off =
         |info: ServerConfig<'static>| Setup::new(info.lsp_shutdown(false)).session(Revision::V2025_11_25);
-    off(INFO).check(&format!("{unknown}{dropped}{alive}"));
+    off(CONFIG).check(&format!("{unknown}{dropped}{alive}"));
     // A request `exit` and a notification `shutdown` are unknown.
     session().check(&format!(
         "> call 1 exit\n< error 1 -32601 …\n! fault UnknownMethod\n\
          > note shutdown\n! fault UnknownNotification\n{alive}"
     ));
     // The stateless era has neither method, even if a session exists.
-    for setup in [session(), Setup::new(INFO), Setup::new(INFO.revisions(Revisions::STATELESS))] {
+    for setup in [session(), Setup::new(CONFIG), Setup::new(CONFIG.revisions(Revisions::STATELESS))] {
         setup.check(&format!(
             "> call 1 shutdown {{{META}}}\n< error 1 -32601 …\n! fault UnknownMethod\n\
              > note exit {{{META}}}\n! fault UnknownNotification"
         ));
     }
-    Setup::new(INFO)
+    Setup::new(CONFIG)
         .check(&format!("> call 1 shutdown\n< error 1 -32602 …\n! fault InvalidParams\n{dropped}{alive}"));
 }
 

@@ -1,8 +1,8 @@
-//! Completion: argument values from the catalogue or from the application.
+//! Completion: argument values from the catalog or from the application.
 
 use super::content::{HEAD, stateless};
 use crate::support::server::Setup;
-use crate::support::server::catalogue::{BY_HOST, LIBRARY};
+use crate::support::server::catalog::{BY_HOST, LIBRARY};
 use mcp_proto::{Revision, Revisions};
 
 fn ask(reference: &str, name: &str, value: &str) -> String {
@@ -13,7 +13,7 @@ const REVIEW: &str = r#"{"type":"ref/prompt","name":"review"}"#;
 const BOOK: &str = r#"{"type":"ref/resource","uri":"lib:book/{id}"}"#;
 
 #[test]
-fn catalogue_values_are_completed_by_the_server() {
+fn catalog_values_are_completed_by_the_server() {
     let cases = [
         ("style", "", r#"{"values":["short","shorter \"still\"","long"],"total":3,"hasMore":false}"#),
         ("style", "sh", r#"{"values":["short","shorter \"still\""],"total":2,"hasMore":false}"#),

@@ -1,14 +1,14 @@
 //! The end of a connection: end of input, `exit`, and draining.
 
 use super::batches::{self, cancel, error, gets, ping, pong, sends, text, tool};
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use crate::support::server::{Setup, hello};
 use crate::support::transport::feed;
 use mcp_proto::server::Server;
 use mcp_proto::{Action, KeepAlive, Millis, Revision};
 
 fn session() -> Setup {
-    Setup::new(INFO).session(Revision::V2025_11_25)
+    Setup::new(CONFIG).session(Revision::V2025_11_25)
 }
 
 fn batching() -> Setup {
@@ -41,7 +41,7 @@ fn end_of_input_while_idle_closes_immediately() {
                  * ask ping\n! not now NotConnected\n* changed\n* time 100000\n* state Closed\n";
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(10), close: true };
     for before in ["", &open, &serving, &ready, stateless] {
-        for setup in [Setup::new(INFO), Setup::new(INFO).pings(pings)] {
+        for setup in [Setup::new(CONFIG), Setup::new(CONFIG).pings(pings)] {
             setup.check(&format!("{before}* time 7\n* eof\n! closed\n{after}"));
         }
     }
@@ -71,7 +71,7 @@ fn messages_before_the_end_of_input_are_still_answered() {
 #[test]
 fn slow_reader_restarts_the_grace_period() {
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     let line = format!("{}\n", ping("1"));
     let mut answer = format!("{}\n", pong("1")).into_bytes();
     feed(&mut server, Millis(0), line.as_bytes());

@@ -1,7 +1,7 @@
 //! Tool results in the form of each revision.
 
 use crate::support::server::Setup;
-use crate::support::server::catalogue::{LIBRARY, LOG, TOOLS};
+use crate::support::server::catalog::{LIBRARY, LOG, TOOLS};
 use mcp_proto::Revision;
 use mcp_proto::server::{Feature, ServerConfig, Tools};
 

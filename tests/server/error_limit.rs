@@ -1,13 +1,13 @@
 //! The limit of consecutive errors without an id. A valid message resets the count.
 
 use super::batches::{self, gets, ping, pong, sends};
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use crate::support::server::{Setup, hello};
 use mcp_proto::Revision;
 use mcp_proto::server::{Limits, SecondInitialize};
 
 fn session() -> Setup {
-    Setup::new(INFO).session(Revision::V2025_11_25)
+    Setup::new(CONFIG).session(Revision::V2025_11_25)
 }
 
 /// Returns `count` lines that are not JSON, each with its error. `id` is the id in the error.
@@ -73,7 +73,7 @@ fn only_errors_without_an_id_count() {
 #[test]
 fn application_sets_the_error_limit() {
     for limit in [0, 1, 2, 12, u8::MAX] {
-        let info = INFO.limits(Limits::DEFAULT.with_invalid_in_a_row(limit));
+        let info = CONFIG.limits(Limits::DEFAULT.with_invalid_in_a_row(limit));
         let setup = Setup::new(info).session(Revision::V2025_11_25).rx(&[200]);
         let told = errors(limit.into(), "-");
         setup.check(&format!("{told}{}> call 1 ping\n< result 1\n{told}{MUTED}", MUTED.repeat(3)));
@@ -82,7 +82,7 @@ fn application_sets_the_error_limit() {
 
 #[test]
 fn refused_batches_count_and_a_batch_restarts_the_count() {
-    let setup = Setup::new(batches::INFO).tx(1024).batch_buffer(4096).session(Revision::V2025_03_26);
+    let setup = Setup::new(batches::CONFIG).tx(1024).batch_buffer(4096).session(Revision::V2025_03_26);
     let many = vec!["{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"; 20];
     let refused = |line: &str, fault: &str| format!("{line}< error null -32600 …\n! fault {fault}\n");
     let muted = |line: &str| format!("{line}! fault Muted\n");
@@ -107,7 +107,8 @@ fn restarting_client_has_the_whole_error_limit() {
         "> call 1 initialize {}\n< result 1 …\n! restarted\n! connected 2025-11-25 c {{}}\n",
         hello("2025-11-25")
     );
-    let setup = Setup::new(INFO.second_initialize(SecondInitialize::Restart)).session(Revision::V2025_11_25);
+    let setup =
+        Setup::new(CONFIG.second_initialize(SecondInitialize::Restart)).session(Revision::V2025_11_25);
     for before in [5, 8] {
         let muted = if before == 8 { MUTED } else { "" };
         let ready = "> note notifications/initialized\n! ready\n";

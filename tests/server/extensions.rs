@@ -12,12 +12,12 @@ static OWN: Extensions<'static> = Extensions::new(&[("com.example/own", "{}")])
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &OWN, &Subscriptions];
 
-const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+const CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"com.example/own":{"k":1}}}}"#;
 
 fn setup() -> Setup {
-    Setup::new(INFO)
+    Setup::new(CONFIG)
 }
 
 fn session() -> Setup {

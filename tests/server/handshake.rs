@@ -1,6 +1,6 @@
 //! The handshake era: connecting, early requests, and differences between revisions.
 
-use crate::support::server::tools::{BARE, INFO, LISTED};
+use crate::support::server::tools::{BARE, CONFIG, LISTED};
 use crate::support::server::{Setup, hello};
 use mcp_proto::server::{Feature, ServerConfig, Tool, Tools};
 use mcp_proto::{Icon, Revision, Theme};
@@ -10,7 +10,7 @@ const HANDSHAKE: [Revision; 4] =
 
 #[test]
 fn handshake_works_in_every_revision() {
-    let info = INFO.title("T").description("D").website("https://w").instructions("I");
+    let info = CONFIG.title("T").description("D").website("https://w").instructions("I");
     for revision in HANDSHAKE {
         let details = match revision {
             Revision::V2025_06_18 => r#","title":"T""#,
@@ -46,7 +46,7 @@ fn connected_event_shows_client_name_and_capabilities() {
 
 #[test]
 fn ping_is_answered_in_every_state() {
-    Setup::new(INFO).check(&format!(
+    Setup::new(CONFIG).check(&format!(
         "> call 1 ping\n< result 1\n> call 2 ping {{}}\n< result 2\n\
          > call 3 initialize {}\n< result 3 …\n! connected 2025-11-25 c {{}}\n\
          > call 4 ping\n< result 4\n* state Negotiated\n\
@@ -62,13 +62,13 @@ fn early_requests_are_served_unless_strict() {
     let hello = hello("2025-11-25");
     let open = format!("> call 0 initialize {hello}\n< result 0 …\n! connected 2025-11-25 c {{}}\n");
     let early = "> call 1 tools/call {\"name\":\"echo\"}\n";
-    Setup::new(INFO).check(&format!(
+    Setup::new(CONFIG).check(&format!(
         "{open}{early}! call echo {{}}\n< result 1 …\n* state Serving\n{early}! call echo {{}}\n< result 1 …\n\
          > call 2 initialize {hello}\n< error 2 -32600 …\n! fault AlreadyInitialized\n* state Serving\n\
          > note notifications/initialized\n! ready\n* state Ready\n\
          > note notifications/initialized\n! fault UnknownNotification\n* state Ready"
     ));
-    Setup::new(INFO.strict_handshake()).check(&format!(
+    Setup::new(CONFIG.strict_handshake()).check(&format!(
         "{open}{early}< error 1 -32600 …\n! fault NotInitialized\n* state Negotiated\n\
          > call 2 ping\n< result 2\n\
          > call 3 logging/setLevel {{\"level\":\"error\"}}\n< result 3\n* state Negotiated\n\
@@ -105,7 +105,7 @@ fn log_messages_follow_the_level_of_the_client() {
     let call = "> call 1 tools/call {\"name\":\"log\"}\n! call log {}\n";
     let done = "< result 1 …\n";
     for revision in HANDSHAKE {
-        let setup = Setup::new(INFO).session(revision);
+        let setup = Setup::new(CONFIG).session(revision);
         setup.check(&format!("{call}{debug}{warning}{emergency}{done}"));
         for (level, kept) in
             [("debug", 3), ("info", 2), ("warning", 2), ("error", 1), ("alert", 1), ("emergency", 1)]
@@ -117,8 +117,8 @@ fn log_messages_follow_the_level_of_the_client() {
             ));
         }
     }
-    Setup::new(INFO).check("* log error x\n! not now NotConnected");
-    Setup::new(INFO).session(Revision::V2025_11_25).check(
+    Setup::new(CONFIG).check("* log error x\n! not now NotConnected");
+    Setup::new(CONFIG).session(Revision::V2025_11_25).check(
         r#"* log debug a "quoted" word
            < note notifications/message {"level":"debug","data":"a \"quoted\" word"}
            > call 1 logging/setLevel {"level":"error"}
@@ -140,7 +140,7 @@ fn result_has_the_members_of_its_revision() {
         let knows_structure = revision >= Revision::V2025_06_18;
         let object = if knows_structure { r#""structuredContent":{"a":"1\""},"# } else { "" };
         let no_type = "{\"content\":";
-        Setup::new(INFO).session(revision).check(&format!(
+        Setup::new(CONFIG).session(revision).check(&format!(
             r#"> call 1 tools/call {{"name":"object"}}
                ! call object {{}}
                < result 1 {{{object}"content":[{{"type":"text","text":"{{\"a\":\"1\\\"\"}}"}}]}}

@@ -1,13 +1,13 @@
 //! Deferred requests: replies, cancellation, timeouts, progress, shutdown, reset.
 
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use crate::support::server::{ServerHarness, Setup, hello};
 use crate::support::transport::{Pace, feed};
 use mcp_proto::server::{Change, Limits, SecondInitialize, Server};
 use mcp_proto::{Action, Buffer, KeepAlive, Millis, Revision, State};
 
 fn session() -> Setup {
-    Setup::new(INFO).session(Revision::V2025_11_25)
+    Setup::new(CONFIG).session(Revision::V2025_11_25)
 }
 
 const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
@@ -62,7 +62,7 @@ fn call_is_returned_if_every_slot_is_taken() {
 
 #[test]
 fn server_can_refuse_calls_while_every_slot_is_taken() {
-    let setup = || Setup::new(INFO.refuse_when_full()).session(Revision::V2025_11_25);
+    let setup = || Setup::new(CONFIG.refuse_when_full()).session(Revision::V2025_11_25);
     setup().slots(1, 32).check(&format!(
         "{}> call 2 tools/call {{\"name\":\"echo\"}}\n\
          < error 2 -32603 Too many requests in flight: at most 1\n! fault TooManyInFlight\n\
@@ -100,7 +100,7 @@ fn expired_request_gets_an_error() {
          * time 70000\n< error 1 -32603 {late}\n! expired 0\n* deadline none\n* deferred 0",
         defer("1")
     ));
-    let info = INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(10)));
+    let info = CONFIG.limits(Limits::DEFAULT.with_deferred_timeout(Millis(10)));
     Setup::new(info).session(Revision::V2025_11_25).check(&format!(
         "* time 5\n{}* deadline 15\n* answer 0 done\n< result 1 {DONE}\n* deadline none\n* time 100",
         defer("1")
@@ -109,7 +109,7 @@ fn expired_request_gets_an_error() {
 
 #[test]
 fn progress_restarts_the_default_timeout() {
-    let info = INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(10)));
+    let info = CONFIG.limits(Limits::DEFAULT.with_deferred_timeout(Millis(10)));
     let call = |id: u32, arguments: &str| {
         format!(
             "> call {id} tools/call {{\"name\":\"defer\",\"arguments\":{arguments},\
@@ -131,7 +131,7 @@ fn progress_restarts_the_default_timeout() {
 
 #[test]
 fn slots_on_the_heap_have_no_default_timeout() {
-    let mut server = Server::new(&INFO, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
+    let mut server = Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
     server = server.in_flight_grown(4).unwrap();
     let mut harness = ServerHarness::new(server, Pace::FAST);
     let hello = hello("2025-11-25");
@@ -173,7 +173,7 @@ fn progress_increases_and_needs_a_token() {
                 note("\"progress\":1.5,\"total\":10"),
                 note(&format!("\"progress\":1…0,\"total\":10{}", message("b"))),
             ];
-            Setup::new(INFO).session(revision).check(&format!(
+            Setup::new(CONFIG).session(revision).check(&format!(
                 "> call 1 tools/call {{\"name\":\"progress\",\"_meta\":{{\"progressToken\":{token}}}}}\n\
                  ! call progress {{}}\n! not now NotWanted\n{}< result 1 {DONE}",
                 notified.concat()
@@ -280,7 +280,7 @@ fn requests_in_flight_at_end_of_input_get_a_grace_period() {
         defer("2"),
     ));
     session().check(&format!("{}* eof\n* answer 0 done\n< result 1 {DONE}\n! closed", defer("1")));
-    let info = INFO.limits(Limits::DEFAULT.with_grace(Millis(7)));
+    let info = CONFIG.limits(Limits::DEFAULT.with_grace(Millis(7)));
     Setup::new(info).session(Revision::V2025_11_25).check(&format!(
         "* time 100\n{}* eof\n* deadline 107\n* time 107\n< error 1 -32603 …\n! expired 0\n! closed",
         defer("1")
@@ -312,7 +312,7 @@ fn shutdown_refuses_new_requests_and_finishes_others() {
     ));
     session().check("* shutdown\n! closed\n* state Closed");
     session().check(&format!("{}* shutdown\n* answer 0 done\n< result 1 {DONE}\n! closed", defer("1")));
-    Setup::new(INFO).check("* shutdown\n! closed");
+    Setup::new(CONFIG).check("* shutdown\n! closed");
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn reset_forgets_all_and_old_tickets_stay_invalid() {
 #[test]
 fn silent_client_is_pinged_then_closed() {
     let pings = |close| KeepAlive { interval: Millis(100), timeout: Millis(10), close };
-    let setup = |close| Setup::new(INFO).pings(pings(close)).session(Revision::V2025_11_25);
+    let setup = |close| Setup::new(CONFIG).pings(pings(close)).session(Revision::V2025_11_25);
     let ping = |n| format!("< {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{n}\",\"method\":\"ping\"}}\n");
     let pong = |n| format!("> {{\"jsonrpc\":\"2.0\",\"id\":\"ping-{n}\",\"result\":{{}}}}\n");
     let (one, two) = (ping(1), ping(2));
@@ -357,9 +357,9 @@ fn silent_client_is_pinged_then_closed() {
         "* time 100\n{one}> {{\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"error\":{{\"code\":-32601,\"message\":\"\"}}}}\n* time 150\n* state Ready"
     ));
     // No ping before the handshake is complete.
-    Setup::new(INFO).pings(pings(true)).check("> call 1 ping\n< result 1\n* deadline none\n* time 1000");
+    Setup::new(CONFIG).pings(pings(true)).check("> call 1 ping\n< result 1\n* deadline none\n* time 1000");
     // The silence of the old client does not count for the new client.
-    let info = INFO.second_initialize(SecondInitialize::Restart);
+    let info = CONFIG.second_initialize(SecondInitialize::Restart);
     Setup::new(info).pings(pings(true)).session(Revision::V2025_11_25).check(&format!(
         "* time 100\n{one}> call 1 initialize {}\n< result 1 …\n! restarted\n! connected 2025-11-25 c {{}}\n\
          > note notifications/initialized\n! ready\n* time 110\n* state Ready\n* time 200\n{two}",
@@ -383,11 +383,11 @@ fn list_change_is_sent_once_when_a_client_can_receive_it() {
         .check(&format!("* block\n* changed\n* changed\n* eof\n* unblock\n{notified}{notified}! closed"));
     session().check(&format!("* changed\n{notified}* shutdown\n! closed"));
     // The server sends no notification before the handshake is complete.
-    Setup::new(INFO).check(&format!(
+    Setup::new(CONFIG).check(&format!(
         "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n* shutdown\n! closed",
         crate::support::server::hello("2025-11-25")
     ));
-    Setup::new(INFO).check(&format!(
+    Setup::new(CONFIG).check(&format!(
         "* changed\n> call 1 initialize {}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          > call 2 tools/call {{\"name\":\"change\"}}\n! call change {{}}\n< result 2 {DONE}\n\
          * changed\n* state Serving\n> note notifications/initialized\n! ready\n{notified}",
@@ -418,7 +418,7 @@ fn list_change_precedes_the_next_response_at_any_pace() {
 #[test]
 fn list_change_is_sent_before_the_end() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     let lines = [
         format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}}\n",

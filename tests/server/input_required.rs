@@ -1,7 +1,7 @@
 //! Required input: retried requests of 2026-07-28, and the errors in older revisions.
 
 use crate::support::server::Setup;
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use mcp_proto::server::{Experimental, Extensions, Feature, Server, ServerConfig};
 use mcp_proto::{ConfigError, Revision, Revisions};
 
@@ -12,7 +12,7 @@ const HEAD: &str = r#""resultType":"input_required","_meta":{"io.modelcontextpro
 const FORM: &str = r#"{"method":"elicitation/create","params":{"mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}"#;
 
 fn info() -> ServerConfig<'static> {
-    INFO.revisions(Revisions::STATELESS)
+    CONFIG.revisions(Revisions::STATELESS)
 }
 
 /// A call with further params, and its event.
@@ -87,7 +87,7 @@ fn retried_call_has_its_input_responses() {
         setup.check(&malformed(more));
     }
     // Older revisions ignore input responses.
-    Setup::new(INFO).session(Revision::V2025_11_25).check(
+    Setup::new(CONFIG).session(Revision::V2025_11_25).check(
         r#"> call 1 tools/call {"name":"echo","inputResponses":7,"requestState":7}
            ! call echo {}
            < result 1 {"content":[{"type":"text","text":"{}"}]}"#,
@@ -114,7 +114,7 @@ fn missing_capability_is_an_error_that_names_it() {
     let lacks = r#"{"lacks":1}"#;
     let needed = r#"{"roots":{},"sampling":{"tools":{}}}"#;
     Setup::new(info()).check(&(needs(lacks, "") + &lacking(needed)));
-    Setup::new(INFO).session(Revision::V2025_06_18).check(&format!(
+    Setup::new(CONFIG).session(Revision::V2025_06_18).check(&format!(
         "> call 1 tools/call {{\"name\":\"needs\",\"arguments\":{lacks}}}\n! call needs {lacks}\n{}",
         lacking(needed).replace("-32021", "-32600")
     ));
@@ -140,7 +140,7 @@ fn invalid_input_request_is_reported_and_answered_with_error() {
     let small = needs(&format!(r#"{{"state":"{}"}}"#, "x".repeat(1000)), "");
     Setup::new(info()).tx(1000).check(&(small + &wrong("ReplyTooLarge")));
     // A session has no retries.
-    Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
+    Setup::new(CONFIG).session(Revision::V2025_11_25).check(&format!(
         "> call 1 tools/call {{\"name\":\"needs\",\"arguments\":{{\"state\":\"s\"}}}}\n! call needs {{\"state\":\"s\"}}\n{}",
         wrong("NoRoundTrip")
     ));
@@ -161,14 +161,14 @@ fn required_urls_have_the_form_of_each_revision() {
     Setup::new(info()).check(&(call(1, "needs", "{}", urls, "") + "< error 1 -32021 … data …"));
     let asks =
         format!("> call 1 tools/call {{\"name\":\"needs\",\"arguments\":{urls}}}\n! call needs {urls}\n");
-    Setup::new(INFO).session_with(Revision::V2025_11_25, ALL).check(&format!(
+    Setup::new(CONFIG).session_with(Revision::V2025_11_25, ALL).check(&format!(
         r#"{asks}< error 1 -32042 URL elicitation required data {{"elicitations":[{},{}]}}"#,
         page("Log in", "a", r#","elicitationId":"e1""#),
         page("Pay", "b", r#","elicitationId":"e2""#),
     ));
     let plain = format!("{asks}< error 1 -32603 Open this page first: https://example.com/a (Log in)");
-    Setup::new(INFO).session(Revision::V2025_11_25).check(&plain);
-    Setup::new(INFO).session_with(Revision::V2025_06_18, ALL).check(&plain);
+    Setup::new(CONFIG).session(Revision::V2025_11_25).check(&plain);
+    Setup::new(CONFIG).session_with(Revision::V2025_06_18, ALL).check(&plain);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn extensions_are_declared_and_seen() {
         crate::support::server::hello("2025-11-25"),
     ));
     let declared = r#"{"extensions":{"com.example/a":{"v":2}}}"#;
-    Setup::new(INFO).check(&format!(
+    Setup::new(CONFIG).check(&format!(
         "{}< result 1 …\"text\":\"{{\\\"extensions\\\":{{\\\"com.example/a\\\":{{\\\"v\\\":2}}}}}}\"…",
         call(1, "declared", declared, "{}", ""),
     ));

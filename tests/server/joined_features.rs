@@ -1,4 +1,4 @@
-//! Several features of one kind: their catalogues are one catalogue.
+//! Several features of one kind: their catalogs are one catalog.
 
 use crate::support::server::Setup;
 use mcp_proto::server::{
@@ -19,7 +19,7 @@ const GREET: Prompts<'static> = Prompts::new(&[Prompt::new("greet")]);
 const ADD: Prompts<'static> =
     Prompts::new(&[Prompt::new("empty").arguments(&[PromptArgument::new("number").required()])]).stringify();
 
-const INFO: ServerConfig<'static> = ServerConfig::new("joined", "1").features(&[
+const CONFIG: ServerConfig<'static> = ServerConfig::new("joined", "1").features(&[
     &NUMBERS,
     &LETTERS,
     &GREET,
@@ -33,14 +33,14 @@ const INFO: ServerConfig<'static> = ServerConfig::new("joined", "1").features(&[
 ]);
 
 fn session() -> Setup {
-    Setup::new(INFO).session(Revision::V2025_11_25)
+    Setup::new(CONFIG).session(Revision::V2025_11_25)
 }
 
 #[test]
 fn capabilities_of_joined_features_are_declared_once() {
     let hello =
         r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#;
-    Setup::new(INFO).check(&format!(
+    Setup::new(CONFIG).check(&format!(
         "> call 1 initialize {hello}\n< result 1 {{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{{\
          \"tools\":{{\"listChanged\":true}},\"resources\":{{\"subscribe\":true,\"listChanged\":true}},\
          \"prompts\":{{}},\"completions\":{{}}}},…\n! connected …"

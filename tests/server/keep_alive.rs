@@ -2,7 +2,7 @@
 
 use super::batches::{self, gets, sends};
 use crate::support::server::Setup;
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use mcp_proto::Millis;
 use mcp_proto::{KeepAlive, Revision};
 
@@ -11,7 +11,7 @@ fn with(setup: Setup, close: bool) -> Setup {
 }
 
 fn session() -> Setup {
-    with(Setup::new(INFO), false).session(Revision::V2025_11_25)
+    with(Setup::new(CONFIG), false).session(Revision::V2025_11_25)
 }
 
 fn ping(number: u32) -> String {
@@ -137,7 +137,7 @@ fn silent_client_is_reported_once_per_ping() {
     session().check(&format!("* time 5000\n{one}* time 9000\n! silent\n* deadline 9100\n* time 9100\n{two}"));
     // If silence closes the connection, all requests end with it.
     let defer = "> call 1 tools/call {\"name\":\"defer\"}\n! call defer {}\n";
-    with(Setup::new(INFO), true).session(Revision::V2025_11_25).check(&format!(
+    with(Setup::new(CONFIG), true).session(Revision::V2025_11_25).check(&format!(
         "{defer}* ask ping\n< {{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}}\n* time 100\n{one}* time 110\n! silent\n\
          ! answered 0 Closed\n! closed\n* deferred 0\n* state Closed\n* answer 0 x\n! not now Gone\n* time 10000\n"
     ));

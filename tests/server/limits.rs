@@ -1,6 +1,6 @@
 //! Buffers at their limits: page sizes, minimum sizes, oversized responses.
 
-use crate::support::server::tools::{BARE, INFO};
+use crate::support::server::tools::{BARE, CONFIG};
 use crate::support::server::{ServerHarness, Setup, hello};
 use crate::support::transport::{Pace, feed};
 use mcp_proto::json::Json;
@@ -9,7 +9,7 @@ use mcp_proto::{
     Action, ConfigError, InvalidToolHeader, Millis, ProtocolError, Revision, Revisions, SendError,
 };
 
-static CATALOGUE: [Tool<'static>; 9] = [
+static CATALOG: [Tool<'static>; 9] = [
     Tool::new("a", "{}"),
     Tool::new("b", "{}").description("a longer description that takes more of a page than others do"),
     Tool::new("c", "{}").title("C").read_only(true),
@@ -20,7 +20,7 @@ static CATALOGUE: [Tool<'static>; 9] = [
     Tool::new("h", "{}"),
     Tool::new("i", "{}"),
 ];
-static STATIC: Tools<'static> = Tools::new(&CATALOGUE);
+static STATIC: Tools<'static> = Tools::new(&CATALOG);
 static STATIC_FEATURES: [&dyn Feature; 1] = [&STATIC];
 static BY_HOST: Tools<'static> = Tools::dynamic_list();
 static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
@@ -84,9 +84,9 @@ fn connect(harness: &mut ServerHarness<'_>) {
 }
 
 #[test]
-fn catalogue_is_listed_completely_for_any_page_size() {
+fn catalog_is_listed_completely_for_any_page_size() {
     let info = ServerConfig::new("s", "1").features(&STATIC_FEATURES);
-    let expected: Vec<_> = CATALOGUE.iter().map(Tool::name).collect();
+    let expected: Vec<_> = CATALOG.iter().map(Tool::name).collect();
     let least = needed(&info, false);
     let mut seen = std::collections::BTreeSet::new();
     for size in least..least + 1200 {
@@ -177,11 +177,11 @@ fn minimum_buffer_fits_every_message_of_the_server() {
         that the answer to `initialize` and to `server/discover` decides how much is needed, and nothing else does at all");
     let infos = [
         BARE,
-        INFO,
-        INFO.anonymous_results(),
-        INFO.revisions(Revisions::only(Revision::V2024_11_05)),
-        INFO.revisions(Revisions::STATELESS),
-        INFO.unknown_version(UnknownVersion::Reject),
+        CONFIG,
+        CONFIG.anonymous_results(),
+        CONFIG.revisions(Revisions::only(Revision::V2024_11_05)),
+        CONFIG.revisions(Revisions::STATELESS),
+        CONFIG.unknown_version(UnknownVersion::Reject),
         ServerConfig::new("s", "1").features(&STATIC_FEATURES),
         BARE.limits(Limits::DEFAULT.with_id(8)),
         BARE.limits(Limits::DEFAULT.with_id(1000)),
@@ -268,14 +268,14 @@ fn invalid_configuration_is_refused_by_new() {
 
 #[test]
 fn little_slot_text_limits_the_id_length() {
-    let setup = Setup::new(INFO).slots(4, 10).session(Revision::V2025_11_25);
+    let setup = Setup::new(CONFIG).slots(4, 10).session(Revision::V2025_11_25);
     setup.check("> call \"12345678\" ping\n< result \"12345678\"");
     setup.check("> call \"123456789\" ping\n< error - -32600 …\n! fault IdTooLong");
 }
 
 #[test]
 fn oversized_response_becomes_a_small_error() {
-    let setup = Setup::new(INFO).tx(600).session(Revision::V2025_11_25);
+    let setup = Setup::new(CONFIG).tx(600).session(Revision::V2025_11_25);
     let error = "< error 1 -32603 Internal error: the response is too large (at most 600 bytes)\n! fault ReplyTooLarge\n";
     let arguments = |bytes: usize| format!("{{\"bytes\":{bytes}}}");
     let call = |bytes| {
@@ -303,7 +303,7 @@ fn oversized_response_becomes_a_small_error() {
 
 #[test]
 fn handler_that_writes_invalid_json_gets_an_error() {
-    Setup::new(INFO).session(Revision::V2025_11_25).check(
+    Setup::new(CONFIG).session(Revision::V2025_11_25).check(
         "> call 1 tools/call {\"name\":\"unbalanced\"}\n! call unbalanced {}\n! fault InvalidReply\n\
          < error 1 -32603 Internal error: the response is not valid JSON\n> call 2 ping\n< result 2",
     );
@@ -312,7 +312,7 @@ fn handler_that_writes_invalid_json_gets_an_error() {
 #[test]
 fn progress_and_logs_leave_space_for_an_error() {
     // 420 bytes hold two or three notifications and the response.
-    let info = INFO.limits(Limits::DEFAULT.with_id(8));
+    let info = CONFIG.limits(Limits::DEFAULT.with_id(8));
     let setup = Setup::new(info).tx(420).slots(0, 0).session(Revision::V2025_11_25);
     setup.check(
         "> call 1 tools/call {\"name\":\"log\"}\n! call log {}\n! not now Unwritable\n\
@@ -324,7 +324,7 @@ fn progress_and_logs_leave_space_for_an_error() {
 fn oversized_responses_are_reported_one_by_one() {
     let (mut rx, mut tx) = ([0; 1024], [0; 4096]);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 80]);
-    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().reply_room(1000).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().reply_room(1000).unwrap();
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
     let mut tickets = Vec::new();
     for id in [1, 2] {

@@ -1,7 +1,7 @@
 //! Message mode: kind and stream of each outbound message.
 
 use crate::support::server::hello;
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use mcp_proto::rpc::Message;
 use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot};
 use mcp_proto::{Action, Level, Millis, OutboundMessageKind, Relation, State, StreamId, Ticket};
@@ -90,7 +90,7 @@ impl<'b> Router<'b> {
 fn with_router(rx: usize, test: impl FnOnce(Router<'_>)) {
     let (mut rx, mut tx) = (vec![0; rx], [0; 4096]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
-    let server = Server::new(&INFO, &mut rx[..], &mut tx).unwrap().message_mode().unwrap();
+    let server = Server::new(&CONFIG, &mut rx[..], &mut tx).unwrap().message_mode().unwrap();
     let mut router = Router::new(server.in_flight(&mut slots, &mut text).unwrap());
     router.post(
         0,
@@ -203,7 +203,7 @@ fn oversized_or_invalid_message_is_answered_on_its_stream() {
 #[test]
 fn depth_limit_holds_for_every_input_method() {
     use mcp_proto::server::Limits;
-    let info = INFO.limits(Limits::DEFAULT.with_depth(4));
+    let info = CONFIG.limits(Limits::DEFAULT.with_depth(4));
     for parsed in [false, true] {
         let (mut rx, mut tx) = ([0; 256], [0; 1024]);
         let mut router = Router::new(Server::new(&info, &mut rx, &mut tx).unwrap().message_mode().unwrap());
@@ -218,7 +218,7 @@ fn depth_limit_holds_for_every_input_method() {
 fn messages_are_returned_if_busy_or_not_in_message_mode() {
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
-    let mut lines = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let mut lines = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     let Action::Io(io) = lines.poll(Millis(0)) else { panic!() };
     assert_eq!(
         io.split().1.message(ping, StreamId(1)),
@@ -226,7 +226,7 @@ fn messages_are_returned_if_busy_or_not_in_message_mode() {
         "a server outside message mode takes bytes"
     );
 
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     // The first response fills the buffer. The second message waits, and the server returns the third message.
     for (nth, taken) in [(0, true), (1, true), (2, false)] {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
@@ -267,7 +267,7 @@ fn last_message_is_answered_after_the_end_of_input() {
 fn message_can_be_received_in_place() {
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     for stream in [4, 5] {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!() };
         let (_, mut input) = io.split();

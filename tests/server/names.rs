@@ -1,8 +1,8 @@
 //! The server compares names of tools, methods and parameters after decoding. Earlier calls have no effect.
 
 use crate::support::server::Setup;
-use crate::support::server::catalogue::UNWATCHED;
-use crate::support::server::tools::INFO;
+use crate::support::server::catalog::UNWATCHED;
+use crate::support::server::tools::CONFIG;
 use mcp_proto::server::{Feature, Logging, ServerConfig, Tool, Tools};
 use mcp_proto::{Revision, Revisions};
 
@@ -52,7 +52,7 @@ fn method_with_escapes_is_found_only_in_its_revisions() {
             r#"> call {id} {method} {{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}{params}}}"#
         )
     };
-    Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
+    Setup::new(CONFIG).session(Revision::V2025_11_25).check(&format!(
         r#"> call 1 logging/setLevel {{"level":"debug"}}
            < result 1
            {}
@@ -82,7 +82,7 @@ fn method_with_escapes_is_found_only_in_its_revisions() {
 fn params_are_found_among_others_and_the_last_duplicate_counts() {
     let others: String = (0..12).map(|number| format!(r#""x{number}":{{"name":"no"}},"#)).collect();
     for others in ["", r#""name":7,"arguments":[],"_meta":1,"#, r#""n\u0061me":"no","#, &others] {
-        Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
+        Setup::new(CONFIG).session(Revision::V2025_11_25).check(&format!(
             r#"> call 1 tools/call {{{others}"name" : "who" , "arguments" : {{"a":1}} ,"_meta":{{"a":2}}}}
                ! call who {{"a":1}}
                < result 1 …{{\"a\":2}}…

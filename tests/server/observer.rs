@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::batches::{cancel, gets, ping, pong, sends, text, tool};
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use crate::support::server::{ServerHarness, glob, hello};
 use crate::support::transport::{Order, Pace, PeerInput};
 use mcp_proto::server::{Event, Server, Slot};
@@ -40,7 +40,7 @@ fn run(version: &str, tx: usize, pace: Pace, steps: &[String]) -> (Vec<String>, 
     let (mut rx, mut tx, mut batches) = ([0; 1000], vec![0; tx], [0; 2000]);
     let (mut slots, mut ids, mut recorder) = ([Slot::EMPTY; 4], [0; 256], Recorder::default());
     let seen = recorder.clone();
-    let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap().reply_room(REPLY_ROOM).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx[..]).unwrap().reply_room(REPLY_ROOM).unwrap();
     let server = server.batch_buffer(&mut batches).in_flight(&mut slots, &mut ids).unwrap();
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(10), close: false };
     let mut harness = ServerHarness::new(server.keep_alive(pings).observe(&mut recorder), pace);
@@ -268,7 +268,7 @@ fn response_is_observed_whole_after_output_moved() {
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"resultType\":\"complete\",\"content\":[{{\"type\":\"text\",\"text\":\"{id}\"}}]}}}}"
         )
     };
-    let info = INFO.anonymous_results();
+    let info = CONFIG.anonymous_results();
     let (room, length) = (430, answer(10).len() + 1);
     for tx in [room, room + 1, room + length / 2, room + length, room + 2 * length - 1, 2 * room] {
         for written in 1..=length + 1 {
@@ -309,7 +309,7 @@ fn response_is_observed_whole_after_output_moved() {
 fn message_mode_observer_sees_messages_without_framing() {
     let (mut rx, mut tx, mut recorder) = ([0; 512], [0; 1200], Recorder::default());
     let seen = recorder.clone();
-    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().reply_room(500).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().reply_room(500).unwrap();
     let mut server = server.message_mode().unwrap().observe(&mut recorder);
     let mut expected = Vec::new();
     let send = |server: &mut Server<'_>, message: &str, stream: u32| {
@@ -347,7 +347,7 @@ fn message_mode_observer_sees_messages_without_framing() {
 fn observer_sees_only_new_messages_after_a_reset() {
     let (mut rx, mut tx, mut recorder) = ([0; 1000], [0; 2000], Recorder::default());
     let seen = recorder.clone();
-    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().reply_room(REPLY_ROOM).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().reply_room(REPLY_ROOM).unwrap();
     let mut harness = ServerHarness::new(server.observe(&mut recorder), Pace::FAST);
     let line = |id: &str| format!("{}\n", ping(id));
     for end in ["reset", "broken"] {

@@ -1,6 +1,6 @@
 //! Output and events are the same with and without an observer.
 
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use crate::support::server::{ServerHarness, hello};
 use crate::support::transport::Pace;
 use mcp_proto::server::{Feature, Limits, SecondInitialize, Server, ServerConfig, Slot, Tool, Tools};
@@ -60,18 +60,18 @@ fn same(info: &ServerConfig<'_>, pattern: &str, probe: &[u8], pace: Pace) -> Str
 fn damaged_requests_are_handled_alike() {
     for pattern in LINES {
         let request = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#).into_bytes();
-        assert!(same(&INFO, pattern, &request, Pace::FAST).contains(r#""id":45,"result""#));
+        assert!(same(&CONFIG, pattern, &request, Pace::FAST).contains(r#""id":45,"result""#));
         for at in 0..request.len() {
             for byte in *b"\"{,\\0\n\x80" {
                 let mut other = request.clone();
                 other[at] = byte;
-                same(&INFO, pattern, &other, Pace::FAST);
+                same(&CONFIG, pattern, &other, Pace::FAST);
                 other.insert(at + 1, request[at]);
-                same(&INFO, pattern, &other, Pace::FAST);
+                same(&CONFIG, pattern, &other, Pace::FAST);
             }
             let mut shorter = request.clone();
             shorter.remove(at);
-            same(&INFO, pattern, &shorter, Pace::FAST);
+            same(&CONFIG, pattern, &shorter, Pace::FAST);
         }
     }
 }
@@ -129,7 +129,7 @@ fn ids_and_arguments_of_all_kinds_are_handled_alike() {
         r#"{"a":1},"_meta":{"progressToken":4}"#,
         r#"{"result":{},"error":{}}"#,
     ];
-    let info = INFO.limits(Limits::DEFAULT.with_depth(8));
+    let info = CONFIG.limits(Limits::DEFAULT.with_depth(8));
     for pattern in LINES {
         for id in ids {
             same(&info, pattern, line(pattern, id, r#"{"a":1}"#).as_bytes(), Pace::FAST);
@@ -145,10 +145,10 @@ fn ids_and_arguments_of_all_kinds_are_handled_alike() {
 fn output_does_not_depend_on_how_input_is_split() {
     for pattern in LINES {
         let probe = line(pattern, "45", r#"{"text":"a, b","n":[-1,{}]}"#);
-        let expected = same(&INFO, pattern, probe.as_bytes(), Pace::FAST);
+        let expected = same(&CONFIG, pattern, probe.as_bytes(), Pace::FAST);
         for read in 1..200 {
             let pace = Pace { read, ..Pace::FAST };
-            assert_eq!(same(&INFO, pattern, probe.as_bytes(), pace), expected, "{pace:?}");
+            assert_eq!(same(&CONFIG, pattern, probe.as_bytes(), pace), expected, "{pace:?}");
         }
     }
 }
@@ -180,7 +180,7 @@ fn calls_go_to_the_tool_that_they_name() {
     let info = ServerConfig::new("s", "1").features(&PADDING);
     let names = ["who", "echo", "ech", "echoes", "", "\\u0065cho", "é", "ec\\\"ho", "echo\",\"name\":\"who"];
     for (pattern, name) in LINES.into_iter().flat_map(|pattern| names.map(|name| (pattern, name))) {
-        for info in [&info, &INFO] {
+        for info in [&info, &CONFIG] {
             let probe = line(&pattern.replace("echo", name), "45", r#"{"a":1}"#);
             same(info, pattern, &[probe.as_bytes(), probe.as_bytes()].concat(), Pace::FAST);
             same(info, &pattern.replace("echo", "who"), probe.as_bytes(), Pace::FAST);
@@ -196,7 +196,7 @@ fn calls_go_to_the_tool_that_they_name() {
 #[test]
 fn ids_longer_than_the_limit_are_refused() {
     for limit in [5, 8, 12, 15, 16, 17] {
-        let info = INFO.limits(Limits::DEFAULT.with_id(limit));
+        let info = CONFIG.limits(Limits::DEFAULT.with_id(limit));
         for pattern in LINES {
             for id in (1..20).map(|length| "1234567890123456789"[..length].to_string()) {
                 let said = same(&info, pattern, line(pattern, &id, r#"{"a":1}"#).as_bytes(), Pace::FAST);
@@ -212,7 +212,7 @@ fn id_of_a_deferred_request_is_refused() {
     for pattern in LINES {
         let defer = line(&pattern.replace("echo", "defer"), "45", "{}");
         let probe = [defer, line(pattern, "46", "{}"), line(pattern, "45", "{}")].concat();
-        assert!(same(&INFO, pattern, probe.as_bytes(), Pace::FAST).contains(r#""id":45,"error""#));
+        assert!(same(&CONFIG, pattern, probe.as_bytes(), Pace::FAST).contains(r#""id":45,"error""#));
     }
 }
 
@@ -220,7 +220,7 @@ fn id_of_a_deferred_request_is_refused() {
 fn each_request_with_a_token_gets_its_progress() {
     for pattern in LINES {
         let asks = pattern.replace("\"echo\",", r#""progress","_meta":{"progressToken":5},"#);
-        let said = same(&INFO, &asks, line(&asks, "45", "{}").as_bytes(), Pace::FAST);
+        let said = same(&CONFIG, &asks, line(&asks, "45", "{}").as_bytes(), Pace::FAST);
         assert_eq!(said.matches(r#""progressToken":5"#).count(), 6 * 3, "each of six: {said}");
     }
 }

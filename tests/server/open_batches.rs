@@ -1,6 +1,6 @@
 //! Batches with deferred members: messages in between, timeouts, and the end.
 
-use super::batches::{INFO, PING, call, cancel, error, gets, ping, pong, sends, session, text, tool};
+use super::batches::{CONFIG, PING, call, cancel, error, gets, ping, pong, sends, session, text, tool};
 use crate::support::server::Setup;
 use crate::support::transport::exchange;
 use mcp_proto::server::{Limits, SecondInitialize};
@@ -16,7 +16,7 @@ fn messages_sent_during_a_batch_precede_its_responses() {
     };
     for (tx, room) in [(4096, 4096), (1024, 1024), (4096, 1024)] {
         let setup =
-            Setup::new(INFO).tx(tx).reply_room(room).batch_buffer(4096).session(Revision::V2025_03_26);
+            Setup::new(CONFIG).tx(tx).reply_room(room).batch_buffer(4096).session(Revision::V2025_03_26);
         setup.check(&format!(
             "{}! call progress {{}}\n! not now NotWanted\n! call echo {{}}\n{}{}{}{}",
             sends(&[&ping("0"), &progress, &tool("2", "echo")]),
@@ -60,7 +60,7 @@ fn batch_stays_open_until_deferred_members_are_answered() {
     session().check(&format!("{batch}* deferred 2\n{PING}{both}* deferred 0\n{PING}"));
     for (tx, room) in [(1024, 1024), (4096, 1024)] {
         let setup =
-            Setup::new(INFO).tx(tx).reply_room(room).batch_buffer(1024).session(Revision::V2025_03_26);
+            Setup::new(CONFIG).tx(tx).reply_room(room).batch_buffer(1024).session(Revision::V2025_03_26);
         setup.check(&format!("{batch}{both}"));
     }
     // Other traffic continues: calls, cancellations, pings, other batches.
@@ -134,7 +134,7 @@ fn cancelled_batch_member_is_omitted() {
 #[test]
 fn expired_batch_member_is_an_error_in_the_array() {
     let late = error("1", -32603, "Internal error: the request timed out");
-    let info = INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
+    let info = CONFIG.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
     let setup = Setup::new(info).batch_buffer(4096).session(Revision::V2025_03_26);
     setup.check(&format!(
         "{}! call defer {{}}\n* deadline 100\n* time 100\n! expired 0\n{}{PING}",
@@ -161,7 +161,7 @@ fn end_of_connection_closes_an_open_batch() {
     session().check(&format!("{batch}* reset\n* deferred 0\n{PING}"));
     // A new client gets no response of the old session.
     let hello = crate::support::server::hello("2025-03-26");
-    let setup = Setup::new(INFO.second_initialize(SecondInitialize::Restart)).batch_buffer(4096);
+    let setup = Setup::new(CONFIG.second_initialize(SecondInitialize::Restart)).batch_buffer(4096);
     setup.session(Revision::V2025_03_26).check(&format!(
         "{batch}> call 5 initialize {hello}\n< result 5 …\n! restarted\n! connected 2025-03-26 c {{}}\n{PING}{}\
          ! call defer {{}}\n* answer 1 b\n{}",
@@ -189,7 +189,7 @@ fn batch_members_wait_for_space_for_notifications() {
     let events = "! call progress {}\n! not now NotWanted\n";
     let both = sends(&[&progress("1"), &progress("2")]);
     let answers = gets(&[&text("1", "done"), &text("2", "done")]);
-    let setup = Setup::new(INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100))));
+    let setup = Setup::new(CONFIG.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100))));
     let setup = setup.tx(720).slots(4, 64).batch_buffer(1500).session(Revision::V2025_03_26);
     setup.check(&format!("{both}{events}{events}{notified}{notified}{answers}{PING}"));
     // The error for a member of an earlier batch waits for the array of that batch.
@@ -206,7 +206,7 @@ fn batch_is_processed_before_other_replies() {
     use mcp_proto::{Action, SendError};
     let (mut rx, mut tx, mut room) = ([0; 1024], [0; 4096], [0; 2048]);
     let (mut slots, mut ids) = ([Slot::EMPTY; 2], [0; 128]);
-    let info = INFO;
+    let info = CONFIG;
     let server = Server::new(&info, &mut rx, &mut tx).unwrap().reply_room(1024).unwrap();
     let mut server = server.batch_buffer(&mut room).in_flight(&mut slots, &mut ids).unwrap();
     let hello = call("0", "initialize", &crate::support::server::hello("2025-03-26"));

@@ -1,6 +1,6 @@
 //! Guaranteed orders of a server. The orders depend on deadlines and slots, never on the speed of output.
 
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use crate::support::server::{Setup, hello};
 use mcp_proto::Revision;
 use mcp_proto::input::ListRoots;
@@ -11,7 +11,7 @@ use mcp_proto::server::{
 use mcp_proto::{Action, Machine, Millis};
 
 fn session() -> Setup {
-    Setup::new(INFO).session(Revision::V2025_11_25)
+    Setup::new(CONFIG).session(Revision::V2025_11_25)
 }
 
 /// A call that is deferred for `ms` milliseconds.

@@ -1,13 +1,13 @@
 //! Requests of the server: starts of timeouts, matching ids, and counts.
 
 use crate::support::server::Setup;
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use mcp_proto::Revision;
 
 const ALL: &str = r#"{"roots":{},"sampling":{},"elicitation":{}}"#;
 
 fn session() -> Setup {
-    Setup::new(INFO).session_with(Revision::V2025_11_25, ALL)
+    Setup::new(CONFIG).session_with(Revision::V2025_11_25, ALL)
 }
 
 fn sent(id: &str, method: &str) -> String {

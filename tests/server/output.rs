@@ -1,6 +1,6 @@
 //! The transmit buffer: sharing, reserved space, observers.
 
-use crate::support::server::tools::{INFO, Record, handle};
+use crate::support::server::tools::{CONFIG, Record, handle};
 use crate::support::server::{ServerHarness, Setup};
 use crate::support::transport::{Pace, feed};
 use mcp_proto::server::Server;
@@ -13,7 +13,7 @@ fn several_responses_leave_in_one_write() {
         [((&mut one).into(), None, 1), ((&mut two).into(), Some(400), 10), (Buffer::grown(1024), None, 10)];
     for (tx, reply_room, answers) in cases {
         let mut rx = [0; 2048];
-        let mut server = Server::new(&INFO, &mut rx, tx).unwrap();
+        let mut server = Server::new(&CONFIG, &mut rx, tx).unwrap();
         if let Some(bytes) = reply_room {
             server = server.reply_room(bytes).unwrap();
         }
@@ -39,7 +39,7 @@ fn response_never_exceeds_its_reserved_space() {
     let most = call(500 - frame) + "< result 1 …\n";
     let more = call(500 - frame + 1) + error;
     for tx in [500, 501, 999, 1000, 1001, 1700, 4096] {
-        let setup = Setup::new(INFO).tx(tx).reply_room(500).session(Revision::V2025_11_25);
+        let setup = Setup::new(CONFIG).tx(tx).reply_room(500).session(Revision::V2025_11_25);
         setup.check(&format!("{most}{more}{most}{most}{more}{more}"));
     }
 }
@@ -47,7 +47,7 @@ fn response_never_exceeds_its_reserved_space() {
 #[test]
 fn reply_space_is_limited_by_the_buffer() {
     for room in [600, 601, usize::MAX] {
-        let setup = Setup::new(INFO).tx(600).reply_room(room).session(Revision::V2025_11_25);
+        let setup = Setup::new(CONFIG).tx(600).reply_room(room).session(Revision::V2025_11_25);
         setup.check("> call 1 ping\n< result 1\n");
     }
 }
@@ -56,7 +56,7 @@ fn reply_space_is_limited_by_the_buffer() {
 fn list_has_the_same_pages_at_any_output_pace() {
     let list = "> call 1 tools/list\n< result 1 {…\"nextCursor\":\"p…\"}\n! fault ListSplit\n".repeat(5);
     for tx in [500, 700, 1500] {
-        Setup::new(INFO).tx(tx).reply_room(500).session(Revision::V2025_11_25).check(&list);
+        Setup::new(CONFIG).tx(tx).reply_room(500).session(Revision::V2025_11_25).check(&list);
     }
 }
 
@@ -75,7 +75,7 @@ fn observer_sees_every_line_with_its_outcome() {
     let mut trace = Trace::default();
     let (mut rx, mut tx) = ([0; 160], [0; 1024]);
     let (mut slots, mut text) = ([mcp_proto::server::Slot::EMPTY; 1], [0; 64]);
-    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().observe(&mut trace);
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().observe(&mut trace);
     let server = server.in_flight(&mut slots, &mut text).unwrap();
     let mut harness = ServerHarness::new(server, Pace { read: 5, write: 3, ..Pace::FAST });
     let long = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"x":"{}"}}}}"#, "x".repeat(300));
@@ -125,7 +125,7 @@ fn observer_sees_every_line_with_its_outcome() {
 /// bytes. The server reads the next call when it is ready.
 fn drained(tx: usize, reply_room: usize, written: usize, sizes: &[usize]) -> String {
     let (mut rx, mut tx) = ([0; 512], vec![0; tx]);
-    let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx[..]).unwrap();
     let mut server = server.reply_room(reply_room).unwrap();
     let mut calls = sizes.iter().enumerate().map(|(id, bytes)| {
         let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -188,7 +188,7 @@ fn response_is_written_once_its_space_is_free() {
         // The second response fits only after the transport has taken `taken` bytes of the first. The remaining bytes
         // of the first response then move to the front.
         let (mut rx, mut tx) = ([0; 256], vec![0; room + length - taken]);
-        let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap();
+        let server = Server::new(&CONFIG, &mut rx, &mut tx[..]).unwrap();
         let mut server = server.reply_room(room).unwrap();
         for id in [1, 2] {
             let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");

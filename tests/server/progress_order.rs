@@ -1,7 +1,7 @@
 //! Order of progress within a request, and after a retry.
 
 use crate::support::server::Setup;
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use mcp_proto::{Revision, Revisions};
 
 /// A stateless call of `defer` that requests progress under `token`.
@@ -21,7 +21,7 @@ fn session_call(id: &str, token: &str) -> String {
 }
 
 fn session() -> Setup {
-    Setup::new(INFO).session(Revision::V2025_11_25)
+    Setup::new(CONFIG).session(Revision::V2025_11_25)
 }
 
 fn told(ticket: usize, token: &str, progress: &str) -> String {
@@ -45,7 +45,7 @@ fn progress_starts_again_after_an_input_required_result() {
     // The retry has another or the same id, and another or the same token.
     for (id, token) in [("2", "\"t\""), ("1", "\"t\""), ("2", "7"), ("\"1\"", "\"u\"")] {
         let done = format!("* answer 1 done\n< result {id} {{\"resultType\":\"complete\",…\n");
-        Setup::new(INFO.revisions(Revisions::STATELESS)).check(
+        Setup::new(CONFIG.revisions(Revisions::STATELESS)).check(
             &[
                 call("1", "\"t\"", ""),
                 told(0, "\"t\"", "5") + &refused(0, "5") + &refused(0, "4.9"),

@@ -2,7 +2,7 @@
 
 use super::content::{HEAD, stateless};
 use crate::support::server::Setup;
-use crate::support::server::catalogue::{BY_HOST, LIBRARY};
+use crate::support::server::catalog::{BY_HOST, LIBRARY};
 use mcp_proto::server::{Prompt, PromptArgument, Prompts};
 use mcp_proto::{ConfigError, Revision, Revisions};
 
@@ -128,7 +128,7 @@ fn dynamic_prompts_accept_numbers_as_text() {
 }
 
 #[test]
-fn prompt_catalogue_is_validated() {
+fn prompt_catalog_is_validated() {
     let (a, b) = (Prompt::new("a"), Prompt::new("b"));
     assert!(Prompts::try_new(&[a, b]).is_ok());
     assert_eq!(Prompts::try_new(&[a, b, a]).map(drop), Err(ConfigError::DuplicateName { entry: 2 }));

@@ -2,12 +2,12 @@
 
 use super::batches::{self, error, gets, pong, sends, text, tool};
 use crate::support::server::Setup;
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use mcp_proto::server::Limits;
 use mcp_proto::{Millis, Revision};
 
 fn session() -> Setup {
-    Setup::new(INFO).session(Revision::V2025_11_25)
+    Setup::new(CONFIG).session(Revision::V2025_11_25)
 }
 
 fn defer(id: &str, ms: u32) -> String {
@@ -60,7 +60,7 @@ fn id_of_an_expired_request_can_be_reused() {
     ));
     // Within a batch the server cannot write the error yet, but the id is free.
     let progress = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":5}}}"#;
-    let setup = Setup::new(batches::INFO.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100))));
+    let setup = Setup::new(batches::CONFIG.limits(Limits::DEFAULT.with_deferred_timeout(Millis(100))));
     setup.batch_buffer(4096).session(Revision::V2025_03_26).check(&format!(
         "> {}\n! call defer {{}}\n* block\n{}! call progress {{}}\n! not now NotWanted\n* time 100\n! expired 0\n\
          * unblock\n{}! call defer {{}}\n< {}\n* answer 1 again\n{}",

@@ -1,7 +1,7 @@
 //! Server-to-client requests of the handshake era: sending, timeouts, cancellation, progress.
 
 use crate::support::server::Setup;
-use crate::support::server::tools::INFO;
+use crate::support::server::tools::CONFIG;
 use mcp_proto::server::{Limits, SecondInitialize, ServerConfig};
 use mcp_proto::{Millis, Revision};
 
@@ -10,7 +10,7 @@ const ALL: &str = r#"{"roots":{"listChanged":true},"sampling":{"tools":{},"conte
 const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
 
 fn session() -> Setup {
-    Setup::new(INFO).session_with(Revision::V2025_11_25, ALL)
+    Setup::new(CONFIG).session_with(Revision::V2025_11_25, ALL)
 }
 
 fn with(info: ServerConfig<'static>) -> Setup {
@@ -96,14 +96,14 @@ fn only_declared_capabilities_can_be_requested() {
         } else {
             "! not now Unsupported\n"
         };
-        Setup::new(INFO).slots(5, 64).session_with(revision, capabilities).check(&dialogue);
+        Setup::new(CONFIG).slots(5, 64).session_with(revision, capabilities).check(&dialogue);
     }
 }
 
 #[test]
 fn server_request_needs_a_session() {
     let hello = crate::support::server::hello("2025-11-25");
-    Setup::new(INFO).check(&format!(
+    Setup::new(CONFIG).check(&format!(
         "* ask roots\n! not now NotConnected\n* ask ping\n! not now NotConnected\n* ask raw\n! not now NotConnected\n\
          * complete e\n! not now NotConnected\n> call 1 initialize {hello}\n< result 1 …\n! connected 2025-11-25 c {{}}\n\
          * ask roots\n! not now NotConnected\n* ask ping\n{}> note notifications/initialized\n! ready\n* shutdown\n\
@@ -148,7 +148,7 @@ fn timed_out_server_request_is_cancelled() {
         cancelled(2, ""),
     ));
     // The server's default timeout applies, unless the deferred request expires earlier.
-    with(INFO.limits(Limits::DEFAULT.with_request_timeout(Millis(8)).with_deferred_timeout(Millis(7)))).check(&format!(
+    with(CONFIG.limits(Limits::DEFAULT.with_request_timeout(Millis(8)).with_deferred_timeout(Millis(7)))).check(&format!(
         "{}* ask roots\n{}* time 8\n! expired 0\n< error 1 -32603 …\n! answered 0 TimedOut\n{}* deadline none",
         defer(1),
         asked(2, "roots/list"),
@@ -274,7 +274,7 @@ fn server_requests_end_with_the_connection() {
     }
     // A new client cannot respond to requests that the server sent to the old client.
     let hello = crate::support::server::hello("2025-11-25");
-    with(INFO.second_initialize(SecondInitialize::Restart)).check(&format!(
+    with(CONFIG.second_initialize(SecondInitialize::Restart)).check(&format!(
         "{two}{}> call 2 initialize {hello}\n< result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n{ends}\
          * deferred 0\n> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n\
          > note notifications/initialized\n! ready\n* ask ping\n< {{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}}",
@@ -283,7 +283,7 @@ fn server_requests_end_with_the_connection() {
     // After a reset, no event belongs to the old connection.
     session().check(&format!("{two}* reset\n* time 100000\n* state Waiting\n* deferred 0"));
     // The server drops a waiting cancellation together with the old session.
-    with(INFO.second_initialize(SecondInitialize::Restart)).tx(1024).check(&format!(
+    with(CONFIG.second_initialize(SecondInitialize::Restart)).tx(1024).check(&format!(
         "{two}{}* block\n* answer 0 done\n* cancel 0 x\n> call 2 initialize {hello}\n* unblock\n< result 1 {DONE}\n{}\
          < result 2 …\n! restarted\n! connected 2025-11-25 c {{}}\n! answered 1 Closed",
         defer(1),
@@ -319,11 +319,11 @@ fn roots_change_is_reported_if_declared() {
     // A server that never requested the roots gets no event for their change.
     session().check(&format!("{note}! fault UnknownNotification"));
     for capabilities in ["{}", r#"{"roots":{}}"#, r#"{"roots":{"listChanged":false}}"#] {
-        Setup::new(INFO)
+        Setup::new(CONFIG)
             .session_with(Revision::V2025_11_25, capabilities)
             .check(&format!("{ask}{note}! fault UnknownNotification"));
     }
-    Setup::new(INFO).check(&format!("{note}! fault UnknownNotification"));
+    Setup::new(CONFIG).check(&format!("{note}! fault UnknownNotification"));
 }
 
 #[test]

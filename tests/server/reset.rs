@@ -2,7 +2,7 @@
 
 use super::batches::{gets, ping, pong, sends, text, tool};
 use super::between_polls::event;
-use crate::support::server::catalogue::EVERYTHING;
+use crate::support::server::catalog::EVERYTHING;
 use crate::support::server::{Setup, hello};
 use crate::support::transport::feed;
 use mcp_proto::server::{Event, SecondInitialize, Server, ServerConfig, Slot};

@@ -2,7 +2,7 @@
 
 use super::content::{HEAD, stateless};
 use crate::support::server::Setup;
-use crate::support::server::catalogue::{BY_HOST, LIBRARY};
+use crate::support::server::catalog::{BY_HOST, LIBRARY};
 use mcp_proto::server::{Feature, Resource, ResourceTemplate, Resources, ServerConfig};
 use mcp_proto::{ConfigError, Revision, Revisions};
 
@@ -43,7 +43,7 @@ fn resource_is_listed_with_the_members_of_its_revision() {
 }
 
 #[test]
-fn each_catalogue_is_listed_page_by_page() {
+fn each_catalog_is_listed_page_by_page() {
     const LONG: &str = match std::str::from_utf8(&[b'd'; 150]) {
         Ok(text) => text,
         Err(_) => "",
@@ -204,7 +204,7 @@ fn dynamic_resources_are_listed_and_read_by_any_uri() {
 }
 
 #[test]
-fn resource_catalogue_is_validated() {
+fn resource_catalog_is_validated() {
     let (a, b) = (Resource::new("lib:a", "a"), Resource::new("lib:b", "a"));
     assert!(Resources::try_new(&[a, b]).is_ok());
     assert_eq!(Resources::try_new(&[a, b, b, a]).map(drop), Err(ConfigError::DuplicateName { entry: 2 }));

@@ -13,7 +13,7 @@ static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("file:///a
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &RESOURCES, &Subscriptions];
 
-static INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 /// A machine and the stored values of two sessions.
 struct Sessions<'b> {
@@ -81,7 +81,7 @@ impl Sessions<'_> {
 fn with_sessions(test: impl FnOnce(Sessions<'_>)) {
     let (mut rx, mut tx, mut uris) = ([0; 1024], [0; 1024], [0; 128]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 4 * 16]);
-    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     let server = server.in_flight(&mut slots, &mut text).unwrap().subscription_buffer(&mut uris);
     let stored = [0, 1, 2].map(|key| Some(Session::new(SessionKey(key))));
     let (sent, tickets, events) = (Vec::new(), Vec::new(), Vec::new());

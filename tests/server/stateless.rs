@@ -1,7 +1,7 @@
 //! The stateless era: discovery, checks of `_meta`, logs, both eras together.
 
 use crate::support::server::Setup;
-use crate::support::server::tools::{BARE, INFO};
+use crate::support::server::tools::{BARE, CONFIG};
 use mcp_proto::server::{Feature, ServerConfig, Tools};
 use mcp_proto::{Millis, Revision, Revisions};
 
@@ -22,7 +22,7 @@ const HEAD: &str =
     r#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#;
 
 fn stateless() -> Setup {
-    Setup::new(INFO.revisions(Revisions::STATELESS))
+    Setup::new(CONFIG.revisions(Revisions::STATELESS))
 }
 
 #[test]
@@ -30,10 +30,10 @@ fn discover_describes_the_server() {
     let ask = call("1", "server/discover", "", "");
     let capabilities = r#""capabilities":{"tools":{"listChanged":true},"logging":{}}"#;
     let cases = [
-        (INFO.revisions(Revisions::STATELESS), r#"["2026-07-28"]"#),
-        (INFO, r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]"#),
+        (CONFIG.revisions(Revisions::STATELESS), r#"["2026-07-28"]"#),
+        (CONFIG, r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]"#),
         // The result of `server/discover` has the server info even if other results omit the server info.
-        (INFO.anonymous_results().revisions(Revisions::STATELESS), r#"["2026-07-28"]"#),
+        (CONFIG.anonymous_results().revisions(Revisions::STATELESS), r#"["2026-07-28"]"#),
     ];
     for (info, versions) in cases {
         let result = format!(
@@ -41,7 +41,7 @@ fn discover_describes_the_server() {
         );
         Setup::new(info).check(&format!("{ask}< result 1 {result}\n* state Waiting"));
     }
-    let info = INFO.instructions("I").title("T").cache(Millis(5000), true);
+    let info = CONFIG.instructions("I").title("T").cache(Millis(5000), true);
     Setup::new(info).check(&format!(
         "{ask}< result 1 {{\"resultType\":\"complete\",\"_meta\":{{…\"title\":\"T\"}}}},\"ttlMs\":5000,\
          \"cacheScope\":\"public\",…\"instructions\":\"I\"}}"
@@ -54,7 +54,7 @@ fn stateless_results_have_type_and_server_info() {
     let list = tool("2", "list");
     let fail = tool("3", "fail");
     let invalid = tool("4", "invalid");
-    for (info, head) in [(INFO, HEAD), (INFO.anonymous_results(), r#""resultType":"complete""#)] {
+    for (info, head) in [(CONFIG, HEAD), (CONFIG.anonymous_results(), r#""resultType":"complete""#)] {
         Setup::new(info).check(&format!(
             r#"{object}! call object {{}}
                < result 1 {{{head},"structuredContent":{{"a":"1\""}},"content":[{{"type":"text","text":"{{\"a\":\"1\\\"\"}}"}}]}}
@@ -146,7 +146,7 @@ fn stateless_request_is_checked_in_the_specified_order() {
         ("server/discover", format!(r#"{now},{level}"x""#), invalid.into(), "InvalidParams"),
         ("tools/call", now.clone(), invalid.into(), "InvalidParams"),
     ];
-    for setup in [stateless(), Setup::new(INFO)] {
+    for setup in [stateless(), Setup::new(CONFIG)] {
         for (method, meta, error, fault) in cases {
             setup.check(&format!(
                 "> call 1 {method} {{\"_meta\":{{{meta}}}}}\n< error 1 {error}\n! fault {fault}\n* state Waiting"
@@ -179,7 +179,7 @@ fn stateless_logs_go_to_requests_that_asked() {
         stateless().check(&format!("{}! call log {{}}\n{refused}{lines}< result 1 …", ask(level)));
     }
     // The log level of a session does not affect stateless requests, and vice versa.
-    Setup::new(INFO).session(Revision::V2025_11_25).check(&format!(
+    Setup::new(CONFIG).session(Revision::V2025_11_25).check(&format!(
         "> call 9 logging/setLevel {{\"level\":\"debug\"}}\n< result 9\n\
          {}! call log {{}}\n! not now NotWanted\n! not now NotWanted\n! not now NotWanted\n< result 2 …",
         tool("2", "log")
@@ -188,7 +188,7 @@ fn stateless_logs_go_to_requests_that_asked() {
 
 #[test]
 fn stateless_request_shows_only_its_own_meta() {
-    Setup::new(INFO).session(Revision::V2025_06_18).check(
+    Setup::new(CONFIG).session(Revision::V2025_06_18).check(
         r#"> call 1 tools/call {"name":"who","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}
            ! call who {}
            < result 1 …"text":"2026-07-28 ClientCapabilities(2) {…}"…
@@ -201,7 +201,7 @@ fn stateless_request_shows_only_its_own_meta() {
 #[test]
 fn one_connection_serves_both_eras() {
     let (deferred, again) = (tool("\"new\"", "defer"), tool("\"old\"", "echo"));
-    Setup::new(INFO).session(Revision::V2025_06_18).check(&format!(
+    Setup::new(CONFIG).session(Revision::V2025_06_18).check(&format!(
         r#"> call "old" tools/call {{"name":"defer"}}
            ! call defer {{}}
            {deferred}! call defer {{}}
@@ -221,7 +221,7 @@ fn one_connection_serves_both_eras() {
         tool("7", "echo"),
     ));
     // A cancellation finds requests of both eras.
-    Setup::new(INFO).check(&format!(
+    Setup::new(CONFIG).check(&format!(
         "{}! call defer {{}}\n> note notifications/cancelled {{\"requestId\":1,\"reason\":\"w\\u0068y\"}}\n\
          ! cancelled 0 why\n* deferred 0\n* answer 0 x\n! not now Gone\n* state Waiting",
         tool("1", "defer")

@@ -7,7 +7,7 @@ use mcp_proto::{Action, Millis, StreamId, Ticket};
 
 static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Subscriptions];
 
-static INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 struct ServerHarness<'b> {
     server: Server<'b>,
@@ -72,7 +72,7 @@ fn with_harness(test: impl FnOnce(ServerHarness<'_>)) {
     let (mut rx, mut tx, mut batches) = ([0; 1024], [0; 1024], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 4 * 16]);
     let server =
-        Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap().batch_buffer(&mut batches);
+        Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap().batch_buffer(&mut batches);
     let server = server.in_flight(&mut slots, &mut text).unwrap();
     let mut harness = ServerHarness { server, sent: Vec::new(), tickets: Vec::new(), cancelled: Vec::new() };
     harness.post(
@@ -245,11 +245,11 @@ fn closed_stream_cancels_stateless_requests_and_subscriptions() {
 #[test]
 fn closed_stream_is_returned_if_busy_or_not_in_message_mode() {
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
-    let mut lines = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let mut lines = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     let Action::Io(io) = lines.poll(Millis(0)) else { panic!() };
     assert_eq!(io.split().1.stream_closed(StreamId(1)), Err(StreamId(1)));
 
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     // The first response fills the buffer, and the second message waits.
     for _ in 0..2 {

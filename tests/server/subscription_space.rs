@@ -1,7 +1,7 @@
 //! Space for subscribed URIs, tested to the byte.
 
 use crate::support::server::Setup;
-use crate::support::server::catalogue::EVERYTHING;
+use crate::support::server::catalog::EVERYTHING;
 use crate::support::server::hello;
 use mcp_proto::Revision;
 

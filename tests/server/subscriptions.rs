@@ -1,6 +1,6 @@
 //! Change notifications for sessions and for stateless subscriptions.
 
-use crate::support::server::catalogue::EVERYTHING;
+use crate::support::server::catalog::EVERYTHING;
 use crate::support::server::tools::{BARE, TOOLS};
 use crate::support::server::{Setup, hello};
 use mcp_proto::server::{Feature, Logging, Resource, Resources, ServerConfig, Subscriptions, Tools};
@@ -8,10 +8,10 @@ use mcp_proto::{Revision, Revisions};
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
 
-const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+const CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 fn both() -> Setup {
-    Setup::new(INFO)
+    Setup::new(CONFIG)
 }
 
 fn request(id: &str, method: &str, capabilities: &str, params: &str) -> String {
@@ -202,7 +202,7 @@ fn server_ends_a_subscription_with_its_response() {
     }
     let brief = "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\",\
                  \"_meta\":{\"io.modelcontextprotocol/subscriptionId\":1}}}\n";
-    Setup::new(INFO.anonymous_results()).check(&format!(
+    Setup::new(CONFIG.anonymous_results()).check(&format!(
         "{}* end 0\n{brief}< note notifications/cancelled {{\"requestId\":1}}\n",
         tools("1")
     ));
@@ -239,7 +239,8 @@ fn new_session_starts_without_subscriptions() {
         "> call 9 initialize {hello}\n< result 9 …\n! restarted\n! connected 2025-11-25 c {{}}\n* deferred 0\n\
          * changed\n> note notifications/initialized\n! ready\n< note notifications/tools/list_changed\n"
     );
-    let setup = Setup::new(INFO.second_initialize(SecondInitialize::Restart)).session(Revision::V2025_11_25);
+    let setup =
+        Setup::new(CONFIG.second_initialize(SecondInitialize::Restart)).session(Revision::V2025_11_25);
     setup.check(&format!("{}{again}", tools("1")));
     both().check(&format!("{}* reset\n* deferred 0\n* changed\n", tools("1")));
 }
@@ -274,7 +275,7 @@ fn session_and_subscriptions_are_both_notified() {
     ));
 }
 
-/// A server with a catalogue accepts subscriptions to its resources only.
+/// A server with a catalog accepts subscriptions to its resources only.
 mod watching {
     use super::*;
     use mcp_proto::server::{Resource, ResourceTemplate, Resources};
@@ -286,11 +287,11 @@ mod watching {
     static DECLARED: [&dyn Feature; 2] = [&WATCHED, &Subscriptions];
     static SILENT: [&dyn Feature; 2] = [&RESOURCES, &Subscriptions];
 
-    const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&DECLARED);
+    const CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&DECLARED);
 
     #[test]
     fn session_subscribes_to_existing_resources() {
-        let setup = Setup::new(INFO).subscription_buffer(100).session(Revision::V2025_11_25);
+        let setup = Setup::new(CONFIG).subscription_buffer(100).session(Revision::V2025_11_25);
         let updated = |uri: &str| format!("< note notifications/resources/updated {{\"uri\":\"{uri}\"}}\n");
         setup.check(&format!(
             "> call 1 resources/subscribe {{\"uri\":\"lib:l\\u006fg\"}}\n< result 1\n! subscribed lib:log\n\
@@ -303,7 +304,7 @@ mod watching {
         ));
         for revision in Revision::ALL.into_iter().filter(|revision| Revisions::HANDSHAKE.contains(*revision))
         {
-            Setup::new(INFO).subscription_buffer(100).session(revision).check(
+            Setup::new(CONFIG).subscription_buffer(100).session(revision).check(
                 "> call 1 resources/subscribe {\"uri\":\"none:\"}\n\
                  < error 1 -32002 Resource not found data {\"uri\":\"none:\"}\n! fault UnknownResource\n",
             );
@@ -324,7 +325,7 @@ mod watching {
         let updated = |id: &str, uri: &str| {
             format!("< note notifications/resources/updated {{{},\"uri\":\"{uri}\"}}\n", tag(id))
         };
-        Setup::new(INFO).subscription_buffer(100).check(&format!(
+        Setup::new(CONFIG).subscription_buffer(100).check(&format!(
             "{}{}! listening [Resources] [\"lib:log\", \"lib:book/7\"]\n* updated lib:log\n{}* changed resources\n\
              < note notifications/resources/list_changed {{{}}}\n* updated none:\n",
             listen("1", filter),

@@ -16,13 +16,13 @@ use crate::link::Link;
 /// use mcp_proto::{Millis, Server};
 /// use mcp_proto_embedded::{HeaplessLink, Pump, PumpStatus};
 ///
-/// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0");
+/// static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0");
 /// let (mut received, mut to_send) = (Queue::<u8, 64>::new(), Queue::<u8, 64>::new());
 /// let (mut interrupt, received) = received.split();
 /// let (to_send, mut sends) = to_send.split();
 ///
 /// let (mut rx, mut tx) = ([0; 512], [0; 1024]);
-/// let mut server = Server::new(&INFO, &mut rx, &mut tx)?;
+/// let mut server = Server::new(&CONFIG, &mut rx, &mut tx)?;
 /// let mut link = HeaplessLink { received, to_send };
 /// for byte in b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n" {
 ///     interrupt.enqueue(*byte).unwrap();

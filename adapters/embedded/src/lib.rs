@@ -36,7 +36,7 @@
 //! static TO_SEND: Queue<64> = Queue::new();
 //!
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-//! static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
+//! static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
 //!
 //! /// The interrupt handler of the UART, with the contents of its registers.
 //! fn uart(arrived: Option<u8>, overrun: bool, is_break: bool) -> Option<u8> {
@@ -53,7 +53,7 @@
 //!
 //! fn main_loop(now: fn() -> Millis, sleep: fn()) -> Result<(), ConfigError> {
 //!     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
-//!     let mut server = Server::new(&INFO, &mut rx, &mut tx)?;
+//!     let mut server = Server::new(&CONFIG, &mut rx, &mut tx)?;
 //!     let mut pump = Pump::new().session_marks();
 //!     let mut link = Halves(&RECEIVED, &TO_SEND);
 //!     loop {

@@ -31,11 +31,11 @@ const READ_BUFFER_SIZE: usize = 64;
 /// use mcp_proto_embedded::{Link, Pump, PumpStatus};
 ///
 /// static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-/// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
+/// static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
 ///
 /// fn main_loop(uart: &mut dyn Link, now: fn() -> Millis) -> Result<(), mcp_proto::ConfigError> {
 ///     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
-///     let mut server = Server::new(&INFO, &mut rx, &mut tx)?;
+///     let mut server = Server::new(&CONFIG, &mut rx, &mut tx)?;
 ///     let mut pump = Pump::new().session_marks();
 ///     loop {
 ///         match pump.step(&mut server, uart, now()) {

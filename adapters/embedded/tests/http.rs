@@ -16,8 +16,8 @@ use mcp_proto_embedded::{HttpPump, HttpShared, HttpStatus, Timer};
 use mcp_proto_http::server::{ExchangeSlot, HttpConfig, HttpServer, Policy, Step};
 
 static TOOLS: Tools<'static> = Tools::new(&[Tool::new("hello", "{}"), Tool::new("slow", "{}")]);
-static INFO: ServerConfig<'static> = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
-static CONFIG: HttpConfig<'static> = HttpConfig::new();
+static CONFIG: ServerConfig<'static> = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
+static HTTP: HttpConfig<'static> = HttpConfig::new();
 
 struct Open;
 
@@ -34,10 +34,10 @@ type Http<'b> = HttpServer<'b, Open>;
 /// Calls a function with both servers.
 fn with_servers<R>(act: impl for<'b> FnOnce(&mut Http<'b>, &mut Server<'b>) -> R) -> R {
     let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 128]);
-    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
     let (mut exchanges, mut output, mut bodies) = ([ExchangeSlot::EMPTY; 2], [0; 4096], vec![0; 2 * 65_536]);
-    let http = HttpServer::new(&CONFIG, Open, &mut exchanges, &mut output);
+    let http = HttpServer::new(&HTTP, Open, &mut exchanges, &mut output);
     act(&mut http.body_buffer(bodies.as_mut_slice()), &mut server)
 }
 

@@ -27,8 +27,8 @@
 //!     y: i32,
 //! }
 //!
-//! static CATALOGUE: LazyLock<[Tool; 1]> = LazyLock::new(|| [result::<Position>(arguments::<Move>("move"))]);
-//! static TOOLS: LazyLock<Tools> = LazyLock::new(|| Tools::new(&*CATALOGUE));
+//! static CATALOG: LazyLock<[Tool; 1]> = LazyLock::new(|| [result::<Position>(arguments::<Move>("move"))]);
+//! static TOOLS: LazyLock<Tools> = LazyLock::new(|| Tools::new(&*CATALOG));
 //!
 //! fn on_call(call: Call<'_>) {
 //!     match call.name() {

@@ -23,7 +23,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("in_flight", "{}").description("How many slow calls are there?"),
     Tool::new("log", "{}").description("Prints something that is no message"),
 ]);
-static INFO: ServerConfig = ServerConfig::new("board", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("board", "1").features(&[&TOOLS]);
 
 /// Log lines of the board. Some look like messages.
 pub(crate) const LOG: &[u8] =
@@ -272,7 +272,7 @@ fn live(uart: &mut Uart, control: &Control) {
     }
     let (mut rx, mut tx) = ([0; 1024], [0; 10_000]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
-    let server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
     uart.end = if control.framed.load(Relaxed) { 0 } else { b'\n' };
     let mut pump = match uart.end {

@@ -6,10 +6,10 @@ use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use std::process::Command;
 
 static TOOLS: Tools = Tools::new(&[Tool::new("noisy", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("noisy", "1.0.0").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("noisy", "1.0.0").features(&[&TOOLS]);
 
 fn main() -> Result<(), mcp_proto_std::ServeError> {
-    mcp_proto_std::serve(&INFO, |event, _| {
+    mcp_proto_std::serve(&CONFIG, |event, _| {
         if let Event::Call(call) = event {
             println!("printed");
             // `cat` would consume the client's next request if it inherited the real stdin.

@@ -19,11 +19,11 @@ static STOPS: Mutex<Vec<(Stop, Duration)>> = Mutex::new(Vec::new());
 /// use std::time::Duration;
 /// # use mcp_proto_std::server::ServerConfig;
 /// use mcp_proto_std::{Serve, stop_on_ctrl_c};
-/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+/// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0");
 ///
 /// let listener = TcpListener::bind("127.0.0.1:8080")?;
 /// let stop = stop_on_ctrl_c(Duration::from_secs(5))?;
-/// Serve::new(&INFO).stopped_by(&stop).listen(listener, |_, _| {})?;
+/// Serve::new(&CONFIG).stopped_by(&stop).listen(listener, |_, _| {})?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -33,10 +33,10 @@
 //! }
 //!
 //! static ROUTER: Router<Kitchen> = router![brew];
-//! static INFO: ServerConfig = ServerConfig::new("kitchen", "1.0.0").features(ROUTER.features());
+//! static CONFIG: ServerConfig = ServerConfig::new("kitchen", "1.0.0").features(ROUTER.features());
 //!
 //! fn main() -> Result<(), ServeError> {
-//!     serve(&INFO, route(&ROUTER, Kitchen { minutes_per_cup: 3 }))
+//!     serve(&CONFIG, route(&ROUTER, Kitchen { minutes_per_cup: 3 }))
 //! }
 //! ```
 //!

@@ -22,10 +22,10 @@
 //! use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
 //!
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-//! static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
+//! static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
 //!
 //! fn main() -> Result<(), mcp_proto_std::ServeError> {
-//!     mcp_proto_std::serve(&INFO, |event, server| match event {
+//!     mcp_proto_std::serve(&CONFIG, |event, server| match event {
 //!         Event::Call(call) => server.run(call, |answer| answer.text("Hello!")),
 //!         _ => {}
 //!     })

@@ -77,12 +77,12 @@ impl Serve<'_> {
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
     /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-    /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
+    /// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
     /// use std::os::unix::net::UnixListener;
     /// use mcp_proto_std::Serve;
     ///
     /// let listener = UnixListener::bind("/run/example.sock")?;
-    /// Serve::new(&INFO).listen(listener, |event, server| match event {
+    /// Serve::new(&CONFIG).listen(listener, |event, server| match event {
     ///     Event::Call(call) => server.run(call, |answer| answer.text("Hello!")),
     ///     _ => {}
     /// })?;
@@ -106,12 +106,12 @@ impl Serve<'_> {
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
     /// # static TOOLS: Tools = Tools::new(&[Tool::new("count", "{}")]);
-    /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
+    /// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
     /// use std::net::TcpListener;
     /// use mcp_proto_std::Serve;
     ///
     /// let listener = TcpListener::bind("127.0.0.1:8080")?;
-    /// Serve::new(&INFO).listen_with(listener, |address| {
+    /// Serve::new(&CONFIG).listen_with(listener, |address| {
     ///     let mut calls = 0;
     ///     move |event, _| match event {
     ///         Event::Call(call) => {

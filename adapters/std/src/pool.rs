@@ -201,7 +201,7 @@ mod tests {
     use crate::Serve;
 
     static TOOLS: Tools = Tools::new(&[Tool::new("who", "{}")]);
-    static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+    static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"name":"who"}}"#;
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
         let (here, there) = UnixStream::pair().unwrap();
         let (ended, end) = channel();
         let server = thread::spawn(move || {
-            Serve::new(&INFO).workers(1).stream(there, move |event, server| {
+            Serve::new(&CONFIG).workers(1).stream(there, move |event, server| {
                 let Event::Call(call) = event else { return };
                 let ended = ended.clone();
                 server.run(call, move |answer| {

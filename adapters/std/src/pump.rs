@@ -35,10 +35,10 @@ pub(crate) const DRAIN_TIME: Millis = Millis(250);
 /// use mcp_proto_std::{Buffer, Server};
 /// use mcp_proto_std::{Pump, PumpStatus};
 ///
-/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+/// static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// # let input = &br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#[..];
 /// # let (mut back, output) = std::io::pipe()?;
-/// let mut server = Server::new(&INFO, Buffer::grown(65536), Buffer::grown(65536))?;
+/// let mut server = Server::new(&CONFIG, Buffer::grown(65536), Buffer::grown(65536))?;
 /// let mut pump = Pump::new(input, output)?;
 /// loop {
 ///     match pump.run(&mut server) {

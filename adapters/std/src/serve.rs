@@ -21,8 +21,8 @@ use crate::worker::ServerHandle;
 /// ```no_run
 /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
 /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
-/// mcp_proto_std::serve(&INFO, |event, _| match event {
+/// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
+/// mcp_proto_std::serve(&CONFIG, |event, _| match event {
 ///     Event::Call(call) => call.text("Hello!"),
 ///     _ => {}
 /// })?;
@@ -47,10 +47,10 @@ pub fn serve(
 /// use mcp_proto_std::server::ServerConfig;
 /// use mcp_proto_std::Serve;
 ///
-/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+/// static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// let (here, there) = UnixStream::pair()?;
 /// # drop(there);
-/// Serve::new(&INFO).workers(4).longest_line(1 << 20).stream(here, |_, _| {})?;
+/// Serve::new(&CONFIG).workers(4).longest_line(1 << 20).stream(here, |_, _| {})?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Serve<'i> {

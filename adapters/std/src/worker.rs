@@ -17,9 +17,9 @@ use crate::responder::Responder;
 ///
 /// ```no_run
 /// # use mcp_proto_std::server::{Event, ServerConfig};
-/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+/// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// use std::time::Duration;
-/// mcp_proto_std::serve(&INFO, |event, server| match event {
+/// mcp_proto_std::serve(&CONFIG, |event, server| match event {
 ///     Event::Call(call) => server.run(call, |answer| {
 ///         for step in 1..=10u32 {
 ///             answer.progress(step, Some(10.into()), "working");
@@ -122,9 +122,9 @@ impl ServerHandle {
     ///
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig};
-    /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+    /// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0");
     /// use mcp_proto_std::input::ListRoots;
-    /// mcp_proto_std::serve(&INFO, |event, server| match event {
+    /// mcp_proto_std::serve(&CONFIG, |event, server| match event {
     ///     Event::Ready | Event::RootsChanged => {
     ///         let server = server.clone();
     ///         std::thread::spawn(move || match server.request(&ListRoots) {

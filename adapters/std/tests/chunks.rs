@@ -19,7 +19,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("endless", "{}"),
 ]);
 static RESOURCES: Resources = Resources::new(&[Resource::new("a:dump", "dump")]);
-pub(crate) static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES]);
+pub(crate) static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES]);
 const SESSION: (&str, &str) = ("2025-06-18", "{}");
 
 /// Lines of a large text: many chunks, each of which meets the commands of other requests.
@@ -93,7 +93,7 @@ fn id_of(line: &str) -> u32 {
 
 #[test]
 fn large_responses_follow_each_other_and_others_wait() {
-    let (mut peer, server) = Peer::connect(&INFO, 4, SESSION, handler);
+    let (mut peer, server) = Peer::connect(&CONFIG, 4, SESSION, handler);
     peer.send(&(call(1, "lines", "{}") + &call(2, "quick", "{}") + &call(3, "lines", "{}")));
     peer.send(
         "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"resources/read\",\"params\":{\"uri\":\"a:dump\"}}\n",
@@ -122,7 +122,7 @@ fn large_responses_follow_each_other_and_others_wait() {
 
 #[test]
 fn response_of_a_worker_that_gives_up_is_a_failure() {
-    let (mut peer, server) = Peer::connect(&INFO, 2, SESSION, handler);
+    let (mut peer, server) = Peer::connect(&CONFIG, 2, SESSION, handler);
     for (tool, text) in [("panic", "before"), ("drop", "dropped"), ("wrong", "text")] {
         peer.send(&call(5, tool, "{}"));
         let line = peer.line();
@@ -139,7 +139,7 @@ fn response_of_a_worker_that_gives_up_is_a_failure() {
 
 #[test]
 fn cancellation_ends_a_response_that_never_ends() {
-    let (mut peer, server) = Peer::connect(&INFO, 2, SESSION, handler);
+    let (mut peer, server) = Peer::connect(&CONFIG, 2, SESSION, handler);
     peer.send(&call(5, "endless", "{}"));
     std::thread::sleep(Duration::from_millis(50));
     peer.send(&(cancel(5) + &call(6, "quick", "{}")));

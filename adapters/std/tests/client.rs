@@ -24,7 +24,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("fail", "{}"),
 ])
 .list_changed();
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("test", "1.2").instructions("Use it well.").features(&[&TOOLS, &Logging]);
 
 fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
@@ -54,7 +54,7 @@ fn server() -> (UnixStream, Arc<AtomicUsize>) {
     let cancelled = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&cancelled);
     thread::spawn(move || {
-        Serve::new(&INFO).workers(64).stream(there, |event, server| {
+        Serve::new(&CONFIG).workers(64).stream(there, |event, server| {
             if let Event::Call(call) = event {
                 tool(call, server, &count);
             }
@@ -273,7 +273,7 @@ fn notification_callback_may_use_the_client() {
     let (here, there) = UnixStream::pair().unwrap();
     thread::spawn(move || {
         let mut noise = there.try_clone().unwrap();
-        Serve::new(&INFO).stream(there, move |event, server| match event {
+        Serve::new(&CONFIG).stream(there, move |event, server| match event {
             Event::Call(call) => {
                 noise.write_all(b"this is not JSON\n").unwrap();
                 server.changed(Change::Tools);

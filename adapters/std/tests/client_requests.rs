@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use full_server::{FORM, INFO, PAGE, SAMPLE};
+use full_server::{CONFIG, FORM, PAGE, SAMPLE};
 use mcp_proto::client::{Connect, InputRequest, Listed, Reference};
 use mcp_proto::input::{Input, ListRoots};
 use mcp_proto::server::{Call, Change, Event};
@@ -53,7 +53,7 @@ fn obtain_input(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Inpu
 
 fn connector(era: Connect) -> (Connector, UnixStream) {
     let (here, there) = UnixStream::pair().unwrap();
-    thread::spawn(move || Serve::new(&INFO).stream(there, handler));
+    thread::spawn(move || Serve::new(&CONFIG).stream(there, handler));
     (Connector::new("test", "1").connect(era), here)
 }
 
@@ -275,7 +275,7 @@ fn roots_changed_reaches_the_server() {
     let (sender, received) = channel();
     let (here, there) = UnixStream::pair().unwrap();
     thread::spawn(move || {
-        Serve::new(&INFO).stream(there, move |event, server| match event {
+        Serve::new(&CONFIG).stream(there, move |event, server| match event {
             Event::RootsChanged => sender.send(()).unwrap(),
             event => handler(event, server),
         })

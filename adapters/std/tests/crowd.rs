@@ -9,7 +9,7 @@ use crate::peer::{Peer, call};
 use crate::time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("work", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 const CALLS: u32 = 1000;
 const NEWEST: (&str, &str) = ("2025-11-25", "{}");
@@ -27,7 +27,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 fn thousand_calls_of_a_client_at_once_succeed() {
     within(TEST_TIMEOUT, || {
         let (here, there) = UnixStream::pair().unwrap();
-        let server = thread::spawn(move || Serve::new(&INFO).stream(there, handler));
+        let server = thread::spawn(move || Serve::new(&CONFIG).stream(there, handler));
         let client = Connector::new("test", "1").stream(here).unwrap();
         let calls: Vec<_> =
             (0..CALLS).map(|_| client.begin_json("work", "{}", CallOptions::new()).unwrap()).collect();
@@ -42,7 +42,7 @@ fn thousand_calls_of_a_client_at_once_succeed() {
 #[test]
 fn thousand_calls_of_any_client_at_once_are_answered() {
     within(TEST_TIMEOUT, || {
-        let (mut peer, server) = Peer::with_server(Serve::new(&INFO), NEWEST, handler);
+        let (mut peer, server) = Peer::with_server(Serve::new(&CONFIG), NEWEST, handler);
         peer.send(&(1..=CALLS).map(|id| call(id, "work", "{}")).collect::<String>());
         for _ in 0..CALLS {
             let line = peer.line();

@@ -23,7 +23,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("end", "{}"),
     Tool::new("end slowly", "{}"),
 ]);
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_grace(Millis(500)));
 
 /// Slack for a busy test machine.
@@ -57,7 +57,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 #[test]
 fn shutdown_finishes_running_and_refuses_new() {
     within(TEST_TIMEOUT, || {
-        let (mut peer, server) = Peer::connect(&INFO, 4, ("2025-11-25", "{}"), handler);
+        let (mut peer, server) = Peer::connect(&CONFIG, 4, ("2025-11-25", "{}"), handler);
         let start = Instant::now();
         peer.send(&(call(1, "wait", "{}") + &call(2, "end slowly", "{}")));
         assert!(peer.line().contains(r#""id":2,"result""#));
@@ -73,7 +73,7 @@ fn shutdown_finishes_running_and_refuses_new() {
 #[test]
 fn shutdown_deadline_answers_hanging_requests() {
     within(TEST_TIMEOUT, || {
-        let (mut peer, server) = Peer::connect(&INFO, 4, ("2025-11-25", "{}"), handler);
+        let (mut peer, server) = Peer::connect(&CONFIG, 4, ("2025-11-25", "{}"), handler);
         peer.send(&(call(1, "stubborn", "{}") + &call(2, "end", "{}")));
         let start = Instant::now();
         assert!(peer.line().contains(r#""id":2,"result""#));
@@ -90,7 +90,7 @@ fn stop_returns_when_client_does_not_read() {
     within(TEST_TIMEOUT, || {
         let stop = Stop::new();
         let (mut peer, server) =
-            Peer::with_server(Serve::new(&INFO).stopped_by(&stop), ("2025-11-25", "{}"), handler);
+            Peer::with_server(Serve::new(&CONFIG).stopped_by(&stop), ("2025-11-25", "{}"), handler);
         (1..=20).for_each(|id| peer.send(&call(id, "large", "{}")));
         thread::sleep(Duration::from_millis(100));
         let start = Instant::now();
@@ -106,7 +106,7 @@ fn stop_works_before_the_first_message() {
         let (input, _requests) = pipe().unwrap();
         let (_answers, output) = pipe().unwrap();
         let stop = Stop::new();
-        let serve = Serve::new(&INFO).stopped_by(&stop);
+        let serve = Serve::new(&CONFIG).stopped_by(&stop);
         let server = thread::spawn(move || serve.streams(input, output, handler));
         thread::sleep(Duration::from_millis(50));
         stop.clone().within(TEST_TIMEOUT);

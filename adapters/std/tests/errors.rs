@@ -10,13 +10,13 @@ use mcp_proto_std::{CallError, ConnectError, Connector, Serve};
 use crate::time_limit::{TEST_TIMEOUT, within};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 #[test]
 fn invalid_arguments_are_explained() {
     within(TEST_TIMEOUT, || {
         let (here, there) = UnixStream::pair().unwrap();
-        let server = thread::spawn(move || Serve::new(&INFO).stream(there, |_, _| {}));
+        let server = thread::spawn(move || Serve::new(&CONFIG).stream(there, |_, _| {}));
         let client = Connector::new("test", "1").longest_request(100_000).stream(here).unwrap();
         let long = format!("{{\"text\":\"{}\"}}", "x".repeat(300_000));
         for (arguments, reason) in [
@@ -47,7 +47,7 @@ fn missing_program_is_named() {
 #[test]
 fn setup_errors_name_the_setting_to_change() {
     let (_here, there) = UnixStream::pair().unwrap();
-    let error = Serve::new(&INFO).longest_answer(100).stream(there, |_, _| {}).unwrap_err();
+    let error = Serve::new(&CONFIG).longest_answer(100).stream(there, |_, _| {}).unwrap_err();
     let text = format!("{error:?}");
     assert!(text.starts_with("the server cannot be set up: the transmit buffer is too small"), "{text}");
     assert!(text.contains("raise `longest_answer`"), "{text}");

@@ -22,7 +22,7 @@ static OWN: Extensions = Extensions::new(&[(NAME, "{}")])
     .notifications(&["notifications/own/said"])
     .filter_members(&["ownListChanged"]);
 static TOOLS: Tools = Tools::new(&[Tool::new("typed", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &OWN, &Subscriptions]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &OWN, &Subscriptions]);
 
 fn handler() -> impl FnMut(Event<'_>, &ServerHandle) {
     let mut listener: Option<Ticket> = None;
@@ -76,7 +76,7 @@ fn ask(answer: Responder) {
 
 fn connector(era: Connect) -> (Connector, UnixStream) {
     let (here, there) = UnixStream::pair().unwrap();
-    thread::spawn(move || Serve::new(&INFO).stream(there, handler()));
+    thread::spawn(move || Serve::new(&CONFIG).stream(there, handler()));
     (Connector::new("test", "1").connect(era), here)
 }
 

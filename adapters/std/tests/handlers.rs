@@ -116,7 +116,7 @@ static ROUTER: Router<App> = router![
     App::greet,
     App::wait
 ];
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[ROUTER.tools(), &Logging]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[ROUTER.tools(), &Logging]);
 
 const ERAS: [(Connect, &str); 2] = [(Connect::Handshake, "2025-11-25"), (Connect::Stateless, "2026-07-28")];
 const SOON: Duration = Duration::from_secs(60);
@@ -137,7 +137,7 @@ fn answer(request: &ServerRequest) -> InputResponse {
 
 fn connect(era: Connect, app: Arc<App>, can_answer: bool) -> ClientHandle {
     let (here, there) = UnixStream::pair().unwrap();
-    thread::spawn(move || Serve::new(&INFO).stream(there, route(&ROUTER, app)));
+    thread::spawn(move || Serve::new(&CONFIG).stream(there, route(&ROUTER, app)));
     let declared = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_FORM);
     let connector = Connector::new("test", "1").connect(era);
     let connector = if can_answer { connector.on_server_request(declared, answer) } else { connector };

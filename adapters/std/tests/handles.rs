@@ -23,7 +23,7 @@ static TOOLS: Tools =
 static RESOURCES: Resources =
     Resources::new(&[Resource::new("a:log", "log"), Resource::new(SLOW, "slow")]).subscribe();
 static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[PromptArgument::new("file")])]);
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
 
 /// The URI of a resource whose read takes long.
@@ -67,7 +67,7 @@ fn request(id: u32, method: &str, params: &str) -> String {
 #[test]
 fn worker_queries_whether_resource_is_watched() {
     within(TEST_TIMEOUT, || {
-        let (mut peer, server) = Peer::connect(&INFO, 1, ("2025-11-25", "{}"), handler);
+        let (mut peer, server) = Peer::connect(&CONFIG, 1, ("2025-11-25", "{}"), handler);
         let watched = |peer: &mut Peer| {
             peer.send(&call(1, "is watched", "{}"));
             let line = peer.line();
@@ -90,7 +90,7 @@ fn worker_queries_whether_resource_is_watched() {
 fn is_watched_fails_after_connection_end() {
     within(TEST_TIMEOUT, || {
         let (sender, handle) = channel();
-        let (peer, server) = Peer::connect(&INFO, 1, ("2025-11-25", "{}"), move |event, server| {
+        let (peer, server) = Peer::connect(&CONFIG, 1, ("2025-11-25", "{}"), move |event, server| {
             if let Event::Ready = event {
                 sender.send(server.clone()).unwrap();
             }
@@ -112,7 +112,7 @@ fn elicitation_complete_is_sent_to_capable_clients() {
             (("2025-11-25", "{}"), false),
             (("2025-06-18", r#"{"elicitation":{}}"#), false),
         ] {
-            let (mut peer, _server) = Peer::connect(&INFO, 1, client, handler);
+            let (mut peer, _server) = Peer::connect(&CONFIG, 1, client, handler);
             peer.send(&call(1, "complete", "{}"));
             let line = peer.line();
             let expected = r#""method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}"#;
@@ -125,7 +125,7 @@ fn elicitation_complete_is_sent_to_capable_clients() {
 fn client(era: Connect, listening: Option<Sender<(Ticket, ServerHandle)>>) -> mcp_proto_std::ClientHandle {
     let (here, there) = UnixStream::pair().unwrap();
     thread::spawn(move || {
-        Serve::new(&INFO).stream(there, |event, server| match (&event, &listening) {
+        Serve::new(&CONFIG).stream(there, |event, server| match (&event, &listening) {
             (Event::Listening(listen), Some(listening)) => {
                 listening.send((listen.ticket(), server.clone())).unwrap();
             }

@@ -15,8 +15,8 @@ use mcp_proto_std::{Serve, Stop};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("panic", "{}"), Tool::new("wait", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
-static CONFIG: HttpConfig = {
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static HTTP: HttpConfig = {
     let config = HttpConfig::new().path("/mcp");
     let mut times = config.get_times();
     times.body = Millis(300);
@@ -39,10 +39,10 @@ impl TestServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Stop::new();
-        let server = Serve::new(&INFO).connections(connections).stopped_by(&stop);
+        let server = Serve::new(&CONFIG).connections(connections).stopped_by(&stop);
         let (sender, waiting) = channel();
         let thread = thread::spawn(move || {
-            let served = server.http(listener, HttpAccess::new(&CONFIG), |event, server| match event {
+            let served = server.http(listener, HttpAccess::new(&HTTP), |event, server| match event {
                 Event::Call(call) if call.name() == "panic" => panic!("a panic for the test"),
                 Event::Call(call) if call.name() == "wait" => {
                     let _ = sender.send(());

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use crate::chunks::{INFO, LINES, handler, line};
+use crate::chunks::{CONFIG, LINES, handler, line};
 use crate::peer::call;
 use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode};
 use mcp_proto_std::{CallOptions, Connector, HttpEndpoint, Serve, Stop};
@@ -14,7 +14,7 @@ fn responses_over_http_are_sent_beside_each_other() {
     static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), Stop::new());
-    let server = Serve::new(&INFO).workers(8).stopped_by(&stop);
+    let server = Serve::new(&CONFIG).workers(8).stopped_by(&stop);
     let server = std::thread::spawn(move || server.http(listener, HttpAccess::new(&HTTP), handler).unwrap());
     // A client that reads nothing.
     let body = call(

@@ -20,8 +20,8 @@ static TOOLS: Tools = Tools::new(&[
         r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#,
     ),
 ]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
-static CONFIG: HttpConfig = HttpConfig::new()
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static HTTP: HttpConfig = HttpConfig::new()
     .path("/mcp")
     .sessions(SessionMode::Sessions)
     .legacy(LegacyPaths { events: "/sse", messages: "/messages" });
@@ -49,9 +49,9 @@ impl TestServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Stop::new();
-        let server = Serve::new(&INFO).stopped_by(&stop);
+        let server = Serve::new(&CONFIG).stopped_by(&stop);
         let thread = thread::spawn(move || {
-            let access = access(HttpAccess::new(&CONFIG).check_parameters(&TOOLS));
+            let access = access(HttpAccess::new(&HTTP).check_parameters(&TOOLS));
             let served = server.http(listener, access, |event, server| match event {
                 Event::Call(call) if call.name() == "wait" => {
                     let cancelled = cancelled.clone();
@@ -409,9 +409,9 @@ fn handler_cannot_wait_for_its_own_server() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let stop = Stop::new();
-    let server = Serve::new(&INFO).stopped_by(&stop);
+    let server = Serve::new(&CONFIG).stopped_by(&stop);
     let thread = thread::spawn(move || {
-        server.http(listener, HttpAccess::new(&CONFIG), |event, server| {
+        server.http(listener, HttpAccess::new(&HTTP), |event, server| {
             if let Event::Call(call) = event {
                 call.text(if server.is_watched("file:///a").is_err() { "refused" } else { "returned" });
             }
@@ -429,9 +429,9 @@ fn panic_of_the_handler_ends_one_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let stop = Stop::new();
-    let server = Serve::new(&INFO).stopped_by(&stop);
+    let server = Serve::new(&CONFIG).stopped_by(&stop);
     let thread = thread::spawn(move || {
-        server.http(listener, HttpAccess::new(&CONFIG), |event, _| match event {
+        server.http(listener, HttpAccess::new(&HTTP), |event, _| match event {
             Event::Call(call) if call.name() == "wait" => panic!("a panic for the test"),
             Event::Call(call) => call.text("7"),
             _ => {}

@@ -54,9 +54,9 @@ enum Tagged {
     Two,
 }
 
-static CATALOGUE: LazyLock<[Tool; 2]> =
+static CATALOG: LazyLock<[Tool; 2]> =
     LazyLock::new(|| [result::<Position>(arguments::<Move>("move")), arguments::<Tagged>("tagged")]);
-static TOOLS: LazyLock<Tools> = LazyLock::new(|| Tools::new(&*CATALOGUE));
+static TOOLS: LazyLock<Tools> = LazyLock::new(|| Tools::new(&*CATALOG));
 
 fn on_call(call: Call<'_>) {
     match call.name() {
@@ -192,9 +192,9 @@ fn functions_have_arguments_and_results_with_schemas_of_schemars() {
     // The comment of the function precedes that of the type.
     assert_eq!(descriptions, [None, Some("Moves the robot of the router."), Some("A book.")]);
     assert_eq!(tools[0].output_schema, None);
-    let catalogue = arguments::<Move>("move");
-    assert_eq!(tools[1].input_schema, catalogue.input_schema());
-    assert_eq!(tools[1].output_schema.as_deref(), result::<Position>(catalogue).result_schema());
+    let catalog = arguments::<Move>("move");
+    assert_eq!(tools[1].input_schema, catalog.input_schema());
+    assert_eq!(tools[1].output_schema.as_deref(), result::<Position>(catalog).result_schema());
     let book: serde_json::Value = serde_json::from_str(&tools[2].input_schema).unwrap();
     assert_eq!(book["$defs"]["Chapter"]["properties"]["quotes"]["items"]["$ref"], "#");
     assert_eq!(client.list_prompts().unwrap().len(), 1);

@@ -24,7 +24,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("stubborn", "{}"),
     Tool::new("large", "{}"),
 ]);
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_grace(Millis(500)));
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
@@ -67,7 +67,7 @@ fn who(client: &ClientHandle) -> String {
 #[test]
 fn connections_are_independent_and_concurrent() {
     within(TEST_TIMEOUT, || {
-        let (connect, stop, server) = tcp(Serve::new(&INFO));
+        let (connect, stop, server) = tcp(Serve::new(&CONFIG));
         let old = client(connect(), Connect::Handshake);
         let new = client(connect(), Connect::Automatic);
         assert_eq!(old.server().revision, Revision::V2025_11_25);
@@ -98,7 +98,7 @@ fn unix_socket_connections_are_served() {
         let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.sock", std::process::id()));
         let _ = std::fs::remove_file(&path);
         let (listener, stop) = (UnixListener::bind(&path).unwrap(), Stop::new());
-        let serve = Serve::new(&INFO).stopped_by(&stop);
+        let serve = Serve::new(&CONFIG).stopped_by(&stop);
         let server = thread::spawn(move || serve.listen(listener, handler));
         let clients: Vec<_> = (0..3)
             .map(|_| Connector::new("test", "1").stream(UnixStream::connect(&path).unwrap()).unwrap())
@@ -116,7 +116,7 @@ fn unix_socket_connections_are_served() {
 #[test]
 fn connection_beyond_limit_waits_for_a_free_one() {
     within(TEST_TIMEOUT, || {
-        let (connect, stop, server) = tcp(Serve::new(&INFO).connections(2));
+        let (connect, stop, server) = tcp(Serve::new(&CONFIG).connections(2));
         let clients = [client(connect(), Connect::Handshake), client(connect(), Connect::Handshake)];
         let third = connect();
         let (connected, is_connected) = channel();
@@ -136,7 +136,7 @@ fn connection_beyond_limit_waits_for_a_free_one() {
 #[test]
 fn stop_finishes_running_requests_then_returns() {
     within(TEST_TIMEOUT, || {
-        let (connect, stop, server) = tcp(Serve::new(&INFO));
+        let (connect, stop, server) = tcp(Serve::new(&CONFIG));
         let clients = [client(connect(), Connect::Handshake), client(connect(), Connect::Automatic)];
         // A client that never sends anything.
         let mut silent = connect();
@@ -154,14 +154,14 @@ fn stop_finishes_running_requests_then_returns() {
         assert!(stop.is_used());
         // A server with a used stop switch returns immediately.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        Serve::new(&INFO).stopped_by(&stop).listen(listener, handler).unwrap();
+        Serve::new(&CONFIG).stopped_by(&stop).listen(listener, handler).unwrap();
     });
 }
 
 #[test]
 fn stop_deadline_holds_with_hanging_workers() {
     within(TEST_TIMEOUT, || {
-        let (connect, stop, server) = tcp(Serve::new(&INFO));
+        let (connect, stop, server) = tcp(Serve::new(&CONFIG));
         let hangs = client(connect(), Connect::Automatic);
         let stubborn = hangs.begin_json("stubborn", "{}", CallOptions::new()).unwrap();
         hangs.ping().unwrap();
@@ -185,7 +185,7 @@ fn stop_deadline_holds_with_hanging_workers() {
 #[test]
 fn handler_panic_ends_only_its_connection() {
     within(TEST_TIMEOUT, || {
-        let (connect, stop, server) = tcp(Serve::new(&INFO).connections(2));
+        let (connect, stop, server) = tcp(Serve::new(&CONFIG).connections(2));
         let good = client(connect(), Connect::Automatic);
         for _ in 0..3 {
             let bad = client(connect(), Connect::Automatic);
@@ -211,7 +211,7 @@ fn observer_receives_messages_of_all_connections() {
         let address = listener.local_addr().unwrap();
         let (mut count, stop) = (Count(0), Stop::new());
         thread::scope(|scope| {
-            let serve = Serve::new(&INFO).observe(&mut count).stopped_by(&stop);
+            let serve = Serve::new(&CONFIG).observe(&mut count).stopped_by(&stop);
             scope.spawn(|| serve.listen(listener, handler).unwrap());
             for _ in 0..3 {
                 who(&client(TcpStream::connect(address).unwrap(), Connect::Automatic));
@@ -225,6 +225,6 @@ fn observer_receives_messages_of_all_connections() {
 #[test]
 fn invalid_configuration_fails_before_listening() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let outcome = Serve::new(&INFO).longest_line(1).listen(listener, handler);
+    let outcome = Serve::new(&CONFIG).longest_line(1).listen(listener, handler);
     assert!(matches!(outcome, Err(ServeError::Setup(_))), "{outcome:?}");
 }

@@ -2,7 +2,7 @@
 
 #![cfg(unix)]
 
-mod catalogue;
+mod catalog;
 mod child;
 mod chunks;
 mod client;

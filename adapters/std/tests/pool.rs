@@ -21,7 +21,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("stubborn", "{}"),
     Tool::new("tidy", "{}"),
 ]);
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_grace(Millis(100)));
 
 /// The encoder of a call in each era.
@@ -89,7 +89,7 @@ fn test(workers: usize, waiting: usize) -> Test {
         has_cleaned_up: Arc::default(),
     };
     let handler_shared = shared.clone();
-    let serve = Serve::new(&INFO).workers(workers).waiting(waiting);
+    let serve = Serve::new(&CONFIG).workers(workers).waiting(waiting);
     let (peer, server) = Peer::with_server(serve, ("2025-11-25", "{}"), move |event, server| {
         handler(event, server, &handler_shared);
     });

@@ -10,14 +10,14 @@ use mcp_proto::server::ServerConfig;
 use mcp_proto::{Buffer, Server};
 use mcp_proto_std::{Pump, PumpStatus};
 
-static INFO: ServerConfig = ServerConfig::new("test", "1");
+static CONFIG: ServerConfig = ServerConfig::new("test", "1");
 
 #[test]
 fn constant_wakes_do_not_starve_requests() {
     within(TEST_TIMEOUT, || {
         let (mut here, there) = UnixStream::pair().unwrap();
         let pumped = thread::spawn(move || {
-            let mut server = Server::new(&INFO, Buffer::grown(65536), Buffer::grown(65536)).unwrap();
+            let mut server = Server::new(&CONFIG, Buffer::grown(65536), Buffer::grown(65536)).unwrap();
             let mut pump = Pump::new(there.try_clone().unwrap(), there).unwrap();
             let waker = pump.waker();
             waker.wake();

@@ -19,7 +19,7 @@ use mcp_proto_std::{
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("crash", "{}"), Tool::new("wait", "{}")]).list_changed();
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Subscriptions]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Subscriptions]);
 
 const SOON: Reconnect = Reconnect { attempts: 5, pause: Duration::from_millis(50) };
 
@@ -37,7 +37,7 @@ fn test(era: Connect, reconnect: Reconnect) -> Test {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), Stop::new());
     let (sender, subscribed) = channel();
-    let (serve, sender) = (Serve::new(&INFO).stopped_by(&stop), Mutex::new(sender));
+    let (serve, sender) = (Serve::new(&CONFIG).stopped_by(&stop), Mutex::new(sender));
     thread::spawn(move || serve.listen(listener, |event, server| handler(event, server, &sender)));
     let (may_open, opened) = (Arc::new(AtomicUsize::new(usize::MAX)), Arc::new(AtomicUsize::new(0)));
     let (may, count) = (Arc::clone(&may_open), Arc::clone(&opened));
@@ -204,7 +204,7 @@ fn streams_without_opener_are_not_reconnected() {
         let sender = Mutex::new(channel().0);
         let (there, _) = listener.accept().unwrap();
         thread::spawn(move || {
-            Serve::new(&INFO).stream(there, |event, server| handler(event, server, &sender))
+            Serve::new(&CONFIG).stream(there, |event, server| handler(event, server, &sender))
         });
         let client = Connector::new("test", "1").reconnect(SOON).stream(stream).unwrap();
         assert_eq!(client.call_json("crash", "{}"), Err(CallError::Closed));

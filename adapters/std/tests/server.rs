@@ -24,7 +24,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("spoilt", "{}"),
 ])
 .list_changed();
-static INFO: ServerConfig = ServerConfig::new("test", "1")
+static CONFIG: ServerConfig = ServerConfig::new("test", "1")
     .features(&[&TOOLS, &Logging])
     .limits(Limits::DEFAULT.with_grace(Millis(500)));
 
@@ -81,7 +81,7 @@ fn connect(info: &'static ServerConfig<'static>, workers: usize) -> (Peer, threa
 
 #[test]
 fn failing_workers_answer_with_an_error() {
-    let (mut peer, server) = connect(&INFO, 8);
+    let (mut peer, server) = connect(&CONFIG, 8);
     peer.send(&call(1, "panic", "{}"));
     let line = peer.line();
     assert!(line.contains(r#""id":1,"error":{"code":-32603"#), "{line}");
@@ -96,7 +96,7 @@ fn failing_workers_answer_with_an_error() {
 
 #[test]
 fn progress_is_complete_and_precedes_the_response() {
-    let (mut peer, _server) = connect(&INFO, 8);
+    let (mut peer, _server) = connect(&CONFIG, 8);
     peer.send(&call(7, "steps", "{}"));
     for step in 1..=100 {
         let line = peer.line();
@@ -111,7 +111,7 @@ fn progress_is_complete_and_precedes_the_response() {
 
 #[test]
 fn pool_is_bounded_and_cancellation_frees_a_worker() {
-    let (mut peer, server) = connect(&INFO, 2);
+    let (mut peer, server) = connect(&CONFIG, 2);
     let start = Instant::now();
     for id in 1..=3 {
         peer.send(&call(id, "wait", r#"{"ms":30000}"#));
@@ -134,7 +134,7 @@ fn pool_is_bounded_and_cancellation_frees_a_worker() {
 
 #[test]
 fn client_with_response_may_call_again_immediately() {
-    let (mut peer, server) = connect(&INFO, 1);
+    let (mut peer, server) = connect(&CONFIG, 1);
     for id in 1..=3 {
         peer.send(&call(id, "tidy", "{}"));
         let line = peer.line();
@@ -178,7 +178,7 @@ fn many_responses_leave_in_one_write() {
         input += &call(id, "echo", r#"{"a":1}"#);
     }
     let (sender, writes) = channel();
-    Serve::new(&INFO).streams(std::io::Cursor::new(input.into_bytes()), Counted(sender), handler).unwrap();
+    Serve::new(&CONFIG).streams(std::io::Cursor::new(input.into_bytes()), Counted(sender), handler).unwrap();
     let writes: Vec<Vec<u8>> = writes.into_iter().collect();
     assert_eq!(writes.concat().iter().filter(|byte| **byte == b'\n').count(), 101);
     assert_eq!(writes.len(), 1);
@@ -188,7 +188,7 @@ fn many_responses_leave_in_one_write() {
 fn workers_respond_after_end_of_input() {
     let (input, mut requests) = pipe().unwrap();
     let (mut answers, output) = pipe().unwrap();
-    let server = thread::spawn(move || Serve::new(&INFO).streams(input, output, handler));
+    let server = thread::spawn(move || Serve::new(&CONFIG).streams(input, output, handler));
     requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
     requests.write_all(call(1, "wait", r#"{"ms":50}"#).as_bytes()).unwrap();
     requests.write_all(call(2, "wait", r#"{"ms":60000}"#).as_bytes()).unwrap();
@@ -205,7 +205,7 @@ fn broken_output_pipe_ends_the_server() {
     let (input, mut requests) = pipe().unwrap();
     let (answers, output) = pipe().unwrap();
     drop(answers);
-    let server = thread::spawn(move || Serve::new(&INFO).streams(input, output, handler));
+    let server = thread::spawn(move || Serve::new(&CONFIG).streams(input, output, handler));
     requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
     // The server ends while its input is open.
     server.join().unwrap().unwrap();
@@ -214,7 +214,7 @@ fn broken_output_pipe_ends_the_server() {
 
 #[test]
 fn server_stops_reading_a_peer_that_does_not_read() {
-    let (mut peer, server) = connect(&INFO, 2);
+    let (mut peer, server) = connect(&CONFIG, 2);
     peer.stream.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
     let filler = "x".repeat(1000);
     let mut written = 0;
@@ -256,7 +256,7 @@ fn other_threads_send_changes_and_shut_down() {
     let (go, wait) = channel::<()>();
     let mut wait = Some(wait);
     let server = thread::spawn(move || {
-        Serve::new(&INFO).stream(there, |event, server| {
+        Serve::new(&CONFIG).stream(there, |event, server| {
             if let Event::Ready = event {
                 let (server, wait) = (server.clone(), wait.take().unwrap());
                 thread::spawn(move || {
@@ -282,7 +282,7 @@ fn other_threads_send_changes_and_shut_down() {
 
 #[test]
 fn chatty_workers_do_not_starve_requests() {
-    let (mut peer, server) = Peer::connect(&INFO, 4, ("2025-11-25", "{}"), handler);
+    let (mut peer, server) = Peer::connect(&CONFIG, 4, ("2025-11-25", "{}"), handler);
     for id in 1..=4 {
         peer.send(&call(id, "chatter", "{}").replace(r#""_meta":{"progressToken":"#, r#""_meta":{"other":"#));
     }
@@ -296,7 +296,7 @@ fn chatty_workers_do_not_starve_requests() {
 
 #[test]
 fn panic_in_reply_fails_only_its_request() {
-    let (mut peer, server) = Peer::connect(&INFO, 1, ("2025-11-25", "{}"), handler);
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, ("2025-11-25", "{}"), handler);
     for id in 1..=3 {
         peer.send(&call(id, "spoilt", "{}"));
         let line = peer.line();

@@ -15,7 +15,7 @@ use mcp_proto_std::{Serve, ServeError, ServerHandle, Stop};
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("later", "{}"), Tool::new("panic", "{}")]).list_changed();
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_grace(Millis(500)));
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
@@ -74,11 +74,11 @@ fn write_all_then_read(mut requests: impl Write, mut responses: impl BufRead) {
 #[test]
 fn client_may_write_all_requests_before_reading() {
     within(TEST_TIMEOUT, || {
-        let (requests, responses, server) = start_piped(Serve::new(&INFO), handler);
+        let (requests, responses, server) = start_piped(Serve::new(&CONFIG), handler);
         write_all_then_read(requests, responses);
         server.join().unwrap().unwrap();
         let (here, there) = UnixStream::pair().unwrap();
-        let server = thread::spawn(move || Serve::new(&INFO).stream(there, handler));
+        let server = thread::spawn(move || Serve::new(&CONFIG).stream(there, handler));
         struct Half(UnixStream);
         impl Write for Half {
             fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -103,7 +103,7 @@ fn commands_of_cloned_and_dropped_handles_arrive() {
     within(TEST_TIMEOUT, || {
         let (hand_over, handles) = channel();
         let mut hand_over: Option<Sender<ServerHandle>> = Some(hand_over);
-        let (mut requests, mut responses, server) = start_piped(Serve::new(&INFO), move |event, server| {
+        let (mut requests, mut responses, server) = start_piped(Serve::new(&CONFIG), move |event, server| {
             if let Event::Ready = event {
                 hand_over.take().unwrap().send(server.clone()).unwrap();
             }
@@ -137,7 +137,7 @@ fn commands_of_cloned_and_dropped_handles_arrive() {
 #[test]
 fn command_before_handle_drop_is_never_lost() {
     within(TEST_TIMEOUT, || {
-        let (mut requests, mut responses, server) = start_piped(Serve::new(&INFO), |event, server| {
+        let (mut requests, mut responses, server) = start_piped(Serve::new(&CONFIG), |event, server| {
             if let Event::Call(call) = event {
                 call.text("");
                 let server = server.clone();
@@ -163,7 +163,8 @@ fn command_before_handle_drop_is_never_lost() {
 fn idle_server_is_stopped() {
     within(TEST_TIMEOUT, || {
         let stop = Stop::new();
-        let (mut requests, mut responses, server) = start_piped(Serve::new(&INFO).stopped_by(&stop), handler);
+        let (mut requests, mut responses, server) =
+            start_piped(Serve::new(&CONFIG).stopped_by(&stop), handler);
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
         assert!(line(&mut responses).contains("protocolVersion"));
         thread::sleep(Duration::from_millis(50));
@@ -177,7 +178,7 @@ fn idle_server_is_stopped() {
 fn stop_works_when_client_never_reads() {
     within(TEST_TIMEOUT, || {
         let stop = Stop::new();
-        let (mut requests, responses, server) = start_piped(Serve::new(&INFO).stopped_by(&stop), handler);
+        let (mut requests, responses, server) = start_piped(Serve::new(&CONFIG).stopped_by(&stop), handler);
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
         let filler = format!(r#"{{"a":"{}"}}"#, "x".repeat(100_000));
         (1..=10).for_each(|id| requests.write_all(call(id, "echo", &filler).as_bytes()).unwrap());
@@ -192,7 +193,7 @@ fn stop_works_when_client_never_reads() {
 #[test]
 fn handler_panic_closes_streams_and_propagates() {
     within(TEST_TIMEOUT, || {
-        let (mut requests, mut responses, server) = start_piped(Serve::new(&INFO), handler);
+        let (mut requests, mut responses, server) = start_piped(Serve::new(&CONFIG), handler);
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
         assert!(line(&mut responses).contains("protocolVersion"));
         requests.write_all(call(1, "panic", "{}").as_bytes()).unwrap();
@@ -219,11 +220,11 @@ fn panicking_stream_counts_as_closed() {
     }
     within(TEST_TIMEOUT, || {
         let (_, output) = pipe().unwrap();
-        Serve::new(&INFO).streams(Panics, output, handler).unwrap();
+        Serve::new(&CONFIG).streams(Panics, output, handler).unwrap();
         let (input, mut requests) = pipe().unwrap();
         requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
         // The server ends while its input is open.
-        Serve::new(&INFO).streams(input, Panics, handler).unwrap();
+        Serve::new(&CONFIG).streams(input, Panics, handler).unwrap();
         drop(requests);
     });
 }
@@ -233,7 +234,7 @@ fn nonblocking_streams_work() {
     within(TEST_TIMEOUT, || {
         let (mut here, there) = UnixStream::pair().unwrap();
         there.set_nonblocking(true).unwrap();
-        let server = thread::spawn(move || Serve::new(&INFO).stream(there, handler));
+        let server = thread::spawn(move || Serve::new(&CONFIG).stream(there, handler));
         here.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
         let mut lines = BufReader::new(here.try_clone().unwrap());
         assert!(line(&mut lines).contains("protocolVersion"));
@@ -251,7 +252,7 @@ fn nonblocking_streams_work() {
 fn requests_are_read_after_client_stops_reading() {
     within(TEST_TIMEOUT, || {
         let (sender, calls) = channel();
-        let (mut requests, responses, server) = start_piped(Serve::new(&INFO), move |event, server| {
+        let (mut requests, responses, server) = start_piped(Serve::new(&CONFIG), move |event, server| {
             if let Event::Call(call) = &event {
                 sender.send(call.name().to_owned()).unwrap();
             }
@@ -278,7 +279,7 @@ fn files_work_like_pipes() {
         (1..=5000).map(|id| call(id, "echo", r#"{"text":"something to fill the file with"}"#)).collect();
     std::fs::write(&input, initialize("2025-11-25", "{}") + &requests).unwrap();
     let (read, write) = (std::fs::File::open(&input).unwrap(), std::fs::File::create(&output).unwrap());
-    within(TEST_TIMEOUT, move || Serve::new(&INFO).streams(read, write, handler).unwrap());
+    within(TEST_TIMEOUT, move || Serve::new(&CONFIG).streams(read, write, handler).unwrap());
     let responses = std::fs::read_to_string(&output).unwrap();
     assert_eq!(responses.lines().count(), 5001);
     assert!(responses.lines().last().unwrap().contains(r#""id":5000,"result""#));

@@ -27,7 +27,7 @@ static SKILLS: Skills = Skills::new(&[
 .directory_read();
 static RESOURCES: Resources = Resources::dynamic_list();
 static FEATURES: [&dyn Feature; 2] = [&SKILLS, &RESOURCES];
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&FEATURES);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&FEATURES);
 
 fn connect(info: &'static ServerConfig<'static>) -> ClientHandle {
     let (here, there) = UnixStream::pair().unwrap();
@@ -43,7 +43,7 @@ fn connect(info: &'static ServerConfig<'static>) -> ClientHandle {
 
 #[test]
 fn skills_are_listed_and_found_by_their_uri() {
-    let client = connect(&INFO);
+    let client = connect(&CONFIG);
     let skills = client.list_skills().unwrap();
     let uris: Vec<_> = skills.iter().map(|skill| skill.uri()).collect();
     assert_eq!(uris[..2], ["skill://led/SKILL.md", "skill://complex/SKILL.md"]);
@@ -56,7 +56,7 @@ fn skills_are_listed_and_found_by_their_uri() {
 
 #[test]
 fn files_are_verified() {
-    let client = connect(&INFO);
+    let client = connect(&CONFIG);
     let led = client.get_skill("skill://led/SKILL.md").unwrap();
     assert_eq!(client.read_skill_file(&led, "skill://led/SKILL.md").unwrap(), LED.as_bytes());
     assert_eq!(client.read_skill_file(&led, "skill://led/images/led.bin").unwrap(), [0, 0xff]);
@@ -79,7 +79,7 @@ fn files_are_verified() {
 
 #[test]
 fn folder_is_listed() {
-    let client = connect(&INFO);
+    let client = connect(&CONFIG);
     let found = client.read_directory("skill://led").unwrap();
     let uris: Vec<_> = found.iter().map(|entry| (entry.uri(), entry.view().is_directory())).collect();
     let expected = [("SKILL.md", false), ("images", true), ("same", false), ("changed", false)];

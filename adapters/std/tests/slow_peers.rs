@@ -18,7 +18,7 @@ use mcp_proto_std::{CallError, CallOptions, ClientHandle, ConnectError, Connecto
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("steps", "{}"), Tool::new("wait", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
@@ -62,7 +62,7 @@ fn pair(era: Connect, bytes: usize, rest: Duration) -> ClientHandle {
     let (input, requests) = pipe().unwrap();
     let (answers, output) = pipe().unwrap();
     thread::spawn(move || {
-        Serve::new(&INFO).streams(Trickle(input, bytes, rest), Trickle(output, bytes, rest), handler)
+        Serve::new(&CONFIG).streams(Trickle(input, bytes, rest), Trickle(output, bytes, rest), handler)
     });
     let connector = Connector::new("test", "1").connect(era);
     connector.streams(Trickle(answers, bytes, rest), Trickle(requests, bytes, rest)).unwrap()
@@ -106,7 +106,7 @@ fn slow_peer_works_and_timeouts_apply() {
 /// Sends `text` to a server, closes the output, and returns the server's messages.
 fn server_output(text: &str) -> String {
     let (here, there) = UnixStream::pair().unwrap();
-    let server = thread::spawn(move || Serve::new(&INFO).stream(there, handler));
+    let server = thread::spawn(move || Serve::new(&CONFIG).stream(there, handler));
     (&here).write_all(text.as_bytes()).unwrap();
     here.shutdown(Shutdown::Write).unwrap();
     let mut output = String::new();
@@ -133,7 +133,7 @@ fn client_closing_mid_message_gets_earlier_responses() {
 #[test]
 fn client_disconnect_ends_all_workers() {
     within(TEST_TIMEOUT, || {
-        let (mut peer, server) = Peer::connect(&INFO, 4, ("2025-11-25", "{}"), handler);
+        let (mut peer, server) = Peer::connect(&CONFIG, 4, ("2025-11-25", "{}"), handler);
         // Three workers report progress and one waits.
         (1..=4).for_each(|id| peer.send(&call(id, if id == 4 { "wait" } else { "steps" }, "{}")));
         let start = Instant::now();
@@ -147,12 +147,12 @@ fn client_disconnect_ends_all_workers() {
 fn progress_to_unread_client_waits_and_can_be_ended() {
     within(TEST_TIMEOUT, || {
         static CHATTY: Tools = Tools::new(&[Tool::new("chat", "{}")]);
-        static INFO: ServerConfig = ServerConfig::new("test", "1")
+        static CONFIG: ServerConfig = ServerConfig::new("test", "1")
             .features(&[&CHATTY])
             .limits(Limits::DEFAULT.with_grace(Millis(300)));
         let stop = mcp_proto_std::Stop::new();
         let (ended, end) = channel();
-        let serve = Serve::new(&INFO).longest_answer(64 << 10).stopped_by(&stop);
+        let serve = Serve::new(&CONFIG).longest_answer(64 << 10).stopped_by(&stop);
         let (mut peer, server) = Peer::with_server(serve, ("2025-11-25", "{}"), move |event, server| {
             let Event::Call(call) = event else { return };
             let ended = ended.clone();

@@ -24,7 +24,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("steps", "{}"),
     Tool::new("wait", "{}"),
 ]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
@@ -109,7 +109,8 @@ fn make_call(client: &ClientHandle, number: u32, n: u32, count: &Count) {
 
 fn stress(era: Connect) {
     let (here, there) = UnixStream::pair().unwrap();
-    let server = thread::spawn(move || Serve::new(&INFO).workers(8).waiting(REQUESTS).stream(there, handler));
+    let server =
+        thread::spawn(move || Serve::new(&CONFIG).workers(8).waiting(REQUESTS).stream(there, handler));
     let client = Connector::new("test", "1").connect(era).requests(REQUESTS).waiting(0).stream(here).unwrap();
     let count = Count::default();
     thread::scope(|scope| {

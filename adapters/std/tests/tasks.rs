@@ -16,7 +16,7 @@ use mcp_proto_std::{
 
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}").task_support(TaskSupport::Optional)]);
 static TASKS: Tasks = Tasks::new();
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &TASKS]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &TASKS]);
 
 const LIMITS: TaskLimits =
     TaskLimits { shortest_interval: Millis(5), longest_interval: Millis(5), ..TaskLimits::DEFAULT };
@@ -40,7 +40,7 @@ fn test(connector: Connector, script: impl FnOnce(&ClientHandle) + Send + 'stati
     within(TEST_TIMEOUT, || {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, stop) = (listener.local_addr().unwrap(), Stop::new());
-        let serve = Serve::new(&INFO).stopped_by(&stop);
+        let serve = Serve::new(&CONFIG).stopped_by(&stop);
         let served = thread::spawn(move || serve.listen(listener, handler));
         let client = connector.open(move || TcpStream::connect(address)).unwrap();
         script(&client);

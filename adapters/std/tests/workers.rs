@@ -19,7 +19,7 @@ static RESOURCES: Resources = Resources::new(&[Resource::new("a:log", "log")])
     .templates(&[ResourceTemplate::new("a:{n}", "n")])
     .subscribe();
 static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[PromptArgument::new("file")])]);
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
 static FIELDS: [Field; 1] = [Field::text("name").required()];
 
@@ -69,7 +69,7 @@ fn response(id: u32, result: &str) -> String {
 #[test]
 fn worker_request_returns_client_response() {
     // Both workers wait for a response at the same time.
-    let (mut peer, server) = Peer::connect(&INFO, 2, CAN_ELICIT, handler);
+    let (mut peer, server) = Peer::connect(&CONFIG, 2, CAN_ELICIT, handler);
     peer.send(&(call(8, "greet", "{}") + &call(9, "greet", "{}")));
     let requests = [peer.line(), peer.line()];
     let message =
@@ -90,12 +90,12 @@ fn worker_request_returns_client_response() {
 
 #[test]
 fn worker_request_reports_failure_reason() {
-    let (mut peer, _server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler);
+    let (mut peer, _server) = Peer::connect(&CONFIG, 1, CAN_NOTHING, handler);
     peer.send(&call(1, "greet", "{}"));
     assert!(peer.line().contains("the client does not support the request"));
 
     // A request of the stateless era permits no request to the client, even within a session.
-    let (mut peer, _server) = Peer::connect(&INFO, 1, CAN_ELICIT, handler);
+    let (mut peer, _server) = Peer::connect(&CONFIG, 1, CAN_ELICIT, handler);
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
     peer.send(
         &(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"greet",{meta}}}}}"#)
@@ -104,7 +104,7 @@ fn worker_request_reports_failure_reason() {
     let line = peer.line();
     assert!(line.contains("the client does not support the request"), "{line}");
 
-    let (mut peer, _server) = Peer::connect(&INFO, 1, CAN_ELICIT, handler);
+    let (mut peer, _server) = Peer::connect(&CONFIG, 1, CAN_ELICIT, handler);
     peer.send(&call(1, "hasty", "{}"));
     assert!(peer.line().contains("elicitation/create"));
     let lines = [peer.line(), peer.line()].concat();
@@ -116,7 +116,7 @@ fn worker_request_reports_failure_reason() {
 
 #[test]
 fn cancelled_request_cancels_its_client_request() {
-    let (mut peer, server) = Peer::connect(&INFO, 1, CAN_ELICIT, handler);
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, CAN_ELICIT, handler);
     peer.send(&call(1, "greet", "{}"));
     assert!(peer.line().contains("elicitation/create"));
     peer.send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n");
@@ -151,7 +151,7 @@ fn server_request_works_on_threads_but_not_in_handler() {
             });
         }
     };
-    let (mut peer, server) = Peer::connect(&INFO, 1, ("2024-11-05", r#"{"roots":{}}"#), handler);
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, ("2024-11-05", r#"{"roots":{}}"#), handler);
     assert_eq!(peer.line(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n");
     peer.send(&response(1, r#"{"roots":[{"uri":"file:///a"}]}"#));
     assert_eq!(roots.recv().unwrap(), ["file:///a"]);
@@ -161,7 +161,7 @@ fn server_request_works_on_threads_but_not_in_handler() {
 
 #[test]
 fn worker_responds_to_every_kind_of_request() {
-    let (mut peer, _server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler);
+    let (mut peer, _server) = Peer::connect(&CONFIG, 1, CAN_NOTHING, handler);
     for (method, params, expected) in [
         (
             "resources/read",
@@ -183,7 +183,7 @@ fn worker_responds_to_every_kind_of_request() {
 
 #[test]
 fn worker_change_is_sent_to_subscriber() {
-    let (mut peer, _server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler);
+    let (mut peer, _server) = Peer::connect(&CONFIG, 1, CAN_NOTHING, handler);
     peer.send(
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\",\"params\":{\"uri\":\"a:log\"}}\n",
     );
@@ -196,7 +196,7 @@ fn worker_change_is_sent_to_subscriber() {
 
 #[test]
 fn batch_is_answered_with_one_batch() {
-    let (mut peer, _server) = Peer::connect(&INFO, 2, ("2025-03-26", "{}"), handler);
+    let (mut peer, _server) = Peer::connect(&CONFIG, 2, ("2025-03-26", "{}"), handler);
     let member = |id| call(id, "touch", "{}").trim_end().to_owned();
     peer.send(&format!("[{},{}]\n", member(1), member(2)));
     let line = peer.line();

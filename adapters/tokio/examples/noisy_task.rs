@@ -6,11 +6,11 @@ use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use tokio::process::Command;
 
 static TOOLS: Tools = Tools::new(&[Tool::new("noisy", "{}"), Tool::new("leave", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("noisy", "1.0.0").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("noisy", "1.0.0").features(&[&TOOLS]);
 
 #[tokio::main]
 async fn main() -> Result<(), mcp_proto_tokio::ServeError> {
-    mcp_proto_tokio::serve(&INFO, |event, server| match event {
+    mcp_proto_tokio::serve(&CONFIG, |event, server| match event {
         Event::Call(call) if call.name() == "noisy" => server.run(call, |answer| async {
             println!("printed");
             // `cat` would consume the client's next request if it inherited the real stdin.

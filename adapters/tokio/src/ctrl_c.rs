@@ -15,12 +15,12 @@ use mcp_proto_handles::Stop;
 /// # use mcp_proto_tokio::server::ServerConfig;
 /// use mcp_proto_tokio::{Serve, stop_on_ctrl_c};
 /// use tokio::net::TcpListener;
-/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+/// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0");
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let listener = TcpListener::bind("127.0.0.1:8080").await?;
 /// let stop = stop_on_ctrl_c(Duration::from_secs(5))?;
-/// Serve::new(&INFO).stopped_by(&stop).listen(listener, |_, _| {}).await?;
+/// Serve::new(&CONFIG).stopped_by(&stop).listen(listener, |_, _| {}).await?;
 /// # Ok(()) }
 /// ```
 ///

@@ -32,11 +32,11 @@
 //! }
 //!
 //! static ROUTER: Router<Kitchen> = router![brew];
-//! static INFO: ServerConfig = ServerConfig::new("kitchen", "1.0.0").features(ROUTER.features());
+//! static CONFIG: ServerConfig = ServerConfig::new("kitchen", "1.0.0").features(ROUTER.features());
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), ServeError> {
-//!     serve(&INFO, route(&ROUTER, Kitchen { minutes_per_cup: 3 })).await
+//!     serve(&CONFIG, route(&ROUTER, Kitchen { minutes_per_cup: 3 })).await
 //! }
 //! ```
 //!

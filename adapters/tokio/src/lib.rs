@@ -17,10 +17,10 @@
 //! use mcp_proto_tokio::server::{Event, ServerConfig, Tool, Tools};
 //!
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-//! static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
+//! static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
 //!
 //! # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
-//! mcp_proto_tokio::serve(&INFO, |event, server| match event {
+//! mcp_proto_tokio::serve(&CONFIG, |event, server| match event {
 //!     Event::Call(call) => server.run(call, |answer| async { answer.text("Hello!") }),
 //!     _ => {}
 //! })

@@ -71,7 +71,7 @@ impl Serve<'static> {
     /// ```no_run
     /// # use mcp_proto_tokio::server::{Event, ServerConfig, Tool, Tools};
     /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-    /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
+    /// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
     /// use mcp_proto_tokio::Serve;
     /// use tokio::net::UnixListener;
     ///
@@ -81,7 +81,7 @@ impl Serve<'static> {
     ///     Event::Call(call) => server.run(call, |answer| async { answer.text("Hello!") }),
     ///     _ => {}
     /// };
-    /// Serve::new(&INFO).listen(listener, handler).await?;
+    /// Serve::new(&CONFIG).listen(listener, handler).await?;
     /// # Ok(()) }
     /// ```
     ///
@@ -107,7 +107,7 @@ impl Serve<'static> {
     /// ```no_run
     /// # use mcp_proto_tokio::server::{Event, ServerConfig, Tool, Tools};
     /// # static TOOLS: Tools = Tools::new(&[Tool::new("count", "{}")]);
-    /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
+    /// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
     /// use mcp_proto_tokio::Serve;
     /// use tokio::net::TcpListener;
     ///
@@ -123,7 +123,7 @@ impl Serve<'static> {
     ///         _ => {}
     ///     }
     /// };
-    /// Serve::new(&INFO).listen_with(listener, new_handler).await?;
+    /// Serve::new(&CONFIG).listen_with(listener, new_handler).await?;
     /// # Ok(()) }
     /// ```
     ///

@@ -32,12 +32,12 @@ const SHUTDOWN_TIME: Millis = Millis::seconds(2);
 /// use mcp_proto_tokio::{Buffer, Server};
 /// use mcp_proto_tokio::{Pump, PumpStatus};
 ///
-/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+/// static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let input = &br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#[..];
 /// # let mut output = Vec::new();
-/// let mut server = Server::new(&INFO, Buffer::grown(65536), Buffer::grown(65536))?;
+/// let mut server = Server::new(&CONFIG, Buffer::grown(65536), Buffer::grown(65536))?;
 /// let mut pump = Pump::new(input, &mut output);
 /// loop {
 ///     match pump.run(&mut server).await {

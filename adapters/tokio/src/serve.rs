@@ -18,9 +18,9 @@ use crate::tasks::ServerHandle;
 /// ```no_run
 /// # use mcp_proto_tokio::server::{Event, ServerConfig, Tool, Tools};
 /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
+/// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
 /// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
-/// mcp_proto_tokio::serve(&INFO, |event, _| match event {
+/// mcp_proto_tokio::serve(&CONFIG, |event, _| match event {
 ///     Event::Call(call) => call.text("Hello!"),
 ///     _ => {}
 /// })
@@ -45,11 +45,11 @@ pub async fn serve(
 /// use mcp_proto_tokio::server::ServerConfig;
 /// use mcp_proto_tokio::Serve;
 ///
-/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+/// static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
 /// let (here, there) = tokio::io::duplex(4096);
 /// # drop(there);
-/// Serve::new(&INFO).workers(4).longest_line(1 << 20).stream(here, |_, _| {}).await
+/// Serve::new(&CONFIG).workers(4).longest_line(1 << 20).stream(here, |_, _| {}).await
 /// # }
 /// ```
 ///

@@ -28,10 +28,10 @@ pub(crate) async fn unless_cancelled<T>(responder: &Responder, future: impl Futu
 ///
 /// ```no_run
 /// # use mcp_proto_tokio::server::{Event, ServerConfig};
-/// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+/// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
 /// use std::time::Duration;
-/// mcp_proto_tokio::serve(&INFO, |event, server| match event {
+/// mcp_proto_tokio::serve(&CONFIG, |event, server| match event {
 ///     Event::Call(call) => server.run(call, |answer| async move {
 ///         for step in 1..=10u32 {
 ///             answer.progress(step, Some(10.into()), "working").await;
@@ -170,10 +170,10 @@ impl ServerHandle {
     ///
     /// ```no_run
     /// # use mcp_proto_tokio::server::{Event, ServerConfig};
-    /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+    /// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0");
     /// # async fn example() -> Result<(), mcp_proto_tokio::ServeError> {
     /// use mcp_proto_tokio::input::ListRoots;
-    /// mcp_proto_tokio::serve(&INFO, |event, server| match event {
+    /// mcp_proto_tokio::serve(&CONFIG, |event, server| match event {
     ///     Event::Ready | Event::RootsChanged => {
     ///         let server = server.clone();
     ///         tokio::spawn(async move {

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("image", "{}"), Tool::new("impatient", "{}"), Tool::new("quick", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
     if let Event::Call(call) = event {
@@ -41,7 +41,7 @@ async fn respond(tool: &str, responder: Responder) {
 
 #[tokio::test]
 async fn large_image_is_written_in_chunks() {
-    let (mut peer, _server) = Peer::connect(&INFO, 1, ("2025-06-18", "{}"), handler).await;
+    let (mut peer, _server) = Peer::connect(&CONFIG, 1, ("2025-06-18", "{}"), handler).await;
     peer.send(&call(1, "image", "{}")).await;
     let line = peer.line().await;
     assert!(line.len() > 1_024_000, "{} bytes", line.len());
@@ -51,7 +51,7 @@ async fn large_image_is_written_in_chunks() {
 
 #[tokio::test]
 async fn dropped_write_fails_the_response() {
-    let (mut peer, _server) = Peer::connect(&INFO, 1, ("2025-06-18", "{}"), handler).await;
+    let (mut peer, _server) = Peer::connect(&CONFIG, 1, ("2025-06-18", "{}"), handler).await;
     peer.send(&call(1, "impatient", "{}")).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     let line = peer.line().await;

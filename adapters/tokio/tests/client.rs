@@ -26,7 +26,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("fail", "{}"),
 ])
 .list_changed();
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("test", "1.2").instructions("Use it well.").features(&[&TOOLS, &Logging]);
 
 fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
@@ -55,7 +55,7 @@ fn server(width: usize) -> (DuplexStream, Arc<AtomicUsize>) {
     let (here, there) = duplex(width);
     let cancelled = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&cancelled);
-    tokio::spawn(Serve::new(&INFO).workers(64).stream(there, move |event, server| {
+    tokio::spawn(Serve::new(&CONFIG).workers(64).stream(there, move |event, server| {
         if let Event::Call(call) = event {
             tool(call, server, &count);
         }
@@ -328,7 +328,7 @@ async fn server_closing_mid_message_ends_requests() {
 async fn byte_wise_server_is_understood() {
     for mode in [Connect::Automatic, Connect::Handshake] {
         let (here, there) = duplex(1);
-        tokio::spawn(Serve::new(&INFO).stream(there, |event, _| {
+        tokio::spawn(Serve::new(&CONFIG).stream(there, |event, _| {
             if let Event::Call(call) = event {
                 let arguments = call.raw_arguments().to_string();
                 call.text(arguments);
@@ -415,7 +415,7 @@ async fn notification_callback_may_use_the_client() {
     }
     let (here, there) = duplex(4096);
     let (mut between, other) = duplex(4096);
-    tokio::spawn(Serve::new(&INFO).stream(other, move |event, server| match event {
+    tokio::spawn(Serve::new(&CONFIG).stream(other, move |event, server| match event {
         Event::Call(call) => {
             server.changed(Change::Tools);
             call.text("ok");

@@ -6,7 +6,7 @@ mod full_server;
 use std::time::Duration;
 
 use crate::peer::SOON;
-use full_server::{FORM, INFO, PAGE, SAMPLE};
+use full_server::{CONFIG, FORM, PAGE, SAMPLE};
 use mcp_proto::client::{Connect, InputRequest, Listed, Reference};
 use mcp_proto::input::{Input, ListRoots};
 use mcp_proto::server::{Call, Change, Event};
@@ -55,7 +55,7 @@ fn obtain_input(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Inpu
 
 fn connector(era: Connect) -> (Connector, DuplexStream) {
     let (here, there) = duplex(4096);
-    tokio::spawn(Serve::new(&INFO).stream(there, handler));
+    tokio::spawn(Serve::new(&CONFIG).stream(there, handler));
     (Connector::new("test", "1").connect(era), here)
 }
 
@@ -170,7 +170,7 @@ async fn changes_arrive_after_subscription_of_the_era() {
 async fn dropped_listen_future_cancels_the_subscription() {
     let (here, there) = duplex(4096);
     let (sender, mut events) = mpsc::unbounded_channel();
-    tokio::spawn(Serve::new(&INFO).stream(there, move |event, _| match event {
+    tokio::spawn(Serve::new(&CONFIG).stream(there, move |event, _| match event {
         Event::Listening(_) => sender.send("listening").unwrap(),
         Event::Cancelled { .. } => sender.send("cancelled").unwrap(),
         _ => {}
@@ -347,7 +347,7 @@ async fn callback_observes_cancellation() {
 async fn roots_changed_reaches_the_server() {
     let (sender, mut received) = mpsc::unbounded_channel();
     let (here, there) = duplex(4096);
-    tokio::spawn(Serve::new(&INFO).stream(there, move |event, server| match event {
+    tokio::spawn(Serve::new(&CONFIG).stream(there, move |event, server| match event {
         Event::RootsChanged => sender.send(()).unwrap(),
         event => handler(event, server),
     }));

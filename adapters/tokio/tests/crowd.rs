@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::peer::{Peer, SOON, call, cancel, initialize};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("work", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 const CALLS: u32 = 1000;
 const NEWEST: (&str, &str) = ("2025-11-25", "{}");
@@ -26,7 +26,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 #[tokio::test]
 async fn thousand_calls_of_a_client_at_once_succeed() {
     let (here, there) = duplex(1 << 20);
-    tokio::spawn(Serve::new(&INFO).stream(there, handler));
+    tokio::spawn(Serve::new(&CONFIG).stream(there, handler));
     let client = Connector::new("test", "1").stream(here).await.unwrap();
     let calls: Vec<_> =
         (0..CALLS).map(|_| client.begin_json("work", "{}", CallOptions::new()).unwrap()).collect();
@@ -38,7 +38,7 @@ async fn thousand_calls_of_a_client_at_once_succeed() {
 
 #[tokio::test]
 async fn thousand_calls_of_any_client_at_once_are_answered() {
-    let (mut peer, server) = Peer::start(Serve::new(&INFO), 1 << 20, handler);
+    let (mut peer, server) = Peer::start(Serve::new(&CONFIG), 1 << 20, handler);
     peer.send(&initialize(NEWEST.0, NEWEST.1)).await;
     assert!(peer.line().await.contains("protocolVersion"));
     peer.send(&(1..=CALLS).map(|id| call(id, "work", "{}")).collect::<String>()).await;
@@ -60,7 +60,7 @@ async fn waiting_call_runs_when_a_worker_is_free_unless_cancelled() {
             answer.cancelled().await;
         });
     };
-    let (mut peer, server) = Peer::start(Serve::new(&INFO).workers(1).waiting(2), 1 << 16, handler);
+    let (mut peer, server) = Peer::start(Serve::new(&CONFIG).workers(1).waiting(2), 1 << 16, handler);
     peer.send(&initialize(NEWEST.0, NEWEST.1)).await;
     assert!(peer.line().await.contains("protocolVersion"));
     for id in 1..=4 {

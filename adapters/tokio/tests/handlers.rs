@@ -137,7 +137,7 @@ static ROUTER: Router<App> = router![
     App::wait,
     App::wait_and_clean_up
 ];
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[ROUTER.tools(), &Logging]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[ROUTER.tools(), &Logging]);
 
 const ERAS: [(Connect, &str); 2] = [(Connect::Handshake, "2025-11-25"), (Connect::Stateless, "2026-07-28")];
 
@@ -157,7 +157,7 @@ async fn answer(request: ServerRequest) -> InputResponse {
 
 async fn connect(era: Connect, app: impl Into<Arc<App>> + 'static, can_answer: bool) -> ClientHandle {
     let (here, there) = duplex(4096);
-    tokio::spawn(Serve::new(&INFO).stream(there, route(&ROUTER, app)));
+    tokio::spawn(Serve::new(&CONFIG).stream(there, route(&ROUTER, app)));
     let declared = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_FORM);
     let connector = Connector::new("test", "1").connect(era);
     let connector = if can_answer { connector.on_server_request(declared, answer) } else { connector };
@@ -243,7 +243,7 @@ async fn function_gets_inputs_of_the_client_in_both_eras() {
 
 #[tokio::test]
 async fn state_of_another_server_contains_no_inputs() {
-    let (mut peer, server) = Peer::start(Serve::new(&INFO), 64 * 1024, route(&ROUTER, app().0));
+    let (mut peer, server) = Peer::start(Serve::new(&CONFIG), 64 * 1024, route(&ROUTER, app().0));
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}}}"#;
     let name = r#"{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}"#;
     let roots = r#""inputResponses":{"input-2":{"roots":[]}}"#;

@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 static TOOLS: Tools =
     Tools::new(&[Tool::new("is watched", "{}"), Tool::new("complete", "{}")]).list_changed();
 static RESOURCES: Resources = Resources::new(&[Resource::new("a:log", "log")]).subscribe();
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &Subscriptions, &Logging]);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
@@ -35,7 +35,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 #[tokio::test]
 async fn is_watched_works_until_connection_end() {
     let (sender, mut handle) = mpsc::unbounded_channel();
-    let (mut peer, server) = Peer::connect(&INFO, 1, ("2025-11-25", "{}"), move |event, server| {
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, ("2025-11-25", "{}"), move |event, server| {
         if let Event::Ready = event {
             sender.send(server.clone()).unwrap();
         }
@@ -61,7 +61,7 @@ async fn is_watched_works_until_connection_end() {
 #[tokio::test]
 async fn is_watched_works_when_client_does_not_read() {
     let (sender, mut handle) = mpsc::unbounded_channel();
-    let serve = Serve::new(&INFO).longest_answer(1 << 16);
+    let serve = Serve::new(&CONFIG).longest_answer(1 << 16);
     let (mut peer, server) = Peer::start(serve, 64, move |event, server| {
         if let Event::Ready = event {
             sender.send(server.clone()).unwrap();
@@ -92,7 +92,7 @@ async fn is_watched_works_when_client_does_not_read() {
 async fn elicitation_complete_is_sent_to_capable_clients() {
     let can_open = ("2025-11-25", r#"{"elicitation":{"url":{}}}"#);
     for (client, is_notified) in [(can_open, true), (("2025-06-18", r#"{"elicitation":{}}"#), false)] {
-        let (mut peer, server) = Peer::connect(&INFO, 1, client, handler).await;
+        let (mut peer, server) = Peer::connect(&CONFIG, 1, client, handler).await;
         peer.send(&call(1, "complete", "{}")).await;
         let line = peer.line().await;
         let expected = r#""method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}"#;
@@ -106,7 +106,7 @@ async fn elicitation_complete_is_sent_to_capable_clients() {
 async fn server_ends_one_of_two_subscriptions() {
     let (here, there) = duplex(64 * 1024);
     let (sender, mut listening) = mpsc::unbounded_channel();
-    tokio::spawn(Serve::new(&INFO).stream(there, move |event, server| {
+    tokio::spawn(Serve::new(&CONFIG).stream(there, move |event, server| {
         if let Event::Listening(listen) = event {
             sender.send((listen.ticket(), server.clone())).unwrap();
         }

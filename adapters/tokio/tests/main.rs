@@ -1,6 +1,6 @@
 //! The integration tests of the adapter, as one binary.
 
-mod catalogue;
+mod catalog;
 mod child;
 mod chunks;
 mod client;

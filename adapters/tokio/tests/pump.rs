@@ -16,13 +16,13 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 use tokio::time::{Instant, sleep, timeout};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", "{}"), Tool::new("later", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("test", "1")
+static CONFIG: ServerConfig = ServerConfig::new("test", "1")
     .features(&[&TOOLS])
     .limits(Limits::DEFAULT.with_deferred_timeout(Millis(5000)).with_grace(Millis(1000)));
 
 fn server() -> Server<'static> {
     let (rx, tx) = (Buffer::grown(1 << 22), Buffer::grown(1 << 22));
-    Server::new(&INFO, rx, tx).unwrap().in_flight_grown(8).unwrap()
+    Server::new(&CONFIG, rx, tx).unwrap().in_flight_grown(8).unwrap()
 }
 
 fn answer(event: Event<'_>) {

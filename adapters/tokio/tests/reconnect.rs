@@ -18,7 +18,7 @@ use crate::peer::SOON as LIMIT;
 
 static TOOLS: Tools =
     Tools::new(&[Tool::new("echo", "{}"), Tool::new("crash", "{}"), Tool::new("wait", "{}")]).list_changed();
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Subscriptions]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Subscriptions]);
 
 const SOON: Reconnect = Reconnect { attempts: 5, pause: Duration::from_millis(50) };
 
@@ -61,7 +61,7 @@ impl Test {
 /// Starts a server for one connection.
 fn serve(subscribed: UnboundedSender<ServerHandle>) -> DuplexStream {
     let (here, there) = duplex(4096);
-    tokio::spawn(Serve::new(&INFO).stream(there, move |event, server| match event {
+    tokio::spawn(Serve::new(&CONFIG).stream(there, move |event, server| match event {
         Event::Call(call) if call.name() == "echo" => call.text("here"),
         Event::Call(call) if call.name() == "wait" => {
             server.run(call, |answer| async move { answer.cancelled().await });

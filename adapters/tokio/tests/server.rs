@@ -26,7 +26,7 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("spoilt", "{}"),
 ])
 .list_changed();
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
 const NEWEST: (&str, &str) = ("2025-11-25", "{}");
 
 /// Responds to calls by tool name.
@@ -83,7 +83,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 
 #[tokio::test]
 async fn failing_tasks_answer_with_an_error() {
-    let (mut peer, server) = Peer::connect(&INFO, 8, NEWEST, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 8, NEWEST, handler).await;
     for (id, name) in (1..).zip(["panic", "early", "drop"]) {
         peer.send(&call(id, name, "{}")).await;
         let line = peer.line().await;
@@ -96,7 +96,7 @@ async fn failing_tasks_answer_with_an_error() {
 
 #[tokio::test]
 async fn progress_is_complete_and_precedes_the_response() {
-    let (mut peer, server) = Peer::connect(&INFO, 8, NEWEST, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 8, NEWEST, handler).await;
     peer.send(&call(7, "steps", "{}")).await;
     for step in 1..=100 {
         let line = peer.line().await;
@@ -110,7 +110,7 @@ async fn progress_is_complete_and_precedes_the_response() {
 
 #[tokio::test(start_paused = true)]
 async fn tasks_are_bounded_while_other_messages_are_served() {
-    let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 2, NEWEST, handler).await;
     let start = Instant::now();
     for id in 1..=3 {
         peer.send(&call(id, "wait", r#"{"ms":30000}"#)).await;
@@ -143,7 +143,7 @@ async fn tasks_are_bounded_while_other_messages_are_served() {
 
 #[tokio::test]
 async fn client_with_response_may_call_again_immediately() {
-    let (mut peer, server) = Peer::connect(&INFO, 1, NEWEST, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, NEWEST, handler).await;
     for id in 1..=3 {
         peer.send(&call(id, "tidy", "{}")).await;
         let line = peer.line().await;
@@ -172,7 +172,7 @@ async fn expired_request_is_answered_and_cancelled() {
 async fn tasks_respond_after_end_of_input() {
     let (mut requests, input) = duplex(4096);
     let (output, mut answers) = duplex(4096);
-    let server = tokio::spawn(Serve::new(&INFO).streams(input, output, handler));
+    let server = tokio::spawn(Serve::new(&CONFIG).streams(input, output, handler));
     let calls = [
         initialize("2025-11-25", "{}"),
         call(1, "wait", r#"{"ms":200}"#),
@@ -193,11 +193,11 @@ async fn peer_closing_either_direction_ends_the_server() {
     let (mut requests, input) = duplex(4096);
     let (output, answers) = duplex(4096);
     drop(answers);
-    let server = tokio::spawn(Serve::new(&INFO).streams(input, output, handler));
+    let server = tokio::spawn(Serve::new(&CONFIG).streams(input, output, handler));
     requests.write_all(initialize("2025-11-25", "{}").as_bytes()).await.unwrap();
     timeout(SOON, server).await.unwrap().unwrap().unwrap();
     // The peer closes its output within a line, while a request runs.
-    let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 2, NEWEST, handler).await;
     peer.send(&call(1, "wait", r#"{"ms":60000}"#)).await;
     peer.send(&call(2, "echo", "{}")[..40]).await;
     peer.output.shutdown().await.unwrap();
@@ -208,7 +208,7 @@ async fn peer_closing_either_direction_ends_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn server_stops_reading_a_peer_that_does_not_read() {
-    let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 2, NEWEST, handler).await;
     let filler = "x".repeat(1000);
     let (mut written, mut last, mut left) = (0, 0, String::new());
     for id in 1.. {
@@ -247,7 +247,7 @@ async fn server_stops_reading_a_peer_that_does_not_read() {
 async fn byte_wise_peer_receives_everything() {
     let (here, there) = duplex(1);
     let (input, output) = split(Trickle::new(there));
-    let server = tokio::spawn(Serve::new(&INFO).streams(input, output, handler));
+    let server = tokio::spawn(Serve::new(&CONFIG).streams(input, output, handler));
     let (input, output) = split(Trickle::new(here));
     let mut peer = (tokio::io::BufReader::new(input), output);
     let mut text = initialize("2025-11-25", "{}") + &call(1, "steps", "{}");
@@ -268,7 +268,7 @@ async fn byte_wise_peer_receives_everything() {
 async fn other_tasks_send_changes_and_shut_down() {
     let (go, mut wait) = mpsc::channel::<()>(1);
     let (sender, mut handles) = mpsc::channel(1);
-    let (mut peer, server) = Peer::start(Serve::new(&INFO), 4096, move |event, server| {
+    let (mut peer, server) = Peer::start(Serve::new(&CONFIG), 4096, move |event, server| {
         if let Event::Ready = event {
             sender.try_send(server.clone()).unwrap();
         }
@@ -293,7 +293,7 @@ async fn shutdown_finishes_running_requests_by_deadline() {
     // One deadline is longer than the configured grace period, the other is shorter.
     for (deadline, waits) in [(Duration::from_secs(10), 9_999), (Duration::from_millis(100), 99)] {
         let (sender, mut handles) = mpsc::channel(1);
-        let (mut peer, server) = Peer::start(Serve::new(&INFO), 4096, move |event, server| match event {
+        let (mut peer, server) = Peer::start(Serve::new(&CONFIG), 4096, move |event, server| match event {
             Event::Ready => sender.try_send(server.clone()).unwrap(),
             event => handler(event, server),
         });
@@ -330,7 +330,7 @@ async fn shutdown_finishes_running_requests_by_deadline() {
 #[tokio::test(start_paused = true)]
 async fn shutdown_ends_when_client_does_not_read() {
     let (sender, mut handles) = mpsc::channel(1);
-    let (mut peer, server) = Peer::start(Serve::new(&INFO), 512, move |event, server| match event {
+    let (mut peer, server) = Peer::start(Serve::new(&CONFIG), 512, move |event, server| match event {
         Event::Ready => sender.try_send(server.clone()).unwrap(),
         event => handler(event, server),
     });
@@ -349,7 +349,7 @@ async fn shutdown_ends_when_client_does_not_read() {
 async fn dropped_server_cancels_its_tasks() {
     let cancelled = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&cancelled);
-    let (mut peer, server) = Peer::connect(&INFO, 4, NEWEST, move |event, server| {
+    let (mut peer, server) = Peer::connect(&CONFIG, 4, NEWEST, move |event, server| {
         let Event::Call(call) = event else { return };
         let count = Arc::clone(&count);
         server.run(call, |answer| async move {
@@ -369,7 +369,7 @@ async fn dropped_server_cancels_its_tasks() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn chatty_tasks_do_not_starve_requests() {
-    let (mut peer, server) = Peer::connect(&INFO, 2, NEWEST, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 2, NEWEST, handler).await;
     for id in 1..=2 {
         let call = call(id, "chatter", "{}");
         peer.send(&call.replace(r#""_meta":{"progressToken":"#, r#""_meta":{"other":"#)).await;
@@ -386,7 +386,7 @@ async fn chatty_tasks_do_not_starve_requests() {
 
 #[tokio::test]
 async fn panic_in_reply_fails_only_its_request() {
-    let (mut peer, server) = Peer::connect(&INFO, 1, NEWEST, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, NEWEST, handler).await;
     for id in 1..=3 {
         peer.send(&call(id, "spoilt", "{}")).await;
         let line = peer.line().await;

@@ -7,7 +7,7 @@ use mcp_proto_tokio::{Connector, Serve, ServerHandle};
 use tokio::time::timeout;
 
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 #[tokio::test]
 async fn unix_and_tcp_sockets_work() {
@@ -22,11 +22,11 @@ async fn unix_and_tcp_sockets_work() {
     };
     let unix =
         tokio::spawn(
-            async move { Serve::new(&INFO).stream(listener.accept().await.unwrap().0, handler).await },
+            async move { Serve::new(&CONFIG).stream(listener.accept().await.unwrap().0, handler).await },
         );
     let tcp = tokio::spawn(async move {
         let (input, output) = tcp.accept().await.unwrap().0.into_split();
-        Serve::new(&INFO).streams(input, output, handler).await
+        Serve::new(&CONFIG).streams(input, output, handler).await
     });
     let one = Connector::new("test", "1").stream(tokio::net::UnixStream::connect(&path).await.unwrap());
     std::fs::remove_file(&path).unwrap_or_default();

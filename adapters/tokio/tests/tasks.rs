@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}").task_support(TaskSupport::Optional)]);
 static TASKS: Tasks = Tasks::new();
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &TASKS]);
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &TASKS]);
 
 const LIMITS: TaskLimits =
     TaskLimits { shortest_interval: Millis(5), longest_interval: Millis(5), ..TaskLimits::DEFAULT };
@@ -38,7 +38,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 
 async fn connect(connector: Connector, era: Connect) -> ClientHandle {
     let (here, there) = duplex(4096);
-    tokio::spawn(Serve::new(&INFO).stream(there, handler));
+    tokio::spawn(Serve::new(&CONFIG).stream(there, handler));
     connector.connect(era).stream(here).await.unwrap()
 }
 

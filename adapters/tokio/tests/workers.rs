@@ -22,7 +22,7 @@ static RESOURCES: Resources = Resources::new(&[Resource::new("a:log", "log")])
     .templates(&[ResourceTemplate::new("a:{n}", "n")])
     .subscribe();
 static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[PromptArgument::new("file")])]);
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
 static FIELDS: [Field; 1] = [Field::text("name").required()];
 
@@ -80,7 +80,7 @@ fn response(id: u32, result: &str) -> String {
 #[tokio::test]
 async fn task_request_returns_client_response() {
     // Both permits are in use.
-    let (mut peer, server) = Peer::connect(&INFO, 2, CAN_ELICIT, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 2, CAN_ELICIT, handler).await;
     peer.send(&(call(8, "greet", "{}") + &call(9, "greet", "{}"))).await;
     let requests = [peer.line().await, peer.line().await];
     let message =
@@ -101,12 +101,12 @@ async fn task_request_returns_client_response() {
 
 #[tokio::test]
 async fn task_request_reports_failure_reason() {
-    let (mut peer, server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, CAN_NOTHING, handler).await;
     peer.send(&call(1, "greet", "{}")).await;
     assert!(peer.line().await.contains("the client does not support the request"));
     peer.end(server).await;
 
-    let (mut peer, server) = Peer::connect(&INFO, 1, CAN_ELICIT, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, CAN_ELICIT, handler).await;
     peer.send(&call(1, "hasty", "{}")).await;
     assert!(peer.line().await.contains("elicitation/create"));
     let lines = [peer.line().await, peer.line().await].concat();
@@ -120,7 +120,7 @@ async fn task_request_reports_failure_reason() {
 #[tokio::test]
 async fn abandoned_client_request_is_cancelled() {
     // The client cancels the request that needs the response.
-    let (mut peer, server) = Peer::connect(&INFO, 1, CAN_ELICIT, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, CAN_ELICIT, handler).await;
     peer.send(&call(1, "greet", "{}")).await;
     assert!(peer.line().await.contains("elicitation/create"));
     peer.send(&cancel(1)).await;
@@ -156,7 +156,7 @@ async fn server_request_works_without_deferred_request() {
             });
         }
     };
-    let (mut peer, server) = Peer::connect(&INFO, 1, ("2024-11-05", r#"{"roots":{}}"#), handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, ("2024-11-05", r#"{"roots":{}}"#), handler).await;
     assert_eq!(peer.line().await, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n");
     peer.send(&response(1, r#"{"roots":[{"uri":"file:///a"}]}"#)).await;
     assert_eq!(roots.recv().await.unwrap(), ["file:///a"]);
@@ -165,7 +165,7 @@ async fn server_request_works_without_deferred_request() {
 
 #[tokio::test]
 async fn task_responds_to_every_kind_of_request() {
-    let (mut peer, server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, CAN_NOTHING, handler).await;
     for (method, params, expected) in [
         (
             "resources/read",
@@ -189,7 +189,7 @@ async fn task_responds_to_every_kind_of_request() {
 
 #[tokio::test]
 async fn task_change_is_sent_to_subscriber() {
-    let (mut peer, server) = Peer::connect(&INFO, 1, CAN_NOTHING, handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, CAN_NOTHING, handler).await;
     let subscribe = r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"a:log"}}"#;
     peer.send(&format!("{subscribe}\n")).await;
     assert!(peer.line().await.contains(r#""id":1,"result":{}"#));
@@ -202,7 +202,7 @@ async fn task_change_is_sent_to_subscriber() {
 
 #[tokio::test]
 async fn batch_is_answered_with_one_batch() {
-    let (mut peer, server) = Peer::connect(&INFO, 2, ("2025-03-26", "{}"), handler).await;
+    let (mut peer, server) = Peer::connect(&CONFIG, 2, ("2025-03-26", "{}"), handler).await;
     let member = |id| call(id, "touch", "{}").trim_end().to_owned();
     peer.send(&format!("[{},{}]\n", member(1), member(2))).await;
     let line = peer.line().await;

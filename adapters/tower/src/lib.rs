@@ -16,12 +16,12 @@
 //! use mcp_proto_tower::{HttpAccess, HttpConfig, Serve, SessionMode};
 //!
 //! static TOOLS: Tools = Tools::new(&[Tool::new("hello", r#"{"type":"object"}"#)]);
-//! static INFO: ServerConfig = ServerConfig::new("greeter", "1.0.0").features(&[&TOOLS]);
+//! static CONFIG: ServerConfig = ServerConfig::new("greeter", "1.0.0").features(&[&TOOLS]);
 //! static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     let mcp = Serve::new(&INFO).service(HttpAccess::new(&HTTP), |event, server| match event {
+//!     let mcp = Serve::new(&CONFIG).service(HttpAccess::new(&HTTP), |event, server| match event {
 //!         Event::Call(call) => server.run(call, |responder| async { responder.text("Hello!") }),
 //!         _ => {}
 //!     })?;
@@ -40,13 +40,13 @@
 //! ```no_run
 //! # use mcp_proto_tower::server::{Event, ServerConfig, Tool, Tools};
 //! # use mcp_proto_tower::{HttpAccess, HttpConfig, Serve, SessionMode};
-//! # static INFO: ServerConfig = ServerConfig::new("greeter", "1.0.0");
+//! # static CONFIG: ServerConfig = ServerConfig::new("greeter", "1.0.0");
 //! # static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
 //! use hyper::server::conn::http1;
 //! use hyper_util::{rt::TokioIo, rt::TokioTimer, service::TowerToHyperService};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let mcp = Serve::new(&INFO).service(HttpAccess::new(&HTTP), |event, _| match event {
+//! let mcp = Serve::new(&CONFIG).service(HttpAccess::new(&HTTP), |event, _| match event {
 //!     Event::Call(call) => call.text("Hello!"),
 //!     _ => {}
 //! })?;
@@ -70,11 +70,11 @@
 //! # use mcp_proto_tower::server::ServerConfig;
 //! # use mcp_proto_tower::{HttpAccess, HttpConfig, Serve};
 //! use axum::middleware::{Next, from_fn};
-//! # static INFO: ServerConfig = ServerConfig::new("greeter", "1.0.0");
+//! # static CONFIG: ServerConfig = ServerConfig::new("greeter", "1.0.0");
 //! # static HTTP: HttpConfig = HttpConfig::new();
 //!
 //! # fn example() -> Result<axum::Router, mcp_proto_tower::ServeError> {
-//! let mcp = Serve::new(&INFO).service(HttpAccess::new(&HTTP), |_, _| {})?;
+//! let mcp = Serve::new(&CONFIG).service(HttpAccess::new(&HTTP), |_, _| {})?;
 //! let log = from_fn(|request: axum::extract::Request, next: Next| async move {
 //!     let method = request.method().clone();
 //!     let response = next.run(request).await;
@@ -94,7 +94,7 @@
 //! ```
 //! # use mcp_proto_tower::server::ServerConfig;
 //! use mcp_proto_tower::{HttpAccess, HttpConfig, RESOURCE_METADATA_PATH, Serve};
-//! # static INFO: ServerConfig = ServerConfig::new("greeter", "1.0.0");
+//! # static CONFIG: ServerConfig = ServerConfig::new("greeter", "1.0.0");
 //! # static HTTP: HttpConfig = HttpConfig::new().path("/mcp");
 //!
 //! # fn example(token: &str) -> Result<axum::Router, Box<dyn std::error::Error>> {
@@ -102,7 +102,7 @@
 //! let metadata = r#"{"resource":"https://example.com/mcp","authorization_servers":["https://auth.example.com"]}"#;
 //! let access =
 //!     HttpAccess::new(&HTTP).bearer([token]).resource_metadata(format!("https://example.com{path}"), metadata);
-//! let mcp = Serve::new(&INFO).service(access, |_, _| {})?;
+//! let mcp = Serve::new(&CONFIG).service(access, |_, _| {})?;
 //! let router = axum::Router::new().route_service("/mcp", mcp.clone()).route_service(&path, mcp);
 //! # Ok(router)
 //! # }

@@ -13,9 +13,9 @@ use crate::shared::Shared;
 /// use mcp_proto_tower::server::{Event, ServerConfig};
 /// use mcp_proto_tower::{HttpAccess, HttpConfig, Serve};
 ///
-/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0");
+/// static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0");
 /// static HTTP: HttpConfig = HttpConfig::new();
-/// let service = Serve::new(&INFO).workers(100).service(HttpAccess::new(&HTTP), |_, _| {})?;
+/// let service = Serve::new(&CONFIG).workers(100).service(HttpAccess::new(&HTTP), |_, _| {})?;
 /// # Ok::<(), mcp_proto_tower::ServeError>(())
 /// ```
 pub struct Serve {

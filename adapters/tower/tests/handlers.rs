@@ -36,13 +36,13 @@ fn explain(counter: &AtomicU32) -> String {
 }
 
 static ROUTER: Router<AtomicU32> = router![count, count_later, value, explain];
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(ROUTER.features());
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(ROUTER.features());
 
 #[test]
 fn functions_answer_clients_of_both_eras() {
     for connect in [Connect::Handshake, Connect::Stateless] {
         let handler = route(&ROUTER, AtomicU32::new(0));
-        let service = Serve::new(&INFO).service(HttpAccess::new(&HTTP), handler).unwrap();
+        let service = Serve::new(&CONFIG).service(HttpAccess::new(&HTTP), handler).unwrap();
         let server = TestServer::serve(service, channel().1);
         // Two sessions share the state.
         for first in [1, 3] {

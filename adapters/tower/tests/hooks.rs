@@ -10,7 +10,7 @@ use mcp_proto::server::Event;
 use mcp_proto_std::{CallError, ClientHandle, Connector, HttpEndpoint, Stop};
 use mcp_proto_tower::{HttpAccess, Refusal, RequestHook, RequestInfo, RequestOutcome, Serve};
 
-use crate::support::{HTTP, INFO, TestServer};
+use crate::support::{CONFIG, HTTP, TestServer};
 
 /// Refuses the tool `large`, and records how requests end.
 #[derive(Default)]
@@ -53,7 +53,7 @@ fn check(client: &ClientHandle, recorder: &Recorder) {
 #[test]
 fn hooks_observe_requests_over_http_on_tower() {
     let recorder = Arc::<Recorder>::default();
-    let serve = Serve::new(&INFO).hook(Arc::clone(&recorder)).hook(Panics);
+    let serve = Serve::new(&CONFIG).hook(Arc::clone(&recorder)).hook(Panics);
     let server = TestServer::start_with(serve, HttpAccess::new(&HTTP));
     for era in [Connect::Handshake, Connect::Automatic] {
         check(&server.connect(era), &recorder);
@@ -66,7 +66,7 @@ fn hooks_observe_requests_over_http_on_threads() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let stop = Stop::new();
-    let serve = mcp_proto_std::Serve::new(&INFO).hook(Arc::clone(&recorder)).hook(Panics).stopped_by(&stop);
+    let serve = mcp_proto_std::Serve::new(&CONFIG).hook(Arc::clone(&recorder)).hook(Panics).stopped_by(&stop);
     let server = thread::spawn(move || {
         serve.http(listener, HttpAccess::new(&HTTP), |event, server| match event {
             Event::Call(call) if call.name() == "task" => server.run(call, |answer| answer.text("done")),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mcp_proto::Millis;
 use mcp_proto_tower::{HttpAccess, HttpConfig, RESOURCE_METADATA_PATH, Serve, SessionMode, Verdict};
 
-use crate::support::{CHUNKS, HTTP, INFO, LARGE, LIMIT, Report, TestServer, old_post, post, read_until};
+use crate::support::{CHUNKS, CONFIG, HTTP, LARGE, LIMIT, Report, TestServer, old_post, post, read_until};
 
 const CLOSE: &str = "Connection: close\r\n";
 
@@ -99,7 +99,7 @@ fn refusal_has_its_status() {
         None => Verdict::Allow { user: 0 },
         Some(_) => Verdict::Deny { status: 401, challenge: "Bearer".into() },
     });
-    let server = TestServer::start_with(Serve::new(&INFO), access);
+    let server = TestServer::start_with(Serve::new(&CONFIG), access);
     for (request, status, text) in [
         (post("echo", CLOSE).replace("POST", "PUT"), 405, "allow: "),
         (post("echo", CLOSE).replace("localhost", "example.com"), 403, "`Host`"),
@@ -124,7 +124,7 @@ fn bearer_token_is_required_and_metadata_is_not_secret() {
     let path = format!("{RESOURCE_METADATA_PATH}/mcp");
     let url = format!("https://example.com{path}");
     let access = HttpAccess::new(&HTTP).bearer(["first"]).resource_metadata(url.clone(), METADATA);
-    let server = TestServer::start_with(Serve::new(&INFO), access);
+    let server = TestServer::start_with(Serve::new(&CONFIG), access);
     let get = post("echo", CLOSE).replace("POST /mcp", &format!("GET {path}"));
     for (request, status, text) in [
         (post("echo", CLOSE), 401, format!("www-authenticate: Bearer resource_metadata=\"{url}\"\r\n")),
@@ -166,7 +166,7 @@ fn slow_body_is_refused_in_time() {
         times.body = Millis(100);
         HttpConfig::new().times(times)
     };
-    let server = TestServer::start_with(Serve::new(&INFO), HttpAccess::new(&SLOW));
+    let server = TestServer::start_with(Serve::new(&CONFIG), HttpAccess::new(&SLOW));
     let request = post("echo", CLOSE);
     let start = Instant::now();
     let mut stream = server.open(&request[..request.len() - 1]);
@@ -261,7 +261,7 @@ fn released_connection_ends_before_its_call() {
 #[test]
 fn configuration_without_sessions_refuses_initialize() {
     static MODERN: HttpConfig = HttpConfig::new().sessions(SessionMode::Off);
-    let server = TestServer::start_with(Serve::new(&INFO), HttpAccess::new(&MODERN));
+    let server = TestServer::start_with(Serve::new(&CONFIG), HttpAccess::new(&MODERN));
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#;
     assert!(server.exchange(&old_post(initialize, "")).starts_with("HTTP/1.1 400 "));
     assert!(server.exchange(&post("echo", CLOSE)).starts_with("HTTP/1.1 200 "));

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Full};
 use mcp_proto_tower::{HttpAccess, McpService, Serve};
 use tower_service::Service;
 
-use crate::support::{HTTP, INFO, LIMIT, Report, call_body, call_fields, service};
+use crate::support::{CONFIG, HTTP, LIMIT, Report, call_body, call_fields, service};
 
 fn request<B>(tool: &str, body: B) -> Request<B> {
     let mut request = Request::post("/mcp");
@@ -27,7 +27,7 @@ fn call(tool: &str) -> Request<Full<Bytes>> {
 }
 
 fn start() -> (McpService, std::sync::mpsc::Receiver<Report>) {
-    service(Serve::new(&INFO), HttpAccess::new(&HTTP))
+    service(Serve::new(&CONFIG), HttpAccess::new(&HTTP))
 }
 
 /// A body whose one piece never arrives.
@@ -143,7 +143,7 @@ async fn authority_of_the_uri_is_checked_like_the_host() {
 
 #[tokio::test]
 async fn full_table_refuses_with_retry_after() {
-    let (mut mcp, _reports) = service(Serve::new(&INFO).exchanges(4), HttpAccess::new(&HTTP));
+    let (mut mcp, _reports) = service(Serve::new(&CONFIG).exchanges(4), HttpAccess::new(&HTTP));
     let mut open = Vec::new();
     for _ in 0..4 {
         open.push(mcp.call(call("wait")).await.unwrap());

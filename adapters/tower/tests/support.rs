@@ -33,7 +33,7 @@ static TOOLS: Tools = Tools::new(&[
 ])
 .list_changed();
 static RESOURCES: Resources = Resources::new(&[Resource::new("file:///a", "a")]).subscribe();
-pub(crate) static INFO: ServerConfig =
+pub(crate) static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &Subscriptions, &Logging]);
 pub(crate) static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
 
@@ -153,7 +153,7 @@ pub(crate) struct TestServer {
 
 impl TestServer {
     pub(crate) fn start() -> TestServer {
-        TestServer::start_with(Serve::new(&INFO), HttpAccess::new(&HTTP))
+        TestServer::start_with(Serve::new(&CONFIG), HttpAccess::new(&HTTP))
     }
 
     pub(crate) fn start_with(serve: Serve, access: HttpAccess<'static>) -> TestServer {

@@ -72,7 +72,7 @@ static TEMPLATES: [ResourceTemplate<'static>; 2] = [
 static RESOURCES: Resources<'static> = Resources::new(&[]).templates(&TEMPLATES).subscribe();
 static TASKS: Tasks = Tasks::new();
 static FEATURES: [&dyn Feature; 4] = [&TOOLS, &RESOURCES, &Subscriptions, &TASKS];
-static INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 #[derive(Deserialize)]
 struct Arguments<'a> {
@@ -90,7 +90,7 @@ struct Machine {
 
 impl Machine {
     fn stateless(in_flight: usize) -> Machine {
-        let server = Server::new(&INFO, Buffer::grown(SPACE), Buffer::grown(SPACE)).expect("a server");
+        let server = Server::new(&CONFIG, Buffer::grown(SPACE), Buffer::grown(SPACE)).expect("a server");
         let server = server.in_flight_grown(in_flight).expect("slots").seed(7);
         let server = server.subscription_buffer(Buffer::grown(SPACE)).batch_buffer(Buffer::grown(SPACE));
         Machine { server, held: Vec::new(), random: [0; 16], tasks: 0 }

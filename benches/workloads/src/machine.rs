@@ -11,7 +11,7 @@ static TOOLS: Tools<'static> =
     Tools::new(&[Tool::new("echo", SCHEMA), Tool::new("again", SCHEMA), Tool::new("hold", "{}")]);
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
 /// The server's configuration. Its tools: `echo`; `again`, which does the same; and `hold`, which is deferred.
-pub static INFO: ServerConfig<'static> = ServerConfig::new("echo", "1").features(&FEATURES);
+pub static CONFIG: ServerConfig<'static> = ServerConfig::new("echo", "1").features(&FEATURES);
 
 /// The client's messages of the handshake.
 pub const HANDSHAKE: &[u8] = concat!(

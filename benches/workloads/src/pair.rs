@@ -4,7 +4,7 @@ use mcp_proto::client::{self, ClientConfig, Connect, Options};
 use mcp_proto::server::{self, ServerConfig};
 use mcp_proto::{Action, Buffer, Client, Millis, Receive, Revision, Server, Ticket, Transmit};
 
-use crate::machine::{INFO, IdleObserver, echo};
+use crate::machine::{CONFIG, IdleObserver, echo};
 
 static HANDSHAKE: ClientConfig<'static> =
     ClientConfig::new("example-host", "1.0.0").connect(Connect::Handshake);
@@ -210,7 +210,7 @@ fn machines(
     in_flight: usize,
 ) -> (Client<'static>, Server<'static>) {
     let buffer = || Buffer::grown(longest);
-    let server: &'static ServerConfig<'static> = &INFO;
+    let server: &'static ServerConfig<'static> = &CONFIG;
     let server = Server::new(server, buffer(), buffer()).expect("a server");
     let client = Client::new(config, buffer(), buffer()).expect("a client");
     (client.in_flight_grown(in_flight), server.in_flight_grown(in_flight).expect("slots"))

@@ -11,7 +11,7 @@ use mcp_proto_http::server::{
 };
 
 use crate::dialect::Dialect;
-use crate::machine::{INFO, echo};
+use crate::machine::{CONFIG, echo};
 
 /// The only session: its id in hexadecimal is that of [`FixedPolicy`].
 const SESSION: &str = "01010101010101010101010101010101";
@@ -72,7 +72,7 @@ impl Posts {
         let http =
             HttpServer::new(config, FixedPolicy, exchanges, vec![0; 64 * 1024].leak()).sessions(sessions);
         let server =
-            Server::new(&INFO, Buffer::grown(4096), Buffer::grown(4096)).and_then(Server::message_mode);
+            Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).and_then(Server::message_mode);
         let server = server.expect("a server");
         let mut posts = Posts { http, server, fields: fields(dialect, true), body: Vec::new() };
         if !dialect.is_stateless() {

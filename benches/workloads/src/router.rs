@@ -26,4 +26,4 @@ fn hold() -> &'static str {
 /// The tools of the server that all benchmarks use.
 pub static ROUTER: Router<()> = router![echo, again, hold];
 /// The configuration of a server with these tools.
-pub static INFO: ServerConfig = ServerConfig::new("echo", "1").features(ROUTER.features());
+pub static CONFIG: ServerConfig = ServerConfig::new("echo", "1").features(ROUTER.features());

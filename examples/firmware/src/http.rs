@@ -31,9 +31,9 @@ static TOOLS: Tools<'static> = Tools::new(&[
     Tool::new("led_set", r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#),
     Tool::new("self_test", "{}").description("Test the whole board, in ten steps"),
 ]);
-static INFO: ServerConfig<'static> =
+static CONFIG: ServerConfig<'static> =
     ServerConfig::new("http", "0.1.0").features(&[&TOOLS]).revisions(Revisions::STATELESS);
-static CONFIG: HttpConfig<'static> = config();
+static HTTP: HttpConfig<'static> = config();
 
 const fn config() -> HttpConfig<'static> {
     let hosts = AllowList::Names(&["127.0.0.1", "localhost", "board.local"]);
@@ -245,7 +245,7 @@ fn write_server<'m>(
     text: &'m mut [u8],
 ) -> Result<&'m mut Server<'m>, ConfigError> {
     let slots = slots.write([Slot::EMPTY; CONNECTIONS]);
-    write_with_messages(place, Server::new(&INFO, rx, tx), slots, text)
+    write_with_messages(place, Server::new(&CONFIG, rx, tx), slots, text)
 }
 
 #[inline(never)]
@@ -284,7 +284,7 @@ fn write_http<'m>(
     bodies: &'m mut [u8],
 ) -> &'m mut HttpServer<'m, Open> {
     let exchanges = exchanges.write([ExchangeSlot::EMPTY; CONNECTIONS]);
-    place.write(HttpServer::new(&CONFIG, Open, exchanges, output).body_buffer(bodies))
+    place.write(HttpServer::new(&HTTP, Open, exchanges, output).body_buffer(bodies))
 }
 
 #[inline(never)]

@@ -5,7 +5,7 @@ use mcp_proto::server::{Call, Event, Router, SecondInitialize, ServerConfig, Slo
 use mcp_proto::{Action, ConfigError, Next, SendError, Server, Ticket, ToolArguments, router, tool};
 
 static ROUTER: Router<Blinky> = router![led_set, self_test];
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("blinky", "0.1.0").features(&[ROUTER.tools()]).second_initialize(SecondInitialize::Restart);
 struct Blinky { led: bool, test: Option<(Ticket, u8)> }
 #[derive(ToolArguments)]
@@ -29,7 +29,7 @@ pub fn run(board: &mut dyn Board) -> Result<(), ConfigError> {
     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
     let mut place = MaybeUninit::uninit();
-    let server = Server::init(&mut place, &INFO, &mut rx, &mut tx)?;
+    let server = Server::init(&mut place, &CONFIG, &mut rx, &mut tx)?;
     server.set_in_flight(&mut slots, &mut text)?;
     let mut blinky = Blinky { led: false, test: None };
     loop {

@@ -29,7 +29,7 @@ fn texts(length: &mut usize, typed: &str) -> [&'static str; 1] {
 }
 
 static ROUTER: Router<usize> = router![ask, note, texts];
-static INFO: ServerConfig = ServerConfig::new("notes", "1").features(ROUTER.features());
+static CONFIG: ServerConfig = ServerConfig::new("notes", "1").features(ROUTER.features());
 
 /// The response to a request, and the length of the text that the function received.
 fn request(method: &str, params: &str) -> (String, Option<usize>) {
@@ -37,7 +37,7 @@ fn request(method: &str, params: &str) -> (String, Option<usize>) {
     let line =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params},{META}}}}}"#) + "\n";
     let (mut rx, mut tx) = ([0; 2048], [0; 2048]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap();
     let (mut input, mut output, mut length) = (line.as_bytes(), Vec::new(), usize::MAX);
     loop {
         match server.poll(Millis::ZERO) {

@@ -18,8 +18,8 @@ const CONNECTIONS: usize = 2;
 const LONGEST: usize = 1024;
 
 static TOOLS: Tools<'static> = Tools::new(&[Tool::new("blink", "{}").description("Switches the LED")]);
-static INFO: ServerConfig<'static> = ServerConfig::new("picoserve", "0.1.0").features(&[&TOOLS]);
-static CONFIG: HttpConfig<'static> = HttpConfig::new();
+static CONFIG: ServerConfig<'static> = ServerConfig::new("picoserve", "0.1.0").features(&[&TOOLS]);
+static HTTP: HttpConfig<'static> = HttpConfig::new();
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// Permits every request that the configuration permits.
@@ -56,11 +56,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind(std::env::args().nth(1).as_deref().unwrap_or("127.0.0.1:8080")).await?;
     println!("http://{}/mcp", listener.local_addr()?);
     let ([mut rx, mut tx], mut slots, mut text) = ([[0; LONGEST]; 2], [Slot::EMPTY; CONNECTIONS], [0; 128]);
-    let server = Server::new(&INFO, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text)?;
+    let server = Server::new(&CONFIG, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text)?;
     let mut server = server.message_mode()?;
     let (mut exchanges, mut output) = ([ExchangeSlot::EMPTY; CONNECTIONS], [0; 4096]);
-    let mut bodies = vec![0; CONNECTIONS * CONFIG.get_limits().body];
-    let http = HttpServer::new(&CONFIG, Open, &mut exchanges, &mut output);
+    let mut bodies = vec![0; CONNECTIONS * HTTP.get_limits().body];
+    let http = HttpServer::new(&HTTP, Open, &mut exchanges, &mut output);
     let mut http = http.body_buffer(bodies.as_mut_slice());
     let shared: HttpShared<'_, '_, Open, { CONNECTIONS + 1 }> = HttpShared::new(&mut http, &mut server);
 

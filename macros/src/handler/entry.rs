@@ -1,4 +1,4 @@
-//! Generates the entry of a handler in the catalogue.
+//! Generates the entry of a handler in the catalog.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -28,7 +28,7 @@ impl Handler {
         ))
     }
 
-    /// The name in the catalogue.
+    /// The name in the catalog.
     fn name(&self) -> String {
         match &self.attributes.name {
             Some(name) => name.value(),

@@ -74,7 +74,7 @@ struct Handler {
     root: TokenStream,
 }
 
-/// The name of the generated function that returns the entry of the catalogue.
+/// The name of the generated function that returns the entry of the catalog.
 fn entry_name(name: &Ident) -> Ident {
     format_ident!("__entry_{}", name)
 }

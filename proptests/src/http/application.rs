@@ -26,7 +26,7 @@ static TOOLS: Tools<'static> = Tools::new(&[
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Subscriptions, &Logging];
 
 /// The configuration of the core servers.
-pub(crate) static INFO: ServerConfig<'static> =
+pub(crate) static CONFIG: ServerConfig<'static> =
     ServerConfig::new("s", "1").features(&FEATURES).anonymous_results();
 
 /// A policy whose users are the values of `Authorization`, and whose session ids are numbers.

@@ -5,7 +5,7 @@ use mcp_proto::Millis;
 use mcp_proto::server::{Server, Slot};
 use mcp_proto_http::server::{ExchangeSlot, HttpConfig, HttpServer, LegacyPaths, SessionMode, SessionSlot};
 
-use super::application::{INFO, NumberPolicy};
+use super::application::{CONFIG, NumberPolicy};
 
 /// A configuration with small limits.
 #[derive(Debug, Clone, Copy, Arbitrary)]
@@ -84,7 +84,7 @@ impl Setup {
         let config = self.config();
         let (mut rx, mut tx, mut slots, mut text) = ([0; 4096], [0; 4096], [Slot::EMPTY; 6], [0; 6 * 40]);
         let (mut watched, mut batches) = ([0; 256], [0; 4096]);
-        let server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+        let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
         let server = server.in_flight(&mut slots, &mut text).unwrap();
         let server = server.subscription_buffer(&mut watched).batch_buffer(&mut batches);
         let mut exchanges = vec![ExchangeSlot::EMPTY; self.exchanges()];

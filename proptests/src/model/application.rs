@@ -8,9 +8,9 @@ use mcp_proto::server::{
 };
 use mcp_proto::{ClientCapabilities, Level, Millis, SendError, Ticket};
 
-use super::encode::BEHAVIOURS;
+use super::encode::BEHAVIORS;
 use super::obligations::Obligations;
-use super::operation::{Behaviour, Changed, TaskAction};
+use super::operation::{Behavior, Changed, TaskAction};
 use super::tasks::{Handle, TTL, TaskModel};
 
 /// State of the application.
@@ -34,8 +34,8 @@ pub(crate) static PAGE: OpenUrl<'static> = OpenUrl::new("Log in", "https://examp
 const ROOTS: ListRoots = ListRoots;
 const INPUTS: [(&str, &dyn Input); 2] = [("who", &FORM), ("where", &ROOTS)];
 
-fn behaviour(name: &str) -> Behaviour {
-    BEHAVIOURS.iter().find(|(known, _)| *known == name).map_or(Behaviour::Answer, |(_, behaviour)| *behaviour)
+fn behavior(name: &str) -> Behavior {
+    BEHAVIORS.iter().find(|(known, _)| *known == name).map_or(Behavior::Answer, |(_, behavior)| *behavior)
 }
 
 pub(crate) fn change(what: Changed) -> Change<'static> {
@@ -63,7 +63,7 @@ fn record_result(what: &str, told: Result<(), SendError>, app: &mut AppState) {
     }
 }
 
-/// Handles one request as its `Behaviour` requires. `$answer` responds, `$needs` requires input, and `$lacks` requires
+/// Handles one request as its `Behavior` requires. `$answer` responds, `$needs` requires input, and `$lacks` requires
 /// a capability.
 macro_rules! handle_request {
     ($request:ident: $Type:ident, $name:expr, $time:expr, $app:ident, |$token:ident, $text:ident| $answer:expr, $needs:expr, $lacks:expr) => {{
@@ -77,15 +77,15 @@ macro_rules! handle_request {
             $app.obligations.expect_text(n, $text.clone());
             $answer
         };
-        match behaviour(&name) {
-            Behaviour::Answer | Behaviour::Task => answer($request, $app),
-            Behaviour::Error => {
+        match behavior(&name) {
+            Behavior::Answer | Behavior::Task => answer($request, $app),
+            Behavior::Error => {
                 $app.obligations.expect_text(n, response_text(n));
                 $request.error(7, response_text(n));
             }
-            Behaviour::Drop => drop($request),
-            Behaviour::Busy => $request.busy(),
-            Behaviour::Defer(_) => match $request.defer(time) {
+            Behavior::Drop => drop($request),
+            Behavior::Busy => $request.busy(),
+            Behavior::Defer(_) => match $request.defer(time) {
                 Ok(ticket) => {
                     $app.later.push((ticket, n));
                     $app.obligations.deferred(ticket, n)?;
@@ -93,24 +93,24 @@ macro_rules! handle_request {
                 }
                 Err(request) => request.busy(),
             },
-            Behaviour::Progress => {
+            Behavior::Progress => {
                 record_result("progress", $request.progress(1, None, "a"), $app);
                 record_result("progress", $request.progress(1, None, "b"), $app);
                 answer($request, $app);
             }
-            Behaviour::Log => {
+            Behavior::Log => {
                 record_result("log", $request.log(Level::Warning, None, "something"), $app);
                 answer($request, $app);
             }
-            Behaviour::Change => {
+            Behavior::Change => {
                 $request.changed(Change::Tools);
                 $request.changed(Change::Resource("m:log"));
                 answer($request, $app);
             }
-            Behaviour::Needs => $needs($request),
-            Behaviour::Lacks => $lacks($request),
-            Behaviour::Large => $request.error(7, "x".repeat(large(n))),
-            Behaviour::Unbalanced => $request.error_with(7, "no", |out| out.begin_object()),
+            Behavior::Needs => $needs($request),
+            Behavior::Lacks => $lacks($request),
+            Behavior::Large => $request.error(7, "x".repeat(large(n))),
+            Behavior::Unbalanced => $request.error_with(7, "no", |out| out.begin_object()),
         }
     }};
 }
@@ -128,7 +128,7 @@ pub(crate) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), S
         event => app.obligations.event(event)?,
     }
     match event {
-        Event::Call(call) if behaviour(call.name()) == Behaviour::Task && call.can_become_task() => {
+        Event::Call(call) if behavior(call.name()) == Behavior::Task && call.can_become_task() => {
             create_task(call, app)?;
         }
         Event::TaskResult(result) => {
@@ -283,31 +283,31 @@ fn shown(event: &Event<'_>) -> String {
 pub(crate) fn reply_to_deferred(
     mut reply: Reply<'_>,
     (ticket, n): (Ticket, Option<u64>),
-    what: Behaviour,
+    what: Behavior,
     app: &mut AppState,
 ) -> Result<(), SendError> {
     let is_task = app.tasks.has_call(ticket);
     match what {
-        Behaviour::Progress => return reply.progress(1, None, "later"),
-        Behaviour::Log => return reply.log(Level::Error, None, "later"),
-        Behaviour::Change => {
+        Behavior::Progress => return reply.progress(1, None, "later"),
+        Behavior::Log => return reply.log(Level::Error, None, "later"),
+        Behavior::Change => {
             reply.changed(Change::Prompts);
             return Ok(());
         }
         // The deferred request may be of any kind. For every kind, the response may be an error.
-        Behaviour::Answer | Behaviour::Error | Behaviour::Defer(_) | Behaviour::Task => {
+        Behavior::Answer | Behavior::Error | Behavior::Defer(_) | Behavior::Task => {
             if !is_task {
                 app.obligations.expect_text(n, response_text(n));
             }
             reply.error(7, response_text(n));
         }
         // The request stays deferred.
-        Behaviour::Drop => return Ok(()),
-        Behaviour::Busy => reply.busy(),
-        Behaviour::Needs => reply.require_input(&INPUTS, None),
-        Behaviour::Lacks => reply.require_capability(ClientCapabilities::ROOTS),
-        Behaviour::Large => reply.error(7, "x".repeat(large(n))),
-        Behaviour::Unbalanced => reply.error_with(7, "no", |out| out.begin_object()),
+        Behavior::Drop => return Ok(()),
+        Behavior::Busy => reply.busy(),
+        Behavior::Needs => reply.require_input(&INPUTS, None),
+        Behavior::Lacks => reply.require_capability(ClientCapabilities::ROOTS),
+        Behavior::Large => reply.error(7, "x".repeat(large(n))),
+        Behavior::Unbalanced => reply.error_with(7, "no", |out| out.begin_object()),
     }
     if is_task {
         let _ = app.tasks.end(Handle::Call(ticket), "failed");

@@ -1,7 +1,7 @@
 //! Encodes the client's operations as JSON-RPC lines.
 
 use super::nth_back;
-use super::operation::{Behaviour, Id, Message, Reaction, Request, TaskMethod, What};
+use super::operation::{Behavior, Id, Message, Reaction, Request, TaskMethod, What};
 
 const REVISIONS: [&str; 6] =
     ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "1999-01-01"];
@@ -12,25 +12,25 @@ const DECLARED: &str = r#"{"roots":{},"elicitation":{},"extensions":{"io.modelco
 const LISTS: [&str; 4] = ["tools/list", "resources/list", "resources/templates/list", "prompts/list"];
 
 /// Names that select the behavior of the application.
-pub(crate) const BEHAVIOURS: [(&str, Behaviour); 13] = [
-    ("answer", Behaviour::Answer),
-    ("error", Behaviour::Error),
-    ("drop", Behaviour::Drop),
-    ("defer", Behaviour::Defer(0)),
-    ("busy", Behaviour::Busy),
-    ("progress", Behaviour::Progress),
-    ("log", Behaviour::Log),
-    ("change", Behaviour::Change),
-    ("needs", Behaviour::Needs),
-    ("lacks", Behaviour::Lacks),
-    ("large", Behaviour::Large),
-    ("unbalanced", Behaviour::Unbalanced),
-    ("task", Behaviour::Task),
+pub(crate) const BEHAVIORS: [(&str, Behavior); 13] = [
+    ("answer", Behavior::Answer),
+    ("error", Behavior::Error),
+    ("drop", Behavior::Drop),
+    ("defer", Behavior::Defer(0)),
+    ("busy", Behavior::Busy),
+    ("progress", Behavior::Progress),
+    ("log", Behavior::Log),
+    ("change", Behavior::Change),
+    ("needs", Behavior::Needs),
+    ("lacks", Behavior::Lacks),
+    ("large", Behavior::Large),
+    ("unbalanced", Behavior::Unbalanced),
+    ("task", Behavior::Task),
 ];
 
-pub(crate) fn name(behaviour: Behaviour) -> &'static str {
-    let same = |known: &Behaviour| std::mem::discriminant(known) == std::mem::discriminant(&behaviour);
-    BEHAVIOURS.iter().find(|(_, known)| same(known)).map_or("answer", |(name, _)| name)
+pub(crate) fn name(behavior: Behavior) -> &'static str {
+    let same = |known: &Behavior| std::mem::discriminant(known) == std::mem::discriminant(&behavior);
+    BEHAVIORS.iter().find(|(_, known)| same(known)).map_or("answer", |(name, _)| name)
 }
 
 /// Encoder of the client's lines. Stores the ids for later lines.
@@ -141,8 +141,8 @@ impl Encoder {
 
     /// The method and its params. Each member has a trailing comma.
     fn params(&self, what: What, n: usize, valid: bool) -> (&'static str, String) {
-        let arguments = |behaviour| match behaviour {
-            Behaviour::Defer(time) => format!(r#"{{"ms":{}}}"#, u16::from(time) * 10),
+        let arguments = |behavior| match behavior {
+            Behavior::Defer(time) => format!(r#"{{"ms":{}}}"#, u16::from(time) * 10),
             _ => "{}".into(),
         };
         match what {
@@ -170,16 +170,16 @@ impl Encoder {
             }
             What::Discover => ("server/discover", String::new()),
             What::Ping => ("ping", String::new()),
-            What::Call(behaviour) => {
-                let (name, arguments) = (name(behaviour), arguments(behaviour));
-                let task = match behaviour {
-                    Behaviour::Task | Behaviour::Defer(_) if n.is_multiple_of(3) => r#""task":{"ttl":900},"#,
-                    Behaviour::Task | Behaviour::Defer(_) if n % 3 == 1 => r#""task":{},"#,
+            What::Call(behavior) => {
+                let (name, arguments) = (name(behavior), arguments(behavior));
+                let task = match behavior {
+                    Behavior::Task | Behavior::Defer(_) if n.is_multiple_of(3) => r#""task":{"ttl":900},"#,
+                    Behavior::Task | Behavior::Defer(_) if n % 3 == 1 => r#""task":{},"#,
                     _ => "",
                 };
                 ("tools/call", format!(r#"{task}"name":"{name}","arguments":{arguments},"#))
             }
-            What::Own(behaviour) => ("example/own", format!(r#""name":"{}","#, name(behaviour))),
+            What::Own(behavior) => ("example/own", format!(r#""name":"{}","#, name(behavior))),
             What::Task(method, nth) => {
                 let id = nth_back(&self.tasks, nth).unwrap_or("00".into());
                 let task = format!(r#""taskId":"{id}","#);
@@ -195,13 +195,13 @@ impl Encoder {
                     TaskMethod::List => ("tasks/list", String::new()),
                 }
             }
-            What::Read(behaviour) => ("resources/read", format!(r#""uri":"m:{}","#, name(behaviour))),
-            What::Prompt(behaviour) => ("prompts/get", format!(r#""name":"{}","#, name(behaviour))),
-            What::Complete(behaviour) => (
+            What::Read(behavior) => ("resources/read", format!(r#""uri":"m:{}","#, name(behavior))),
+            What::Prompt(behavior) => ("prompts/get", format!(r#""name":"{}","#, name(behavior))),
+            What::Complete(behavior) => (
                 "completion/complete",
                 format!(
                     r#""ref":{{"type":"ref/prompt","name":"answer"}},"argument":{{"name":"free","value":"{}"}},"#,
-                    name(behaviour)
+                    name(behavior)
                 ),
             ),
             What::List(which) => (

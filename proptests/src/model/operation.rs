@@ -15,7 +15,7 @@ pub enum Operation {
     /// The client sends this many lines that are not messages.
     Noise(u8),
     /// The application applies a behavior to a deferred request.
-    Later(u8, Behaviour),
+    Later(u8, Behavior),
     /// The application sends a request, optionally during a deferred request. The last field is the timeout in units of
     /// 5 milliseconds.
     Ask(Question, Option<u8>, u8),
@@ -150,13 +150,13 @@ pub enum What {
     /// `ping`.
     Ping,
     /// `tools/call`.
-    Call(Behaviour),
+    Call(Behavior),
     /// `resources/read`.
-    Read(Behaviour),
+    Read(Behavior),
     /// `prompts/get`.
-    Prompt(Behaviour),
+    Prompt(Behavior),
     /// `completion/complete`.
-    Complete(Behaviour),
+    Complete(Behavior),
     /// A list method by number. The application supplies some of the lists.
     List(u8),
     /// `logging/setLevel`.
@@ -170,7 +170,7 @@ pub enum What {
     /// `ping` with parameters of this nesting depth.
     Deep(u8),
     /// A method of an extension.
-    Own(Behaviour),
+    Own(Behavior),
     /// A request about a task, by number.
     Task(TaskMethod, u8),
 }
@@ -178,7 +178,7 @@ pub enum What {
 /// The application's way to handle a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-pub enum Behaviour {
+pub enum Behavior {
     /// Responds with a result.
     Answer,
     /// Responds with an error.

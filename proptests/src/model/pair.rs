@@ -10,7 +10,7 @@ use mcp_proto::{Millis, State};
 use serde_json::Value;
 
 use super::client::operation::{Call, Operation as Client};
-use super::operation::{Behaviour, Operation as Server};
+use super::operation::{Behavior, Operation as Server};
 use super::{Movement, Summary, Violation, client, server};
 
 /// Configuration of both ends. Their receive buffers hold every line.
@@ -336,12 +336,11 @@ impl World<'_, '_> {
             };
             let words = format!("answer of {n}.");
             let right = match call {
-                Call::Tool(
-                    Behaviour::Answer | Behaviour::Progress | Behaviour::Log | Behaviour::Change,
-                    _,
-                ) => end.starts_with("Result") && end.contains(&words),
-                Call::Tool(Behaviour::Error, _) => end.starts_with("Error") && end.contains(&words),
-                Call::Tool(Behaviour::Drop | Behaviour::Busy | Behaviour::Unbalanced, _) => {
+                Call::Tool(Behavior::Answer | Behavior::Progress | Behavior::Log | Behavior::Change, _) => {
+                    end.starts_with("Result") && end.contains(&words)
+                }
+                Call::Tool(Behavior::Error, _) => end.starts_with("Error") && end.contains(&words),
+                Call::Tool(Behavior::Drop | Behavior::Busy | Behavior::Unbalanced, _) => {
                     end.starts_with("Error")
                 }
                 Call::Ping => end.starts_with("Result"),
@@ -365,7 +364,7 @@ impl World<'_, '_> {
     fn is_slow(&self, call: &Call) -> bool {
         match call {
             Call::Tool(what, _) | Call::Read(what) | Call::Prompt(what) | Call::Complete(what) => {
-                matches!(what, Behaviour::Defer(_) | Behaviour::Needs)
+                matches!(what, Behavior::Defer(_) | Behavior::Needs)
             }
             _ => false,
         }

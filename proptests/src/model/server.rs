@@ -226,7 +226,7 @@ impl World<'_> {
     pub(super) fn host(&mut self, operation: &Operation) -> Result<(), String> {
         let World { server, app, transport, .. } = self;
         let outcome = match operation {
-            Operation::Later(nth, behaviour) => {
+            Operation::Later(nth, behavior) => {
                 let Some((ticket, n)) = nth_back(&app.later, *nth) else { return Ok(()) };
                 let is_task = app.tasks.is_open(Handle::Call(ticket));
                 let open = is_task || app.obligations.is_open(ticket);
@@ -236,7 +236,7 @@ impl World<'_> {
                 }
                 let outcome = match server.reply(ticket) {
                     Ok(_) if !open => return Err(format!("{ticket:?} has ended, but reply() accepts it")),
-                    Ok(reply) => reply_to_deferred(reply, (ticket, n), *behaviour, app),
+                    Ok(reply) => reply_to_deferred(reply, (ticket, n), *behavior, app),
                     Err(SendError::Gone) if open => {
                         return Err(format!("{ticket:?} is open, but reply() returns Gone"));
                     }

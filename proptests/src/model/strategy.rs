@@ -5,7 +5,7 @@ use proptest::option::weighted;
 use proptest::prelude::*;
 
 use super::operation::{
-    Behaviour, Changed, Id, Message, Operation, Question, Reaction, Request, TaskAction, TaskMethod, What,
+    Behavior, Changed, Id, Message, Operation, Question, Reaction, Request, TaskAction, TaskMethod, What,
 };
 use super::server::Setup;
 use super::{Movement, client, pair, tasks};
@@ -65,27 +65,27 @@ fn task_method() -> impl Strategy<Value = TaskMethod> {
     one_of(&[Get, Get, Get, Result, Result, Cancel, Update, List])
 }
 
-pub(crate) fn behaviour() -> impl Strategy<Value = Behaviour> {
+pub(crate) fn behavior() -> impl Strategy<Value = Behavior> {
     prop_oneof![
-        3 => Just(Behaviour::Answer),
-        4 => one_of(&[0u8, 0, 1, 5, 50]).prop_map(Behaviour::Defer),
-        4 => Just(Behaviour::Task),
+        3 => Just(Behavior::Answer),
+        4 => one_of(&[0u8, 0, 1, 5, 50]).prop_map(Behavior::Defer),
+        4 => Just(Behavior::Task),
         4 => one_of(&[
-            Behaviour::Error, Behaviour::Drop, Behaviour::Busy, Behaviour::Progress, Behaviour::Log,
-            Behaviour::Change, Behaviour::Needs, Behaviour::Lacks, Behaviour::Large, Behaviour::Unbalanced,
+            Behavior::Error, Behavior::Drop, Behavior::Busy, Behavior::Progress, Behavior::Log,
+            Behavior::Change, Behavior::Needs, Behavior::Lacks, Behavior::Large, Behavior::Unbalanced,
         ]),
     ]
 }
 
 fn what() -> impl Strategy<Value = What> {
     prop_oneof![
-        8 => behaviour().prop_map(What::Call),
-        2 => behaviour().prop_map(What::Read),
-        2 => behaviour().prop_map(What::Prompt),
-        1 => behaviour().prop_map(What::Complete),
+        8 => behavior().prop_map(What::Call),
+        2 => behavior().prop_map(What::Read),
+        2 => behavior().prop_map(What::Prompt),
+        1 => behavior().prop_map(What::Complete),
         2 => (0..4u8).prop_map(What::List),
         2 => Just(What::Ping),
-        1 => behaviour().prop_map(What::Own),
+        1 => behavior().prop_map(What::Own),
         5 => (task_method(), 0..3u8).prop_map(|(method, nth)| What::Task(method, nth)),
         2 => Just(What::Listen),
         1 => (0..6u8, 0..16u8).prop_map(|(revision, can)| What::Initialize(revision, can)),
@@ -154,7 +154,7 @@ fn host() -> impl Strategy<Value = Operation> {
     ]);
     let changed = one_of(&[Changed::Tools, Changed::Resources, Changed::Prompts, Changed::Resource]);
     prop_oneof![
-        8 => (0..4u8, behaviour()).prop_map(|(nth, what)| Operation::Later(nth, what)),
+        8 => (0..4u8, behavior()).prop_map(|(nth, what)| Operation::Later(nth, what)),
         4 => (question, any::<Option<u8>>(), one_of(&[0u8, 0, 10, 100]))
             .prop_map(|(what, during, time)| Operation::Ask(what, during, time)),
         1 => (0..3u8).prop_map(Operation::CancelRequest),

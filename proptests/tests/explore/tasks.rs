@@ -23,7 +23,7 @@ static TOOLS: Tools = Tools::new(&[
 ]);
 static TASKS: Tasks = Tasks::new().automatic(Millis(AFTER), || TaskOptions::new([1; 16]).ttl(Millis(TTL)));
 static FEATURES: [&dyn Feature; 2] = [&TOOLS, &TASKS];
-static INFO: ServerConfig = ServerConfig::new("s", "1")
+static CONFIG: ServerConfig = ServerConfig::new("s", "1")
     .features(&FEATURES)
     .limits(Limits::DEFAULT.with_deferred_timeout(Millis(DEFERRED)));
 static FORM: Form = Form::new("Who?", &[]);
@@ -61,7 +61,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Scene {
-        let server = Server::new(&INFO, Buffer::grown(900), Buffer::grown(1500)).unwrap();
+        let server = Server::new(&CONFIG, Buffer::grown(900), Buffer::grown(1500)).unwrap();
         let table = TaskTable::grown(2, 600).keep_on_reset();
         let server = server.in_flight_grown(2).unwrap().tasks_owned(table);
         let (known, ids, gone) = (Vec::new(), BTreeSet::new(), Vec::new());

@@ -6,12 +6,12 @@ use mcp_proto_proptests::transfer::transfer;
 use serde_json::{Value, json};
 
 /// The configuration of the client.
-const INFO: ClientConfig<'static> = ClientConfig::new("ExampleClient", "1.0.0").connect(Connect::Stateless);
+const CONFIG: ClientConfig<'static> = ClientConfig::new("ExampleClient", "1.0.0").connect(Connect::Stateless);
 
-static PLAIN: ClientConfig<'static> = INFO;
+static PLAIN: ClientConfig<'static> = CONFIG;
 
 /// The configuration of a client with all capabilities.
-static EVERYTHING: ClientConfig<'static> = INFO.capabilities(
+static EVERYTHING: ClientConfig<'static> = CONFIG.capabilities(
     ClientCapabilities::ROOTS
         .with(ClientCapabilities::SAMPLING_TOOLS)
         .with(ClientCapabilities::ELICITATION_FORM)
@@ -50,7 +50,7 @@ impl Peer {
         declared: ClientCapabilities,
         extensions: &'static [(&'static str, &'static str)],
     ) -> Peer {
-        Peer::from_config(Box::leak(Box::new(INFO.capabilities(declared).extensions(extensions)))).connect()
+        Peer::from_config(Box::leak(Box::new(CONFIG.capabilities(declared).extensions(extensions)))).connect()
     }
 
     fn connect(self) -> Peer {

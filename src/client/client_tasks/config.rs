@@ -38,7 +38,7 @@ impl<'i> ClientConfig<'i> {
     /// use mcp_proto::client::{ClientConfig, TaskOptions};
     /// # fn random() -> [u8; 16] { [7; 16] }
     ///
-    /// static INFO: ClientConfig = ClientConfig::new("my-host", "1.2.0")
+    /// static CONFIG: ClientConfig = ClientConfig::new("my-host", "1.2.0")
     ///     .capabilities(ClientCapabilities::SAMPLING)
     ///     .client_tasks(|| TaskOptions::new(random()));
     /// ```

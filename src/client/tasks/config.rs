@@ -79,7 +79,7 @@ impl ClientConfig<'_> {
     ///
     /// ```
     /// use mcp_proto::client::{ClientConfig, TaskLimits};
-    /// static INFO: ClientConfig = ClientConfig::new("my-host", "1.2.0").tasks(TaskLimits::DEFAULT);
+    /// static CONFIG: ClientConfig = ClientConfig::new("my-host", "1.2.0").tasks(TaskLimits::DEFAULT);
     /// ```
     #[must_use]
     pub const fn tasks(mut self, limits: TaskLimits) -> Self {

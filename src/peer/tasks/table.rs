@@ -134,14 +134,14 @@ impl TaskData {
 /// use mcp_proto::{Client, ClientCapabilities, Millis};
 ///
 /// # fn random() -> [u8; 16] { [7; 16] }
-/// static INFO: ClientConfig = ClientConfig::new("example", "1.0.0")
+/// static CONFIG: ClientConfig = ClientConfig::new("example", "1.0.0")
 ///     .capabilities(ClientCapabilities::SAMPLING)
 ///     .client_tasks(|| TaskOptions::new(random()));
 ///
 /// let (mut slots, mut text) = ([TaskSlot::EMPTY; 4], [0; 4 * 1024]);
 /// let mut tasks = TaskTable::new(&mut slots, &mut text).wall_clock(Millis(1_785_231_000_000));
 /// let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
-/// let client = Client::new(&INFO, &mut rx, &mut tx)?.client_tasks(&mut tasks)?;
+/// let client = Client::new(&CONFIG, &mut rx, &mut tx)?.client_tasks(&mut tasks)?;
 /// # Ok::<(), mcp_proto::ConfigError>(())
 /// ```
 pub struct TaskTable<'b> {

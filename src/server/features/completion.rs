@@ -12,7 +12,7 @@ use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
 use crate::server::event::{Event, RequestParts};
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, find};
+use crate::server::features::catalog::{Catalog, Found, find};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
 use crate::server::request_methods::request_methods;
@@ -21,7 +21,7 @@ use crate::server::server_state::Shape;
 /// The feature *completion*: suggests values for prompt arguments and URI template variables.
 ///
 /// If an argument has [`values`](crate::server::PromptArgument::values), the server completes the argument without an
-/// event. For all other arguments and variables the server emits [`Event::Complete`]. If the catalogue is static, the
+/// event. For all other arguments and variables the server emits [`Event::Complete`]. If the catalog is static, the
 /// server refuses requests for unknown prompts, templates, arguments and variables.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Completion;
@@ -51,10 +51,10 @@ impl Sealed for Completion {
         };
         let found = match reference {
             ReferenceView::Prompt(prompt) => {
-                find(request.state.config, Catalogue::Prompts, &|name| prompt == *name)
+                find(request.state.config, Catalog::Prompts, &|name| prompt == *name)
             }
             ReferenceView::Resource(uri) => {
-                find(request.state.config, Catalogue::Templates, &|text| uri == *text)
+                find(request.state.config, Catalog::Templates, &|text| uri == *text)
             }
         };
         let known = match found {

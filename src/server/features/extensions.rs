@@ -8,7 +8,7 @@ use crate::peer::slots::Ticket;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::extension_request::{emit_extension_request, notification_event};
 use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::ServerState;
@@ -30,7 +30,7 @@ use crate::server::server_state::ServerState;
 ///     .methods(&["drawings/render"])
 ///     .notifications(&["notifications/drawings/opened"])
 ///     .filter_members(&["drawingsListChanged"]);
-/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&DRAWINGS]);
+/// static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&DRAWINGS]);
 ///
 /// fn on_event(event: Event<'_>) {
 ///     match event {
@@ -101,9 +101,9 @@ impl Sealed for Extensions<'_> {
         write_extensions(self, config, revision, out);
     }
 
-    fn find(&self, catalogue: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match catalogue {
-            Catalogue::Extensions => Found::Extensions(self),
+    fn find(&self, catalog: Catalog, _: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match catalog {
+            Catalog::Extensions => Found::Extensions(self),
             _ => Found::Absent,
         }
     }
@@ -211,7 +211,7 @@ pub(crate) fn write_extensions(
 
 /// The extensions that a feature declares.
 fn extensions_of(feature: &dyn Feature) -> Option<&Extensions<'_>> {
-    match feature.find(Catalogue::Extensions, &|_| true) {
+    match feature.find(Catalog::Extensions, &|_| true) {
         Found::Extensions(extensions) => Some(extensions),
         _ => None,
     }

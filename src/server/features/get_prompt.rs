@@ -8,7 +8,7 @@ use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::prompt_result::Messages;
 use crate::rpc::code;
 use crate::server::event::{Event, RequestParts};
-use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::catalog::{Catalog, Found};
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
@@ -60,10 +60,10 @@ impl<'a> GetPrompt<'a> {
         self.name
     }
 
-    /// The entry of the prompt in a static catalogue. Returns `None` for a dynamic list.
+    /// The entry of the prompt in a static catalog. Returns `None` for a dynamic list.
     #[must_use]
     pub fn prompt(&self) -> Option<&'a Prompt<'a>> {
-        match self.reply.find(Catalogue::Prompts, &|name| name == self.name) {
+        match self.reply.find(Catalog::Prompts, &|name| name == self.name) {
             Found::Prompt(prompt) => Some(prompt),
             _ => None,
         }

@@ -2,7 +2,7 @@
 //!
 //! The linker drops features that no configuration names.
 
-pub(crate) mod catalogue;
+pub(crate) mod catalog;
 pub(crate) mod completion;
 pub(crate) mod dynamic_list;
 pub(crate) mod extension_request;

@@ -1,4 +1,4 @@
-//! Responds to the list requests of a server: with pages of a static catalogue, or of the application.
+//! Responds to the list requests of a server: with pages of a static catalog, or of the application.
 //!
 //! Specification: *Utilities*, *Pagination*.
 #![allow(clippy::as_conversions, reason = "`usize` has at least 32 bits on all supported targets")]
@@ -11,7 +11,7 @@ use crate::protocol::pagination::{Page, TAIL, parse, write};
 use crate::protocol::revision::Revision;
 use crate::server::event::MakeEvent;
 use crate::server::feature::{Measure, Received, Request};
-use crate::server::features::catalogue::{Listed, entry_at};
+use crate::server::features::catalog::{Listed, entry_at};
 use crate::server::pending_event::RequestKind;
 use crate::server::server_state::Shape;
 
@@ -27,16 +27,16 @@ pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received
     parse(cursor).ok_or_else(|| request.refuse_text(ProtocolError::BadCursor, "not a cursor of this list"))
 }
 
-/// Responds with a page of a static catalogue. Emits the request if the list is dynamic.
+/// Responds with a page of a static catalog. Emits the request if the list is dynamic.
 ///
-/// The catalogue is that of the first feature of its kind. The entries of other features of the kind follow.
+/// The catalog is that of the first feature of its kind. The entries of other features of the kind follow.
 pub(crate) fn respond<'b, E: Listed<'b>>(
     request: &mut Request<'_, 'b>,
-    catalogue: Option<&'b [E]>,
+    catalog: Option<&'b [E]>,
     event: MakeEvent,
 ) -> Received {
-    let (config, own) = (request.state.config, catalogue.unwrap_or_default());
-    respond_with(request, Shape::List, E::LIST, catalogue.is_none(), event, &mut |index, revision, out| {
+    let (config, own) = (request.state.config, catalog.unwrap_or_default());
+    respond_with(request, Shape::List, E::LIST, catalog.is_none(), event, &mut |index, revision, out| {
         own.get(index).or_else(|| entry_at(config, index))?.write(revision, out);
         Some(true)
     })
@@ -84,13 +84,13 @@ fn respond_with(
     }
 }
 
-/// Checks the entries of a catalogue. Measures, for each entry, a page with this entry only.
+/// Checks the entries of a catalog. Measures, for each entry, a page with this entry only.
 pub(crate) fn check<E: ListedObject>(
-    catalogue: Option<&[E]>,
+    catalog: Option<&[E]>,
     revision: Revision,
     measure: Measure<'_>,
 ) -> Result<(), ConfigError> {
-    for (index, entry) in catalogue.unwrap_or_default().iter().enumerate() {
+    for (index, entry) in catalog.unwrap_or_default().iter().enumerate() {
         check_entry(E::LIST, index, entry.objects(), measure, &mut |out| entry.write(revision, out))?;
     }
     Ok(())

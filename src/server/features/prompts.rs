@@ -1,4 +1,4 @@
-//! Feature `Prompts`: catalogue, `prompts/list`, and checks of `prompts/get`.
+//! Feature `Prompts`: catalog, `prompts/list`, and checks of `prompts/get`.
 //!
 //! Specification: *Server features*, *Prompts*.
 
@@ -10,25 +10,25 @@ use crate::protocol::revision::Revision;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in, owner};
+use crate::server::features::catalog::{Catalog, Found, duplicate_of, find_in, owner};
 use crate::server::features::dynamic_list::ListPrompts;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::pagination;
 use crate::server::pending_event::RequestKind;
 
-/// The feature *prompts*: a static catalogue, or the application's dynamic list.
+/// The feature *prompts*: a static catalog, or the application's dynamic list.
 ///
 /// ```
 /// use mcp_proto::server::{Prompt, Prompts, ServerConfig};
 /// static PROMPTS: Prompts = Prompts::new(&[Prompt::new("greet")]);
-/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&PROMPTS]);
+/// static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&PROMPTS]);
 /// ```
 ///
 /// For each request the server emits [`Event::GetPrompt`](crate::server::Event::GetPrompt). The server finds a prompt
 /// by linear search, suitable for hundreds of prompts.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompts<'t> {
-    catalogue: Option<&'t [Prompt<'t>]>,
+    catalog: Option<&'t [Prompt<'t>]>,
     list_changed: bool,
     stringify: bool,
 }
@@ -53,7 +53,7 @@ const LIST: usize = 0;
 const GET: usize = 1;
 
 impl<'t> Prompts<'t> {
-    /// A static catalogue. The server lists its prompts, and refuses unknown prompts and missing required arguments.
+    /// A static catalog. The server lists its prompts, and refuses unknown prompts and missing required arguments.
     ///
     /// Use this in constants and statics, where two prompts with the same name do not compile:
     ///
@@ -66,21 +66,21 @@ impl<'t> Prompts<'t> {
     /// Two prompts, or two arguments of one prompt, have the same name. At run time, use [`try_new`](Prompts::try_new).
     #[must_use]
     #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
-    pub const fn new(catalogue: &'t [Prompt<'t>]) -> Prompts<'t> {
-        match Prompts::try_new(catalogue) {
+    pub const fn new(catalog: &'t [Prompt<'t>]) -> Prompts<'t> {
+        match Prompts::try_new(catalog) {
             Ok(prompts) => prompts,
             Err(_) => panic!("two prompts, or two arguments of one prompt, have the same name"),
         }
     }
 
-    /// A catalogue that is built at run time.
+    /// A catalog that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two prompts, or two arguments of one prompt, have the same name.
-    pub const fn try_new(catalogue: &'t [Prompt<'t>]) -> Result<Prompts<'t>, ConfigError> {
-        match (duplicate(catalogue), duplicate_in_arguments(catalogue)) {
+    pub const fn try_new(catalog: &'t [Prompt<'t>]) -> Result<Prompts<'t>, ConfigError> {
+        match (duplicate(catalog), duplicate_in_arguments(catalog)) {
             (Some(entry), _) | (None, Some(entry)) => Err(ConfigError::DuplicateName { entry }),
-            (None, None) => Ok(Prompts { catalogue: Some(catalogue), ..Prompts::dynamic_list() }),
+            (None, None) => Ok(Prompts { catalog: Some(catalog), ..Prompts::dynamic_list() }),
         }
     }
 
@@ -89,13 +89,13 @@ impl<'t> Prompts<'t> {
     /// The server emits a request for any name.
     #[must_use]
     pub const fn dynamic_list() -> Prompts<'static> {
-        Prompts { catalogue: None, list_changed: false, stringify: false }
+        Prompts { catalog: None, list_changed: false, stringify: false }
     }
 
-    /// The prompts of a static catalogue. Empty if the list is dynamic.
+    /// The prompts of a static catalog. Empty if the list is dynamic.
     #[cfg(feature = "derive")]
     pub(crate) fn entries(&self) -> &'t [Prompt<'t>] {
-        self.catalogue.unwrap_or_default()
+        self.catalog.unwrap_or_default()
     }
 
     /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
@@ -133,15 +133,15 @@ impl Sealed for Prompts<'_> {
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         if method == LIST {
-            pagination::respond(request, self.catalogue, ListPrompts::event)
+            pagination::respond(request, self.catalog, ListPrompts::event)
         } else {
             self.get(request)
         }
     }
 
-    fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match catalogue {
-            Catalogue::Prompts => find_in(self.catalogue, is, Found::Prompt),
+    fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match catalog {
+            Catalog::Prompts => find_in(self.catalog, is, Found::Prompt),
             _ => Found::Absent,
         }
     }
@@ -156,7 +156,7 @@ impl Sealed for Prompts<'_> {
         _: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
-        pagination::check(self.catalogue, revision, measure)
+        pagination::check(self.catalog, revision, measure)
     }
 }
 
@@ -170,9 +170,9 @@ impl Prompts<'_> {
             return request.invalid_params("`arguments` must be an object");
         }
         let is_requested = |prompt: &str| name == *prompt;
-        let found = self.find(Catalogue::Prompts, &is_requested);
+        let found = self.find(Catalog::Prompts, &is_requested);
         if found.is_absent() {
-            return match owner(request.state.config, Catalogue::Prompts, &is_requested) {
+            return match owner(request.state.config, Catalog::Prompts, &is_requested) {
                 Some(other) => other.handle(GET, request),
                 None => request.refuse(ProtocolError::UnknownPrompt, &name),
             };

@@ -9,7 +9,7 @@ use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::resource_contents::{Body, Contents, write_contents, write_json_contents};
 use crate::protocol::uri_template::{self, Variable};
 use crate::server::event::{Event, RequestParts};
-use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::resources::{unknown_resource_code, write_not_found};
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::RequestKind;
@@ -57,20 +57,20 @@ impl<'a> ReadResource<'a> {
         self.uri
     }
 
-    /// The entry of the URI in a static catalogue of resources. Returns `None` if no entry has the URI.
+    /// The entry of the URI in a static catalog of resources. Returns `None` if no entry has the URI.
     #[must_use]
     pub fn resource(&self) -> Option<&'a Resource<'a>> {
-        match self.reply.find(Catalogue::Resources, &|uri| uri == self.uri) {
+        match self.reply.find(Catalog::Resources, &|uri| uri == self.uri) {
             Found::Resource(resource) => Some(resource),
             _ => None,
         }
     }
 
-    /// The first template in a static catalogue that matches the URI. Returns `None` if no template matches.
+    /// The first template in a static catalog that matches the URI. Returns `None` if no template matches.
     #[must_use]
     pub fn template(&self) -> Option<&'a ResourceTemplate<'a>> {
         let matches = |template: &str| uri_template::find(template, Chars::new(self.uri), "").is_some();
-        match self.reply.find(Catalogue::Templates, &matches) {
+        match self.reply.find(Catalog::Templates, &matches) {
             Found::Template(template) => Some(template),
             _ => None,
         }
@@ -82,7 +82,7 @@ impl<'a> ReadResource<'a> {
         uri_template::value_of(self.template()?.uri, self.uri, name)
     }
 
-    /// The media type of the matching resource or template in a catalogue.
+    /// The media type of the matching resource or template in a catalog.
     pub(crate) fn mime_type(&self) -> Option<&'a str> {
         match self.resource() {
             Some(resource) => resource.mime_type,
@@ -90,17 +90,17 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// Responds with text. The media type comes from the catalogue, or else is `text/plain`.
+    /// Responds with text. The media type comes from the catalog, or else is `text/plain`.
     pub fn text(self, text: impl WriteText) {
         self.respond_one(Body::Text(&text));
     }
 
-    /// Responds with bytes. The media type comes from the catalogue, or else is `application/octet-stream`.
+    /// Responds with bytes. The media type comes from the catalog, or else is `application/octet-stream`.
     pub fn blob(self, bytes: &[u8]) {
         self.respond_one(Body::Blob(bytes));
     }
 
-    /// Responds with a value as JSON text. The media type comes from the catalogue, or else is `application/json`.
+    /// Responds with a value as JSON text. The media type comes from the catalog, or else is `application/json`.
     #[cfg(feature = "serde")]
     pub fn json<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         self.respond_json(&mut |out| out.serialize(value).is_ok());

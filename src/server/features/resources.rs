@@ -1,4 +1,4 @@
-//! Feature `Resources`: catalogues, `resources/list`, and checks of `resources/read`.
+//! Feature `Resources`: catalogs, `resources/list`, and checks of `resources/read`.
 //!
 //! Specification: *Server features*, *Resources*.
 
@@ -11,26 +11,26 @@ use crate::protocol::uri_template;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, JOINS, duplicate_of, find_in};
+use crate::server::features::catalog::{Catalog, Found, JOINS, duplicate_of, find_in};
 use crate::server::features::dynamic_list::{ListResources, ListTemplates};
 use crate::server::features::pagination;
 use crate::server::features::read_resource::ReadResource;
 use crate::server::pending_event::RequestKind;
 
-/// The feature *resources*: static catalogues, or dynamic lists that the application provides.
+/// The feature *resources*: static catalogs, or dynamic lists that the application provides.
 ///
 /// ```
 /// use mcp_proto::server::{Resource, Resources, ServerConfig, ResourceTemplate};
 /// static RESOURCES: Resources = Resources::new(&[Resource::new("board://log", "log")])
 ///     .templates(&[ResourceTemplate::new("board://pin/{number}", "pin")]);
-/// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&RESOURCES]);
+/// static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&RESOURCES]);
 /// ```
 ///
 /// For each request the server emits [`Event::ReadResource`](crate::server::Event::ReadResource). The server finds a
 /// resource by linear search, suitable for hundreds of resources.
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'t> {
-    catalogue: Option<&'t [Resource<'t>]>,
+    catalog: Option<&'t [Resource<'t>]>,
     templates: Option<&'t [ResourceTemplate<'t>]>,
     list_changed: bool,
     subscribe: bool,
@@ -56,7 +56,7 @@ const READ: usize = 0;
 const LIST: usize = 1;
 
 impl<'t> Resources<'t> {
-    /// A static catalogue. The server lists its resources, and refuses to read unknown resources.
+    /// A static catalog. The server lists its resources, and refuses to read unknown resources.
     ///
     /// Use this in constants and statics, where two resources with the same URI do not compile:
     ///
@@ -69,25 +69,23 @@ impl<'t> Resources<'t> {
     /// Two resources have the same URI. At run time, use [`try_new`](Resources::try_new).
     #[must_use]
     #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
-    pub const fn new(catalogue: &'t [Resource<'t>]) -> Resources<'t> {
-        match Resources::try_new(catalogue) {
+    pub const fn new(catalog: &'t [Resource<'t>]) -> Resources<'t> {
+        match Resources::try_new(catalog) {
             Ok(resources) => resources,
             Err(_) => panic!("two resources have the same URI: URIs must be unique"),
         }
     }
 
-    /// A catalogue that is built at run time.
+    /// A catalog that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two resources have the same URI.
-    pub const fn try_new(catalogue: &'t [Resource<'t>]) -> Result<Resources<'t>, ConfigError> {
-        match duplicate(catalogue) {
+    pub const fn try_new(catalog: &'t [Resource<'t>]) -> Result<Resources<'t>, ConfigError> {
+        match duplicate(catalog) {
             Some(entry) => Err(ConfigError::DuplicateName { entry }),
-            None => Ok(Resources {
-                catalogue: Some(catalogue),
-                templates: Some(&[]),
-                ..Resources::dynamic_list()
-            }),
+            None => {
+                Ok(Resources { catalog: Some(catalog), templates: Some(&[]), ..Resources::dynamic_list() })
+            }
         }
     }
 
@@ -97,10 +95,10 @@ impl<'t> Resources<'t> {
     /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). The server emits a read request for any URI.
     #[must_use]
     pub const fn dynamic_list() -> Resources<'static> {
-        Resources { catalogue: None, templates: None, list_changed: false, subscribe: false }
+        Resources { catalog: None, templates: None, list_changed: false, subscribe: false }
     }
 
-    /// Adds a static catalogue of templates. The server lists the templates, and accepts matching URIs.
+    /// Adds a static catalog of templates. The server lists the templates, and accepts matching URIs.
     ///
     /// Use this in constants and statics, where invalid templates do not compile:
     ///
@@ -138,10 +136,10 @@ impl<'t> Resources<'t> {
         Ok(self)
     }
 
-    /// The resources and the templates of static catalogues. Empty if the lists are dynamic.
+    /// The resources and the templates of static catalogs. Empty if the lists are dynamic.
     #[cfg(feature = "derive")]
     pub(crate) fn entries(&self) -> (&'t [Resource<'t>], &'t [ResourceTemplate<'t>]) {
-        (self.catalogue.unwrap_or_default(), self.templates.unwrap_or_default())
+        (self.catalog.unwrap_or_default(), self.templates.unwrap_or_default())
     }
 
     /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
@@ -183,15 +181,15 @@ impl Sealed for Resources<'_> {
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
             READ => self.read(request),
-            LIST => pagination::respond(request, self.catalogue, ListResources::event),
+            LIST => pagination::respond(request, self.catalog, ListResources::event),
             _ => pagination::respond(request, self.templates, ListTemplates::event),
         }
     }
 
-    fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match catalogue {
-            Catalogue::Resources => find_in(self.catalogue, is, Found::Resource),
-            Catalogue::Templates => find_in(self.templates, is, Found::Template),
+    fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match catalog {
+            Catalog::Resources => find_in(self.catalog, is, Found::Resource),
+            Catalog::Templates => find_in(self.templates, is, Found::Template),
             _ => Found::Absent,
         }
     }
@@ -206,8 +204,8 @@ impl Sealed for Resources<'_> {
 
     fn contains_uri(&self, uri: Str<'_>) -> Option<bool> {
         let matches = |template: &str| uri_template::find(template, uri.chars(), "").is_some();
-        match self.find(Catalogue::Resources, &|resource| uri == *resource) {
-            Found::Absent => match self.find(Catalogue::Templates, &matches) {
+        match self.find(Catalog::Resources, &|resource| uri == *resource) {
+            Found::Absent => match self.find(Catalog::Templates, &matches) {
                 Found::Absent => Some(false),
                 Found::Dynamic => None,
                 _ => Some(true),
@@ -226,7 +224,7 @@ impl Sealed for Resources<'_> {
         if self.subscribe && !config.has_feature(methods::SUBSCRIPTIONS_LISTEN) {
             return Err(ConfigError::SubscriptionsMissing);
         }
-        pagination::check(self.catalogue, revision, measure)?;
+        pagination::check(self.catalog, revision, measure)?;
         pagination::check(self.templates, revision, measure)
     }
 }

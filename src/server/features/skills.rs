@@ -12,7 +12,7 @@ use crate::protocol::objects::skill::{EXTENSION, Skill, SkillFile};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::extensions::{Extensions, write_extensions};
 use crate::server::features::pagination;
 use crate::server::features::resources::not_found;
@@ -29,7 +29,7 @@ use crate::server::server_state::Shape;
 ///         .files(&[SkillFile::text("pins/arduino.csv", "led,pin\n1,13\n").mime_type("text/csv")]),
 /// ])
 /// .directory_read();
-/// static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&SKILLS]);
+/// static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&SKILLS]);
 /// ```
 ///
 /// The server responds to all requests by itself. Clients of earlier revisions read the files as resources.
@@ -41,7 +41,7 @@ use crate::server::server_state::Shape;
 /// A file is sent in one message, so the transmit buffer must be longer than the longest file.
 #[derive(Debug, Clone, Copy)]
 pub struct Skills<'t> {
-    catalogue: &'t [Skill<'t>],
+    catalog: &'t [Skill<'t>],
     /// The implementation of `directoryRead`. Servers without it do not link it.
     read_directory: Option<ReadDirectory>,
 }
@@ -49,8 +49,8 @@ pub struct Skills<'t> {
 type ReadDirectory = fn(&[Skill<'_>], &mut Request<'_, '_>, Str<'_>) -> Received;
 
 /// Returns the first skill that breaks a rule.
-const fn invalid<'t>(catalogue: &'t [Skill<'t>]) -> Option<ConfigError> {
-    let (mut rest, mut entry) = (catalogue, 0usize);
+const fn invalid<'t>(catalog: &'t [Skill<'t>]) -> Option<ConfigError> {
+    let (mut rest, mut entry) = (catalog, 0usize);
     while let [skill, tail @ ..] = rest {
         if let Some(error) = skill.invalid() {
             return Some(ConfigError::InvalidSkill { entry, error });
@@ -75,7 +75,7 @@ const fn invalid<'t>(catalogue: &'t [Skill<'t>]) -> Option<ConfigError> {
 }
 
 impl<'t> Skills<'t> {
-    /// A static catalogue.
+    /// A static catalog.
     ///
     /// Use this in constants and statics, where an invalid skill does not compile. Here the names differ:
     ///
@@ -91,23 +91,23 @@ impl<'t> Skills<'t> {
     /// [`try_new`](Skills::try_new).
     #[must_use]
     #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
-    pub const fn new(catalogue: &'t [Skill<'t>]) -> Skills<'t> {
-        match Skills::try_new(catalogue) {
+    pub const fn new(catalog: &'t [Skill<'t>]) -> Skills<'t> {
+        match Skills::try_new(catalog) {
             Ok(skills) => skills,
             Err(ConfigError::InvalidSkill { error, .. }) => panic!("{}", error.message()),
             Err(_) => panic!("two skills have the same URI: URIs must be unique"),
         }
     }
 
-    /// A catalogue that is built at run time.
+    /// A catalog that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::InvalidSkill`]: a skill breaks a rule. [`ConfigError::DuplicateName`]: two skills have the same
     /// URI.
-    pub const fn try_new(catalogue: &'t [Skill<'t>]) -> Result<Skills<'t>, ConfigError> {
-        match invalid(catalogue) {
+    pub const fn try_new(catalog: &'t [Skill<'t>]) -> Result<Skills<'t>, ConfigError> {
+        match invalid(catalog) {
             Some(error) => Err(error),
-            None => Ok(Skills { catalogue, read_directory: None }),
+            None => Ok(Skills { catalog, read_directory: None }),
         }
     }
 
@@ -152,9 +152,9 @@ impl Sealed for Skills<'_> {
         write_extensions(self.declared(), config, revision, out);
     }
 
-    fn find(&self, catalogue: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match catalogue {
-            Catalogue::Extensions => Found::Extensions(self.declared()),
+    fn find(&self, catalog: Catalog, _: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match catalog {
+            Catalog::Extensions => Found::Extensions(self.declared()),
             _ => Found::Absent,
         }
     }
@@ -180,7 +180,7 @@ impl Sealed for Skills<'_> {
             GET => self.get(request, uri),
             READ => self.read(request, uri),
             _ => match self.read_directory {
-                Some(read_directory) => read_directory(self.catalogue, request, uri),
+                Some(read_directory) => read_directory(self.catalog, request, uri),
                 None => not_found(request, uri),
             },
         }
@@ -196,7 +196,7 @@ impl Sealed for Skills<'_> {
         config: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
-        for (entry, skill) in self.catalogue.iter().enumerate() {
+        for (entry, skill) in self.catalog.iter().enumerate() {
             match not_an_object([skill.frontmatter, None, None]) {
                 Some(Some(error)) => return Err(ConfigError::InvalidJson { entry, error }),
                 Some(None) => return Err(ConfigError::NotAnObject { entry }),
@@ -275,7 +275,7 @@ impl Skills<'_> {
     }
 
     fn find_file(&self, uri: Str<'_>) -> Option<(&Skill<'_>, &SkillFile<'_>)> {
-        self.catalogue.iter().find_map(|skill| {
+        self.catalog.iter().find_map(|skill| {
             let mut files = skill.all_files();
             let file = files.find(|file| is_uri(uri, [skill.directory(), "/", file.path]))?;
             Some((skill, file))
@@ -284,13 +284,13 @@ impl Skills<'_> {
 
     fn list(&self, request: &mut Request<'_, '_>) -> Received {
         pagination::respond_static(request, Shape::List, "skills", &mut |index, _, out| {
-            self.catalogue.get(index)?.write(out);
+            self.catalog.get(index)?.write(out);
             Some(true)
         })
     }
 
     fn get(&self, request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
-        let Some(skill) = self.catalogue.iter().find(|skill| uri == skill.uri) else {
+        let Some(skill) = self.catalog.iter().find(|skill| uri == skill.uri) else {
             return not_found(request, uri);
         };
         request.list(&mut |out| {
@@ -316,14 +316,14 @@ impl Skills<'_> {
     /// responds.
     fn list_resources<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         let (name, key, length) = match method {
-            LIST_RESOURCES => (methods::RESOURCES_LIST.name, "resources", self.catalogue.len()),
+            LIST_RESOURCES => (methods::RESOURCES_LIST.name, "resources", self.catalog.len()),
             _ => (methods::RESOURCES_TEMPLATES_LIST.name, "resourceTemplates", 0),
         };
         if let Some((feature, method)) = resources_of(request.state.config.features, name) {
             return feature.handle(method, request);
         }
         pagination::respond_static(request, Shape::List, key, &mut |index, _, out| {
-            self.catalogue.get(index).filter(|_| index < length)?.write_resource(out);
+            self.catalog.get(index).filter(|_| index < length)?.write_resource(out);
             Some(true)
         })
     }

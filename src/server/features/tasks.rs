@@ -17,7 +17,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found};
+use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::extension_request::write_extension;
 use crate::server::features::extensions::{Extensions, write_extensions};
 use crate::server::features::pagination;
@@ -65,7 +65,7 @@ impl Tasks {
     /// [`Event::Expired`](crate::server::Event::Expired). The timeout of deferred requests ends when the call becomes a
     /// task. `options` returns options with new random bits for each task.
     ///
-    /// - `2026-07-28`: a call of a client that declares the extension becomes a task. A tool of a static catalogue must
+    /// - `2026-07-28`: a call of a client that declares the extension becomes a task. A tool of a static catalog must
     ///   [support](crate::server::Tool::task_support) tasks.
     /// - `2025-11-25`: a call becomes a task at once if the client requests a task, and never without this request.
     ///
@@ -77,7 +77,7 @@ impl Tasks {
     /// # fn random() -> [u8; 16] { [7; 16] }
     ///
     /// static TASKS: Tasks = Tasks::new().automatic(Millis::seconds(5), || TaskOptions::new(random()));
-    /// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TASKS]);
+    /// static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TASKS]);
     /// ```
     #[must_use]
     pub const fn automatic(mut self, after: Millis, options: fn() -> TaskOptions) -> Tasks {
@@ -121,10 +121,10 @@ impl Sealed for Tasks {
         write_extensions(&DECLARED, config, revision, out);
     }
 
-    fn find(&self, catalogue: Catalogue, _: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match catalogue {
-            Catalogue::Extensions => Found::Extensions(&DECLARED),
-            Catalogue::AutomaticTasks => self.automatic.map_or(Found::Absent, Found::AutomaticTasks),
+    fn find(&self, catalog: Catalog, _: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match catalog {
+            Catalog::Extensions => Found::Extensions(&DECLARED),
+            Catalog::AutomaticTasks => self.automatic.map_or(Found::Absent, Found::AutomaticTasks),
             _ => Found::Absent,
         }
     }

@@ -1,4 +1,4 @@
-//! Feature `Tools`: its catalogue, and the checks of `tools/call`. `pagination.rs` responds to `tools/list`.
+//! Feature `Tools`: its catalog, and the checks of `tools/call`. `pagination.rs` responds to `tools/list`.
 //!
 //! Specification: *Server features*, *Tools*.
 
@@ -16,18 +16,18 @@ use crate::server::call::Call;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalogue::{Catalogue, Found, duplicate_of, find_in, owner};
+use crate::server::features::catalog::{Catalog, Found, duplicate_of, find_in, owner};
 use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
 use crate::server::min_buffer_size::list_overhead;
 use crate::server::pending_event::RequestKind;
 
-/// The feature *tools*: a static catalogue, or the application's dynamic list.
+/// The feature *tools*: a static catalog, or the application's dynamic list.
 ///
 /// The lookup of a tool is a linear search, suitable for hundreds of tools.
 #[derive(Debug, Clone, Copy)]
 pub struct Tools<'t> {
-    catalogue: Option<&'t [Tool<'t>]>,
+    catalog: Option<&'t [Tool<'t>]>,
     list_changed: bool,
     always_structured: bool,
     /// Code of streamed arguments, if a tool has one.
@@ -37,8 +37,8 @@ pub struct Tools<'t> {
 duplicate_of!(duplicate, Tool, name());
 
 /// Returns the index of the first tool with an invalid annotation `x-mcp-header`.
-const fn invalid_annotation(catalogue: &[Tool<'_>]) -> Option<(usize, InvalidToolHeader)> {
-    let (mut rest, mut index) = (catalogue, 0usize);
+const fn invalid_annotation(catalog: &[Tool<'_>]) -> Option<(usize, InvalidToolHeader)> {
+    let (mut rest, mut index) = (catalog, 0usize);
     while let [tool, tail @ ..] = rest {
         if let Some(error) = invalid_header(tool.input_schema()) {
             return Some((index, error));
@@ -48,13 +48,13 @@ const fn invalid_annotation(catalogue: &[Tool<'_>]) -> Option<(usize, InvalidToo
     None
 }
 
-/// Returns the hook for the streamed arguments of a catalogue, if there are any.
+/// Returns the hook for the streamed arguments of a catalog, if there are any.
 ///
 /// # Errors
 /// The index of the first tool whose input schema does not have the argument.
-const fn argument_hook(catalogue: &[Tool<'_>]) -> Result<Option<ArgumentHook>, usize> {
+const fn argument_hook(catalog: &[Tool<'_>]) -> Result<Option<ArgumentHook>, usize> {
     let mut hook: Option<ArgumentHook> = None;
-    let (mut rest, mut index) = (catalogue, 0usize);
+    let (mut rest, mut index) = (catalog, 0usize);
     while let [tool, tail @ ..] = rest {
         if let Some(argument) = tool.streamed {
             if !has_string_property(tool.input_schema(), argument) {
@@ -72,7 +72,7 @@ const LIST: usize = 0;
 const CALL: usize = 1;
 
 impl<'t> Tools<'t> {
-    /// A static catalogue. The server lists its tools, and refuses calls of unknown tools.
+    /// A static catalog. The server lists its tools, and refuses calls of unknown tools.
     ///
     /// Use this in constants and statics, where two tools with the same name do not compile:
     ///
@@ -95,8 +95,8 @@ impl<'t> Tools<'t> {
     /// [streamed](Tool::streamed) argument is no string. At run time, use [`try_new`](Tools::try_new).
     #[must_use]
     #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
-    pub const fn new(catalogue: &'t [Tool<'t>]) -> Tools<'t> {
-        match Tools::try_new(catalogue) {
+    pub const fn new(catalog: &'t [Tool<'t>]) -> Tools<'t> {
+        match Tools::try_new(catalog) {
             Ok(tools) => tools,
             Err(ConfigError::InvalidToolHeader { error, .. }) => panic!("{}", error.message()),
             Err(ConfigError::InvalidStreamedArgument { .. }) => {
@@ -106,19 +106,19 @@ impl<'t> Tools<'t> {
         }
     }
 
-    /// A catalogue that is built at run time.
+    /// A catalog that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two tools have the same name. [`ConfigError::InvalidToolHeader`]: an annotation
     /// `x-mcp-header` is invalid. [`ConfigError::InvalidStreamedArgument`]: the input schema of a tool does not have the
     /// [streamed](Tool::streamed) argument.
-    pub const fn try_new(catalogue: &'t [Tool<'t>]) -> Result<Tools<'t>, ConfigError> {
-        match (duplicate(catalogue), invalid_annotation(catalogue), argument_hook(catalogue)) {
+    pub const fn try_new(catalog: &'t [Tool<'t>]) -> Result<Tools<'t>, ConfigError> {
+        match (duplicate(catalog), invalid_annotation(catalog), argument_hook(catalog)) {
             (Some(entry), _, _) => Err(ConfigError::DuplicateName { entry }),
             (_, Some((entry, error)), _) => Err(ConfigError::InvalidToolHeader { entry, error }),
             (_, _, Err(entry)) => Err(ConfigError::InvalidStreamedArgument { entry }),
             (_, _, Ok(argument_hook)) => {
-                Ok(Tools { catalogue: Some(catalogue), argument_hook, ..Tools::dynamic_list() })
+                Ok(Tools { catalog: Some(catalog), argument_hook, ..Tools::dynamic_list() })
             }
         }
     }
@@ -126,7 +126,7 @@ impl<'t> Tools<'t> {
     /// A dynamic list, which the application provides: see [`Event::ListTools`](crate::server::Event::ListTools).
     #[must_use]
     pub const fn dynamic_list() -> Tools<'static> {
-        Tools { catalogue: None, list_changed: false, always_structured: false, argument_hook: None }
+        Tools { catalog: None, list_changed: false, always_structured: false, argument_hook: None }
     }
 
     /// Returns the size of a transmit buffer that holds the whole static list in one response, in bytes.
@@ -142,14 +142,14 @@ impl<'t> Tools<'t> {
     /// use mcp_proto::server::{ServerConfig, Tool, Tools};
     /// use mcp_proto::{Era, Server};
     /// static TOOLS: Tools = Tools::new(&[Tool::new("led_set", r#"{"type":"object"}"#)]);
-    /// static INFO: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
+    /// static CONFIG: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
     /// const RX: usize = 640;
     /// const TX: usize = 512;
-    /// const _: () = assert!(TX >= TOOLS.list_size(&INFO), "the list of tools would be split");
-    /// const _: () = assert!(RX >= INFO.min_rx(Era::Stateless, 64), "a call would be too long");
+    /// const _: () = assert!(TX >= TOOLS.list_size(&CONFIG), "the list of tools would be split");
+    /// const _: () = assert!(RX >= CONFIG.min_rx(Era::Stateless, 64), "a call would be too long");
     ///
     /// let (mut rx, mut tx) = ([0; RX], [0; TX]);
-    /// let server = Server::new(&INFO, &mut rx, &mut tx)?;
+    /// let server = Server::new(&CONFIG, &mut rx, &mut tx)?;
     /// # drop(server);
     /// # Ok::<(), mcp_proto::ConfigError>(())
     /// ```
@@ -157,12 +157,12 @@ impl<'t> Tools<'t> {
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{ServerConfig, Tool, Tools};
     /// static TOOLS: Tools = Tools::new(&[Tool::new("led_set", r#"{"type":"object"}"#)]);
-    /// static INFO: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
-    /// const _: () = assert!(256 >= TOOLS.list_size(&INFO), "the list of tools would be split");
+    /// static CONFIG: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
+    /// const _: () = assert!(256 >= TOOLS.list_size(&CONFIG), "the list of tools would be split");
     /// ```
     #[must_use]
     pub const fn list_size(&self, config: &ServerConfig<'_>) -> usize {
-        let Some(mut rest) = self.catalogue else { return 0 };
+        let Some(mut rest) = self.catalog else { return 0 };
         let mut length = list_overhead(config, <Tool<'_> as ListedObject>::LIST);
         while let [tool, tail @ ..] = rest {
             length = length.saturating_add(tool.size());
@@ -181,13 +181,13 @@ impl<'t> Tools<'t> {
     /// ```
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'t Tool<'t>> {
-        self.catalogue?.iter().find(|tool| tool.name() == name)
+        self.catalog?.iter().find(|tool| tool.name() == name)
     }
 
-    /// The tools of a static catalogue. Empty if the list is dynamic.
+    /// The tools of a static catalog. Empty if the list is dynamic.
     #[cfg(feature = "derive")]
     pub(crate) const fn entries(&self) -> &'t [Tool<'t>] {
-        match self.catalogue {
+        match self.catalog {
             Some(entries) => entries,
             None => &[],
         }
@@ -232,15 +232,15 @@ impl Sealed for Tools<'_> {
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         if method == LIST {
-            pagination::respond(request, self.catalogue, ListTools::event)
+            pagination::respond(request, self.catalog, ListTools::event)
         } else {
             self.call(request)
         }
     }
 
-    fn find(&self, catalogue: Catalogue, is: &dyn Fn(&str) -> bool) -> Found<'_> {
-        match catalogue {
-            Catalogue::Tools => find_in(self.catalogue, is, Found::Tool),
+    fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match catalog {
+            Catalog::Tools => find_in(self.catalog, is, Found::Tool),
             _ => Found::Absent,
         }
     }
@@ -259,7 +259,7 @@ impl Sealed for Tools<'_> {
         _: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
-        pagination::check(self.catalogue, revision, measure)
+        pagination::check(self.catalog, revision, measure)
     }
 }
 
@@ -273,9 +273,9 @@ impl Tools<'_> {
             return request.invalid_params("`arguments` must be an object");
         }
         let is_called = |tool: &str| name == *tool;
-        let found = self.find(Catalogue::Tools, &is_called);
+        let found = self.find(Catalog::Tools, &is_called);
         if found.is_absent() {
-            return match owner(request.state.config, Catalogue::Tools, &is_called) {
+            return match owner(request.state.config, Catalog::Tools, &is_called) {
                 Some(other) => other.handle(CALL, request),
                 None => request.refuse(ProtocolError::UnknownTool, &name),
             };

@@ -37,7 +37,7 @@ pub type ResourceHandler<C> = fn(&mut C, ReadResource<'_>);
 /// A function that completes one argument of a prompt, or one variable of a template.
 pub type CompletionHandler<C> = fn(&mut C, Complete<'_>);
 
-/// A static catalogue of tools, prompts and resources, each with the function that handles its requests.
+/// A static catalog of tools, prompts and resources, each with the function that handles its requests.
 ///
 /// The attributes [`tool`](macro@crate::tool), [`prompt`](macro@crate::prompt), [`resource`](macro@crate::resource) and
 /// [`complete`](macro@crate::complete) mark functions, and the macro [`router!`](crate::router) lists them. A function
@@ -92,7 +92,7 @@ pub type CompletionHandler<C> = fn(&mut C, Complete<'_>);
 /// }
 ///
 /// static ROUTER: Router<Lamp> = router![switch, state, manual, color, rooms];
-/// static INFO: ServerConfig = ServerConfig::new("lamp", "1.0.0").features(ROUTER.features());
+/// static CONFIG: ServerConfig = ServerConfig::new("lamp", "1.0.0").features(ROUTER.features());
 ///
 /// fn on_event(server: &mut Server<'_>, lamp: &mut Lamp) {
 ///     match server.event().and_then(|event| ROUTER.handle(lamp, event)) {
@@ -139,7 +139,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
     /// # fn state() -> &'static str { "on" }
     /// static ROUTER: Router<()> = router![stop, state];
     /// static RESOURCES: Resources = ROUTER.resources().subscribe();
-    /// static INFO: ServerConfig =
+    /// static CONFIG: ServerConfig =
     ///     ServerConfig::new("device", "1.0.0").features(&[ROUTER.tools(), &RESOURCES, &Subscriptions, &Logging]);
     /// ```
     ///
@@ -178,7 +178,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
 
     /// The handler of the tool with this name. `None` if the router has no such tool.
     ///
-    /// A server with several catalogues can pass a call to the router that has its tool.
+    /// A server with several catalogs can pass a call to the router that has its tool.
     #[must_use]
     pub fn handler(&self, name: &str) -> Option<ToolHandler<C>> {
         let mut entries = self.tables.tools.entries().iter().zip(self.tables.tool_handlers);

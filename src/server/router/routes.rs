@@ -27,7 +27,7 @@ pub use crate::protocol::objects::tool::Generator;
 pub use crate::server::router::decode::{Scalar, Scalars, Space, arguments, scalars, typed, variable};
 pub use crate::server::router::deferred::{matching, read_resource};
 
-/// An entry of the catalogue, from the attribute of a function.
+/// An entry of the catalog, from the attribute of a function.
 #[derive(Debug, Clone, Copy)]
 pub enum Entry<'t> {
     /// `#[tool]`.

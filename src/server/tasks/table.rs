@@ -16,12 +16,12 @@ use crate::time::Millis;
 /// use mcp_proto::{Millis, Server, TaskSupport};
 ///
 /// static TOOLS: Tools = Tools::new(&[Tool::new("measure", "{}").task_support(TaskSupport::Optional)]);
-/// static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS, &Tasks::new()]);
+/// static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS, &Tasks::new()]);
 ///
 /// let (mut slots, mut text) = ([TaskSlot::EMPTY; 4], [0; 4 * 256]);
 /// let mut tasks = TaskTable::new(&mut slots, &mut text).wall_clock(Millis(1_785_231_000_000));
 /// let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
-/// let server = Server::new(&INFO, &mut rx, &mut tx)?.tasks(&mut tasks);
+/// let server = Server::new(&CONFIG, &mut rx, &mut tx)?.tasks(&mut tasks);
 /// # Ok::<(), mcp_proto::ConfigError>(())
 /// ```
 pub struct TaskTable<'b> {

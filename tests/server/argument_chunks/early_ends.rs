@@ -1,6 +1,6 @@
 //! Calls with chunks that do not become a call.
 
-use super::{DONE, INFO, INITIALIZE, RX, python, run, with_server};
+use super::{CONFIG, DONE, INITIALIZE, RX, python, run, with_server};
 use crate::support::transport::{give_input, take_output};
 use mcp_proto::server::{Event, Server, Slot};
 use mcp_proto::{Action, Millis};
@@ -115,7 +115,7 @@ fn call_that_arrives_during_shutdown_is_aborted() {
     let line = python(2, &"x".repeat(2000));
     let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 32]);
     let (mut memory, mut tx) = ([0; RX], [0; 1024]);
-    let server = Server::new(&INFO, &mut memory, &mut tx).unwrap();
+    let server = Server::new(&CONFIG, &mut memory, &mut tx).unwrap();
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
     let plain = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"plain"}}"#;
     let mut input = format!("{INITIALIZE}\n{plain}\n").into_bytes();

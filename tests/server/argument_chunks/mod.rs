@@ -14,7 +14,7 @@ static TOOLS: Tools<'static> = Tools::new(&[
     Tool::new("write", SCHEMA).streamed("data"),
     Tool::new("other", SCHEMA).streamed("data"),
 ]);
-static INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&TOOLS]);
+static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&TOOLS]);
 
 /// The least size of the receive buffer in these tests.
 const RX: usize = 256;
@@ -32,7 +32,7 @@ struct Received {
 
 fn with_server(rx: Buffer<'_>, test: impl FnOnce(&mut Server<'_>)) {
     let mut tx = [0; 1024];
-    let mut server = Server::new(&INFO, rx, &mut tx).unwrap();
+    let mut server = Server::new(&CONFIG, rx, &mut tx).unwrap();
     let hello = format!("{INITIALIZE}\n{}\n", r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     assert!(run(&mut server, hello.as_bytes(), || usize::MAX).output.contains("\"result\""));
     test(&mut server);
@@ -362,8 +362,8 @@ fn streamed_argument_must_be_a_string_of_the_schema() {
         ("at", Err(ConfigError::InvalidStreamedArgument { entry: 1 })),
         ("none", Err(ConfigError::InvalidStreamedArgument { entry: 1 })),
     ] {
-        let catalogue = [Tool::new("a", "{}"), Tool::new("b", SCHEMA).streamed(argument)];
-        assert_eq!(Tools::try_new(&catalogue).map(drop), expected, "{argument}");
+        let catalog = [Tool::new("a", "{}"), Tool::new("b", SCHEMA).streamed(argument)];
+        assert_eq!(Tools::try_new(&catalog).map(drop), expected, "{argument}");
     }
 }
 
@@ -380,7 +380,7 @@ fn observer_sees_the_call_without_its_chunks() {
     let mut lines = Lines(Vec::new());
     let (mut rx, mut tx) = ([0; RX], [0; 1024]);
     {
-        let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().observe(&mut lines);
+        let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().observe(&mut lines);
         let data = "x".repeat(2000);
         run(&mut server, format!("{INITIALIZE}\n{}", python(1, &data)).as_bytes(), || 100);
     }

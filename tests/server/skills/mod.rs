@@ -21,12 +21,12 @@ const REFUNDS_SKILL: Skill = Skill::new("skill://acme/billing/refunds/SKILL.md",
     SkillFile::text("examples/eu/notes", "\u{fc}"),
     SkillFile::text("terms.txt", ""),
 ]);
-const CATALOGUE: &[Skill<'static>] = &[
+const CATALOG: &[Skill<'static>] = &[
     REFUNDS_SKILL,
     Skill::new("github://led/SKILL.md", LED)
         .frontmatter(r#"{"name":"led","description":"How to use the LEDs","metadata":{"version":[1]}}"#),
 ];
-static SKILLS: Skills = Skills::new(CATALOGUE).directory_read();
+static SKILLS: Skills = Skills::new(CATALOG).directory_read();
 static ALONE: [&dyn Feature; 1] = [&SKILLS];
 
 static DYNAMIC: Skills = Skills::new(&[
@@ -148,11 +148,7 @@ fn skills_are_ordinary_resources_in_earlier_revisions() {
     for revision in Revisions::HANDSHAKE.newest_first() {
         let mut host = Host::new(&ALONE, revision);
         for method in ["skills/list", "skills/get", "resources/directory/read"] {
-            assert_eq!(
-                host.code(method, json!({"uri": CATALOGUE[1].uri()})),
-                -32601,
-                "{method} in {revision}"
-            );
+            assert_eq!(host.code(method, json!({"uri": CATALOG[1].uri()})), -32601, "{method} in {revision}");
         }
         assert_eq!(host.read("github://led/SKILL.md"), LED.as_bytes());
         assert_eq!(host.result("resources/list", json!({}))["resources"].as_array().unwrap().len(), 2);

@@ -78,7 +78,7 @@ fn user_keeps_tasks_in_another_session() {
 #[test]
 fn session_with_the_key_of_an_ended_one_sees_no_task() {
     // TC-33
-    let server = Server::new(&INFO, leak([0; 1024]), leak([0; 1024])).unwrap().message_mode().unwrap();
+    let server = Server::new(&CONFIG, leak([0; 1024]), leak([0; 1024])).unwrap().message_mode().unwrap();
     let mut server = server.tasks(leak(table()));
     server.replace_session(session(1)).unwrap();
     let tool = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "optional", "task": {}}});

@@ -11,7 +11,7 @@ fn server_declares_the_capability_in_its_revision() {
         ("2025-11-25", json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}})),
         ("2025-06-18", Value::Null),
     ] {
-        let mut host = Host::new(&INFO, Some(table()));
+        let mut host = Host::new(&CONFIG, Some(table()));
         let client = json!({"name": "c", "version": "1"});
         let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client});
         let response = host.request("initialize", params);
@@ -26,7 +26,7 @@ fn tool_shows_its_support_in_one_revision() {
     for (revision, expected) in
         [("2025-11-25", [None, Some("optional"), Some("required")]), ("2025-06-18", [None; 3])]
     {
-        let mut host = Host::new(&INFO, Some(table())).session(revision);
+        let mut host = Host::new(&CONFIG, Some(table())).session(revision);
         let listed = host.request("tools/list", json!({}));
         let support = |at: usize| listed["result"]["tools"][at]["execution"]["taskSupport"].as_str();
         assert_eq!([support(0), support(1), support(2)], expected, "{revision}");
@@ -293,8 +293,9 @@ fn long_list_has_pages() {
     // TC-23
     let (rx, tx) = (leak([0; 1024]), leak([0; 1024]));
     let mut host = Host::core();
-    host.server =
-        Server::new(&INFO, rx, tx).unwrap().tasks(leak(TaskTable::new(leak([TaskSlot::EMPTY; 9]), &mut [])));
+    host.server = Server::new(&CONFIG, rx, tx)
+        .unwrap()
+        .tasks(leak(TaskTable::new(leak([TaskSlot::EMPTY; 9]), &mut [])));
     let mut host = host.session("2025-11-25");
     let ids: Vec<_> = (0..9).map(|_| host.create_core()).collect();
     let (mut found, mut cursor, mut pages) = (Vec::new(), json!({}), 0);
@@ -364,7 +365,7 @@ fn unknown_task_is_refused() {
 #[test]
 fn changed_status_is_notified_on_request() {
     // TC-31, TC-28
-    let mut host = Host::new(&INFO, Some(table().notify_sessions())).session("2025-11-25");
+    let mut host = Host::new(&CONFIG, Some(table().notify_sessions())).session("2025-11-25");
     let id = host.create_core();
     let ticket = host.last();
     host.server.task(ticket).unwrap().set_message("half").unwrap();

@@ -75,7 +75,7 @@ fn full_table_makes_no_task() {
 fn reset_removes_tasks_unless_the_table_keeps_them() {
     for keeps in [false, true] {
         let table = if keeps { table().keep_on_reset() } else { table() };
-        let mut host = Host::new(&INFO, Some(table));
+        let mut host = Host::new(&CONFIG, Some(table));
         let (modern, kept) = (host.create(), host.create());
         host.server.task(host.last()).unwrap().finish(TaskOutcome::Completed);
         host.server.reset();
@@ -95,7 +95,7 @@ fn reset_removes_tasks_unless_the_table_keeps_them() {
 
 #[test]
 fn next_session_finds_tasks_of_the_last_one() {
-    let mut host = Host::new(&INFO, Some(table().keep_on_reset())).session("2025-11-25");
+    let mut host = Host::new(&CONFIG, Some(table().keep_on_reset())).session("2025-11-25");
     let id = host.create_core();
     host.start("tasks/result", json!({"taskId": id}));
     host.server.task(host.last()).unwrap().require_input("who", &FORM).unwrap();
@@ -109,7 +109,7 @@ fn next_session_finds_tasks_of_the_last_one() {
 
 #[test]
 fn messages_of_a_task_need_a_session_of_its_revision() {
-    let mut host = Host::new(&INFO, Some(table().keep_on_reset())).session("2025-11-25");
+    let mut host = Host::new(&CONFIG, Some(table().keep_on_reset())).session("2025-11-25");
     let params = json!({"name": "optional", "task": {}, "_meta": {"progressToken": "p"}});
     host.request("tools/call", params);
     let ticket = host.last();
@@ -133,7 +133,8 @@ fn messages_of_a_task_need_a_session_of_its_revision() {
 fn table_on_the_heap_works_like_a_lent_one() {
     let mut host = Host::extension();
     let (rx, tx) = (leak([0; 4096]), leak([0; 4096]));
-    host.server = Server::new(&INFO, rx, tx).unwrap().tasks_owned(TaskTable::grown(2, 300).wall_clock(START));
+    host.server =
+        Server::new(&CONFIG, rx, tx).unwrap().tasks_owned(TaskTable::grown(2, 300).wall_clock(START));
     let id = host.create();
     let ticket = host.last();
     let mut task = host.server.task(ticket).unwrap();

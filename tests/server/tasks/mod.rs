@@ -25,7 +25,7 @@ static TOOLS: Tools = Tools::new(&[
 ]);
 static TASKS: Tasks = Tasks::new().list();
 static OTHERS: Extensions = Extensions::new(&[("com.example/other", r#"{"a":1}"#)]);
-static INFO: ServerConfig =
+static CONFIG: ServerConfig =
     ServerConfig::new("s", "1").features(&[&TOOLS, &OTHERS, &TASKS, &Subscriptions]).anonymous_results();
 
 static FIELDS: [Field; 1] = [Field::text("name").required()];
@@ -84,12 +84,12 @@ impl Host {
 
     /// A client of `2026-07-28`.
     fn extension() -> Host {
-        Host::new(&INFO, Some(table()))
+        Host::new(&CONFIG, Some(table()))
     }
 
     /// A client of `2025-11-25` that has completed the handshake.
     fn core() -> Host {
-        Host::new(&INFO, Some(table())).session("2025-11-25")
+        Host::new(&CONFIG, Some(table())).session("2025-11-25")
     }
 
     fn session(mut self, revision: &str) -> Host {

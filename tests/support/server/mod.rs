@@ -1,6 +1,6 @@
 //! Runs a server against a scripted client, at every pace.
 
-pub(crate) mod catalogue;
+pub(crate) mod catalog;
 mod command;
 mod extension;
 mod requests;

@@ -78,7 +78,7 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
 .list_changed();
 
 /// A server with tools and logging.
-pub(crate) const INFO: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+pub(crate) const CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 static FEATURES: [&dyn Feature; 2] = [&TOOLS, &Logging];
 
@@ -132,7 +132,7 @@ pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
             record.events.push(format!("call {} {}", call.name(), call.raw_arguments().raw()));
             return answer(call, record);
         }
-        other => return super::catalogue::handle(other, record),
+        other => return super::catalog::handle(other, record),
     };
     record.events.push(text);
 }
@@ -248,6 +248,6 @@ fn answer(mut call: Call<'_>, record: &mut Record) {
             call.text(text);
         }
         "needs" => requests::needs(call),
-        _ => super::catalogue::content(call),
+        _ => super::catalog::content(call),
     }
 }

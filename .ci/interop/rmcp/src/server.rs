@@ -388,8 +388,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         [] => drop(Server::default().serve(rmcp::transport::stdio()).await?.waiting().await?),
         [option, address] if option == "--http" => {
             let server = Arc::new(Server::default());
-            let service: StreamableHttpService<_, LocalSessionManager> =
-                StreamableHttpService::new(move || Ok(Arc::clone(&server)), Arc::default(), Default::default());
+            let service: StreamableHttpService<_, LocalSessionManager> = StreamableHttpService::new(
+                move || Ok(Arc::clone(&server)),
+                Arc::default(),
+                Default::default(),
+            );
             let listener = tokio::net::TcpListener::bind(address).await?;
             axum::serve(listener, axum::Router::new().fallback_service(service)).await?;
         }

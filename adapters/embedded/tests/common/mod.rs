@@ -129,7 +129,7 @@ impl Write for Uart {
 }
 
 pub(crate) static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}"), Tool::new("slow", "{}")]);
-pub(crate) static INFO: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
+pub(crate) static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
 
 /// A session mark, which a pump sends first.
 pub(crate) const MARK: &str = "\n\u{4}\u{4}\u{4}\u{4}\n";
@@ -222,6 +222,6 @@ impl App {
 pub(crate) fn with_server<T>(rx: usize, tx: usize, run: impl FnOnce(&mut Server<'_>) -> T) -> T {
     let (mut rx, mut tx) = (vec![0; rx], vec![0; tx]);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 256]);
-    let server = Server::new(&INFO, &mut rx[..], &mut tx[..]).unwrap();
+    let server = Server::new(&CONFIG, &mut rx[..], &mut tx[..]).unwrap();
     run(&mut server.in_flight(&mut slots, &mut text).unwrap())
 }

@@ -31,8 +31,8 @@ type Sign<'a> = Box<dyn Fn(&[u8]) -> [u8; 16] + Send + 'a>;
 /// # use mcp_proto_handles::HttpAccess;
 /// # use mcp_proto_http::server::HttpConfig;
 ///
-/// static CONFIG: HttpConfig = HttpConfig::new().path("/mcp");
-/// let access = HttpAccess::new(&CONFIG).bearer(["token of a user", "token of another user"]);
+/// static HTTP: HttpConfig = HttpConfig::new().path("/mcp");
+/// let access = HttpAccess::new(&HTTP).bearer(["token of a user", "token of another user"]);
 /// ```
 pub struct HttpAccess<'a> {
     config: &'a HttpConfig<'a>,
@@ -85,11 +85,11 @@ impl<'a> HttpAccess<'a> {
     /// ```
     /// # use mcp_proto_handles::HttpAccess;
     /// # use mcp_proto_http::server::HttpConfig;
-    /// # static CONFIG: HttpConfig = HttpConfig::new().path("/mcp");
+    /// # static HTTP: HttpConfig = HttpConfig::new().path("/mcp");
     /// const URL: &str = "https://example.com/.well-known/oauth-protected-resource/mcp";
     /// const METADATA: &str =
     ///     r#"{"resource":"https://example.com/mcp","authorization_servers":["https://auth.example.com"]}"#;
-    /// let access = HttpAccess::new(&CONFIG).bearer(["token"]).resource_metadata(URL, METADATA);
+    /// let access = HttpAccess::new(&HTTP).bearer(["token"]).resource_metadata(URL, METADATA);
     /// ```
     #[must_use]
     pub fn resource_metadata(
@@ -106,9 +106,9 @@ impl<'a> HttpAccess<'a> {
     /// ```
     /// # use mcp_proto_handles::HttpAccess;
     /// # use mcp_proto_http::server::{HttpConfig, Verdict};
-    /// # static CONFIG: HttpConfig = HttpConfig::new();
+    /// # static HTTP: HttpConfig = HttpConfig::new();
     /// # fn user_of(token: Option<&[u8]>) -> Result<u64, String> { Err("invalid_token".into()) }
-    /// let access = HttpAccess::new(&CONFIG).authorize(|head| match user_of(head.fields.field("authorization")) {
+    /// let access = HttpAccess::new(&HTTP).authorize(|head| match user_of(head.fields.field("authorization")) {
     ///     Ok(user) => Verdict::Allow { user },
     ///     Err(error) => Verdict::Deny { status: 401, challenge: format!("Bearer error=\"{error}\"").into() },
     /// });

@@ -44,7 +44,7 @@ pub struct LegacyPaths<'c> {
 ///
 /// ```
 /// use mcp_proto_http::server::{AllowList, HttpConfig, SessionMode};
-/// static CONFIG: HttpConfig<'static> = HttpConfig::new()
+/// static HTTP: HttpConfig<'static> = HttpConfig::new()
 ///     .hosts(AllowList::Names(&["mcp.example.com"]))
 ///     .sessions(SessionMode::Sessions);
 /// ```

@@ -9,7 +9,7 @@ use mcp_proto_http::server::{
     ExchangeSlot, HttpConfig, HttpServer, Method, RequestHead, SessionMode, SessionSlot, Step,
 };
 
-use super::support::{INFO, TestPolicy, initialize};
+use super::support::{CONFIG, TestPolicy, initialize};
 
 const MODERN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"0123456789abcdef"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"client","version":"1.0.0"}}}}"#;
 
@@ -97,7 +97,7 @@ fn posts_allocate_nothing() {
     let mut http =
         HttpServer::new(&config, TestPolicy::default(), &mut exchanges, &mut output).sessions(&mut sessions);
     let [mut rx, mut tx] = [[0; 4096]; 2];
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     let first = Fields([("", ""); 8].map(|_| ("content-type", "application/json")));
     assert_eq!(post(&mut http, &mut server, &first, &initialize("2025-11-25")).0, 200);
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;

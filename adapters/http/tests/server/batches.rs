@@ -3,12 +3,12 @@
 use super::support::{Harness, Request, old_call};
 use mcp_proto_http::server::{HttpConfig, SessionMode};
 
-const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
+const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
 
 /// B-C1, B-C3, B-C4, B-S5, B-S7, B-S8.
 #[test]
 fn batch_gets_one_array_of_responses() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let session = harness.initialize("2025-03-26");
     let notification = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;
     let body = format!("[{},{notification},{}]", old_call(1, "echo"), old_call(2, "echo"));
@@ -30,7 +30,7 @@ fn batch_gets_one_array_of_responses() {
 /// B-S7, B-S9: a batch whose call reports progress gets an event stream that ends with the array.
 #[test]
 fn batch_with_progress_gets_a_stream() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let session = harness.initialize("2025-03-26");
     let body = format!("[{},{}]", old_call(1, "echo"), old_call(2, "defer"));
     let id = harness.send(&Request::old(body, &session)).unwrap();
@@ -45,7 +45,7 @@ fn batch_with_progress_gets_a_stream() {
 #[test]
 fn lost_batch_frees_its_exchange_when_its_requests_have_ended() {
     for is_cancelled in [false, true] {
-        let mut harness = Harness::new(CONFIG);
+        let mut harness = Harness::new(HTTP);
         let session = harness.initialize("2025-03-26");
         let batch = format!("[{},{}]", old_call(1, "defer"), old_call(2, "defer"));
         let id = harness.send(&Request::old(batch, &session)).unwrap();

@@ -5,12 +5,12 @@ use mcp_proto::Ticket;
 use mcp_proto::server::ChunkedContent;
 use mcp_proto_http::server::{ExchangeId, HttpConfig, LegacyPaths, SessionMode};
 
-const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
+const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
 const MODERN: &str = r#""resultType":"complete""#;
 
 /// A server with pages for a piece each of a response of two responses.
 fn harness(replay: usize) -> Harness {
-    let mut harness = Harness::with_sizes(CONFIG, Sizes { output: 10_240, replay, ..Sizes::default() });
+    let mut harness = Harness::with_sizes(HTTP, Sizes { output: 10_240, replay, ..Sizes::default() });
     harness.chunked = true;
     harness
 }
@@ -121,7 +121,7 @@ fn client_that_does_not_read_is_cut_and_its_call_cancelled() {
         harness.stalled.push(id);
         harness.write(ticket, &text(50_000));
         harness.events.clear();
-        harness.advance(CONFIG.get_times().stall.0);
+        harness.advance(HTTP.get_times().stall.0);
         assert_eq!(harness.events, ["cancelled Some(0)"]);
         assert!(harness.server.chunks(ticket).is_err());
         assert_eq!(harness.http.open_exchanges(), 0);
@@ -174,7 +174,7 @@ fn response_after_progress_is_one_event_without_comments() {
     harness.server.reply(ticket).unwrap().chunked(ChunkedContent::Text).unwrap();
     assert_eq!(harness.write(ticket, "one "), 4);
     for _ in 0..3 {
-        harness.advance(CONFIG.get_times().keep_alive.0);
+        harness.advance(HTTP.get_times().keep_alive.0);
         assert_eq!(harness.write(ticket, "more "), 5);
     }
     harness.finish(ticket);
@@ -186,7 +186,7 @@ fn response_after_progress_is_one_event_without_comments() {
 #[test]
 fn piece_longer_than_all_memory_is_refused() {
     let sizes = Sizes { output: 512, ..Sizes::default() };
-    let mut harness = Harness::with_sizes(CONFIG, sizes);
+    let mut harness = Harness::with_sizes(HTTP, sizes);
     harness.chunked = true;
     let (id, ticket) = harness.open(&Request::call(1, "defer"));
     harness.write(ticket, &text(5000));
@@ -199,7 +199,7 @@ fn piece_longer_than_all_memory_is_refused() {
 #[test]
 fn server_with_http_sse_refuses_chunked_responses() {
     let paths = LegacyPaths { events: "/sse", messages: "/messages" };
-    let mut harness = Harness::new(CONFIG.legacy(paths));
+    let mut harness = Harness::new(HTTP.legacy(paths));
     harness.chunked = true;
     assert!(harness.ask(&Request::call(1, "defer")).body.contains(r#""error""#));
 }

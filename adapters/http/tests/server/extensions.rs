@@ -8,13 +8,13 @@ use mcp_proto_http::server::{HttpConfig, SessionMode};
 static EXTENSIONS: Extensions = Extensions::new(&[("com.example/own", "{}")])
     .methods(&["example/own"])
     .notifications(&["notifications/example"]);
-static INFO: ServerConfig = ServerConfig::new("s", "1").features(&[&EXTENSIONS]).anonymous_results();
-const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
+static CONFIG: ServerConfig = ServerConfig::new("s", "1").features(&[&EXTENSIONS]).anonymous_results();
+const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
 
 fn harness() -> Harness {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let buffer = || vec![0; 4096].leak();
-    let server = Server::new(&INFO, buffer(), buffer()).unwrap().message_mode().unwrap();
+    let server = Server::new(&CONFIG, buffer(), buffer()).unwrap().message_mode().unwrap();
     harness.server = server.in_flight(vec![Slot::EMPTY; 2].leak(), vec![0; 64].leak()).unwrap();
     harness
 }

@@ -4,7 +4,7 @@ use super::support::{Harness, Request, Sizes, old_call};
 use mcp_proto::server::{Change, RequestOptions};
 use mcp_proto_http::server::{HttpConfig, SessionMode};
 
-const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
+const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
 const URI: &str = "file:///é";
 
 fn get(session: &str) -> Request {
@@ -48,7 +48,7 @@ fn replay(size: usize) -> Sizes {
 /// B-S13, B-S16, B-S18, B-S19: held messages become events of the stream, once each, and can be replayed.
 #[test]
 fn held_messages_are_sent_when_a_stream_opens() {
-    let (mut harness, session) = subscribed(CONFIG, replay(2000));
+    let (mut harness, session) = subscribed(HTTP, replay(2000));
     ping(&mut harness, &session);
     update(&mut harness);
     assert_eq!(harness.http.open_exchanges(), 0);
@@ -72,7 +72,7 @@ fn held_messages_are_sent_when_a_stream_opens() {
 /// B-S19: a client that resumes its stream gets the events that it missed, and then the held messages.
 #[test]
 fn held_messages_follow_the_replayed_events() {
-    let (mut harness, session) = subscribed(CONFIG, replay(2000));
+    let (mut harness, session) = subscribed(HTTP, replay(2000));
     let mut stream = harness.send(&get(&session)).unwrap();
     update(&mut harness);
     update(&mut harness);
@@ -94,9 +94,9 @@ fn held_messages_follow_the_replayed_events() {
 
 #[test]
 fn session_holds_a_limited_number_of_messages() {
-    let mut limits = CONFIG.get_limits();
+    let mut limits = HTTP.get_limits();
     (limits.held, limits.body, limits.page) = (2, 2048, 64);
-    let (mut harness, session) = subscribed(CONFIG.limits(limits), replay(4000));
+    let (mut harness, session) = subscribed(HTTP.limits(limits), replay(4000));
     let other = harness.initialize("2025-11-25");
     for count in 0..5 {
         update(&mut harness);
@@ -119,7 +119,7 @@ fn session_holds_a_limited_number_of_messages() {
 #[test]
 fn full_memory_drops_the_oldest_held_messages() {
     for size in [100, 250, 500, 1000] {
-        let (mut harness, session) = subscribed(CONFIG, replay(size));
+        let (mut harness, session) = subscribed(HTTP, replay(size));
         for _ in 0..3 {
             update(&mut harness);
         }
@@ -142,7 +142,7 @@ fn full_memory_drops_the_oldest_held_messages() {
 
 #[test]
 fn held_messages_wait_for_space_in_their_order() {
-    let (mut harness, session) = subscribed(CONFIG, Sizes { output: 600, ..replay(4000) });
+    let (mut harness, session) = subscribed(HTTP, Sizes { output: 600, ..replay(4000) });
     for _ in 0..7 {
         ping(&mut harness, &session);
     }
@@ -161,7 +161,7 @@ fn held_messages_wait_for_space_in_their_order() {
 /// D-S11, B-S20: the next session in the same slot gets none of them, and no event id names them.
 #[test]
 fn held_messages_end_with_their_session() {
-    let (mut harness, session) = subscribed(CONFIG, Sizes { sessions: 1, ..replay(2000) });
+    let (mut harness, session) = subscribed(HTTP, Sizes { sessions: 1, ..replay(2000) });
     update(&mut harness);
     for id in ["0-0", "g0-0"] {
         assert_eq!(harness.ask(&resume(&session, id)).status, 400, "{id}");
@@ -177,7 +177,7 @@ fn held_messages_end_with_their_session() {
 #[test]
 fn message_is_counted_without_memory_to_hold_it() {
     for size in [0, 20] {
-        let (mut harness, session) = subscribed(CONFIG, replay(size));
+        let (mut harness, session) = subscribed(HTTP, replay(size));
         update(&mut harness);
         assert_eq!(harness.http.dropped_messages(), 1);
         let stream = harness.send(&get(&session)).unwrap();

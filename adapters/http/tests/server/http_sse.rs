@@ -4,7 +4,7 @@ use super::support::{Harness, Request, initialize, old_call};
 use mcp_proto::server::Change;
 use mcp_proto_http::server::{ExchangeId, HttpConfig, LegacyPaths, SessionMode};
 
-const CONFIG: HttpConfig<'static> = HttpConfig::new()
+const HTTP: HttpConfig<'static> = HttpConfig::new()
     .path("/mcp")
     .sessions(SessionMode::Sessions)
     .legacy(LegacyPaths { events: "/sse", messages: "/messages" });
@@ -23,7 +23,7 @@ fn message(uri: &str, body: impl Into<String>) -> Request {
 /// A-S1, A-S2, A-S3, A-S6, B-S27.
 #[test]
 fn old_client_talks_over_two_endpoints() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let (stream, uri) = connect(&mut harness);
     assert!(uri.starts_with("/messages?sessionId="));
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_string();
@@ -48,7 +48,7 @@ fn old_client_talks_over_two_endpoints() {
 /// A-C3, A-S4, A-S6.
 #[test]
 fn end_of_the_stream_is_the_end_of_the_session() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let (stream, uri) = connect(&mut harness);
     harness.ask(&message(&uri, initialize("2024-11-05")));
     harness.ask(&message(&uri, old_call(1, "defer")));

@@ -4,10 +4,10 @@ use super::support::{Harness, Request, Sizes, old_call};
 use mcp_proto::server::Change;
 use mcp_proto_http::server::{HttpConfig, SessionMode};
 
-const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
+const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
 
 fn harness() -> Harness {
-    Harness::with_sizes(CONFIG, Sizes { replay: 2000, ..Sizes::default() })
+    Harness::with_sizes(HTTP, Sizes { replay: 2000, ..Sizes::default() })
 }
 
 fn resume(session: &str, id: &str) -> Request {
@@ -149,7 +149,7 @@ fn unknown_event_id_gets_an_empty_stream() {
     assert_eq!(harness.ask(&resume(&session, "x")).status, 400);
     assert_eq!(harness.ask(&resume(&session, &id)).events().len(), 3);
     // Without storage the id has no meaning: the response is the general stream.
-    let mut plain = Harness::new(CONFIG);
+    let mut plain = Harness::new(HTTP);
     let session = plain.initialize("2025-11-25");
     assert!(!plain.ask(&resume(&session, &id)).ended);
 }
@@ -157,7 +157,7 @@ fn unknown_event_id_gets_an_empty_stream() {
 #[test]
 fn newest_events_replace_the_oldest() {
     for size in [150, 333, 500, 777] {
-        let mut harness = Harness::with_sizes(CONFIG, Sizes { replay: size, ..Sizes::default() });
+        let mut harness = Harness::with_sizes(HTTP, Sizes { replay: size, ..Sizes::default() });
         let session = harness.initialize("2025-11-25");
         let call = harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
         harness.progress(0, 1);

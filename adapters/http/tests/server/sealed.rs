@@ -3,12 +3,12 @@
 use super::support::{Harness, Request, initialize, old_call};
 use mcp_proto_http::server::{HttpConfig, SessionMode};
 
-const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sealed);
+const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sealed);
 
 /// B-S21, B-S22, B-S23.
 #[test]
 fn sealed_session_works_on_any_node() {
-    let (mut first, mut second) = (Harness::new(CONFIG), Harness::new(CONFIG));
+    let (mut first, mut second) = (Harness::new(HTTP), Harness::new(HTTP));
     let session = first.initialize("2025-06-18");
     assert!(session.len() == 64 && session.bytes().all(|byte| byte.is_ascii_hexdigit()));
     for node in [&mut first, &mut second] {
@@ -34,12 +34,12 @@ fn sealed_session_works_on_any_node() {
 #[test]
 fn sealed_session_keeps_its_revision() {
     for (revision, status) in [("2025-03-26", 200), ("2025-06-18", 400)] {
-        let mut harness = Harness::new(CONFIG);
+        let mut harness = Harness::new(HTTP);
         let session = harness.initialize(revision);
         let batch = format!("[{}]", old_call(1, "echo"));
         assert_eq!(harness.ask(&Request::old(batch, &session)).status, status, "{revision}");
     }
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let reply = harness.ask(&Request::post(initialize("2025-06-18").replace("clientInfo", "x")));
     assert_eq!((reply.code(), reply.field("mcp-session-id")), (-32602, ""));
 }
@@ -47,7 +47,7 @@ fn sealed_session_keeps_its_revision() {
 /// Two sealed sessions whose random bytes are nearly equal share nothing: neither ids of requests, nor cancellations.
 #[test]
 fn sealed_sessions_with_similar_ids_are_independent() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     harness.http.policy().is_predictable = true;
     let sessions = [harness.initialize("2025-06-18"), harness.initialize("2025-06-18")];
     assert_ne!(sessions[0], sessions[1]);

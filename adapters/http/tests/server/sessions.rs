@@ -5,7 +5,7 @@ use mcp_proto::Millis;
 use mcp_proto::server::Change;
 use mcp_proto_http::server::{HttpConfig, HttpTimes, SessionMode};
 
-const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
+const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
 
 fn get(session: &str) -> Request {
     Request::new("GET").with("accept", "text/event-stream").with("mcp-session-id", session)
@@ -18,7 +18,7 @@ fn delete(session: &str) -> Request {
 /// E-C8: a notification of 2026-07-28 names no session. It does not reach the one that the core server has.
 #[test]
 fn modern_notification_does_not_reach_a_session() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let session = harness.initialize("2025-11-25");
     let call = harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
     let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
@@ -32,9 +32,9 @@ fn modern_notification_does_not_reach_a_session() {
 /// The response of a request whose client has left goes to no other client, however late it is.
 #[test]
 fn late_response_of_a_lost_client_goes_nowhere() {
-    let mut times = CONFIG.get_times();
+    let mut times = HTTP.get_times();
     times.session_idle = Millis(1_000);
-    let config = CONFIG.sessions(SessionMode::Stateless).times(times);
+    let config = HTTP.sessions(SessionMode::Stateless).times(times);
     let mut harness = Harness::with_sizes(config, Sizes { exchanges: 2, ..Sizes::default() });
     let call = |id| Request::post(old_call(id, "defer"));
     let lost = harness.send(&call(1)).unwrap();
@@ -53,7 +53,7 @@ fn late_response_of_a_lost_client_goes_nowhere() {
 /// B-S21, B-S22, B-S23, D-S10: the response to `initialize` gives a session id.
 #[test]
 fn initialize_creates_a_session() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let first = harness.initialize("2025-06-18");
     let second = harness.initialize("2025-11-25");
     assert!(first.len() == 32 && first.bytes().all(|byte| byte.is_ascii_hexdigit()) && first != second);
@@ -98,7 +98,7 @@ const ROWS: &[Row] = &[
 #[test]
 fn session_and_version_are_checked() {
     for (rule, body, session, version, status) in ROWS {
-        let mut harness = Harness::new(CONFIG);
+        let mut harness = Harness::new(HTTP);
         let first = harness.initialize("2025-11-25");
         let session = if *session == "first" { &first } else { *session };
         let reply = harness.ask(&Request::old(*body, session).with("mcp-protocol-version", version));
@@ -109,7 +109,7 @@ fn session_and_version_are_checked() {
 /// E-D1: both eras at one endpoint, with the same id at once.
 #[test]
 fn both_eras_are_served_at_once() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let sessions = [harness.initialize("2025-03-26"), harness.initialize("2025-11-25")];
     let modern = harness.send(&Request::call(1, "defer")).unwrap();
     let old = sessions.each_ref().map(|it| harness.send(&Request::old(old_call(1, "defer"), it)).unwrap());
@@ -128,7 +128,7 @@ fn both_eras_are_served_at_once() {
 /// B-S25, B-C11, trap 6: DELETE ends the session, its streams and its calls.
 #[test]
 fn delete_ends_the_session() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let (session, other) = (harness.initialize("2025-11-25"), harness.initialize("2025-11-25"));
     let general = harness.send(&get(&session)).unwrap();
     let waiting = harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
@@ -152,7 +152,7 @@ fn delete_ends_the_session() {
 /// B-S10, B-S11, B-C6: a lost connection is no cancellation, but `notifications/cancelled` is.
 #[test]
 fn lost_connection_does_not_cancel() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let session = harness.initialize("2025-06-18");
     for number in [0, 1] {
         let id = harness.send(&Request::old(old_call(number, "defer"), &session)).unwrap();
@@ -183,7 +183,7 @@ fn lost_connection_does_not_cancel() {
 /// B-S9, B-C5, trap 3: a request of the server, and its response on another POST.
 #[test]
 fn request_of_the_server_belongs_to_its_call() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let (session, other) = (harness.initialize("2025-11-25"), harness.initialize("2025-11-25"));
     let id = harness.send(&Request::old(old_call(1, "ask"), &session)).unwrap();
     harness.ask(&Request::old(PING, &other));
@@ -204,7 +204,7 @@ fn request_of_the_server_belongs_to_its_call() {
 /// B-S12, B-S13, B-S14, B-S15, B-S16, trap 5: general streams.
 #[test]
 fn session_message_goes_to_exactly_one_stream() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let (session, other) = (harness.initialize("2025-11-25"), harness.initialize("2025-06-18"));
     let streams = [0, 1].map(|_| harness.send(&get(&session)).unwrap());
     let foreign = harness.send(&get(&other)).unwrap();
@@ -227,7 +227,7 @@ fn session_message_goes_to_exactly_one_stream() {
 
 #[test]
 fn changed_list_is_reported_to_every_session() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let sessions = [harness.initialize("2025-11-25"), harness.initialize("2025-06-18")];
     let streams = sessions.each_ref().map(|session| harness.send(&get(session)).unwrap());
     harness.changed(Change::Tools);
@@ -244,7 +244,7 @@ fn changed_list_is_reported_to_every_session() {
 /// D-S11, B-S25, trap 14: idle sessions end, and the longest idle one makes space.
 #[test]
 fn idle_sessions_end() {
-    let mut harness = Harness::with_sizes(CONFIG, Sizes { sessions: 2, ..Sizes::default() });
+    let mut harness = Harness::with_sizes(HTTP, Sizes { sessions: 2, ..Sizes::default() });
     let first = harness.initialize("2025-11-25");
     harness.advance(1000);
     let second = harness.initialize("2025-11-25");
@@ -271,7 +271,7 @@ fn idle_sessions_end() {
 /// D-S11: a session belongs to its user.
 #[test]
 fn session_of_another_user_is_unknown() {
-    let mut harness = Harness::new(CONFIG);
+    let mut harness = Harness::new(HTTP);
     let reply = harness.ask(&Request::post(initialize("2025-11-25")).with("authorization", "Bearer a"));
     let session = reply.field("mcp-session-id");
     for (token, status) in [("Bearer a", 200), ("Bearer b", 404), ("", 404)] {
@@ -304,9 +304,9 @@ fn stateless_handshake_needs_no_session() {
 
 #[test]
 fn times_can_be_changed() {
-    let mut times: HttpTimes = CONFIG.get_times();
+    let mut times: HttpTimes = HTTP.get_times();
     times.upgrade_after = Millis(10);
-    let mut harness = Harness::new(CONFIG.times(times));
+    let mut harness = Harness::new(HTTP.times(times));
     let session = harness.initialize("2025-06-18");
     let id = harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
     assert_eq!(harness.wait, Some(Millis(10)));

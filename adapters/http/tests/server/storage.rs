@@ -3,11 +3,11 @@
 use super::support::{Harness, LARGE, Request, Sizes, old_call};
 use mcp_proto_http::server::{HttpConfig, SessionMode};
 
-const CONFIG: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
+const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
 
 fn harness(grows: bool) -> Harness {
     Harness::with_sizes(
-        CONFIG,
+        HTTP,
         Sizes { exchanges: 40, sessions: 100, output: 64 * 1024, bodies: 3, replay: 2000, grows },
     )
 }

@@ -6,7 +6,7 @@ use mcp_proto::server::{ServerConfig, Slot, TaskSlot, TaskTable, Tasks, Tool, To
 use mcp_proto_http::server::HttpConfig;
 
 static TOOLS: Tools = Tools::new(&[Tool::new("task", "{}")]);
-static INFO: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS, &Tasks::new()]);
+static CONFIG: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS, &Tasks::new()]);
 
 fn leak<T>(value: T) -> &'static mut T {
     Box::leak(Box::new(value))
@@ -25,7 +25,8 @@ fn request(method: &str, members: &str, name: &str, token: &str) -> Request {
 fn task_belongs_to_the_user_of_its_request() {
     let mut harness = Harness::new(HttpConfig::new());
     let table = leak(TaskTable::new(leak([TaskSlot::EMPTY; 2]), leak([0; 200])));
-    let server = Server::new(&INFO, leak([0; 4096]).as_mut_slice(), leak([0; 4096]).as_mut_slice()).unwrap();
+    let server =
+        Server::new(&CONFIG, leak([0; 4096]).as_mut_slice(), leak([0; 4096]).as_mut_slice()).unwrap();
     let server = server.message_mode().unwrap().in_flight(leak([Slot::EMPTY; 2]), leak([0; 64])).unwrap();
     harness.server = server.tasks(table);
     let created = harness.ask(&request("tools/call", r#""name":"task""#, "task", "Bearer a"));

@@ -15,7 +15,7 @@ use mcp_proto_http::server::{
     SessionMode, SessionSlot, Step,
 };
 
-use super::support::{INFO, Request, TestPolicy, initialize, old_call};
+use super::support::{CONFIG, Request, TestPolicy, initialize, old_call};
 
 type Http<'b> = HttpServer<'b, TestPolicy>;
 
@@ -128,7 +128,7 @@ fn serve(listener: &TcpListener, stop: &AtomicBool) -> usize {
     let mut http =
         HttpServer::new(&config, TestPolicy::default(), &mut exchanges, &mut output).sessions(&mut sessions);
     let ([mut rx, mut tx], mut slots, mut text) = ([[0; 4096]; 2], [Slot::EMPTY; 4], [0; 256]);
-    let mut server = Server::new(&INFO, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+    let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     server = server.in_flight(&mut slots, &mut text).unwrap();
     let (start, mut connections) = (Instant::now(), Vec::<Connection>::new());
     while !stop.load(Ordering::Relaxed) {

@@ -212,14 +212,14 @@ impl<'i> Serve<'i> {
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
     /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
-    /// # static INFO: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
+    /// # static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&TOOLS]);
     /// use mcp_proto_std::Serve;
     /// use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode};
     /// use std::net::TcpListener;
     ///
-    /// static CONFIG: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
+    /// static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
     /// let listener = TcpListener::bind("127.0.0.1:8080")?;
-    /// Serve::new(&INFO).http(listener, HttpAccess::new(&CONFIG), |event, _| match event {
+    /// Serve::new(&CONFIG).http(listener, HttpAccess::new(&HTTP), |event, _| match event {
     ///     Event::Call(call) => call.text("Hello!"),
     ///     _ => {}
     /// })?;

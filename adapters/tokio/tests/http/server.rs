@@ -32,8 +32,8 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("region", r#"{"type":"object","properties":{"r":{"type":"string","x-mcp-header":"Region"}}}"#),
 ])
 .list_changed();
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Subscriptions]);
-static CONFIG: HttpConfig = {
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Subscriptions]);
+static HTTP: HttpConfig = {
     let paths = LegacyPaths { events: "/sse", messages: "/messages" };
     let config = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions).legacy(paths);
     let mut times = config.get_times();
@@ -72,10 +72,10 @@ impl TestServer {
             Arc::new(Shared { events: sender, is_released: Mutex::new(false), released: Condvar::new() });
         let address = listener.local_addr().unwrap();
         let stop = Stop::new();
-        let server = Serve::new(&INFO).workers(256).connections(512).stopped_by(&stop);
+        let server = Serve::new(&CONFIG).workers(256).connections(512).stopped_by(&stop);
         let (handler_shared, observed) = (Arc::clone(&shared), Arc::clone(&shared));
         let thread = thread::spawn(move || {
-            let access = HttpAccess::new(&CONFIG).check_parameters(&TOOLS).authorize(move |head| {
+            let access = HttpAccess::new(&HTTP).check_parameters(&TOOLS).authorize(move |head| {
                 let _ = observed.events.send(shown(head));
                 match head.fields.field("authorization") {
                     Some(b"Bearer wrong") => Verdict::Deny { status: 401, challenge: "Bearer".into() },

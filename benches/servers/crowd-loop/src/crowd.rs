@@ -86,7 +86,7 @@ impl Crowd {
             // Edge triggered: the loop wakes when a socket becomes ready, and runs until the socket would block.
             let interest = Interest::READABLE | Interest::WRITABLE;
             self.poll.registry().register(&mut socket, Token(index), interest)?;
-            let server = Server::new(&echo::INFO, Buffer::grown(LONGEST_LINE), Buffer::grown(LONGEST_LINE))
+            let server = Server::new(&echo::CONFIG, Buffer::grown(LONGEST_LINE), Buffer::grown(LONGEST_LINE))
                 .map_err(io::Error::other)?;
             self.connections.push(Some(Connection { server, socket, deadline: None }));
             self.run(index, now);

@@ -11,5 +11,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("crowd-std PATH")?;
     let listener = UnixListener::bind(path)?;
     println!("listening");
-    Ok(Serve::new(&echo::INFO).connections(usize::MAX).listen(listener, |event, _| echo::handle(event))?)
+    Ok(Serve::new(&echo::CONFIG).connections(usize::MAX).listen(listener, |event, _| echo::handle(event))?)
 }

@@ -12,5 +12,5 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = UnixListener::bind(path)?;
     println!("listening");
     let handler = |event: mcp_proto::server::Event<'_>, _: &_| echo::handle(event);
-    Ok(Serve::new(&echo::INFO).connections(usize::MAX).listen(listener, handler).await?)
+    Ok(Serve::new(&echo::CONFIG).connections(usize::MAX).listen(listener, handler).await?)
 }

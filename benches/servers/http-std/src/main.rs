@@ -17,7 +17,7 @@ static HTTP: HttpConfig = {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("{}", listener.local_addr()?);
-    let server = Serve::new(&echo::INFO).connections(2000);
+    let server = Serve::new(&echo::CONFIG).connections(2000);
     server.http(listener, HttpAccess::new(&HTTP), |event, _| echo::handle(event))?;
     Ok(())
 }

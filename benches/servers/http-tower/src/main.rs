@@ -16,7 +16,8 @@ static HTTP: HttpConfig = {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let service = Serve::new(&echo::INFO).service(HttpAccess::new(&HTTP), |event, _| echo::handle(event))?;
+    let service =
+        Serve::new(&echo::CONFIG).service(HttpAccess::new(&HTTP), |event, _| echo::handle(event))?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
     loop {

@@ -4,5 +4,5 @@
 mod echo;
 
 fn main() -> Result<(), mcp_proto_std::ServeError> {
-    mcp_proto_std::serve(&echo::INFO, |event, _| echo::handle(event))
+    mcp_proto_std::serve(&echo::CONFIG, |event, _| echo::handle(event))
 }

@@ -37,7 +37,7 @@ fn main() {
         "trip-16-stateless" => Pair::stateless(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(16), count, 1),
         "trip-64k" => Pair::new(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(1 << 16), count, 1),
         "line-router" => {
-            let mut server = server_of(&router::INFO, Dialect::Handshake);
+            let mut server = server_of(&router::CONFIG, Dialect::Handshake);
             let line = [Dialect::Handshake.call(7, &inputs::prose(16)), b"\n".to_vec()].concat();
             let mut respond = |call: Call<'_>| router::ROUTER.call(&mut (), call);
             repeat(&mut || assert!(machine::feed_with(&mut server, &line, usize::MAX, &mut respond) > 16));
@@ -60,7 +60,7 @@ fn main() {
 
 /// A server that is connected with a client.
 fn server(dialect: Dialect) -> Server<'static> {
-    server_of(&machine::INFO, dialect)
+    server_of(&machine::CONFIG, dialect)
 }
 
 fn server_of(config: &'static ServerConfig<'static>, dialect: Dialect) -> Server<'static> {

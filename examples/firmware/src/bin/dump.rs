@@ -23,7 +23,7 @@ mod image {
         Tool::new("flash", IMAGE).streamed("image"),
     ]);
     static RESOURCES: Resources = Resources::new(&[Resource::new("board://memory", "memory")]);
-    static INFO: ServerConfig = ServerConfig::new("dump", "0.1.0")
+    static CONFIG: ServerConfig = ServerConfig::new("dump", "0.1.0")
         .features(&[&TOOLS, &RESOURCES])
         .second_initialize(SecondInitialize::Restart);
 
@@ -120,7 +120,7 @@ mod image {
     fn run(chip: &mut Polled) -> Result<(), ConfigError> {
         let (mut rx, mut tx) = ([0; 512], [0; 512]);
         let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
-        let mut server = Server::new(&INFO, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text)?;
+        let mut server = Server::new(&CONFIG, &mut rx, &mut tx)?.in_flight(&mut slots, &mut text)?;
         let mut download: Option<Download> = None;
         let mut upload = Upload::START;
         loop {

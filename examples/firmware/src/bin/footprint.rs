@@ -26,7 +26,7 @@ static TOOLS: Tools = Tools::new(&[Tool::new(
     "led_set",
     r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
 )]);
-static INFO: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
+static CONFIG: ServerConfig = ServerConfig::new("blinky", "0.1.0").features(&[&TOOLS]);
 
 const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
@@ -106,7 +106,7 @@ fn main() -> ! {
     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);
     let server =
-        Server::new(&INFO, &mut rx, &mut tx).and_then(|server| server.in_flight(&mut slots, &mut text));
+        Server::new(&CONFIG, &mut rx, &mut tx).and_then(|server| server.in_flight(&mut slots, &mut text));
     if let Ok(mut server) = server {
         serve(&mut server, HELLO, 1);
         print(&mut chip, "bytes_in", CALL.len());

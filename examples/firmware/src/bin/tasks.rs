@@ -18,7 +18,7 @@ use mcp_proto_firmware::device::Chip;
 static TOOLS: Tools = Tools::new(&[Tool::new("measure", "{}")
     .description("Measures the mean temperature of five seconds")
     .task_support(TaskSupport::Required)]);
-static INFO: ServerConfig = ServerConfig::new("tasks", env!("CARGO_PKG_VERSION"))
+static CONFIG: ServerConfig = ServerConfig::new("tasks", env!("CARGO_PKG_VERSION"))
     .features(&[&TOOLS, &Tasks::new()])
     .limits(Limits::DEFAULT.with_depth(16))
     .second_initialize(SecondInitialize::Restart);
@@ -81,7 +81,7 @@ fn serve(memory: &mut Memory, chip: &mut Interrupting) -> Result<(), ConfigError
     let (mut slots, mut task_slots) = ([Slot::EMPTY; 2], [TaskSlot::EMPTY; TASKS]);
     // A new session begins with `reset`, which the tasks survive.
     let mut table = TaskTable::new(&mut task_slots, &mut memory.tasks).keep_on_reset();
-    let server = Server::new(&INFO, &mut memory.rx, &mut memory.tx)?;
+    let server = Server::new(&CONFIG, &mut memory.rx, &mut memory.tx)?;
     let mut server = server.in_flight(&mut slots, &mut memory.text)?.tasks(&mut table);
     let (mut pump, mut running) = (Pump::new().session_marks(), None::<Measurement>);
     loop {

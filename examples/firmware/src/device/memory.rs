@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use mcp_proto::server::Slot;
 use mcp_proto::{ConfigError, Server};
 
-use super::INFO;
+use super::CONFIG;
 
 /// The maximum number of requests in flight, in both directions together.
 const IN_FLIGHT: usize = 4;
@@ -45,7 +45,7 @@ impl Memory {
     #[inline(never)]
     pub fn server<'m>(&'m mut self, place: &'m mut Place<'m>) -> Result<&'m mut Server<'m>, ConfigError> {
         let Memory { rx, tx, text, watches, answers } = self;
-        let server = Server::init(&mut place.server, &INFO, rx, tx)?;
+        let server = Server::init(&mut place.server, &CONFIG, rx, tx)?;
         server.set_in_flight(place.slots.write([Slot::EMPTY; IN_FLIGHT]), text)?;
         server.set_subscription_buffer(watches);
         server.set_batch_buffer(answers);

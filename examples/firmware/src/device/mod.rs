@@ -4,7 +4,7 @@
 //! depend on the UART: the main loop passes the server's events to the device, and calls [`Device::work`] between two
 //! polls.
 
-mod catalogue;
+mod catalog;
 mod memory;
 mod questions;
 mod self_test;
@@ -16,12 +16,12 @@ mod simulated;
 use mcp_proto::server::{Call, Change, Complete, Event, GetPrompt, InputRequests, ReadResource};
 use mcp_proto::{Decimal, Level, Millis, ProtocolError, Server};
 
-use catalogue::{LedSet, SettingsWrite};
+use catalog::{LedSet, SettingsWrite};
 use questions::Questions;
 use self_test::SelfTest;
 use sensor::Sensor;
 
-pub use catalogue::{INFO, PINS, SETTINGS, TEMPERATURE};
+pub use catalog::{CONFIG, PINS, SETTINGS, TEMPERATURE};
 pub use memory::{Memory, Place};
 pub use questions::Responses;
 pub use serve::{Chip, PolledPump, serve};

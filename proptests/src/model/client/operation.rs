@@ -1,6 +1,6 @@
 //! Operations on a client: server messages, application actions and connection changes.
 
-use crate::model::operation::Behaviour;
+use crate::model::operation::Behavior;
 
 /// One operation. Request and ticket numbers count back from the latest, and wrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,15 +133,15 @@ pub enum Reaction {
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Call {
     /// `tools/call` with this many bytes of filler.
-    Tool(Behaviour, u16),
+    Tool(Behavior, u16),
     /// A list method by number.
     List(u8),
     /// `resources/read`
-    Read(Behaviour),
+    Read(Behavior),
     /// `prompts/get`
-    Prompt(Behaviour),
+    Prompt(Behavior),
     /// `completion/complete`
-    Complete(Behaviour),
+    Complete(Behavior),
     /// `resources/subscribe` if `true`, otherwise `resources/unsubscribe`.
     Subscribe(bool),
     /// `subscriptions/listen`

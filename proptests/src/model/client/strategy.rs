@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::Setup;
 use super::operation::{Answer, Call, Message, Operation, Question, Reaction, Wait};
-use crate::model::strategy::{behaviour, filler, one_of};
+use crate::model::strategy::{behavior, filler, one_of};
 
 /// Client configurations.
 pub fn client() -> impl Strategy<Value = Setup> {
@@ -78,9 +78,9 @@ fn message() -> impl Strategy<Value = Message> {
 
 fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
-        4 => (behaviour(), filler()).prop_map(|(what, filler)| Call::Tool(what, filler)),
+        4 => (behavior(), filler()).prop_map(|(what, filler)| Call::Tool(what, filler)),
         4 => (0..4u8).prop_map(Call::List),
-        3 => behaviour().prop_flat_map(|what| one_of(&[Call::Read(what), Call::Prompt(what), Call::Complete(what)])),
+        3 => behavior().prop_flat_map(|what| one_of(&[Call::Read(what), Call::Prompt(what), Call::Complete(what)])),
         3 => one_of(&[
             Call::Subscribe(true), Call::Subscribe(false), Call::Listen, Call::Listen, Call::Level, Call::Ping, Call::Own,
         ]),

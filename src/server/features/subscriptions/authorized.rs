@@ -32,7 +32,7 @@ use crate::server::server_state::Shape;
 ///
 /// static RESOURCES: Resources =
 ///     Resources::new(&[Resource::new("log://public", "public"), Resource::new("log://audit", "audit")]).subscribe();
-/// static INFO: ServerConfig =
+/// static CONFIG: ServerConfig =
 ///     ServerConfig::new("logs", "1.0.0").features(&[&RESOURCES, &AuthorizedSubscriptions]);
 ///
 /// fn on_event(event: Event<'_>, is_auditor: bool) {

@@ -33,7 +33,7 @@ impl Sealed for Files {
     }
 }
 
-const INFO: ServerConfig<'static> = ServerConfig::new("s", "1")
+const CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1")
     .features(&[&Files, &Subscriptions])
     .second_initialize(SecondInitialize::Restart);
 
@@ -113,7 +113,7 @@ fn with(capacity: usize, tx: usize, dialogue: impl Fn(&mut Pipe<'_>)) {
         for grown in [false, true] {
             let (mut rx, mut tx, mut uris) = ([0; 2048], std::vec![0; tx], std::vec![0; capacity]);
             let (mut slots, mut text) = ([Slot::EMPTY; 3], [0; 3 * 64]);
-            let server = Server::new(&INFO, &mut rx, &mut tx[..]).unwrap();
+            let server = Server::new(&CONFIG, &mut rx, &mut tx[..]).unwrap();
             let server = server.in_flight(&mut slots, &mut text).unwrap();
             #[cfg(feature = "alloc")]
             let uris = if grown { crate::Buffer::grown(capacity) } else { uris.as_mut_slice().into() };

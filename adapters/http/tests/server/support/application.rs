@@ -21,7 +21,7 @@ static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("file:///Ã
 
 static FEATURES: [&dyn Feature; 4] = [&TOOLS, &RESOURCES, &Subscriptions, &Logging];
 
-pub(crate) static INFO: ServerConfig<'static> =
+pub(crate) static CONFIG: ServerConfig<'static> =
     ServerConfig::new("s", "1").features(&FEATURES).anonymous_results();
 
 /// Text of the tool `large`.

@@ -6,7 +6,7 @@ mod messages;
 pub(crate) use application::{LARGE, TestPolicy};
 pub(crate) use messages::{Fields, Reply, Request, head_of, initialize, old_call};
 
-pub(crate) use application::INFO;
+pub(crate) use application::CONFIG;
 use mcp_proto::json::{Json, Writer};
 use mcp_proto::server::{Change, ChunkedContent, Event, RequestOptions, Server, Slot, TaskOptions};
 use mcp_proto::{Buffer, ClientCapabilities, Level, Millis, Revision, Ticket};
@@ -71,7 +71,7 @@ impl Harness {
         }
         let config = config.limits(limits);
         let body = limits.body;
-        let server = Server::new(&INFO, leak([0; 4096]).as_mut_slice(), leak([0; 4096]).as_mut_slice());
+        let server = Server::new(&CONFIG, leak([0; 4096]).as_mut_slice(), leak([0; 4096]).as_mut_slice());
         let server = server.unwrap().message_mode().unwrap();
         let server = server.in_flight(leak([Slot::EMPTY; 8]), leak([0; 8 * 32])).unwrap();
         let server = server

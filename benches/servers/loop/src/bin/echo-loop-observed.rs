@@ -11,6 +11,6 @@ use mcp_proto::{Buffer, Server};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut observer = observer::IdleObserver;
-    let server = Server::new(&echo::INFO, Buffer::grown(8 << 20), Buffer::grown(8 << 20))?;
+    let server = Server::new(&echo::CONFIG, Buffer::grown(8 << 20), Buffer::grown(8 << 20))?;
     Ok(blocking_loop::run(server.observe(&mut observer))?)
 }

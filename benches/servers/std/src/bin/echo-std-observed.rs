@@ -7,6 +7,6 @@ mod observer;
 
 fn main() -> Result<(), mcp_proto_std::ServeError> {
     let mut observer = observer::IdleObserver;
-    let server = mcp_proto_std::Serve::new(&echo::INFO).observe(&mut observer);
+    let server = mcp_proto_std::Serve::new(&echo::CONFIG).observe(&mut observer);
     server.stdio(|event, _| echo::handle(event))
 }

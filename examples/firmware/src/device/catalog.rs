@@ -55,7 +55,7 @@ static PROMPTS: Prompts = Prompts::new(&[Prompt::new("diagnose")
     .arguments(&[PromptArgument::new("symptom").required().values(&["is too hot", "does not answer"])])]);
 
 /// The server's configuration. A UART has no connections, so every `initialize` starts a new session.
-pub static INFO: ServerConfig = ServerConfig::new("board", env!("CARGO_PKG_VERSION"))
+pub static CONFIG: ServerConfig = ServerConfig::new("board", env!("CARGO_PKG_VERSION"))
     .features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Logging, &Subscriptions])
     .limits(Limits::DEFAULT.with_depth(16))
     .second_initialize(SecondInitialize::Restart);

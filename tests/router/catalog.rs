@@ -157,7 +157,7 @@ static ROUTER: Router<Notes> = router![
     Notes::names,
     own_completion,
 ];
-static INFO: ServerConfig = ServerConfig::new("notes", "1").features(ROUTER.features());
+static CONFIG: ServerConfig = ServerConfig::new("notes", "1").features(ROUTER.features());
 
 fn notes() -> Notes {
     Notes { notes: vec!["one", "two\n\"2\"", "twelve"], reads: 0 }
@@ -170,13 +170,13 @@ fn outcome(method: &str, params: &Value) -> Value {
         let line = lines.last().unwrap();
         line.get("result").or(line.get("error")).unwrap().clone()
     };
-    let first = answer(serve(&INFO, &ROUTER, &mut notes(), &(OPEN.to_owned() + &request(method, params))));
+    let first = answer(serve(&CONFIG, &ROUTER, &mut notes(), &(OPEN.to_owned() + &request(method, params))));
     let mut stateless = params.clone();
     stateless["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let mut second = answer(serve(&INFO, &ROUTER, &mut notes(), &request(method, &stateless)));
+    let mut second = answer(serve(&CONFIG, &ROUTER, &mut notes(), &request(method, &stateless)));
     if let Some(members) = second.as_object_mut() {
         members.retain(|name, _| !["resultType", "_meta", "ttlMs", "cacheScope"].contains(&name.as_str()));
     }
@@ -410,7 +410,7 @@ fn arguments_and_variables_are_completed() {
 }
 
 #[test]
-fn requests_for_other_catalogues_are_returned() {
+fn requests_for_other_catalogs_are_returned() {
     static OTHER: Router<Notes> = router![Notes::count];
     for (method, params) in [
         ("tools/call", json!({ "name": "clear" })),
@@ -425,7 +425,7 @@ fn requests_for_other_catalogues_are_returned() {
         ),
     ] {
         // The server has the entry, but this router does not.
-        let lines = serve(&INFO, &OTHER, &mut notes(), &(OPEN.to_owned() + &request(method, &params)));
+        let lines = serve(&CONFIG, &OTHER, &mut notes(), &(OPEN.to_owned() + &request(method, &params)));
         assert_eq!(lines[1]["error"]["code"], -32603, "{method}");
     }
 }

@@ -114,7 +114,7 @@ async fn title(typed: String, client: ClientDetails) -> [String; 2] {
 
 static ROUTER: Router<Library> =
     router![summary, letter, panics, page, shelf, closed, closing, Library::titles, Library::pages, title];
-static INFO: LazyLock<ServerConfig> = LazyLock::new(|| {
+static CONFIG: LazyLock<ServerConfig> = LazyLock::new(|| {
     let features = [ROUTER.features(), &[&Logging]].concat();
     ServerConfig::new("test", "1").features(features.leak())
 });
@@ -133,7 +133,7 @@ async fn answer(_: ServerRequest) -> InputResponse {
 
 async fn connect(era: Connect, library: Arc<Library>) -> ClientHandle {
     let (here, there) = duplex(4096);
-    tokio::spawn(Serve::new(&INFO).stream(there, route(&ROUTER, library)));
+    tokio::spawn(Serve::new(&CONFIG).stream(there, route(&ROUTER, library)));
     let connector = Connector::new("test", "1").connect(era);
     let connector = connector.on_server_request(ClientCapabilities::ELICITATION_FORM, answer);
     connector.stream(here).await.unwrap()
@@ -256,7 +256,7 @@ async fn cancelled_resource_is_dropped_unless_it_observes() {
 
 #[tokio::test]
 async fn completion_ignores_input_that_a_client_sends() {
-    let (mut peer, server) = Peer::start(Serve::new(&INFO), 64 * 1024, route(&ROUTER, library().0));
+    let (mut peer, server) = Peer::start(Serve::new(&CONFIG), 64 * 1024, route(&ROUTER, library().0));
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let params = format!(
         r#"{{{meta},"ref":{{"type":"ref/prompt","name":"summary"}},"argument":{{"name":"title","value":""}},"requestState":"[]","inputResponses":{{"input-1":{{}}}}}}"#

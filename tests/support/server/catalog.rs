@@ -79,7 +79,7 @@ pub(crate) static TOOLS: Tools<'static> = Tools::new(&[
 
 static FEATURES: [&dyn Feature; 5] = [&TOOLS, &UNWATCHED, &PROMPTS, &Completion, &Logging];
 
-/// A server with all features except subscriptions, and the catalogues above.
+/// A server with all features except subscriptions, and the catalogs above.
 pub(crate) const LIBRARY: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 static ALL_FEATURES: [&dyn Feature; 6] =
@@ -237,7 +237,7 @@ pub(crate) fn content(mut call: Call<'_>) {
         "plain" => call.text("t"),
         "nothing" => call.content(|_| {}),
         "schema" => {
-            let tool = *call.tool().expect("it is in the catalogue");
+            let tool = *call.tool().expect("it is in the catalog");
             call.text(format_args!("{} {:?}", tool.input_schema(), tool.result_schema()));
         }
         "log_more" => {

@@ -96,7 +96,7 @@ fn pages(library: &Library, typed: &str, client: ClientDetails) -> Vec<String> {
 }
 
 static ROUTER: Router<Library> = router![thread_of_server, summary, letter, page, closing, titles, pages];
-static INFO: ServerConfig = ServerConfig::new("test", "1").features(ROUTER.features());
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(ROUTER.features());
 
 const ERAS: [(Connect, &str); 2] = [(Connect::Handshake, "2025-11-25"), (Connect::Stateless, "2026-07-28")];
 const SOON: Duration = Duration::from_secs(60);
@@ -113,7 +113,7 @@ fn answer(_: &ServerRequest) -> InputResponse {
 
 fn connect(era: Connect, library: Arc<Library>) -> ClientHandle {
     let (here, there) = UnixStream::pair().unwrap();
-    thread::spawn(move || Serve::new(&INFO).stream(there, route(&ROUTER, library)));
+    thread::spawn(move || Serve::new(&CONFIG).stream(there, route(&ROUTER, library)));
     let connector = Connector::new("test", "1").connect(era);
     let connector = connector.on_server_request(ClientCapabilities::ELICITATION_FORM, answer);
     let client = connector.stream(here).unwrap();

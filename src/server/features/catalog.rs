@@ -1,4 +1,4 @@
-//! Catalogue lookup and duplicate detection, shared by features.
+//! Catalog lookup and duplicate detection, shared by features.
 
 use core::cell::Cell;
 
@@ -12,9 +12,9 @@ use crate::server::config::ServerConfig;
 use crate::server::feature::Feature;
 use crate::server::features::extensions::Extensions;
 
-/// The catalogues that a lookup can search. The catalogue of extensions has one entry per feature.
+/// The catalogs that a lookup can search. The catalog of extensions has one entry per feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Catalogue {
+pub(crate) enum Catalog {
     Tools,
     Resources,
     Templates,
@@ -23,10 +23,10 @@ pub(crate) enum Catalogue {
     AutomaticTasks,
 }
 
-/// The result of a catalogue lookup.
+/// The result of a catalog lookup.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Found<'f> {
-    /// The catalogue has no such entry.
+    /// The catalog has no such entry.
     Absent,
     /// The list is dynamic, so the entry may exist.
     Dynamic,
@@ -55,17 +55,17 @@ impl<'f> Found<'f> {
     }
 }
 
-/// An entry of a catalogue that several features can share.
+/// An entry of a catalog that several features can share.
 pub(crate) trait Listed<'f>: ListedObject {
-    const CATALOGUE: Catalogue;
+    const CATALOG: Catalog;
 
     fn from_found(found: Found<'f>) -> Option<&'f Self>;
 }
 
 macro_rules! listed {
-    ($($entry:ident, $catalogue:ident, $found:ident;)*) => {$(
+    ($($entry:ident, $catalog:ident, $found:ident;)*) => {$(
         impl<'f> Listed<'f> for $entry<'f> {
-            const CATALOGUE: Catalogue = Catalogue::$catalogue;
+            const CATALOG: Catalog = Catalog::$catalog;
 
             fn from_found(found: Found<'f>) -> Option<&'f Self> {
                 match found {
@@ -87,31 +87,27 @@ listed! {
 /// Finds the entry with a key that `is` accepts. The key is a name, URI or URI template.
 pub(crate) fn find<'i>(
     config: &'i ServerConfig<'i>,
-    catalogue: Catalogue,
+    catalog: Catalog,
     is: &dyn Fn(&str) -> bool,
 ) -> Found<'i> {
-    find_among(config.features, catalogue, is)
+    find_among(config.features, catalog, is)
 }
 
-fn find_among<'i>(
-    features: &'i [&'i dyn Feature],
-    catalogue: Catalogue,
-    is: &dyn Fn(&str) -> bool,
-) -> Found<'i> {
-    let mut found = features.iter().map(|feature| feature.find(catalogue, is));
+fn find_among<'i>(features: &'i [&'i dyn Feature], catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'i> {
+    let mut found = features.iter().map(|feature| feature.find(catalog, is));
     found.find(|found| !found.is_absent()).unwrap_or(Found::Absent)
 }
 
 /// Whether the server joins features of one kind. Boards without a heap do not pay for it.
 pub(crate) const JOINS: bool = cfg!(feature = "alloc");
 
-/// Finds the entry at an index of the joined catalogues of all features.
+/// Finds the entry at an index of the joined catalogs of all features.
 pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: usize) -> Option<&'i E> {
     if !JOINS {
         return None;
     }
     let left = Cell::new(index);
-    E::from_found(find(config, E::CATALOGUE, &|_| {
+    E::from_found(find(config, E::CATALOG, &|_| {
         let skipped = left.get();
         left.set(skipped.wrapping_sub(1));
         skipped == 0
@@ -121,24 +117,24 @@ pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: u
 /// Finds the feature that has the entry with a key that `is` accepts.
 pub(crate) fn owner<'i>(
     config: &'i ServerConfig<'i>,
-    catalogue: Catalogue,
+    catalog: Catalog,
     is: &dyn Fn(&str) -> bool,
 ) -> Option<&'i dyn Feature> {
     let mut features = config.features.iter().copied().filter(|_| JOINS);
-    features.find(|feature| !feature.find(catalogue, is).is_absent())
+    features.find(|feature| !feature.find(catalog, is).is_absent())
 }
 
-/// Checks that the catalogues of all features can be joined: their keys are unique, and none is a dynamic list.
+/// Checks that the catalogs of all features can be joined: their keys are unique, and none is a dynamic list.
 pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError> {
     for (index, feature) in config.features.iter().enumerate().filter(|_| JOINS) {
         let earlier = config.features.get(..index).unwrap_or_default();
-        for catalogue in [Catalogue::Tools, Catalogue::Resources, Catalogue::Templates, Catalogue::Prompts] {
-            let first = find_among(earlier, catalogue, &|_| true);
+        for catalog in [Catalog::Tools, Catalog::Resources, Catalog::Templates, Catalog::Prompts] {
+            let first = find_among(earlier, catalog, &|_| true);
             if first.is_absent() {
                 continue;
             }
-            let is_known = |key: &str| !find_among(earlier, catalogue, &|known| known == key).is_absent();
-            match (first, feature.find(catalogue, &is_known)) {
+            let is_known = |key: &str| !find_among(earlier, catalog, &|known| known == key).is_absent();
+            match (first, feature.find(catalog, &is_known)) {
                 (_, Found::Absent) => {}
                 (Found::Dynamic, _) | (_, Found::Dynamic) => return Err(ConfigError::JoinedDynamicList),
                 (_, found) => {
@@ -150,13 +146,13 @@ pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError>
     Ok(())
 }
 
-/// Finds the entry of a catalogue with a key that `is` accepts. A catalogue of `None` is a dynamic list.
+/// Finds the entry of a catalog with a key that `is` accepts. A catalog of `None` is a dynamic list.
 pub(crate) fn find_in<'f, E: ListedObject>(
-    catalogue: Option<&'f [E]>,
+    catalog: Option<&'f [E]>,
     is: &dyn Fn(&str) -> bool,
     found: fn(&'f E) -> Found<'f>,
 ) -> Found<'f> {
-    match catalogue {
+    match catalog {
         Some(entries) => entries.iter().find(|entry| is(entry.key())).map_or(Found::Absent, found),
         None => Found::Dynamic,
     }
