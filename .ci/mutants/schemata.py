@@ -225,8 +225,9 @@ def cargo(tree, with_embedded, *arguments):
     tested = [*TESTED, "mcp-proto-embedded"] if with_embedded else TESTED
     packages = [argument for package in tested for argument in ("-p", package)]
     features = "--features=" + ",".join([*FEATURES, *EMBEDDED] if with_embedded else FEATURES)
-    # The core uses an intrinsic that is unstable.
-    environment = dict(os.environ, RUSTC_BOOTSTRAP="mcp_proto", CARGO_TARGET_DIR=tree.parent / "build")
+    # The core uses an intrinsic that is unstable. Optimized tests take a fraction of the time, which is worth a slower build.
+    environment = dict(os.environ, RUSTC_BOOTSTRAP="mcp_proto", CARGO_TARGET_DIR=tree.parent / "build",
+                       CARGO_PROFILE_DEV_OPT_LEVEL="1", CARGO_PROFILE_TEST_OPT_LEVEL="1")
     done = subprocess.run(
         ["cargo", *arguments, "--quiet", "--offline", "--message-format=json", *packages, features],
         cwd=tree, env=environment, stdout=subprocess.PIPE, text=True,
