@@ -7,7 +7,7 @@ use crate::peer::slots::{Data, InFlight, Ticket};
 use crate::peer::timeout::Timeout;
 use crate::time::Millis;
 
-/// A request in flight, as stored in a slot. `I` and `O` are data of the role.
+/// A request in flight, as stored in a slot. `I` and `O` are data that depend on the role.
 #[derive(Debug, Clone, Copy)]
 pub enum Request<I, O> {
     /// A request of the peer to which the application responds later.

@@ -1,4 +1,4 @@
-//! Defers a request, and sets its deadline. `poll.rs` expires it.
+//! Defers a request, and sets its deadline. `in_flight_hooks.rs` expires the request.
 
 #[cfg(feature = "alloc")]
 use crate::peer::request::InboundState;

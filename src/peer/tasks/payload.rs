@@ -28,8 +28,8 @@ impl TaskTable<'_> {
         self.slots.splice_text(ticket, start..end, payload)
     }
 
-    /// Stores the result or error of a task as its payload. Returns `None` if it does not fit or is not valid. In this
-    /// case, too, the payload replaces the input requests.
+    /// Stores the result or error of a task as its payload. Returns `None` if it does not fit or is not valid. The
+    /// input requests are removed in either case.
     pub(crate) fn store(
         &mut self,
         ticket: Ticket,

@@ -91,7 +91,8 @@ pub(super) fn response<'a>(
     Some(Event::TaskInput(TaskInput { ticket, responses: Responses::One { key, outcome } }))
 }
 
-/// Closes the open input requests to which an object has responses. Returns one bit for each of its first members.
+/// Closes the open input requests to which an object has responses. Returns one bit for each of the first
+/// [`MOST_RESPONSES`] members.
 pub(crate) fn accept(
     state: &mut ServerState<'_>,
     table: &mut TaskTable<'_>,
@@ -113,7 +114,7 @@ pub(crate) fn accept(
 /// Length of a task's ticket before the key, in the text of a request.
 const LINK: usize = 6;
 
-/// Ends a request of the server that is an input request of a task. Returns `None` if the request is none.
+/// Ends a request of the server that is an input request of a task. Returns `None` for any other request.
 pub(super) fn on_response(
     state: &mut ServerState<'_>,
     table: &mut TaskTable<'_>,

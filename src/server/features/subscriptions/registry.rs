@@ -81,7 +81,7 @@ const REMOVED: u8 = 4;
 /// Offsets of the two children in an entry. A child at offset 0 is absent, because the root begins there.
 const CHILDREN: [usize; 2] = [9, 12];
 
-/// The link to the root, which needs no memory.
+/// Stands for the link to the root, which is not stored.
 const ROOT: usize = usize::MAX;
 
 /// Maximum number of bytes that the registry uses, so that three bytes hold the offset of each child.
