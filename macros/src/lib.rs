@@ -212,8 +212,8 @@ pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Tool, attributes.into(), item.into()).into()
 }
 
-/// Lists functions and methods with the attributes [`tool`](macro@tool), [`prompt`](macro@prompt),
-/// [`resource`](macro@resource) and [`complete`](macro@complete), in any order: a `Router`.
+/// Creates a `Router` from functions and methods with the attributes [`tool`](macro@tool), [`prompt`](macro@prompt),
+/// [`resource`](macro@resource) and [`complete`](macro@complete), in any order.
 ///
 /// The paths may name another module, as in `router![motor::start, Counter::increment]`. Write the name of a type, and
 /// not `Self`. Write the path of a function in another module instead of an import: the macro also uses the generated
@@ -295,7 +295,7 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// The function returns a value that implements `IntoPromptResult`: a text, a list of `(Role, text)`, `PromptMessages`,
 /// or a `Result`. A function that takes a `GetPrompt` returns nothing.
 ///
-/// An `async fn` is a task, and a function with the item `blocking` runs on a worker thread, as for [`tool`](macro@tool).
+/// An `async fn` runs as a task, and a function with the item `blocking` on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///
@@ -361,7 +361,7 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// or an `Option` or a `Result` of one. `None` is an unknown resource. A function that takes a `ReadResource` returns
 /// nothing.
 ///
-/// An `async fn` is a task, and a function with the item `blocking` runs on a worker thread, as for [`tool`](macro@tool).
+/// An `async fn` runs as a task, and a function with the item `blocking` on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///
@@ -422,7 +422,7 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// takes the typed text selects the values. Otherwise the server sends the values that begin with the typed text. A
 /// function that takes a `Complete` returns nothing.
 ///
-/// An `async fn` is a task, and a function with the item `blocking` runs on a worker thread, as for [`tool`](macro@tool).
+/// An `async fn` runs as a task, and a function with the item `blocking` on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///

@@ -41,7 +41,8 @@ pub(crate) enum Trigger {
     Restart,
     /// Server: received `notifications/initialized`.
     Initialized,
-    /// Server: received a request of the handshake era other than `initialize` and `ping`.
+    /// Server: received a request of the handshake era other than `initialize`, `ping`, `logging/setLevel` and
+    /// `shutdown`.
     Request,
     /// Client: sent `server/discover`.
     Probe,

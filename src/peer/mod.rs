@@ -111,7 +111,8 @@ impl<'b, R: Role> Peer<'b, R> {
         None
     }
 
-    /// Returns the earliest deadline of `in_flight`, which is that of the requests in flight, and of `others`.
+    /// Returns the earliest of `in_flight` and `others`. `in_flight` is the earliest deadline of the requests in
+    /// flight.
     ///
     /// Omits expired deadlines. Their requests wait for transmit space, so a poll would not help.
     #[inline]

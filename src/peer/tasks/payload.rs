@@ -1,4 +1,4 @@
-//! The payload of a task: its stored result or error, and the request that becomes the task.
+//! Stored results and errors of tasks (payloads), and the requests that become tasks.
 
 use crate::error::ProtocolError;
 use crate::json::{Json, Writer, text_of};

@@ -51,8 +51,8 @@ impl<'a> TaskInput<'a> {
 
     /// The responses with their keys, in the order of the client.
     ///
-    /// In `2026-07-28` every outcome is a result. In `2025-11-25` the client may also respond with an error, and the
-    /// connection may end.
+    /// In `2026-07-28` every outcome is a result. In `2025-11-25` an outcome may also be an error, or a failure such as
+    /// the end of the connection.
     ///
     /// Read a result with [`ElicitResultView::from_json`](input::ElicitResultView::from_json) or a similar function. The
     /// result is untrusted input.

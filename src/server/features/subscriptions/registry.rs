@@ -178,7 +178,7 @@ impl<'b> SubscriptionRegistry<'b> {
 
     /// Adds an entry. Returns `Ok(false)` if the owner already watches the resource.
     ///
-    /// `check` decides by the decoded URI, also for an entry that exists.
+    /// `check` gets the decoded URI and may refuse it, even if the entry exists.
     pub(crate) fn add(
         &mut self,
         owner: Owner,
