@@ -87,7 +87,7 @@ pub enum ProtocolError {
     MissingClientCapability,
     /// A subscription that exceeds the buffer for resource subscriptions.
     TooManyWatched {
-        /// Size of the buffer in bytes. Each subscription requires 11 bytes and the length of its URI.
+        /// Size of the buffer in bytes. Each watched resource takes 15 bytes and the length of its URI.
         limit: usize,
     },
     /// A cursor that this server did not issue.
@@ -168,8 +168,8 @@ impl ProtocolError {
     /// Returns the code of the error response to the peer. Returns `None` if this error has no response.
     ///
     /// A code does not prove that the machine sent a response. The machine never sends an error response to a
-    /// notification or a response. A client responds to an invalid message only in one case. The message is a request
-    /// with an intact id, and the request is too long, is too deep, or has a gap.
+    /// notification or a response. A client responds to an invalid message only if it is an unreadable request with an
+    /// intact id: too long, too deep, or not valid JSON.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         Some(match self {

@@ -36,7 +36,7 @@ impl Direction {
         self != Direction::Encode
     }
 
-    /// Whether the schema does not depend on this attribute of serde.
+    /// Whether this attribute of serde has no effect on the schema.
     fn ignores(self, name: &str) -> bool {
         match self {
             Direction::Decode | Direction::Form => {

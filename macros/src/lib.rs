@@ -69,9 +69,9 @@ use crate::handler::Kind;
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(crate = path)]` | the path of the crate `mcp_proto` |
 ///
-/// Contradictory attributes are compile errors, such as bounds that the type cannot hold, or a default out of bounds.
-/// So are a format of a number, and a field with the name of the tag. The names of a map are strings or an enumeration.
-/// A struct that contains itself may be the type of a field, but not the content of a variant.
+/// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, a format of
+/// a number, or a field with the name of the tag. The keys of a map are strings or an enumeration. A struct that
+/// contains itself may be the type of a field, but not the content of a variant.
 ///
 /// A field with a header is a string, an integer, a boolean or an `Option` of one. The arguments contain the field
 /// directly or in a struct, but not in an array or an enum. The schema has the annotation `x-mcp-header`, and never the
@@ -172,8 +172,8 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 /// The struct has named fields: strings, numbers, booleans, enumerations of unit variants, and lists of such
 /// enumerations. An `Option`, or a field with a default, is not required. The attributes are those of
 /// [`ToolArguments`](macro@ToolArguments), and `#[tool(title = "…")]`: the title of a field for the user. The titles of
-/// choices are the doc comments of the variants. An enumeration derives `ToolArguments`. The formats are `email`,
-/// `uri`, `date` and `date-time`. Anything else is a compile error.
+/// choices are the doc comments of the variants. The type of an enumeration derives `ToolArguments`. The formats are
+/// `email`, `uri`, `date` and `date-time`. Anything else is a compile error.
 ///
 /// ```
 /// use mcp_proto::input::Form;
@@ -212,15 +212,15 @@ pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Tool, attributes.into(), item.into()).into()
 }
 
-/// Lists functions and methods with the attributes [`tool`](macro@tool), [`prompt`](macro@prompt),
-/// [`resource`](macro@resource) and [`complete`](macro@complete), in any order: a `Router`.
+/// Creates a `Router` from functions and methods with the attributes [`tool`](macro@tool), [`prompt`](macro@prompt),
+/// [`resource`](macro@resource) and [`complete`](macro@complete), in any order.
 ///
 /// The paths may name another module, as in `router![motor::start, Counter::increment]`. Write the name of a type, and
 /// not `Self`. Write the path of a function in another module instead of an import: the macro also uses the generated
 /// functions in that module.
 ///
-/// The first item may be `crate = path`, the path of the crate `mcp_proto`, for an application that uses a crate which
-/// exports it: `router![crate = framework::mcp, motor::start]`. The attributes have the same item.
+/// If another crate exports `mcp_proto`, the first item is the path of this export:
+/// `router![crate = framework::mcp, motor::start]`. The attributes have the item `crate = path`, too.
 ///
 /// Two tools with the same name are a compile error, as are two prompts or two resources:
 ///
@@ -295,7 +295,7 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// The function returns a value that implements `IntoPromptResult`: a text, a list of `(Role, text)`, `PromptMessages`,
 /// or a `Result`. A function that takes a `GetPrompt` returns nothing.
 ///
-/// An `async fn` is a task, and a function with the item `blocking` runs on a worker thread, as for [`tool`](macro@tool).
+/// An `async fn` runs as a task, and a function with the item `blocking` on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///
@@ -361,7 +361,7 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// or an `Option` or a `Result` of one. `None` is an unknown resource. A function that takes a `ReadResource` returns
 /// nothing.
 ///
-/// An `async fn` is a task, and a function with the item `blocking` runs on a worker thread, as for [`tool`](macro@tool).
+/// An `async fn` runs as a task, and a function with the item `blocking` on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///
@@ -422,7 +422,7 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// takes the typed text selects the values. Otherwise the server sends the values that begin with the typed text. A
 /// function that takes a `Complete` returns nothing.
 ///
-/// An `async fn` is a task, and a function with the item `blocking` runs on a worker thread, as for [`tool`](macro@tool).
+/// An `async fn` runs as a task, and a function with the item `blocking` on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///

@@ -26,7 +26,7 @@
 //! }
 //! ```
 //!
-//! The names of a map are strings or an enumeration:
+//! The keys of a map are strings or an enumeration:
 //!
 //! ```compile_fail,E0080
 //! #[derive(mcp_proto::ToolArguments)]

@@ -82,7 +82,7 @@ impl<'i> ClientConfig<'i> {
         .fold(self.capabilities, |declared, (_, missing)| declared.without(missing))
     }
 
-    /// Writes the capabilities object of this revision. With `tasks`, the client runs tasks.
+    /// Writes the capabilities object of this revision. `tasks` are the hooks of a client that runs tasks.
     pub(crate) fn write_capabilities(
         &self,
         revision: Revision,

@@ -110,8 +110,8 @@ impl Client<'_> {
     /// Otherwise the request fails with [`RequestFailure::TooLong`], possibly after
     /// chunks. The application uses the chunks only if the response is a result.
     ///
-    /// Each chunk restarts the timeout of the request, but does not extend its maximum duration. A result that is larger
-    /// than the receive buffer must arrive on lines. Base64 that is not valid stays in the result. An
+    /// Each chunk restarts the timeout of the request, but does not extend its maximum duration. In message mode, a
+    /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result. An
     /// [observer](crate::Observer) sees the message without its content.
     ///
     /// Some servers write the `id` after the result. A large result then has chunks if no other request awaits a response.
@@ -150,7 +150,8 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// The request of the line so far, and the offset of its result, if the content is wanted in chunks.
+    /// The request to which the line so far responds, and the offset of the result. `None` if the request does not
+    /// receive chunks.
     fn chunked_result(&self) -> Option<(Ticket, usize)> {
         let (line, scanner) = (self.input.text_so_far(), self.input.scanner());
         let issued = match scanner.member(Member::Id) {

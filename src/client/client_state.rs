@@ -45,14 +45,13 @@ impl Role for role::Client {
     type Session = Session;
     type Inbound = InputKind;
     type Outbound = SentRequest;
-    /// The sequence number of the next request. Each request reserves one round of ids, so this number also counts the
-    /// rounds.
-    type Rounds = u64;
-    /// The number of ids per round for the connecting request. This request has no slot.
+    /// Counts the requests.
+    type Sequence = u64;
+    /// The connecting request has no slot.
     const OTHER_IDS: u32 = 1;
 
     fn find_issued(peer: &Peer<'_, role::Client>, sequence: u64, place: u32) -> IssuedId {
-        if sequence >= peer.rounds {
+        if sequence >= peer.next_sequence {
             return IssuedId::Unknown;
         }
         let Some(slot) = place.checked_sub(1) else { return IssuedId::Other(sequence) };
@@ -85,7 +84,7 @@ pub(crate) struct ClientState<'b> {
     /// Whether the client abandoned the probe. The response to the probe may still arrive, possibly without an id.
     pub(crate) probe_abandoned: bool,
     /// Whether the client repeated the probe. The cause is a stateless server that missed the probe timeout, or that
-    /// refused a revision which it names.
+    /// refused a revision which it names as supported.
     pub(crate) probe_repeated: bool,
     /// Whether `notifications/initialized` waits to be written.
     pub(crate) initialized_pending: bool,
@@ -219,7 +218,7 @@ impl<'b> ClientState<'b> {
             _ => Progress::ExtendsTimeout,
         };
         let maximum = options.maximum.unwrap_or(timeouts.maximum);
-        let data = SentRequest::new(self.peer.rounds, method, maximum, level);
+        let data = SentRequest::new(self.peer.next_sequence, method, maximum, level);
         let outbound = Outbound::new(options.timeout.unwrap_or(timeouts.request), progress, data);
         // The deadline is immediate, because the next poll starts the timeout.
         let in_flight = &mut self.peer.in_flight;
@@ -233,7 +232,7 @@ impl<'b> ClientState<'b> {
             self.peer.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
-        let id = self.id_of(self.peer.rounds, Some(ticket.slot));
+        let id = self.id_of(self.peer.next_sequence, Some(ticket.slot));
         let space = self.request_space();
         let meta = Meta { token: options.progress.then_some(id), level, more };
         let mut valid = true;
@@ -245,7 +244,7 @@ impl<'b> ClientState<'b> {
         });
         match sent {
             Ok(()) => {
-                self.peer.rounds = self.peer.rounds.saturating_add(1);
+                self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
                 Ok(ticket)
             }
             Err(Overflow) => {

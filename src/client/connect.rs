@@ -20,7 +20,7 @@ use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::implementation::ImplementationView;
 use crate::protocol::objects::view::{list, object};
 
-/// Writes the parameters of the connecting request without `_meta`. With `tasks`, the client runs tasks.
+/// Writes the parameters of the connecting request without `_meta`. `tasks` are the hooks of a client that runs tasks.
 pub(crate) fn write_params(
     config: &ClientConfig<'_>,
     revision: Revision,
@@ -59,8 +59,9 @@ impl ClientState<'_> {
             Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
             _ => self.config.timeouts.initialize,
         };
-        self.connecting = Some(Connecting { sequence: self.peer.rounds, deadline: self.peer.now.plus(time) });
-        self.peer.rounds = self.peer.rounds.saturating_add(1);
+        self.connecting =
+            Some(Connecting { sequence: self.peer.next_sequence, deadline: self.peer.now.plus(time) });
+        self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
         self.tried = self.tried.with(revision);
         self.peer.lifecycle.apply(trigger);
         self.write_connecting(revision, trigger);
@@ -173,8 +174,8 @@ impl ClientState<'_> {
                 match (untried, mutual.and(Revisions::HANDSHAKE).latest(), stateless.latest()) {
                     (Some(revision), ..) => self.send_connect_request(revision, Trigger::Probe),
                     (None, Some(revision), _) if automatic => self.fall_back(Some(revision)),
-                    // If a server refuses a revision that it also names, such as a gateway during an update, the client
-                    // retries once.
+                    // A server may refuse a revision that it names as supported, such as a gateway during an update.
+                    // The client then retries once.
                     (None, _, Some(revision)) if !self.probe_repeated => self.repeat_probe(revision),
                     _ => self.fail_connect(PendingFailure::Refused(span)),
                 }

@@ -31,9 +31,9 @@ pub enum Event<'a> {
     Connected(Connected<'a>),
     /// A failed connection attempt. The connection closes.
     ConnectFailed(ConnectFailure<'a>),
-    /// The end of a request. The client emits this event exactly once for each request, with two exceptions. The client
-    /// does not emit the event for a request that the application cancelled. A complete list ends with its last page
-    /// instead. Subscriptions and tasks continue after [`reconnect`](crate::Client::reconnect).
+    /// The end of a request. The client emits this event exactly once for each request, unless the application cancels
+    /// the request or [resets](crate::Client::reset) the client. A complete list ends with its last page instead.
+    /// Subscriptions and tasks continue after [`reconnect`](crate::Client::reconnect).
     Response(Response<'a>),
     /// A part of the content of a result, which arrives in [chunks](crate::Client::receive_chunks).
     Chunk {
@@ -85,8 +85,8 @@ pub enum Event<'a> {
         /// The task. The application may store its id for [`resume_task`](crate::Client::resume_task).
         task: TaskView<'a>,
     },
-    /// A request of the server for input (up to `2025-11-25`). The client has declared the capability for this input, or
-    /// the [method](crate::client::ClientConfig::methods) of an extension.
+    /// A request of the server for input (up to `2025-11-25`). The client has declared the capability for this input,
+    /// or its configuration lists the [method](crate::client::ClientConfig::methods) of an extension.
     ServerRequest(ServerRequest<'a>),
     /// The cancellation of a [deferred](ServerRequest::defer) request.
     ///

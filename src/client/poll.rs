@@ -31,7 +31,7 @@ impl Client<'_> {
         )
     }
 
-    /// Frees memory of buffers that have been idle, or returns the time at which that happens if `other` is later.
+    /// Shrinks buffers that have been idle. Returns the earlier of `other` and the time at which a buffer may shrink.
     #[cfg(feature = "alloc")]
     #[cold]
     pub(super) fn shrink_by_deadline(&mut self, other: Option<Millis>) -> Option<Millis> {

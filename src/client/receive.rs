@@ -86,8 +86,7 @@ pub(crate) fn handle_message(
 
 /// Processes a line that is not valid JSON, or that the decoder discarded.
 ///
-/// Responds to a request only if its id is intact. The id can be intact if the line is too long or too deep, or if the
-/// link marked lost bytes.
+/// Responds to the line only if its id is intact, and the member `method` shows that the line is a request.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     bytes: &[u8],
@@ -340,7 +339,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         state.peer.in_flight.release(ticket);
         let outcome =
             PendingOutcome::Result { result: result.span(), member: Span::MISSING, is_nested: false };
-        // The method decides the typed views, and this result has none.
+        // A result of an extension has no typed view, whatever its method.
         return Handled::Event(PendingEvent::Response { ticket, method: Method::Other, outcome });
     }
     if !method.accepts_result(result, member) || !is_complete(kind) {

@@ -64,7 +64,7 @@ impl ClientState<'_> {
     /// Finds the last request that was sent on this stream.
     pub(crate) fn find_on_stream(&self, StreamId(stream): StreamId) -> IssuedId {
         // All ids are below this bound. Find the largest id whose low 32 bits are the stream.
-        let bound = self.id_of(self.peer.rounds, None);
+        let bound = self.id_of(self.peer.next_sequence, None);
         let id = bound.wrapping_sub(u64::from((bound as u32).wrapping_sub(stream)));
         let id = if id >= bound { id.checked_sub(1 << 32) } else { Some(id) };
         id.map_or(IssuedId::Unknown, |id| self.peer.find_issued_number(id))
@@ -114,7 +114,7 @@ impl ClientState<'_> {
         params: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
     ) -> Result<(), Overflow> {
         let Some(outbound) = self.peer.in_flight.outbound(ticket).copied() else { return Ok(()) };
-        let sequence = self.peer.rounds;
+        let sequence = self.peer.next_sequence;
         // A request about a task has no progress, log messages or additional `_meta` of its own.
         let is_task = outbound.data.method.is_task();
         let token = outbound.wants_progress().then(|| self.id_of(sequence, Some(ticket.slot)));
@@ -145,7 +145,7 @@ impl ClientState<'_> {
     ) -> Result<(), Overflow> {
         let data = self.peer.in_flight.outbound(ticket).map(|outbound| outbound.data);
         let (Some(session), Some(data)) = (self.peer.session, data) else { return Ok(()) };
-        let id = self.id_of(self.peer.rounds, Some(ticket.slot));
+        let id = self.id_of(self.peer.next_sequence, Some(ticket.slot));
         let (space, config, cache) = (self.request_space(), self.config, &mut self.meta_cache);
         self.peer.output.compact();
         let (more, rest) = data.split_text(self.peer.in_flight.text(ticket));
@@ -158,7 +158,7 @@ impl ClientState<'_> {
             config.write_meta(session.revision, Meta { more, ..meta }, cache, out);
             out.token("}}");
         })?;
-        self.peer.rounds = self.peer.rounds.saturating_add(1);
+        self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
         Ok(())
     }
 

@@ -75,7 +75,7 @@ impl<'b> Client<'b> {
         self
     }
 
-    /// Replaces the request table, but preserves the seed. The order of the setup calls therefore does not matter.
+    /// Replaces the request table, but keeps the seed. The order of the setup calls therefore does not matter.
     fn set_in_flight(&mut self, mut table: RequestTable<'b>) {
         table.set_seed(self.state.peer.in_flight.seed());
         self.state.peer.in_flight = table;

@@ -11,7 +11,8 @@ use crate::json::{WriteText, prints};
 pub enum InvalidSkill {
     /// The URI does not end with the name of a skill and `/SKILL.md`, or the name is not valid.
     Uri,
-    /// The frontmatter has more than strings on one line each, so it is needed as JSON too.
+    /// The frontmatter has other YAML than one string per line. Set it as [JSON](crate::server::Skill::frontmatter),
+    /// too.
     Frontmatter,
     /// The name in the frontmatter differs from the name of the folder.
     Name,

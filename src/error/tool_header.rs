@@ -19,7 +19,8 @@ pub enum InvalidToolHeader {
     Duplicate,
     /// The path of the value in the arguments is not fixed.
     ///
-    /// The property is inside an array, a combination or a reference, or the annotation is not in a property.
+    /// The property is inside an array, a keyword such as `oneOf`, or a reference, or the annotation is not in a
+    /// property.
     Unreachable,
     /// The schema has more than 32 annotations, or an annotation is nested more than 8 levels deep.
     TooMany,

@@ -56,7 +56,7 @@ pub(super) struct FoundLine {
     pub(super) release_length: usize,
 }
 
-/// Kind of a line. The scanner holds its members or its error.
+/// Kind of a line. The scanner holds the members of a message, and the error of an invalid line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
     Message,

@@ -42,7 +42,8 @@ impl LineDecoder<'_> {
         self.cut_from_string(part);
     }
 
-    /// Removes a part of a string like [`remove_from_string`](LineDecoder::remove_from_string), and always makes room.
+    /// Removes a part of a string like [`remove_from_string`](LineDecoder::remove_from_string), but always frees its
+    /// space.
     pub(crate) fn cut_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));

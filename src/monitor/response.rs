@@ -129,7 +129,7 @@ impl Monitor {
         }
     }
 
-    /// Reports the result of a request that the receiver had to refuse. Returns whether it reported one.
+    /// Reports the result of a request that the receiver had to refuse. Returns `false` if there is nothing to report.
     pub(super) fn check_accepted(&self, request: &Request, report: &mut Report<'_>) -> bool {
         let reason = match request.flaw {
             None | Some(Flaw::Message) => return false,

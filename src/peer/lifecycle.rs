@@ -41,7 +41,8 @@ pub(crate) enum Trigger {
     Restart,
     /// Server: received `notifications/initialized`.
     Initialized,
-    /// Server: received a request of the handshake era other than `initialize` and `ping`.
+    /// Server: received a request of the handshake era other than `initialize`, `ping`, `logging/setLevel` and
+    /// `shutdown`.
     Request,
     /// Client: sent `server/discover`.
     Probe,
@@ -57,7 +58,8 @@ pub(crate) enum Trigger {
     Shutdown,
     /// All requests have ended, or the grace period has expired.
     Drained,
-    /// Server: the connection refuses further bytes, or the client is unresponsive.
+    /// Server: the connection refuses further bytes, the client does not read the output, or it does not respond to
+    /// pings.
     ConnectionLost,
 }
 

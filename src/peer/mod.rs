@@ -30,13 +30,13 @@ pub(crate) trait Role: role::Role {
     type Inbound: InboundData;
     /// Data of an outbound request.
     type Outbound: OutboundData;
-    /// Data that determines which ids were issued.
-    type Rounds: Copy + Default;
-    /// Number of ids per round in addition to one id per slot.
+    /// The sequence number of the next outbound request. A server has none, because its slots count their requests.
+    type Sequence: Copy + Default;
+    /// Number of ids per sequence number that belong to requests without a slot. Each slot has one id more.
     const OTHER_IDS: u32;
 
-    /// Resolves the id at this place of this round.
-    fn find_issued(peer: &Peer<'_, Self>, round: u64, place: u32) -> IssuedId
+    /// Resolves the id that contains this sequence number and this place: see [`Peer::id_at`].
+    fn find_issued(peer: &Peer<'_, Self>, sequence: u64, place: u32) -> IssuedId
     where
         Self: Sized;
 }
@@ -67,7 +67,7 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, Request<R::Inbound, R::Outbound>>,
     pub(crate) keep_alive: KeepAliveState,
-    pub(crate) rounds: R::Rounds,
+    pub(crate) next_sequence: R::Sequence,
 }
 
 impl<'b, R: Role> Peer<'b, R> {
@@ -86,7 +86,7 @@ impl<'b, R: Role> Peer<'b, R> {
             pending_error: None,
             in_flight: InFlight::empty(),
             keep_alive: KeepAliveState::OFF,
-            rounds: R::Rounds::default(),
+            next_sequence: R::Sequence::default(),
         }
     }
 
@@ -111,7 +111,8 @@ impl<'b, R: Role> Peer<'b, R> {
         None
     }
 
-    /// Returns the earliest deadline of `in_flight`, which is that of the requests in flight, and of `others`.
+    /// Returns the earliest of `in_flight` and `others`. `in_flight` is the earliest deadline of the requests in
+    /// flight.
     ///
     /// Omits expired deadlines. Their requests wait for transmit space, so a poll would not help.
     #[inline]

@@ -18,7 +18,7 @@ use crate::time::Millis;
 pub(crate) enum IssuedId {
     /// The current id of a request that has a slot.
     Request(Ticket),
-    /// The id of this round that belongs to no slot: one of [`OTHER_IDS`](Role::OTHER_IDS).
+    /// The id of a request without a slot, with this sequence number.
     Other(u64),
     /// The id of a request that has ended, or that was sent again with another id.
     Ended,
@@ -27,15 +27,15 @@ pub(crate) enum IssuedId {
 }
 
 impl<R: Role> Peer<'_, R> {
-    /// Returns the number of ids in a round: one for each slot, and [`OTHER_IDS`](Role::OTHER_IDS).
+    /// Returns the number of places: one for each slot, and [`OTHER_IDS`](Role::OTHER_IDS).
     fn stride(&self) -> u32 {
         (self.in_flight.limit() as u32).saturating_add(R::OTHER_IDS)
     }
 
-    /// Returns the id of an outbound request. Ids start at 1. A round has one id for each place.
-    /// [`OTHER_IDS`](Role::OTHER_IDS) places precede the places of the slots.
-    pub(crate) fn id_at(&self, round: u64, place: u32) -> u64 {
-        round.saturating_mul(self.stride().into()).saturating_add(place.into()).saturating_add(1)
+    /// Returns the id of an outbound request: `sequence` × places + `place` + 1. The first
+    /// [`OTHER_IDS`](Role::OTHER_IDS) places are for requests without a slot, the others are the slots.
+    pub(crate) fn id_at(&self, sequence: u64, place: u32) -> u64 {
+        sequence.saturating_mul(self.stride().into()).saturating_add(place.into()).saturating_add(1)
     }
 
     /// Resolves an id in a message of the peer.
@@ -45,8 +45,8 @@ impl<R: Role> Peer<'_, R> {
 
     pub(crate) fn find_issued_number(&self, id: u64) -> IssuedId {
         let Some(id) = id.checked_sub(1) else { return IssuedId::Unknown };
-        let (round, place) = divide(id, self.stride());
-        R::find_issued(self, round, place)
+        let (sequence, place) = divide(id, self.stride());
+        R::find_issued(self, sequence, place)
     }
 
     /// Returns the request with this id, if the request has a slot.
@@ -78,7 +78,7 @@ impl<R: Role> Peer<'_, R> {
 
     /// Handles the parameters of `notifications/progress`, and returns the request.
     ///
-    /// Progress that does not grow does not restart the timeout, but is reported.
+    /// Also reports progress that has not grown, but restarts the timeout only for progress that has.
     pub(crate) fn record_progress(&mut self, params: Json<'_>) -> Result<Ticket, ProtocolError> {
         let [token, progress] = params.pick(["progressToken", "progress"]);
         let progress = progress.and_then(Json::number).and_then(Decimal::parse);

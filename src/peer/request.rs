@@ -7,7 +7,7 @@ use crate::peer::slots::{Data, InFlight, Ticket};
 use crate::peer::timeout::Timeout;
 use crate::time::Millis;
 
-/// A request in flight, as stored in a slot. `I` and `O` are data of the role.
+/// A request in flight, as stored in a slot. `I` and `O` are data that depend on the role.
 #[derive(Debug, Clone, Copy)]
 pub enum Request<I, O> {
     /// A request of the peer to which the application responds later.
@@ -175,7 +175,7 @@ pub(crate) enum Progress {
     ExtendsTimeout,
 }
 
-/// Data of a request of the peer that the response needs. The data depends on the role.
+/// Data of an inbound request that its response needs. The data depends on the role.
 pub trait InboundData: Copy {
     /// Returns the owner of the id of a request on `stream`: see [`Data::owner`].
     fn owner(&self, _stream: StreamId) -> StreamId {
@@ -183,7 +183,7 @@ pub trait InboundData: Copy {
     }
 }
 
-/// Data of a request to the peer that depends on the role.
+/// Data of an outbound request. The data depends on the role.
 pub trait OutboundData: Copy {
     /// Starts the maximum duration, if there is one.
     fn start_maximum(&mut self, _now: Millis) {}

@@ -67,7 +67,7 @@ impl<'a> ArgumentChunk<'a> {
     }
 }
 
-/// A chunk in the line, or the early end of the chunks.
+/// A chunk in the line, or the abort of the chunks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PendingArgument {
     pub(crate) event: MakeArgumentEvent,
@@ -91,7 +91,7 @@ type MakeArgumentEvent =
 /// chunk, or removes the chunk of the last event from the line, and returns whether an event is set.
 ///
 /// Otherwise the argument is the outcome of a complete line with chunks. If the outcome is not a call of the tool, the
-/// function sets the event of the early end. It returns whether the outcome still applies.
+/// function sets the event of the abort. It returns whether the outcome still applies.
 pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(&Received, &Spans)>) -> bool;
 
 impl Server<'_> {

@@ -116,7 +116,7 @@ impl<'b> Batch<'b> {
 }
 
 impl Counts {
-    /// The region that the next response extends: start, end, further responses.
+    /// The part of the buffer that the next response extends: its start, its end, and the number of responses to come.
     fn region(&self, in_line: bool) -> (usize, usize, usize) {
         let (from, to, left) = match in_line {
             true => (self.open_end, self.end, self.left),

@@ -8,7 +8,7 @@ use crate::peer::transmit_buffer::Overflow;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
-/// A set of pending changes. The set has one bit for each list of the session, and two bits for features.
+/// A set of flags for pending changes: one for each list of the session, one for tasks, and two for features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ChangeSet(u8);
 
@@ -24,7 +24,7 @@ impl ChangeSet {
     /// A feature has pending notifications.
     pub(crate) const FEATURE_PENDING: ChangeSet = ChangeSet(128);
 
-    /// Messages that precede the handling of a notification.
+    /// Pending messages that the server writes before it handles a notification of the client.
     pub(crate) const ANY_PENDING: ChangeSet = ChangeSet(32 | 128);
 
     /// The flags of the session. The others belong to the connection.

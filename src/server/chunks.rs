@@ -187,7 +187,7 @@ impl ServerState<'_> {
         self.peer.in_flight.inbound(ticket).map_or(StreamId::NONE, |inbound| inbound.stream)
     }
 
-    /// Opens the response to a request. The request is deferred, unless it was before.
+    /// Opens the response to a request. Defers the request, unless it is deferred already.
     fn open_chunks(
         &mut self,
         pending: &Pending<'_>,
@@ -255,7 +255,7 @@ impl ServerState<'_> {
 
     /// Completes an open response, and releases its request. Returns `false` if the response is not open.
     ///
-    /// In message mode, the end may not fit. It then awaits space without `why`.
+    /// In message mode, the end may not fit. The end then waits for space, and `why` is omitted.
     fn end_chunks(&mut self, ticket: Ticket, failed: bool, why: Option<&dyn WriteText>) -> bool {
         let Some(mut chunks) = self.chunk_state(ticket) else { return false };
         chunks.set(FAILED, failed);

@@ -71,7 +71,8 @@ pub struct Limits {
     /// The grace period of an ending connection, in milliseconds. Default: two seconds.
     ///
     /// The period starts after the end of the input or after `shutdown`. Requests in flight may finish until the period
-    /// expires. The client then has a second period of the same length to read the remaining output.
+    /// expires. The client then has a second period of the same length to read the remaining output. It restarts
+    /// whenever the client reads.
     pub grace: Millis,
     /// The maximum number of consecutive invalid messages to which the server responds. Default: eight.
     pub invalid_in_a_row: u8,

@@ -1,4 +1,4 @@
-//! Defers a request, and sets its deadline. `poll.rs` expires it.
+//! Defers a request, and sets its deadline. `in_flight_hooks.rs` expires the request.
 
 #[cfg(feature = "alloc")]
 use crate::peer::request::InboundState;
@@ -13,7 +13,7 @@ const DEFERRED_TIMEOUT: Millis = Millis::seconds(60);
 
 impl ServerState<'_> {
     /// Restarts the timeout of a deferred request that reports progress, unless the application has set the timeout.
-    /// Boards without a heap save the code.
+    /// Boards without a heap do not link this code.
     #[cfg(feature = "alloc")]
     pub(super) fn restart_timeout(&mut self, ticket: Ticket) {
         let deadline = self.peer.now.plus(self.deferred_timeout());

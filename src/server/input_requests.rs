@@ -19,14 +19,14 @@ use crate::time::Millis;
 
 /// A function that responds to a tool call after the client has responded to its input request.
 ///
-/// The function gets the context of the router, the value that the tool kept, and the outcome of the input request.
+/// The function gets the context of the router, the value that the tool stored, and the outcome of the input request.
 pub type InputHandler<C, K> = fn(&mut C, K, Outcome<'_>, Reply<'_>);
 
 /// The key of the input request in `2026-07-28`.
 const KEY: &str = "input";
 /// The default time for a response: a user reads a form and fills it in.
 const TIMEOUT: Millis = Millis::seconds(300);
-/// The call outlives its input request, so that the handler responds after a timeout.
+/// The time between the timeouts of an input request and of its call, in which the handler responds.
 const GRACE: Millis = Millis::seconds(5);
 
 /// Input requests of tools, the same in both eras, without a heap.
@@ -39,7 +39,8 @@ const GRACE: Millis = Millis::seconds(5);
 /// - In the handshake era the call is deferred, and the server sends a request. The table stores the call, a value of
 ///   type `K`, and the client's response. [`step`](InputRequests::step) calls the function.
 ///
-/// So a tool requests input before it changes anything, and keeps in `K` what the function needs of its arguments.
+/// Therefore a tool must request input before it changes anything. It stores in `K` the arguments that the function
+/// needs.
 ///
 /// The context `C` of the `Router` contains the table, and implements `AsMut` for it. A static router has a static context. The main
 /// loop passes events to [`observe`](InputRequests::observe) and calls [`step`](InputRequests::step):
@@ -159,8 +160,9 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
 
     /// Requests input for a call. `handler` responds to the call with the outcome and `kept`.
     ///
-    /// If the client did not declare the capability, the response is an error that names it. If the table has no free
-    /// place, the response is that the server is busy. Neither calls `handler`.
+    /// `handler` is not called in three cases. If the client did not declare the capability, the response is an error
+    /// that names the capability. If the table has no free place, the response is that the server is busy. If the
+    /// server cannot send the request, the call fails.
     pub fn request(
         context: &mut C,
         call: Call<'_>,
@@ -229,7 +231,8 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
         }
     }
 
-    /// Sends the request of a call, or ends it with its call. Returns whether the call has an outcome.
+    /// Sends the input request of a call. If the call has ended, cancels the input request. Returns whether the input
+    /// request has an outcome.
     fn send(&mut self, index: usize, server: &mut Server<'_>) -> bool {
         let timeout = self.timeout;
         let Some(place) = self.calls.get_mut(index) else { return false };
@@ -262,7 +265,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
         }
     }
 
-    /// Responds to a call that has an outcome, if the transmit buffer has space.
+    /// Responds to a call whose input request has an outcome, if the transmit buffer has space.
     fn respond(context: &mut C, index: usize, server: &mut Server<'_>)
     where
         C: AsMut<Self>,
@@ -278,7 +281,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
             }
         };
         let Some(WaitingCall { handler, kept, stage, .. }) = place.take() else { return };
-        // The handler gets the context, so the table lends it the responses.
+        // The handler borrows the context, which contains the table. So the responses leave the table for the call.
         let responses = mem::take(&mut table.responses);
         let share = responses.len().checked_div(CALLS).unwrap_or_default();
         let text = |length| {

@@ -83,7 +83,7 @@ impl ServerConfig<'_> {
                     "\n"
                 );
                 let initialize = initialize.len().saturating_add(id).saturating_add(CLIENT_DETAILS);
-                // A progress token is mostly the id.
+                // Most clients use the id as the progress token.
                 let call = call.saturating_add(r#""progressToken":"#.len()).saturating_add(id);
                 if initialize > call { initialize } else { call }
             }

@@ -230,7 +230,7 @@ impl Server<'_> {
         Action::Io(Io::new(self.state.peer.output.transmit(), Receive::new(&mut self.input), deadline))
     }
 
-    /// Frees memory of buffers that have been idle, or returns the time at which that happens if `other` is later.
+    /// Shrinks buffers that have been idle. Returns the earlier of `other` and the time at which a buffer may shrink.
     #[cfg(feature = "alloc")]
     #[cold]
     fn shrink_by_deadline(&mut self, other: Option<Millis>) -> Option<Millis> {

@@ -31,7 +31,7 @@ pub(crate) enum PendingEvent {
         receiver: Ticket,
         task: [u8; 2],
     },
-    /// A part of a streamed argument, or the early end of its parts.
+    /// A chunk of a streamed argument, or the abort of its chunks.
     Argument(PendingArgument),
     /// The span `arguments` is the reason.
     Cancelled(Ticket),

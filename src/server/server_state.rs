@@ -36,7 +36,7 @@ use crate::server::tasks::table::TaskStorage;
 use crate::server::write_message::{begin_result, write_error};
 use crate::time::Millis;
 
-/// What the handshake negotiated.
+/// The session that the handshake negotiated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NegotiatedSession {
     pub(crate) revision: Revision,
@@ -62,12 +62,12 @@ impl Role for role::Server {
     type Session = NegotiatedSession;
     type Inbound = PackedContext;
     type Outbound = OutboundSession;
-    type Rounds = ();
+    type Sequence = ();
     const OTHER_IDS: u32 = 0;
 
-    /// The round of an id is the generation of its slot.
-    fn find_issued(peer: &Peer<'_, role::Server>, round: u64, slot: u32) -> IssuedId {
-        let Ok(generation) = round.try_into() else { return IssuedId::Unknown };
+    /// The sequence number of an id is the generation of its slot.
+    fn find_issued(peer: &Peer<'_, role::Server>, sequence: u64, slot: u32) -> IssuedId {
+        let Ok(generation) = sequence.try_into() else { return IssuedId::Unknown };
         let ticket = Ticket { slot, generation };
         match peer.in_flight.get(ticket) {
             Some(Request::Outbound(_)) => IssuedId::Request(ticket),
@@ -90,7 +90,7 @@ pub(crate) enum Shape {
     InputRequired,
     /// A task in place of a result (`2026-07-28`).
     Task,
-    /// A result of an extension's own type (`2026-07-28`), which contains its first members.
+    /// A result of an extension's own type (`2026-07-28`). Its body also writes the members that start other results.
     Extension,
     /// The result of `server/discover`. Clients may cache it, and it always identifies the server.
     Discovery,

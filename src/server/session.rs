@@ -15,8 +15,8 @@ use crate::server::server_state::{NegotiatedSession, ServerState};
 
 /// A session of the handshake era as a value, at most 64 bytes.
 ///
-/// A transport with many sessions, such as HTTP, stores one value per session.
-/// [`Server::replace_session`] makes the machine serve another one.
+/// A transport with many sessions, such as HTTP, stores one value per session. [`Server::replace_session`] selects the
+/// session that the machine serves.
 #[derive(Debug, Clone, Copy)]
 pub struct Session {
     key: SessionKey,
@@ -109,8 +109,8 @@ impl ServerState<'_> {
 impl Server<'_> {
     /// Makes the machine serve another session of the handshake era, and returns the value of the current one.
     ///
-    /// The caller stores the returned value until it passes in the next message of that session. Requests in flight
-    /// stay in the machine, whatever its current session is. The streams of the session's requests come from
+    /// The caller stores the returned value until the next message of that session arrives. Requests in flight stay in
+    /// the machine, whatever its current session is. The streams of the session's requests come from
     /// [`StreamId::in_session`], because the ids of its requests are unique per session. A message for the session as a
     /// whole has the relation [`Relation::Session`](crate::Relation::Session).
     ///

@@ -60,8 +60,8 @@ impl<'b> Server<'b> {
     /// Lends storage for requests in flight.
     ///
     /// Each slot holds a deferred request, a subscription of the stateless era, or a request that the server sent. Each
-    /// deferred request has an equal share of `text` for its id and progress token. Without slots,
-    /// [`Call::defer`](crate::server::Call::defer) and [`Server::request`] always fail.
+    /// slot has an equal share of `text`, which stores the id and the progress token of a deferred request. Without
+    /// slots, [`Call::defer`](crate::server::Call::defer) and [`Server::request`] always fail.
     ///
     /// # Errors
     /// [`ConfigError::TextTooSmall`]: the share of a slot is less than 8 bytes.

@@ -60,7 +60,8 @@ pub(super) fn remove_all(table: &mut TaskTable<'_>) {
     table.is_pending = true;
 }
 
-/// Sends `notifications/tasks/status` for changed tasks, if the table does. Returns `false` without transmit space.
+/// Sends `notifications/tasks/status` for changed tasks, if the table enables them. Returns `false` if the transmit
+/// buffer has no space.
 fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
     let mut slot = 0;
     while let Some(ticket) = table.slots.first_from(slot) {
@@ -70,7 +71,7 @@ fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
             if !state.peer.reserve_response() {
                 return false;
             }
-            // A server that misses a notification gets the status by polling.
+            // A notification that does not fit is dropped, because the server also polls.
             let output = &mut state.peer.output;
             let _ = output.write(Routing::NOTIFICATION, output.max_reply_size(), &mut |out| {
                 begin_notification(out, methods::TASKS_STATUS.name);
@@ -85,7 +86,7 @@ fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
     true
 }
 
-/// Responds to requests that wait for the end of a task. Returns `false` without transmit space.
+/// Responds to requests that wait for the end of a task. Returns `false` if the transmit buffer has no space.
 fn respond_to_waiting(state: &mut ClientState<'_>, table: &TaskTable<'_>) -> bool {
     let Some(session) = state.peer.session else { return false };
     let mut slot = 0;

@@ -21,8 +21,8 @@ impl ClientState<'_> {
         self.peer.session.map_or(ClientCapabilities::NONE, |session| self.config.declared(session.revision))
     }
 
-    /// The kind of input that a method requests. Returns `None` if the client did not declare the capability for this
-    /// kind, or the method of an extension.
+    /// The kind of input that a method requests. Returns `None` for an unknown method, and if the client did not
+    /// declare the required capability.
     pub(crate) fn kind_of_method(&self, method: Str<'_>) -> Option<InputKind> {
         let is_extension = || self.config.methods.iter().any(|known| method.is_name(known));
         let is_task = || self.client_task_hooks().is_some_and(|hooks| hooks.accepts(self, method));

@@ -15,7 +15,7 @@ use crate::protocol::revision::WireFeature;
 use crate::time::Millis;
 
 impl ClientState<'_> {
-    /// Waits until the next poll of a task.
+    /// Schedules the next poll of a task.
     pub(super) fn wait_for_task(&mut self, ticket: Ticket) {
         let interval = self.poll_interval(ticket);
         let now = self.peer.now;

@@ -108,7 +108,7 @@ impl ClientState<'_> {
                 }
                 return self.finish_task(ticket, PendingOutcome::Error(error));
             }
-            // The messages about the input of a task of 2025-11-25 belong to the request of its result.
+            // In 2025-11-25, the server sends the input requests of a task on the stream of `tasks/result`.
             TaskStatus::InputRequired | TaskStatus::Completed | TaskStatus::Failed => {
                 self.fetch_task_result(ticket);
             }

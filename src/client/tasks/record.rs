@@ -13,7 +13,7 @@ pub(crate) const HEADER: usize = 18;
 /// A stored task. The text consists of the fixed part, the id, and the hashes of keys.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record<'t> {
-    /// The sequence number of the call. Its id is the progress token of the task (`2025-11-25`).
+    /// The sequence number of the call. The id of the call is the progress token of the task (`2025-11-25`).
     pub(crate) sequence: u64,
     /// The time between polls, in milliseconds.
     interval: u32,
@@ -85,7 +85,7 @@ impl Keys<'_> {
 }
 
 impl ClientState<'_> {
-    /// The record of a request about a task.
+    /// The record of the task in the slot of this ticket.
     pub(crate) fn task(&self, ticket: Ticket) -> Option<Record<'_>> {
         self.open_request(ticket).filter(|it| it.data.method.is_task())?;
         Record::parse(self.peer.in_flight.text(ticket))

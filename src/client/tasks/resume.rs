@@ -65,7 +65,7 @@ impl ClientState<'_> {
         let mut options = options.maximum(options.maximum.unwrap_or(tasks.limits.maximum));
         // The progress token of the original call is unknown.
         options.progress = false;
-        let sequence = self.peer.rounds;
+        let sequence = self.peer.next_sequence;
         let name = methods::TASKS_GET.name;
         let ticket = self.begin_request_as(Method::TaskGet, name, options, &mut |out| {
             out.field_string("taskId", id);

@@ -175,7 +175,7 @@ impl Sum {
     }
 }
 
-/// Returns the value of an exponent's digits. A value that is far out of bounds is cut off.
+/// Returns the value of an exponent's digits. A value that is far out of bounds loses its last digits.
 const fn power(digits: &[u8]) -> Option<i32> {
     let (mut value, mut rest) = (0i32, digits);
     while let [digit @ b'0'..=b'9', tail @ ..] = rest {

@@ -82,7 +82,7 @@ impl Scanner {
         ScanError { kind, at: self.position }
     }
 
-    /// Reports an invalid text as abandoned by its sender.
+    /// Changes the error of an invalid text to [`ScanErrorKind::GivenUp`].
     pub(crate) fn give_up(&mut self) {
         self.state = State::Failed(ScanErrorKind::GivenUp);
     }

@@ -33,7 +33,7 @@ impl TaskOptions {
         TaskOptions { random, ttl, longest_ttl, poll_interval: Millis::seconds(1) }
     }
 
-    /// The time to live of a task for which the peer requests this time, or none (0).
+    /// The time to live of a task. 0 means that the peer requests none.
     pub(crate) fn ttl_for(&self, requested: u64) -> Millis {
         match requested {
             0 => self.ttl,

@@ -1,4 +1,4 @@
-//! The payload of a task: its stored result or error, and the request that becomes the task.
+//! Stored results and errors of tasks (payloads), and the requests that become tasks.
 
 use crate::error::ProtocolError;
 use crate::json::{Json, Writer, text_of};
@@ -28,8 +28,8 @@ impl TaskTable<'_> {
         self.slots.splice_text(ticket, start..end, payload)
     }
 
-    /// Stores the result or error of a task as its payload. Returns `None` if it does not fit or is not valid. In this
-    /// case, too, the payload replaces the input requests.
+    /// Stores the result or error of a task as its payload. Returns `None` if it does not fit or is not valid. The
+    /// input requests are removed in either case.
     pub(crate) fn store(
         &mut self,
         ticket: Ticket,

@@ -304,7 +304,7 @@ impl<'b> TaskTable<'b> {
         self.is_pending = true;
     }
 
-    /// Ends a task, without its input requests.
+    /// Ends a task. Its input requests are no longer open.
     pub(crate) fn set_end(&mut self, ticket: Ticket, end: TaskState) {
         let Some(data) = self.slots.get_mut(ticket) else { return };
         (data.state, data.open) = (end, 0);

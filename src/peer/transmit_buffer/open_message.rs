@@ -112,10 +112,10 @@ impl TransmitBuffer<'_> {
         self.link.awaits_space = true;
     }
 
-    /// Returns whether the next piece of an open message was awaited, and half of the space for pieces is free.
+    /// Returns whether a piece of an open message waits for space, and half of the space for pieces is free.
     ///
-    /// Every other message has been tried before. One that did not fit, in message mode, has precedence until the buffer
-    /// is empty.
+    /// The caller tries to write all other messages first. In message mode, a message that did not fit has precedence
+    /// until the buffer is empty.
     pub(crate) fn take_writable(&mut self, reserved: usize) -> bool {
         let is_open = self.link.gate == Gate::Pieces || self.is_message_mode();
         if !is_open || !self.link.awaits_space {

@@ -37,8 +37,8 @@ pub(crate) fn write_members(out: &mut Writer<'_>, mime_type: Option<&str>, body:
     }
 }
 
-/// Writes the contents of a resource with its URI. `value` writes JSON, which becomes text. Returns `false` if `value`
-/// does.
+/// Writes the contents of a resource with its URI. The text is the JSON that `value` writes. `value` returns whether
+/// this JSON is valid, and the function returns the same.
 pub(crate) fn write_json_contents(
     out: &mut Writer<'_>,
     uri: &str,

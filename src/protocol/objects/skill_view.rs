@@ -55,7 +55,7 @@ impl<'a> SkillView<'a> {
         entries(self.json, "resources").map(SkillFileView::from_json)
     }
 
-    /// The file with this URI. `None` if it is no file of the skill, so the application must not use its contents.
+    /// The file with this URI. `None` if the skill has no such file. The application must then not use the contents.
     #[must_use]
     pub fn file(&self, uri: &str) -> Option<SkillFileView<'a>> {
         self.files().find(|file| file.uri().is_some_and(|own| own == uri))
@@ -83,8 +83,8 @@ impl<'a> SkillView<'a> {
 
     /// Whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no others.
     ///
-    /// The application must not load the skill if they differ. `None` if the frontmatter is YAML with more than one
-    /// string per line. The application then needs a parser of YAML to compare.
+    /// The application must not load the skill if they differ. `None` if the frontmatter has other YAML than one string
+    /// per line. The application then needs a parser of YAML to compare.
     #[must_use]
     pub fn has_frontmatter_of(&self, text: &str) -> Option<bool> {
         let fields = Fields::new(text).filter(|fields| fields.is_known())?;

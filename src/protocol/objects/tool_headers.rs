@@ -34,9 +34,9 @@ pub(crate) const fn invalid_header(schema: &str) -> Option<InvalidToolHeader> {
 enum Part {
     /// Data, such as a default.
     Data,
-    /// A schema. If the path of its values in the arguments is fixed, the number of its levels.
+    /// A schema, with the depth of its values in the arguments. `None` if their path is not fixed.
     Schema(Option<u8>),
-    /// Schemas by name, with the level of the schema that contains them.
+    /// Schemas by name, with the depth of the schema that contains them.
     Map(Option<u8>),
 }
 

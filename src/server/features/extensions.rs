@@ -66,7 +66,7 @@ impl<'e> Extensions<'e> {
     /// Sets the methods of requests: see [`Event::Request`](crate::server::Event::Request).
     ///
     /// A method of another feature has precedence. In the handshake era, a request is refused before the handshake, as
-    /// every other request.
+    /// every other request except `ping`.
     #[must_use]
     pub const fn methods(mut self, methods: &'e [&'e str]) -> Self {
         self.methods = methods;
@@ -85,7 +85,7 @@ impl<'e> Extensions<'e> {
     /// Sets the members of the filter of `subscriptions/listen` that belong to the extensions (`2026-07-28`).
     ///
     /// The acknowledgment repeats such a member, unless its value is `null` or `false`.
-    /// [`Listening::filter`](crate::server::Listening::filter) has the whole filter. The feature
+    /// [`Listening::filter`](crate::server::Listening::filter) returns the whole filter. The feature
     /// [`Subscriptions`](crate::server::Subscriptions) is required, too.
     #[must_use]
     pub const fn filter_members(mut self, members: &'e [&'e str]) -> Self {

@@ -1,4 +1,4 @@
-//! Responds to the list requests of a server: with pages of a static catalog, or of the application.
+//! List requests: responds with a page of a static catalog, or asks the application for a page.
 //!
 //! Specification: *Utilities*, *Pagination*.
 #![allow(clippy::as_conversions, reason = "`usize` has at least 32 bits on all supported targets")]
@@ -29,7 +29,7 @@ pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received
 
 /// Responds with a page of a static catalog. Emits the request if the list is dynamic.
 ///
-/// The catalog is that of the first feature of its kind. The entries of other features of the kind follow.
+/// `catalog` is that of the first feature of a kind. The entries of the other features of this kind follow.
 pub(crate) fn respond<'b, E: Listed<'b>>(
     request: &mut Request<'_, 'b>,
     catalog: Option<&'b [E]>,

@@ -32,7 +32,8 @@ use crate::server::server_state::Shape;
 /// static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&SKILLS]);
 /// ```
 ///
-/// The server responds to all requests by itself. Clients of earlier revisions read the files as resources.
+/// The server responds to all requests by itself, except for files that the [application](SkillFile::by_application)
+/// reads. Clients of earlier revisions read the files as resources.
 ///
 /// With the feature [`Resources`](crate::server::Resources), place `Skills` before it. `Resources` then has all resources
 /// except the files of skills, and lists the resources. To list a skill there too, add its
@@ -120,7 +121,7 @@ impl<'t> Skills<'t> {
     }
 }
 
-// Indices in `METHODS`. The resources follow.
+// Indices in `METHODS`.
 const LIST: usize = 0;
 const GET: usize = 1;
 const READ: usize = 2;

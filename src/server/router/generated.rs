@@ -24,10 +24,10 @@ impl<C: ?Sized> Router<'static, C> {
     /// The features that the router has, with the schemas that are generated at run time: those of the type `Schemars` of
     /// the adapters for hosts (feature `schemars`).
     ///
-    /// Call it once, because the list is kept until the process ends. Each type's schema is generated once.
+    /// Call this method once, because it leaks the list. Each type's schema is generated once.
     ///
     /// # Panics
-    /// The schema of an argument's type or a result's type is not that of an object.
+    /// The schema of a tool's arguments or result is not that of an object.
     #[must_use]
     pub fn generated_features(&self) -> &'static [&'static dyn Feature] {
         let features = self.tables.features.0;

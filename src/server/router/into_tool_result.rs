@@ -20,7 +20,7 @@ use crate::server::reply::Reply;
 /// | [`Content`] | content blocks |
 /// | `Result<T, E>` | `T`, or a tool failure (`isError`) with the text of `E` |
 ///
-/// With the feature `alloc`, a [`Failure`] as `E` accepts every error that has a `Display` through `?`.
+/// With the feature `alloc`, `E` may be a [`Failure`], into which `?` converts every error that implements `Display`.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     note = "return a text, an integer, `()`, `Structured<T>`, `Content`, or a `Result` of one of these; the error of a \

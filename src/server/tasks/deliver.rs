@@ -67,15 +67,15 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
         slot = ticket.slot.wrapping_add(1);
         let Some(data) = table.slots.get_mut(ticket).filter(|data| data.is_changed) else { continue };
         let session = data.session;
-        let hears = data.revision.has(WireFeature::Tasks) && data.state != TaskState::Removed;
-        let is_wanted = table.notifies && hears && is_notified(state, session);
+        let has_status = data.revision.has(WireFeature::Tasks) && data.state != TaskState::Removed;
+        let is_wanted = table.notifies && has_status && is_notified(state, session);
         if is_wanted {
             if !state.peer.reserve_response() {
                 return Err(Stop::Blocked);
             }
             let routing = Routing::of_session(OutboundMessageKind::Notification, session);
             let output = &mut state.peer.output;
-            // A client that misses a notification gets the status by polling.
+            // A notification that does not fit is dropped, because the client also polls.
             let _ = output.write(routing, output.max_reply_size(), &mut |out| {
                 begin_notification(out, methods::TASKS_STATUS.name);
                 table.write_members(ticket, out);
@@ -90,7 +90,7 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
 }
 
 /// Whether a session receives notifications. For the current session, the handshake must be complete. For another
-/// session, the server does not know this.
+/// session, the server does not know whether it is complete.
 fn is_notified(state: &ServerState<'_>, session: SessionKey) -> bool {
     match session == state.session_key {
         true => state.is_session_notified(),

@@ -51,8 +51,8 @@ impl<'a> TaskInput<'a> {
 
     /// The responses with their keys, in the order of the client.
     ///
-    /// In `2026-07-28` every outcome is a result. In `2025-11-25` the client may also respond with an error, and the
-    /// connection may end.
+    /// In `2026-07-28` every outcome is a result. In `2025-11-25` an outcome may also be an error, or a failure such as
+    /// the end of the connection.
     ///
     /// Read a result with [`ElicitResultView::from_json`](input::ElicitResultView::from_json) or a similar function. The
     /// result is untrusted input.
@@ -91,7 +91,8 @@ pub(super) fn response<'a>(
     Some(Event::TaskInput(TaskInput { ticket, responses: Responses::One { key, outcome } }))
 }
 
-/// Closes the open input requests to which an object has responses. Returns one bit for each of its first members.
+/// Closes the open input requests to which an object has responses. Returns one bit for each of the first
+/// [`MOST_RESPONSES`] members.
 pub(crate) fn accept(
     state: &mut ServerState<'_>,
     table: &mut TaskTable<'_>,
@@ -113,7 +114,7 @@ pub(crate) fn accept(
 /// Length of a task's ticket before the key, in the text of a request.
 const LINK: usize = 6;
 
-/// Ends a request of the server that is an input request of a task. Returns `None` if the request is none.
+/// Ends a request of the server that is an input request of a task. Returns `None` for any other request.
 pub(super) fn on_response(
     state: &mut ServerState<'_>,
     table: &mut TaskTable<'_>,

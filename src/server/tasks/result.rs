@@ -174,7 +174,7 @@ fn write_payload(
     write_payload_object(out, revision, None, error, body)
 }
 
-/// The place where the result of an ended task is stored.
+/// The outcome of [`respond_stored`].
 pub(crate) enum Stored {
     /// The server has responded.
     Responded,

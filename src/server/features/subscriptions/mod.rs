@@ -115,7 +115,7 @@ fn refuse_watching(request: &mut Request<'_, '_>) -> Received {
     request.refuse_text(ProtocolError::UnknownMethod, "the server does not support resource subscriptions")
 }
 
-/// Handles `resources/subscribe`. Refuses a resource that the application does not accept like an unknown one.
+/// Handles `resources/subscribe`. A resource that the application does not accept is refused like an unknown resource.
 fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
     if !may_exist(request.state.config, uri) {

@@ -81,7 +81,7 @@ const REMOVED: u8 = 4;
 /// Offsets of the two children in an entry. A child at offset 0 is absent, because the root begins there.
 const CHILDREN: [usize; 2] = [9, 12];
 
-/// The link to the root, which needs no memory.
+/// Stands for the link to the root, which is not stored.
 const ROOT: usize = usize::MAX;
 
 /// Maximum number of bytes that the registry uses, so that three bytes hold the offset of each child.
@@ -178,7 +178,7 @@ impl<'b> SubscriptionRegistry<'b> {
 
     /// Adds an entry. Returns `Ok(false)` if the owner already watches the resource.
     ///
-    /// `check` decides by the decoded URI, also for an entry that exists.
+    /// `check` gets the decoded URI and may refuse it, even if the entry exists.
     pub(crate) fn add(
         &mut self,
         owner: Owner,
