@@ -108,7 +108,7 @@ impl Script {
 
     fn request_with(&mut self, method: &str, members: &str, meta: &str) -> Option<Response> {
         let params = self.params(members, meta);
-        // A request without parameters has none in a session.
+        // In a session, a request without parameters has no member `params`.
         let params = if params == "{}" { String::new() } else { params };
         self.connection.request(method, &params)
     }
@@ -120,7 +120,7 @@ impl Script {
             .is_some_and(|value| !value.is_null() && value.boolean() != Some(false))
     }
 
-    /// Requests all pages of every list, and reads what they show.
+    /// Requests all pages of every list, reads the resources, and gets the prompts.
     fn lists(&mut self) {
         self.list("tools/list", "tools");
         let resources = self.list("resources/list", "resources");
