@@ -376,7 +376,7 @@ fn client_that_expects_100_sends_its_body_afterwards() {
 
 /// D-S3, D-S4, D-C1.
 #[test]
-fn released_call_goes_on_without_its_connection() {
+fn released_call_continues_without_its_connection() {
     let server = TestServer::start();
     let send = |method: &str, session: &str, more: &str, body: &str| {
         let length = body.len();

@@ -75,9 +75,9 @@ fn running_stream_is_resumed() {
     assert_eq!(harness.http.open_exchanges(), 0);
 }
 
-/// B-C9, B-S19: the general stream goes on after its connection was lost.
+/// B-C9, B-S19: the general stream continues after its connection is lost.
 #[test]
-fn lost_general_stream_is_resumed_and_goes_on() {
+fn lost_general_stream_is_resumed_and_continues() {
     let mut harness = harness();
     let session = harness.initialize("2025-11-25");
     let mut stream = harness.send(&Request::new("GET").with("mcp-session-id", &session)).unwrap();

@@ -24,7 +24,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// The maximum number of connections. A browser opens at most six.
 const MAX_CONNECTIONS: usize = 32;
 /// The time for a request to arrive, and for a browser to take bytes.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time between comments on an idle event stream. They detect that the browser has gone.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
@@ -72,8 +72,8 @@ impl Site {
 
     /// Answers one request, and closes the connection.
     fn handle(&self, mut stream: TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(CLIENT_TIMEOUT))?;
+        stream.set_write_timeout(Some(CLIENT_TIMEOUT))?;
         stream.set_nodelay(true)?;
         let mut fields = [0; 2048];
         let mut decoder = RequestDecoder::new(&mut fields);
