@@ -114,7 +114,7 @@ fn derived_tool_is_listed_with_its_schema() {
     assert_eq!(tool["inputSchema"]["properties"]["then"]["oneOf"][2]["type"], "null");
 }
 
-// E-X10, E-X12
+// Requirements E-X10 and E-X12 of docs/http-rules.md.
 #[test]
 fn fields_with_a_header_are_annotated_in_the_schema() {
     static TOOLS: Tools = Tools::new(&[Tool::with_arguments::<Deploy>("deploy")]);

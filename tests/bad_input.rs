@@ -126,7 +126,7 @@ fn rows() -> Vec<Row> {
         ("not JSON, no session", Before::Nothing, line("hello")),
         ("not JSON", LATEST, line("{\"jsonrpc\":\"2.0\",\"id\":1,")),
         (
-            "not JSON, behind its id and method",
+            "not JSON, after its id and method",
             LATEST,
             line(r#"{"jsonrpc":"2.0","id":1,"method":"ping","x":}"#),
         ),

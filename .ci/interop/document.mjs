@@ -55,13 +55,13 @@ function interop() {
       (it, peer, column) => it.what === SAME && it.peer === peer && it.column === column),
     '## Our server, official clients: `everything_server`',
     'Each feature in every revision of the era that the client can speak. The tools of the SDKs for Python and TypeScript are in\n' +
-      'the table above. The inspector runs in its command-line mode, which has no more than this.',
+      'the table above. The inspector runs in its command-line mode, which has no other features.',
     features(rest.filter(({ peer }) => !peer.endsWith(HTTP))),
     '## Our server over HTTP, official clients: `everything_server`',
     'The same at a URL. Revision 2024-11-05 has another transport, and is left out.',
     features(rest.filter(({ peer }) => peer.endsWith(HTTP))),
     '## Our client, official servers',
-    'What `mcp-inspect` does with them. `auto` asks the server which era it is of.',
+    'The checks that use `mcp-inspect`. `auto` asks the server which era it is of.',
   ];
   for (const peer of unique(results.filter(({ ours }) => ours).map((it) => it.peer))) {
     const of = results.filter((it) => it.ours && it.peer === peer);

@@ -32,7 +32,7 @@ miri_skips=(
 step_miri() {
     toolchain "$nightly" miri rust-src
     say cargo "+$nightly" miri test --quiet -p mcp-proto --lib -- "${miri_modules[@]}" "${miri_skips[@]/#/--skip=}"
-    # All unsafe code of the repository. A program in C never frees the memory that it lends.
+    # All unsafe code of the libraries. A program in C never frees the memory that it lends.
     MIRIFLAGS=-Zmiri-ignore-leaks say cargo "+$nightly" miri test --quiet -p mcp-proto-c --lib
 }
 

@@ -17,9 +17,9 @@ use crate::stdio::{check, numbered};
 
 const PART: &str = "connections";
 const COUNT: usize = 1000;
-/// The connections of the server with one loop. A process may have less file descriptors.
+/// The connections of the server with one loop. A process may have fewer file descriptors.
 const MANY: usize = 10_000;
-/// Descriptors that a process has beside its connections.
+/// Descriptors that a process has besides its connections.
 const OTHER_DESCRIPTORS: usize = 100;
 /// Calls in flight on each connection.
 const WINDOW: usize = 16;

@@ -12,7 +12,7 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&T
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 
-/// What the application receives for one line.
+/// The events that the application receives for one line.
 #[derive(Debug, PartialEq)]
 enum Received {
     /// A call: the text of its chunks and of the rest, and the other arguments.
@@ -178,7 +178,7 @@ fn run(server: &mut Server<'_>, mut input: &[u8], pieces: &[usize]) -> (Vec<Rece
     (received, output.iter().filter(|byte| **byte == b'\n').count())
 }
 
-/// What the application must receive of a line.
+/// Predicts the events that the application receives for a line.
 fn expected(line: &Line, rx: usize) -> Vec<Received> {
     let value: Value = serde_json::from_str(&line.json).unwrap();
     let fits = line.json.len() < rx;
@@ -195,7 +195,7 @@ fn expected(line: &Line, rx: usize) -> Vec<Received> {
         return vec![Received::Call(text, arguments)];
     }
     let error = Received::Error(mcp_proto::ProtocolError::LineTooLong { limit: rx }.to_string());
-    // A buffer that is full before the line has become too long has emitted chunks.
+    // If the buffer is full before the line is known to be too long, the server has emitted chunks.
     let has_chunks = can_stream && line.data + 1 < line.json.len() && line.json.as_bytes()[line.data] != b'"';
     if has_chunks { vec![Received::Aborted, error] } else { vec![error] }
 }

@@ -66,7 +66,7 @@ impl Host {
         loop {
             match self.client.poll(Millis(0)) {
                 Action::Io(io) => {
-                    // The observer has the output.
+                    // The observer records the output.
                     if !transfer(io, &mut input, &mut Vec::new()) {
                         return;
                     }

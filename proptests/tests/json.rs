@@ -207,7 +207,7 @@ proptest! {
     }
 
     #[test]
-    fn members_are_found_behind_values_beyond_the_depth_limit(text in json_texts::message(), limit in 1u8..4) {
+    fn members_are_found_after_values_beyond_the_depth_limit(text in json_texts::message(), limit in 1u8..4) {
         let whole = scan(DEPTH_LIMIT, [text.as_bytes()]);
         let bounded = scan(limit, [text.as_bytes()]);
         prop_assert_eq!(bounded.1, whole.1);

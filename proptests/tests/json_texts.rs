@@ -227,8 +227,7 @@ fn mapping(name: Text, value: Text) -> Text {
         .boxed()
 }
 
-/// Mostly a text for the type of the same name in the tests. Members come in any order; one may be missing or
-/// unknown.
+/// A text for the type `Everything` of the test `json`. Members come in any order; one may be missing or unknown.
 pub(crate) fn everything() -> Text {
     let leaf = fields(Just("null".to_owned()).boxed());
     prop_oneof![2 => fields(Just("null".to_owned()).boxed()), 1 => fields(leaf)].boxed()

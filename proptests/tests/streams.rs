@@ -1,4 +1,4 @@
-//! Message mode against a model: who owns an id, what a closed stream and a cancellation end.
+//! Message mode against a model: the owner of each id, and the requests that a closed stream or a cancellation ends.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// What the server reported: responses as (stream, error code), and ended tickets.
+/// Output of the server: responses as (stream, error code), and ended tickets.
 #[derive(Default)]
 struct Reported {
     responses: Vec<(u32, Option<i32>)>,

@@ -1,4 +1,4 @@
-//! Results in chunks: content of any size through a small receive buffer, whatever arrives when.
+//! Results in chunks: content of any size through a small receive buffer, for input split anywhere.
 
 use crate::support::Random;
 use crate::support::transport::{feed, give_input, take, take_output};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new("c", "1").connect(Connect::Handshake).timeouts(Timeouts::DEFAULT);
 
-/// What the application receives of one call.
+/// The events that the application receives for one call.
 #[derive(Debug, Default, PartialEq)]
 struct Received {
     /// The content of each block.
@@ -214,7 +214,7 @@ fn outcome(line: &str, ends: bool) -> Received {
             let end = receive(client, ticket, b"", || 1);
             outcome.end += &end.end;
         }
-        // The connection goes on.
+        // The connection continues.
         if !ends {
             let (next, id) = call(client);
             let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[]}}}}\n");
@@ -237,7 +237,7 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
             whole,
             r#"{"content":[{"type":"text","text":""}],"isError":true}"#,
         ),
-        // The rest is too large: before the content, behind it, and as many small parts.
+        // The rest is too large: before the content, after it, and as many small parts.
         (
             format!(r#"{{"jsonrpc":"2.0","id":X,"result":{{"_meta":"{long}","content":[{block}]}}}}"#),
             false,
@@ -268,7 +268,7 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
             whole,
             r#"{"content":[{"type":"text","text":""}]}"#,
         ),
-        // There is no id, it is of no request, or the line is invalid.
+        // The id is missing or matches no request, or the line is invalid.
         (format!(r#"{{"result":{{"content":[{block}]}},"jsonrpc":"2.0"}}"#), false, whole, "Invalid"),
         (format!(r#"{{"result":{{"content":[{block}]}},"jsonrpc":"2.0","id":77}}"#), false, 1, "Invalid"),
         (format!(r#"{{"result":{{"content":[{block}]]}},"jsonrpc":"2.0","id":X}}"#), false, 1, "Invalid"),

@@ -1,4 +1,4 @@
-//! Tasks of 2025-11-25 that the client runs for its server.
+//! Tasks of 2025-11-25 that the client runs for its server. `TC-1` is a requirement of `docs/task-rules.md`.
 
 use std::cell::RefCell;
 use std::rc::Rc;

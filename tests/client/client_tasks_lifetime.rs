@@ -1,4 +1,5 @@
-//! Tasks of 2025-11-25 that the client runs: expiry, limits, transmit space, the end of the connection.
+//! Tasks of 2025-11-25 that the client runs: expiry, limits, transmit space, the end of the connection. `TC-4` is a
+//! requirement of `docs/task-rules.md`.
 
 use super::client_tasks::{ACCEPTED, ALL, FORM, about, defers, options, payload, run, setup, table, unknown};
 use crate::support::client::{ClientHarness, Setup, bytes};

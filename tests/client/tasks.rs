@@ -1,4 +1,4 @@
-//! Tasks of the extension of 2026-07-28: polls, results, input.
+//! Tasks of the extension of 2026-07-28: polls, results, input. `TX-2` is a requirement of `docs/task-rules.md`.
 
 use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::{Connect, InputResponses, Options, TaskLimits};

@@ -1,4 +1,5 @@
-//! Tasks of 2026-07-28: cancellation, time limits, reconnects, stored ids, notifications.
+//! Tasks of 2026-07-28: cancellation, time limits, reconnects, stored ids, notifications. `TX-2` is a requirement of
+//! `docs/task-rules.md`.
 
 use super::tasks::{
     DEFAULT, GET, LIMITS, RESULT, ROOTS, connect_again, created, got, respond, run, setup, start, task,

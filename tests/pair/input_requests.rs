@@ -66,7 +66,7 @@ fn respond(_: &mut Board, question: Question, outcome: Outcome<'_>, reply: Reply
 
 static ROUTER: Router<Board> = router![greet];
 
-/// What the client does with an input request.
+/// The client's reaction to an input request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Answer {
     Accept,

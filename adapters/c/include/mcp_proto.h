@@ -457,7 +457,7 @@ void mcp_client_lend_slots(mcp_client_t *client,
 
 // Advances the client, and returns the kind of the event, which `event` describes.
 //
-// `now` is the time in milliseconds since any moment, and never decreases. The first polls connect to the server.
+// `now` is the time in milliseconds since a fixed moment, and never decreases. The first polls connect to the server.
 //
 // # Safety
 // `client` is initialized. `event` points to an event.
@@ -583,7 +583,7 @@ mcp_status_t mcp_server_lend_slots(mcp_server_t *server,
 
 // Advances the server, and returns the kind of the event, which `event` describes.
 //
-// `now` is the time in milliseconds since any moment, and never decreases. If the program has not responded to the
+// `now` is the time in milliseconds since a fixed moment, and never decreases. If the program has not responded to the
 // last request, the server responds with an error now.
 //
 // # Safety

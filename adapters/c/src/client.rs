@@ -132,7 +132,7 @@ unsafe fn init(
 /// The pointer is to an initialized client. The reference is not used after the next function that takes the client.
 unsafe fn machine(client: *mut mcp_client_t) -> &'static mut Client<'static> {
     let storage = client.cast::<Storage>();
-    // SAFETY: the client is initialized. The old bytes to move are overwritten without a look at them.
+    // SAFETY: the client is initialized. The old value is overwritten without being read or dropped.
     unsafe {
         (&raw mut (*storage).moves).write(Moves::default());
         &mut (*storage).client
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn mcp_client_lend_slots(
 
 /// Advances the client, and returns the kind of the event, which `event` describes.
 ///
-/// `now` is the time in milliseconds since any moment, and never decreases. The first polls connect to the server.
+/// `now` is the time in milliseconds since a fixed moment, and never decreases. The first polls connect to the server.
 ///
 /// # Safety
 /// `client` is initialized. `event` points to an event.

@@ -4,9 +4,9 @@
 //! the machine, moves bytes, and handles events. `docs/c.md` of the repository shows complete programs.
 //!
 //! # Unsafe code
-//! C passes pointers, so this crate is the exception among the crates of the project. Only the modules at the border
-//! allow `unsafe`: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`client`], [`call`], [`value`]
-//! (functions for C) and [`mod@panic`]. Everything else is safe code.
+//! C passes pointers, so this is the only library of the project with `unsafe` code. Only the modules at the border
+//! allow it: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`client`], [`call`], [`value`]
+//! (functions for C) and [`mod@panic`].
 //!
 //! # Panics
 //! No function panics on purpose, and the images of the examples contain no panic symbol. Nothing unwinds into C: on a

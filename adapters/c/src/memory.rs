@@ -66,7 +66,7 @@ pub(crate) unsafe fn filled<'a, T: Copy>(first: *mut T, count: usize, value: T) 
     unsafe { core::slice::from_raw_parts_mut(first, count) }
 }
 
-/// Writes an out parameter. NULL ignores the value.
+/// Writes an out parameter. Does nothing if the pointer is NULL.
 ///
 /// # Safety
 /// `to` is NULL, or points to space for the value.

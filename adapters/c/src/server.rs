@@ -142,7 +142,7 @@ unsafe fn init(
 /// The pointer is to an initialized server. The reference is not used after the next function that takes the server.
 unsafe fn machine(server: *mut mcp_server_t) -> &'static mut Server<'static> {
     let storage = server.cast::<Storage>();
-    // SAFETY: the server is initialized. The old request is overwritten without a look at it.
+    // SAFETY: the server is initialized. The old request is overwritten without being read or dropped.
     unsafe {
         (&raw mut (*storage).current).write(Current::Nothing);
         &mut (*storage).server
@@ -158,7 +158,7 @@ unsafe fn current<'a>(server: *mut mcp_server_t) -> &'a mut Current<'static> {
     unsafe { &mut (*server.cast::<Storage>()).current }
 }
 
-/// Stores what C may do next. Returns the handle of the request.
+/// Stores the request, or the bytes to move, for which C calls functions next. Returns the handle of the request.
 ///
 /// # Safety
 /// The pointer is to an initialized server.
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn mcp_server_lend_slots(
 
 /// Advances the server, and returns the kind of the event, which `event` describes.
 ///
-/// `now` is the time in milliseconds since any moment, and never decreases. If the program has not responded to the
+/// `now` is the time in milliseconds since a fixed moment, and never decreases. If the program has not responded to the
 /// last request, the server responds with an error now.
 ///
 /// # Safety

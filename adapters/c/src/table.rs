@@ -179,7 +179,7 @@ fn is_new(first: Option<usize>, index: usize) -> Result<(), mcp_status_t> {
 }
 
 impl mcp_tool_t {
-    /// The tool of the protocol.
+    /// Converts the entry to a [`Tool`].
     ///
     /// # Safety
     /// The texts are NULL, or valid and unchanged for the life of the server.
@@ -215,7 +215,7 @@ impl mcp_tool_t {
 }
 
 impl mcp_resource_t {
-    /// The resource of the protocol.
+    /// Converts the entry to a [`Resource`].
     ///
     /// # Safety
     /// The texts are NULL, or valid and unchanged for the life of the server.

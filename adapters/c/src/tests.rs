@@ -225,7 +225,7 @@ fn deferred_call_is_resumed_with_progress() {
 }
 
 #[test]
-fn deferred_call_may_end_without_the_program() {
+fn deferred_call_ends_at_cancellation_timeout_and_reset() {
     let mut program = Program::new();
     program.calls(1, "");
     let (_, ticket) = program.defer();

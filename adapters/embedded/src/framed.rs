@@ -162,7 +162,8 @@ impl FramedPump {
                 PumpStatus::Idle(deadline) => deadline,
                 status => return status,
             };
-            // A frame that is repeated stops its timer.
+            // If a repetition is due, this call selects the frame and stops its timer. Otherwise the deadline would
+            // have passed.
             self.link.output(now);
             let (deadline, reads) = (self.earlier(deadline), self.line == Line::Open);
             let bytes = self.link.output(now);

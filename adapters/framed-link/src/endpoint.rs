@@ -74,7 +74,7 @@ impl Endpoint {
         }
     }
 
-    /// Ends the session, and begins one with an end that has this number, or 0.
+    /// Ends the session, and begins one with the end that has this number. 0 stands for an unknown number.
     pub(crate) fn begin(&mut self, remote: u16) {
         // Any sequence without short cycles suffices.
         let next = self.local.wrapping_mul(25_173).wrapping_add(13_849);
@@ -184,10 +184,10 @@ impl Endpoint {
         }
     }
 
-    /// Handles a damaged frame. The other end need not wait until its timer expires.
+    /// Handles a damaged frame: requests a repetition, so that the other end need not wait for its timer.
     ///
-    /// An old frame can connect the ends in different sessions. Then no end decodes the other one's frames, so an end
-    /// without a valid frame shows its session in a hello.
+    /// An old frame can connect the two ends in different sessions, in which each end takes the other's frames for damaged
+    /// ones. So after several damaged frames in sequence, an end sends a hello, which contains its session.
     pub(crate) fn damaged(&mut self) {
         self.damaged = self.damaged.saturating_add(1);
         if !self.is_connected {
@@ -227,7 +227,7 @@ impl Endpoint {
         if !self.is_connected {
             self.is_connected = true;
             self.due.hello = false;
-            // The time limits of unanswered hellos are no measurement of the round trip.
+            // Unanswered hellos have increased the time limit, which thus says nothing about the round trip.
             self.timer = Timer::new();
         }
     }

@@ -44,7 +44,7 @@ pub(crate) enum Frame<'f> {
     Data { seq: u8, ack: u8, payload: &'f [u8] },
     /// All frames before this sequence number have arrived.
     Ack { ack: u8 },
-    /// The same, after a damaged frame. The receiver of the request sends its last frame again.
+    /// Like `Ack`, after a damaged frame. The receiver of the request sends its last frame again.
     Repeat { ack: u8 },
 }
 

@@ -18,7 +18,7 @@ pub(crate) enum Segment<'s> {
 pub(crate) struct Segments {
     bytes: [u8; SEGMENT],
     len: usize,
-    /// The segment is too long, and its bytes are dropped.
+    /// Whether the segment is too long. Its bytes are then dropped.
     is_overlong: bool,
 }
 
@@ -60,7 +60,7 @@ impl Segments {
     }
 }
 
-/// Whether the bytes may be text. The first byte of a frame's body is in no text.
+/// Whether the bytes may be text. The first byte of a frame's body never occurs in UTF-8.
 fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | 0x1B | b' '..=b'~' | 0x80..=0xF4))
 }

@@ -80,7 +80,7 @@ pub enum ConnectError {
     InvalidResponse,
     /// The timeout expired.
     TimedOut,
-    /// The connection closed before it was established. Contains the exit status of a child process, if there is one.
+    /// The connection closed before the handshake was complete. Contains the exit status of a child process, if there is one.
     Closed(Option<ExitStatus>),
     /// The server refused an HTTP request, or cannot be reached.
     Http(Box<HttpFailure>),

@@ -1,7 +1,7 @@
 //! Repeats calls whose header fields the server refused (-32020), after the tools were listed again.
 //!
-//! Over HTTP, arguments that the schema of a tool marks are header fields, too. A call fails if the client's list of
-//! tools is out of date. The transport learns the marks from the new list.
+//! Over HTTP, header fields repeat the arguments that the input schema of a tool marks with `x-mcp-header`. A call fails
+//! if the client's list of tools is out of date. The transport reads the marks from the new list.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl ClientSession {
         self.mismatches.calls.push((Arc::clone(state), error));
         if self.mismatches.list.is_none() {
             let list = RequestState::new(Request::List(List::Tools), CallOptions::new());
-            // The list is no request of the application.
+            // The application did not request the list, so it does not count against the limit.
             list.release_slot();
             self.mismatches.list = Some(Arc::clone(&list));
             self.shared.send(Command::Start(list));
@@ -47,7 +47,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Fails the waiting calls if the list of tools could not be sent.
+    /// Fails the waiting calls if the request for the list of tools could not be sent.
     pub(crate) fn check_list(&mut self) {
         if let Some(list) = self.mismatches.list.clone().filter(|list| !list.is_awaited()) {
             self.finish_list(&list, &Err(CallError::Closed));

@@ -90,7 +90,7 @@ impl RequestState {
         })
     }
 
-    /// Makes a sent request one that waits to be sent. Returns `false` if it has ended, or was repeated before.
+    /// Marks a sent request as unsent, so that it is sent again. Returns `false` if it has ended, or was repeated before.
     pub(crate) fn mark_repeated(&self) -> bool {
         self.state.with(|state| {
             let is_sent = matches!(state.stage, Stage::Sent(_));

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_a_peer_are_printed_harmless() {
+    fn errors_of_a_peer_are_printed_with_escapes() {
         let error = PeerError { code: -32000, message: "\u{1b}]0;owned\u{7}".into(), data: None };
         assert_eq!(error.to_string(), "\\u{1b}]0;owned\\u{7} (-32000)");
     }

@@ -1,4 +1,4 @@
-//! `RequestRecord`: a request between its hooks, and its span.
+//! `RequestRecord`: a request that hooks or a span observe.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -112,7 +112,7 @@ impl Responder {
     ///             }
     ///             writer.end();
     ///         }
-    ///         // Over HTTP, a response has only one piece.
+    ///         // For example, the server also serves HTTP+SSE, which has no chunked responses.
     ///         Err((responder, _)) => responder.text(lines.collect::<String>()),
     ///     }
     /// }

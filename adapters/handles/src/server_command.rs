@@ -76,13 +76,13 @@ impl ServerCommand {
 
     pub(crate) fn apply(&mut self, server: &mut Server<'_>, shared: &ServerShared) -> Delivery {
         if self.record.is_some() {
-            // Otherwise this request would have the status of an earlier response.
+            // Discard the status of an earlier response, which would otherwise count for this request.
             let _ = server.take_response_status();
         }
         (self.apply)(server, shared)
     }
 
-    /// Ends the record after the response. Without a response, the client has cancelled the request before.
+    /// Ends the record after the command. If the server sent no response, the client had cancelled the request.
     pub(crate) fn finish_record(&mut self, server: &mut Server<'_>) {
         if let Some(record) = self.record.take() {
             let status = server.take_response_status().map(RequestOutcome::from);
@@ -126,7 +126,7 @@ impl ServerCommand {
                     .unwrap_or_default()
                     .unwrap_or(Err(SendError::Unwritable)),
             };
-            // Without an open response, a later chunk would have nowhere to go.
+            // Check that the closure has opened the response.
             outcome.resolve(opened.and_then(|()| server.chunks(ticket).map(drop)));
             Delivery::Done
         })

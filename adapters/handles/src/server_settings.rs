@@ -66,7 +66,7 @@ impl<'i> ServerSettings<'i> {
         }
     }
 
-    /// The settings of one connection of many, with an observer of its own.
+    /// The settings for one of many connections, with a separate observer.
     #[must_use]
     pub fn connection<'s>(&self, observer: Option<&'s mut (dyn Observer + Send + 's)>) -> ServerSettings<'s>
     where
@@ -92,7 +92,7 @@ impl<'i> ServerSettings<'i> {
         self.workers.saturating_add(self.waiting)
     }
 
-    /// Creates the [`Server`]. It is configured in place, because a thread keeps the stack memory of copies.
+    /// Creates the [`Server`], and configures it in place. Copies would need stack memory, which a thread keeps forever.
     ///
     /// # Errors
     /// The configuration is invalid.

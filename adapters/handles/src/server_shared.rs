@@ -276,7 +276,7 @@ impl ServerShared {
         self.send_notification(ServerCommand::log_data(None, level, logger, data), None)
     }
 
-    /// Sends the client a request that belongs to no other request.
+    /// Sends the client a request that is independent of the client's requests.
     ///
     /// Only the handshake era has such requests.
     ///

@@ -61,7 +61,7 @@ pub struct ClientSession {
     pub(crate) reconnect: Option<Reconnect>,
     /// The attempts that are left.
     pub(crate) attempts: Option<Reconnect>,
-    /// The time since which the connection stands.
+    /// The time at which the connection was established.
     pub(crate) connected_at: Option<Millis>,
     /// Whether the transport permits calls of a tool.
     permits_tool: fn(Json<'_>) -> bool,

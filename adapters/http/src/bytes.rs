@@ -26,7 +26,7 @@ pub(crate) fn write_at(buffer: &mut [u8], at: usize, bytes: &[u8]) -> Option<usi
     at.checked_add(bytes.len())
 }
 
-/// Moves the last `n` bytes to the front. The method of slices takes much flash memory, and may panic.
+/// Moves the last `n` bytes to the front. `slice::rotate_right` takes much flash memory, and may panic.
 pub(crate) fn rotate_right(bytes: &mut [u8], n: usize) {
     reverse(bytes);
     if let Some((front, rest)) = bytes.split_at_mut_checked(n) {

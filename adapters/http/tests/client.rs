@@ -1,4 +1,4 @@
-//! Tests of `client`.
+//! Tests of `client`. Numbers such as `E-C5` are requirements of `docs/http-rules.md`.
 
 mod harness;
 

@@ -63,7 +63,7 @@ impl Observer for Observed {
         if let Some(trace) = &mut self.trace {
             trace.line(direction, line, outcome);
         }
-        // Of a line that is too long, the client has only the id.
+        // For an oversized line, `line` is only the id.
         if matches!(outcome, Err(ProtocolError::LineTooLong { .. })) {
             return;
         }

@@ -55,7 +55,7 @@ impl Shown {
         response
     }
 
-    /// Opens the event stream behind the entry `seen`.
+    /// Opens the event stream after the entry `seen`.
     fn events(&self, seen: &str) -> Events {
         let mut stream =
             self.open(&format!("GET /{{T}}/events HTTP/1.1\r\nHost: {{H}}\r\nLast-Event-ID: {seen}\r\n\r\n"));

@@ -97,7 +97,7 @@ impl Framed {
     fn input(&mut self, bytes: &[u8], router: &mut Router, now: Instant) {
         let time = self.millis(now);
         self.show_at = Some(now + SILENCE);
-        // In single bytes, because a frame may hold the payload after a reset.
+        // Pass single bytes, so that a reset is taken before the next frame, which may belong to the new session.
         for byte in bytes {
             self.link.input(std::slice::from_ref(byte), time, |text| show(&mut self.text, text, router));
             if self.link.take_reset() {

@@ -40,11 +40,11 @@ struct State {
     link: Option<Arc<Link>>,
     /// The outputs that a thread writes at this moment.
     writing: Vec<Output>,
-    /// stdin has ended.
+    /// Whether stdin has ended.
     input_ended: bool,
-    /// The client has closed stdout.
+    /// Whether the client has closed stdout.
     client_gone: bool,
-    /// The link is lost, and was not opened again.
+    /// The error of a lost link that could not be opened again.
     board_gone: Option<io::Error>,
 }
 
@@ -290,7 +290,7 @@ fn write_board(shared: &Shared) {
         if let Some(link) = link
             && link.write_all(bytes).is_err()
         {
-            // The reader notices it, too, and opens the link again.
+            // The reading thread then gets an error, too, and opens the link again.
             link.close();
         }
         Ok(())

@@ -137,7 +137,7 @@ impl Board {
         self.reset();
     }
 
-    /// Damages so many of 1000 bytes in both directions.
+    /// Damages `permille` of 1000 bytes in both directions.
     pub(crate) fn make_noise(&self, permille: u32) {
         self.control.noise.store(permille, Relaxed);
     }

@@ -67,7 +67,7 @@ fn stateless_session_survives_resets_at_random_moments() {
 }
 
 #[test]
-fn lost_mark_of_a_board_is_noticed_by_its_refusal() {
+fn lost_mark_is_detected_by_the_refusal_of_a_request() {
     let board = Board::start();
     let mut client = BridgeClient::new(&[&board.path]);
     client.connect(Era::Handshake);

@@ -226,8 +226,8 @@ impl Connector {
         self.on_server_request.take().map(spawn_handler).transpose()
     }
 
-    /// Opens the source and runs the client. If the server closes the connection during an automatic attempt, connects
-    /// once more with a handshake only. Returns the exit status of a child process.
+    /// Opens the source and runs the client. If the server closes the connection during an attempt with
+    /// `Connect::Automatic`, connects once more with a handshake only. Returns the exit status of a child process.
     fn run_source(
         &mut self,
         mut source: Source,

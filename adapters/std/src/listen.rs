@@ -158,8 +158,8 @@ impl Serve<'_> {
                     Ok(Accepted::Closed) => break,
                     Ok(Accepted::Stream(stream, address)) => {
                         retry.succeeded();
-                        // A thread keeps the stack memory that it has used once, and a new server takes most of it. A
-                        // server with an observer cannot move to its thread.
+                        // Create the server on this thread. Its creation takes the most stack memory, and a thread
+                        // keeps used stack memory. A server with an observer cannot move to its thread.
                         let server = match observer {
                             None => Some(self.settings.connection(None).server()?),
                             Some(_) => None,

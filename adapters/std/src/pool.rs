@@ -164,7 +164,7 @@ impl WorkerThread {
             }
             let left = IDLE_TIMEOUT.saturating_sub(start.elapsed());
             if state.is_closed || left.is_zero() {
-                // Decrement under the same lock, so that `Pool::run` does not rely on an exiting thread.
+                // Decrement under the same lock, so that `Pool::run` never counts on a thread that exits.
                 self.is_counted = false;
                 state.threads -= 1;
                 return None;

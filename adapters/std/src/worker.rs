@@ -114,7 +114,7 @@ impl ServerHandle {
 
     /// Sends the client a request and waits for the response.
     ///
-    /// The request belongs to no other request. Only the handshake era has such requests.
+    /// The request is independent of the client's requests. Only the handshake era has such requests.
     ///
     /// For example, request the client's roots after the handshake, or when the roots have changed. The handler's own
     /// thread must not call this method, because the handler's event loop receives the response. The timeout is

@@ -338,7 +338,7 @@ fn bearer_token_is_required_and_metadata_is_not_secret() {
 }
 
 #[test]
-fn client_that_does_not_read_holds_no_other() {
+fn client_that_does_not_read_blocks_no_other() {
     let server = TestServer::start();
     let mut slow = TcpStream::connect(server.address).unwrap();
     slow.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
@@ -350,7 +350,7 @@ fn client_that_does_not_read_holds_no_other() {
     assert!(start.elapsed() < LIMIT / 2, "{:?}", start.elapsed());
 }
 
-/// Section 12, trap 12: a client that waits for the permission to send its body gets it, or a refusal instead.
+/// Section 12: a client that waits for the permission to send its body gets it, or a refusal instead.
 #[test]
 fn client_that_expects_100_sends_its_body_afterwards() {
     let server = TestServer::start();
@@ -376,7 +376,7 @@ fn client_that_expects_100_sends_its_body_afterwards() {
 
 /// D-S3, D-S4, D-C1.
 #[test]
-fn released_call_goes_on_without_its_connection() {
+fn released_call_continues_without_its_connection() {
     let server = TestServer::start();
     let send = |method: &str, session: &str, more: &str, body: &str| {
         let length = body.len();

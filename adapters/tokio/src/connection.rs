@@ -33,8 +33,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Runs the client until it is closed. If the server closes the connection during an automatic attempt, connects
-    /// once more with a handshake only.
+    /// Runs the client until it is closed. If the server closes the connection during an attempt with
+    /// `Connect::Automatic`, connects once more with a handshake only.
     pub(crate) async fn run(mut self, mut source: Source, guard: ClientCloseGuard) {
         let start = Instant::now();
         let (error, status) = loop {

@@ -59,7 +59,7 @@ impl PumpState {
         self.events = if status.is_ready() { self.events + 1 } else { 0 };
     }
 
-    /// Returns whether a waker was used, or `until` has passed.
+    /// Returns whether [`PumpStatus::Woken`] is due: a waker was used, or the time `until` has passed.
     pub(crate) fn is_woken(&self, context: &mut Context<'_>, until: Option<Millis>, now: Millis) -> bool {
         until.is_some_and(|until| until <= now)
             || self.woken.poll(context, |woken| mem::take(woken).then_some(())).is_ready()

@@ -163,7 +163,7 @@ impl ServerHandle {
 
     /// Sends the client a request and waits for the response.
     ///
-    /// The request belongs to no other request. Only the handshake era has such requests.
+    /// The request is independent of the client's requests. Only the handshake era has such requests.
     ///
     /// For example, request the client's roots after the handshake, or when the roots have changed. The timeout is
     /// [`Limits::request_timeout`] of the server. Dropping the future cancels the request.

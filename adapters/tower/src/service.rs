@@ -36,8 +36,8 @@ impl McpService {
         self.shared.handle()
     }
 
-    /// Returns the number of exchanges: requests without a whole response, and streams that listen. The number includes
-    /// running requests of clients that have disconnected.
+    /// Returns the number of exchanges: requests without a complete response, and event streams for notifications. The
+    /// number includes running requests of clients that have disconnected.
     #[must_use]
     pub fn open_exchanges(&self) -> usize {
         self.shared.open_exchanges()

@@ -134,7 +134,7 @@ impl Machines {
 
     /// Starts the timer, unless it runs.
     pub(crate) fn start_timer(&mut self, shared: &Arc<Shared>) {
-        // The timer ends with its runtime, and by a panic of the handler.
+        // The timer task ends with its runtime, and after a panic of the handler.
         if self.timer.as_ref().is_none_or(JoinHandle::is_finished) {
             self.timer = Some(tokio::spawn(timer::run(Arc::downgrade(shared), Arc::clone(&shared.signal))));
         }
@@ -145,7 +145,7 @@ impl Machines {
         self.waiting.insert(exchange, context.waker().clone());
     }
 
-    /// Wakes no task for this exchange.
+    /// Removes the waker of the task that waits for this exchange.
     pub(crate) fn forget(&mut self, exchange: ExchangeId) {
         // A destructor of a waker may use the lock.
         self.woken.extend(self.waiting.remove(&exchange));

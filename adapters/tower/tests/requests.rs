@@ -268,7 +268,7 @@ fn configuration_without_sessions_refuses_initialize() {
 }
 
 #[test]
-fn client_that_does_not_read_holds_no_other() {
+fn client_that_does_not_read_blocks_no_other() {
     let server = TestServer::start();
     let mut slow = server.open("");
     slow.set_write_timeout(Some(Duration::from_millis(200))).unwrap();

@@ -63,7 +63,7 @@ fn idle_sessions(server: &Server) {
     time_calls(server, "idle sessions", || ());
 }
 
-/// Sessions without a limit of their own would take too long with `rmcp`.
+/// Opens more sessions than a server keeps. Skips `rmcp`, which takes too long to open so many.
 fn abandoned_sessions(server: &Server) {
     if session_count(server) * 10 < ABANDONED {
         return;

@@ -4,7 +4,7 @@ use arbitrary::Arbitrary;
 use mcp_proto::json::{Json, Kind};
 use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
-/// One change of the peer's messages. Line and value numbers wrap.
+/// One change of the peer's messages. A number that exceeds the number of lines or values wraps around.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(super) enum Mutation {
     /// Swaps two lines.

@@ -22,7 +22,7 @@ pub fn check(bytes: &[u8]) {
     let seen = cut_in_all_ways(DEPTH_LIMIT, moves, text);
     against_serde_json(text, &seen.result);
     let bounded = cut_in_all_ways(limit % DEPTH_LIMIT, moves, text);
-    bounds_change_nothing_else(limit % DEPTH_LIMIT, &seen, &bounded);
+    depth_limit_changes_only_deeper_parts(limit % DEPTH_LIMIT, &seen, &bounded);
 }
 
 const MEMBERS: [(Member, &str); 6] = [
@@ -121,7 +121,7 @@ fn same(json: Json<'_>, value: &Value) {
 /// Checks that a lower depth limit has no effect on earlier parts.
 ///
 /// The scanner must find the same members and errors up to the position at which the text exceeds the limit.
-fn bounds_change_nothing_else(limit: u8, whole: &Seen, bounded: &Seen) {
+fn depth_limit_changes_only_deeper_parts(limit: u8, whole: &Seen, bounded: &Seen) {
     match (whole.result, bounded.result) {
         (whole, bounded) if whole == bounded => {}
         (_, Err(ScanError { kind: ScanErrorKind::TooDeep, .. })) => {}

@@ -1,8 +1,9 @@
 //! Requests as bytes of HTTP/1.1 connections, compared with the same requests without HTTP/1.1.
 //!
-//! - Each request has one response, with the status and the body of the other server, however its bytes are cut.
+//! - Each request has one response, however its bytes are cut. Status and body are those of a second server, which
+//!   receives the request without HTTP/1.1.
 //! - The framing of a response is complete, and nothing follows its end.
-//! - A connection that stays open is idle after a response, and both servers then have as many exchanges.
+//! - A connection that stays open is idle after a response. Both servers then have the same number of exchanges.
 //! - Arbitrary bytes before a request end the connection, or get a response with status 4xx or 5xx.
 
 use std::fmt::Write;
@@ -77,7 +78,7 @@ fn compare(expected: &mut Node<'_>, tested: &mut Node<'_>, cuts: Cuts, items: &[
         if request.text_of("host").is_empty() {
             request.fields.push(("host", "localhost".to_owned()));
         }
-        // The other server cannot see that a field is repeated, which a connection refuses.
+        // Only the connection can refuse a repeated field, so no request repeats one.
         let mut names = Vec::new();
         request.fields.retain(|(name, _)| {
             !names.contains(name) && {
@@ -93,7 +94,7 @@ fn compare(expected: &mut Node<'_>, tested: &mut Node<'_>, cuts: Cuts, items: &[
                 assert_eq!((head.status, data), (status, body), "{request:?}\n{response}");
                 sessions.extend(head.session);
             }
-            // An event stream without an end.
+            // The response is an event stream without an end.
             None => assert!(!response.ends_with("0\r\n\r\n"), "{request:?}\n{response}"),
         }
         client.end_unless_idle(tested);

@@ -164,7 +164,8 @@ impl Exchange {
         self.received.iter().find_map(|received| received.id).map(|(stream, _)| stream)
     }
 
-    /// Checks a response that is not an event stream, or an event stream that belongs to no session.
+    /// Checks a response that is not an event stream, or an event stream that belongs to no session. If `is_excused`,
+    /// calls may lack their responses.
     pub(super) fn check(&self, is_excused: bool) {
         let calls = &self.request.calls;
         if self.status >= 400 {

@@ -48,7 +48,7 @@ impl Shape {
         VERSIONS[usize::from(self.revision) % VERSIONS.len()]
     }
 
-    /// Few users, so that some share a session.
+    /// The user. There are only a few users, so that some requests share a session.
     pub(super) fn user(self) -> Option<&'static str> {
         match self.user {
             0..160 => None,

@@ -25,7 +25,7 @@ use super::setup::{IDLE, Setup};
 pub(crate) enum Operation {
     /// A POST with its whole body.
     Send(Shape, Body),
-    /// A POST whose body arrives up to this part of 256.
+    /// A POST, of whose body only this number of 256ths arrives.
     Begin(Shape, Body, u8),
     /// The rest of a body, or a part of it.
     Continue(u8, u8),
@@ -56,7 +56,7 @@ pub(crate) struct Run<'b> {
     pub(super) sessions: Vec<String>,
     /// The ids of requests of the server.
     asked: Vec<String>,
-    /// Sessions with a cancelled request, and sessions that a client has ended.
+    /// Sessions whose requests may lack a response: those with a cancelled request, and those that a client has ended.
     excused: BTreeSet<String>,
     tokens: usize,
     piece: usize,
@@ -161,7 +161,7 @@ impl<'b> Run<'b> {
         Ok(self.exchanges.len() - 1)
     }
 
-    /// Sends a POST. Its body arrives up to `part` of 256.
+    /// Sends a POST, of whose body only `part` 256ths arrive.
     pub(super) fn post(&mut self, shape: Shape, body: Body, part: usize) -> Option<usize> {
         self.tokens += 2;
         let asked = match body {

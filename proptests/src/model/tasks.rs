@@ -1,7 +1,7 @@
 //! Model of a server's tasks: their status, their owners, and the requests about them.
 //!
-//! A task has one end and one result. Only its owner finds it, in its revision, until it is removed. The table never
-//! contains more tasks than it has slots.
+//! A task has one end and one result. Until a task is removed, only its owner can access it, and only in the revision
+//! that created it. The table never contains more tasks than it has slots.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ pub(crate) const AFTER: Millis = Millis(40);
 /// The path of the related task in the parameters of a message.
 pub(crate) const RELATED_TASK: &str = "/_meta/io.modelcontextprotocol~1related-task";
 
-/// What the application knows of a task: its own ticket, or the ticket of the call that became the task.
+/// The ticket with which the application names a task: that of the task, or that of the call that became the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Handle {
     Task(TaskTicket),
@@ -62,7 +62,7 @@ struct Known {
     created: Millis,
     /// The time to live that the client has read.
     ttl: Option<Millis>,
-    /// The time at which the client has read it. `None`: the output was delayed.
+    /// The time at which the client has read the time to live. `None`: the output was delayed.
     read: Option<Millis>,
 }
 

@@ -16,7 +16,7 @@ fn leak<T>(value: T) -> &'static mut T {
     Box::leak(Box::new(value))
 }
 
-/// After each `run`, no bytes are in transit.
+/// A connected client and server. After each `run`, no bytes are in transit.
 pub(crate) struct Pair {
     pub(crate) client: Client<'static>,
     pub(crate) server: Server<'static>,
@@ -29,7 +29,7 @@ pub(crate) struct Pair {
     pub(crate) heard: Vec<String>,
     monitor: Monitor,
     violations: Vec<Violation>,
-    /// The side that has sent other lines than its own.
+    /// The side on whose behalf the test has sent lines.
     raw: Option<Sender>,
 }
 
@@ -46,7 +46,7 @@ impl Pair {
             .in_flight_grown(100)
             .keep_alive(pings)
             .observe(leak(by_client.clone()));
-        // A buffer small enough for several pages, and for a response that does not fit.
+        // The transmit buffer is so small that a list has several pages, and one response does not fit.
         let server = Server::new(leak(server_info), Buffer::grown(3000), leak([0; 2000]))
             .unwrap()
             .in_flight_grown(10)
@@ -190,7 +190,7 @@ impl Pair {
     }
 }
 
-/// Absent members are omitted, never `null`, except the id of an error without one.
+/// Checks that absent members are omitted, not `null`. The only exception is the id of an error without an id.
 fn no_null(line: &str) {
     fn has(value: &Value) -> bool {
         match value {

@@ -38,14 +38,14 @@ enum Kind {
 struct Open {
     ticket: Ticket,
     kind: Kind,
-    /// The time when it was sent.
+    /// The time at which the request was sent.
     since: u64,
     require_input: bool,
-    /// Its timeout runs only while it is not acknowledged.
+    /// Whether a subscription is acknowledged. Its timeout runs only until then.
     acknowledged: bool,
 }
 
-/// Server requests with one id.
+/// Counts of server requests with one id.
 #[derive(Debug, Default)]
 struct Count {
     sent: usize,
@@ -62,7 +62,7 @@ struct Scene {
     deferred: Vec<(Ticket, String, u64)>,
     gone: Vec<Ticket>,
     counts: BTreeMap<String, Count>,
-    /// Unanswered requests with their methods, and the last answered one.
+    /// Requests that the server has read and not answered, with their methods.
     read: Vec<(u64, String)>,
     last: Option<u64>,
     ids: BTreeSet<u64>,
@@ -164,22 +164,22 @@ impl Scene {
             Event::ServerRequest(asked) => match asked.defer(None) {
                 Ok(ticket) => {
                     self.deferred.push((ticket, "7".into(), self.lines.now));
-                    "asked".into()
+                    "server request".into()
                 }
                 Err(asked) => {
                     asked.decline();
-                    "asked, but all slots are full".into()
+                    "server request, but all slots are full".into()
                 }
             },
             Event::Cancelled { ticket, .. } => {
                 taken = Some((ticket, true));
-                "taken back".into()
+                "cancelled".into()
             }
             Event::Expired(ticket) => {
                 taken = Some((ticket, false));
                 "expired".into()
             }
-            Event::ProtocolError(fault) => format!("fault {fault:?}"),
+            Event::ProtocolError(fault) => format!("protocol error {fault:?}"),
             other => format!("{other:?}"),
         };
         self.lines.note('!', &text);
@@ -193,7 +193,7 @@ impl Scene {
         if let Some((ticket, excused)) = taken {
             let at = self.deferred.iter().position(|it| it.0 == ticket).expect("the request is deferred");
             let (_, id, _) = self.deferred.remove(at);
-            // On a new connection, no server request is open.
+            // A new connection has cleared the counts.
             if let Some(count) = self.counts.get_mut(&id).filter(|_| excused) {
                 count.excused += 1;
             }
@@ -359,7 +359,7 @@ impl World for Scene {
                 },
                 ("> ping", ..) => self.request("\"p\"", "ping"),
                 ("> ask", ..) => self.request("7", "roots/list"),
-                ("> take back", ..) => self.notify("cancelled", r#""requestId":7"#),
+                ("> cancel server request", ..) => self.notify("cancelled", r#""requestId":7"#),
                 ("> noise", ..) => self.lines.send("noise"),
                 ("> changed", ..) => self.notify("tools/list_changed", ""),
                 _ => return false,

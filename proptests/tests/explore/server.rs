@@ -311,7 +311,7 @@ impl World for Scene {
             "answer" => first.is_some(),
             "forget" => first.is_some(),
             "end" => subscription.is_some(),
-            "take back" => !self.asked.is_empty(),
+            "cancel server request" => !self.asked.is_empty(),
             "time" => self.lines.deadline.is_some() && !self.lines.closed,
             "eof" => client_may_send,
             "gone" => !self.lines.broken && !self.lines.closed,
@@ -420,7 +420,7 @@ impl World for Scene {
                     return false;
                 }
             },
-            "take back" => {
+            "cancel server request" => {
                 let it = self.asked.remove(0);
                 self.server.cancel(it.ticket, "").unwrap();
                 self.gone.push(it.ticket);

@@ -1,4 +1,5 @@
-//! Intended differences between this crate and `serde-json-core`, each with a reason and an example.
+//! Intended differences between `mcp-proto` and `serde-json-core`, each with a reason and an example. In the
+//! descriptions, *here* means `mcp-proto`, and *there* means `serde-json-core`.
 //!
 //! Texts are read with a buffer for escapes (`from_slice_escaped`). Without it, `serde-json-core` returns them undecoded.
 
@@ -19,7 +20,7 @@ pub(crate) enum Difference {
     // Encoder, by the output.
     /// The hexadecimal digits of an escape are lowercase here, as in `serde_json`.
     UppercaseEscape,
-    /// Floats have an exponent from other bounds on here, as `Debug` of `core` prints them. The values are equal.
+    /// Other floats have an exponent here than there, as `Debug` of `core` prints them. The values are equal.
     FloatNotation,
     /// If two shortest texts are equally near to a float, this crate writes the upper one, as `Debug` of `core` does.
     FloatTie,
@@ -34,11 +35,11 @@ pub(crate) enum Difference {
     EscapedFieldName,
     /// Bytes are an array of numbers here, as in `serde_json`. There they are verbatim.
     Bytes,
-    /// 128 open containers are our limit. There it is the stack.
+    /// The depth is limited to 128 open containers here. There, the stack is the limit.
     DepthOfOutput,
     /// A struct of `serde_json` that stands for a number or for raw JSON is that text here. There it is an object.
     PrivateName,
-    /// The own `EscapedStr` of `serde-json-core` is escaped text there, and text like any other here.
+    /// The type `EscapedStr` of `serde-json-core` is escaped text there, and ordinary text here.
     EscapedStr,
     // Decoder, by the text.
     /// Control characters in a string are not JSON.
@@ -53,7 +54,7 @@ pub(crate) enum Difference {
     HugeFloat,
     /// `null` is no float here, as in `serde_json`. There it is `NaN`.
     NullFloat,
-    /// 128 open containers are our limit. There it is the stack.
+    /// The depth is limited to 128 open containers here. There, the stack is the limit.
     DepthOfInput,
     /// Characters beyond U+FFFF may be escaped here, as surrogate pairs. There such an escape is refused.
     SurrogatePair,
@@ -64,7 +65,7 @@ pub(crate) enum Difference {
     /// An empty text is an empty object here, because a call may omit its arguments.
     NoText,
     // Decoder, by the type.
-    /// A type that does not know what comes next can be read here: untagged, internally tagged, flattened.
+    /// A type that needs `deserialize_any` can be read here: untagged, internally tagged, flattened. There it is refused.
     AnyValue,
     /// Integers of 128 bits and bytes can be read here. There they are refused.
     UnreadableType,

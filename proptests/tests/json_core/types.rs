@@ -1,4 +1,4 @@
-//! Types that both implementations take.
+//! Types that both libraries can write or read.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -99,7 +99,7 @@ pub(super) struct Open {
     maybe: Option<bool>,
 }
 
-/// What both write and only we read: all other representations of enums, flattened members, maps.
+/// Data that both libraries write, but only `mcp-proto` reads: other representations of enums, flattened members, maps.
 #[derive(Debug, Serialize)]
 pub(super) struct Written<'a> {
     borrowed: &'a str,

@@ -88,7 +88,7 @@ impl Machines {
         }
     }
 
-    /// The state of both machines, as the model has it.
+    /// The state of both machines, in the form of the model.
     pub(crate) fn pair(&self) -> Pair {
         let side = |state, side: &Requests| Side {
             state,

@@ -196,7 +196,7 @@ fn rebuild_preferences(preferences: &Value) -> Value {
     rebuild_request("sampling/createMessage", &params)
 }
 
-/// Tool results follow the tool uses that they belong to.
+/// Rebuilds a message with tool results. The message before it contains the matching tool uses, as the protocol requires.
 fn rebuild_message(message: &Value) -> Value {
     let blocks = message["content"].as_array().into_iter().flatten();
     let uses =
@@ -468,5 +468,5 @@ fn official_examples_are_read_without_loss() {
     for (name, _) in FOLDERS {
         assert!(examples.contains_key(*name), "missing folder: {name}");
     }
-    assert!(count >= 129, "only {count} were rebuilt_and_expected");
+    assert!(count >= 129, "only {count} examples were rebuilt");
 }

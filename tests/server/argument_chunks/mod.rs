@@ -1,4 +1,4 @@
-//! Streamed arguments: calls of any size through a small receive buffer, whatever arrives when.
+//! Streamed arguments: calls of any size through a small receive buffer, for input split anywhere.
 
 mod early_ends;
 
@@ -19,7 +19,7 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&[&T
 /// The least size of the receive buffer in these tests.
 const RX: usize = 256;
 
-/// What the application receives.
+/// The events that the application receives.
 #[derive(Debug, Default, PartialEq, Clone)]
 struct Received {
     /// The chunks of all calls, each call as `[name text rest]`, and other events by name.

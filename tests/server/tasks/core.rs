@@ -393,7 +393,7 @@ fn changed_status_is_notified_on_request() {
 }
 
 #[test]
-fn progress_goes_on_after_the_response() {
+fn progress_continues_after_the_response() {
     // TC-15, TC-27
     let mut host = Host::core();
     let params = json!({"name": "optional", "task": {}, "_meta": {"progressToken": "p"}});

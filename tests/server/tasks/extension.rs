@@ -158,7 +158,7 @@ fn application_writes_results_that_it_keeps() {
 }
 
 #[test]
-fn kept_result_of_another_kind_is_the_fault_of_the_application() {
+fn kept_result_of_another_kind_is_an_application_error() {
     let mut host = Host::extension();
     let id = host.create();
     host.server.task(host.last()).unwrap().finish(TaskOutcome::Failed);
@@ -239,7 +239,7 @@ fn unknown_task_is_refused() {
 }
 
 #[test]
-fn task_without_progress_of_the_revision_sends_none() {
+fn task_of_the_extension_sends_no_progress() {
     // TX-21
     let mut host = Host::extension();
     let mut params = with_meta(json!({"name": "optional"}), DECLARED);
@@ -251,7 +251,7 @@ fn task_without_progress_of_the_revision_sends_none() {
 }
 
 #[test]
-fn unlimited_task_without_suggested_interval() {
+fn task_may_have_no_limit_and_no_poll_interval() {
     // TX-6
     let mut host = Host::extension();
     host.options = host.options.ttl(Millis(u64::MAX)).poll_interval(Millis(0));

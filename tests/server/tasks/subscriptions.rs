@@ -87,7 +87,7 @@ fn kept_result_is_written_for_each_subscription() {
         assert_eq!(message["params"]["result"]["content"][0]["text"], "kept");
     }
     assert_eq!(host.take_events(), ["result 0", "result 0"]);
-    // A dropped event sends nothing. The subscription goes on.
+    // A dropped event sends nothing. The subscription continues.
     let id = host.create();
     listen(&mut host, &[&id]);
     host.events.push("drop".into());
@@ -112,7 +112,7 @@ fn ended_subscription_gets_nothing() {
 }
 
 #[test]
-fn cancelled_and_expired_tasks_of_a_subscription() {
+fn cancelled_task_is_notified_and_expired_task_is_not() {
     let mut host = Host::extension();
     let (id, other) = (host.create(), host.create());
     listen(&mut host, &[&id, &other]);

@@ -30,7 +30,7 @@ pub(super) struct Line {
     /// The bytes that each link has accepted, and that were received from it, in each session.
     accepted: [BTreeMap<SessionKey, Vec<u8>>; 2],
     pub(super) received: [BTreeMap<SessionKey, Vec<u8>>; 2],
-    /// The session that each link has been connected in, until its end is reported.
+    /// The session in which each link is connected, until the link reports its end.
     sessions: [Option<SessionKey>; 2],
     pub(super) resets: [u32; 2],
     next_byte: u8,

@@ -133,7 +133,7 @@ fn long_wait_for_the_other_end_delays_no_data() {
 }
 
 #[test]
-fn unread_payload_holds_the_sender() {
+fn unread_payload_blocks_the_sender() {
     let mut line = Line::connected();
     line.send(0, 8);
     line.write(0);
@@ -194,7 +194,7 @@ fn ends_in_different_sessions_begin_a_common_one() {
 }
 
 #[test]
-fn unreported_reset_holds_the_stream() {
+fn unreported_reset_blocks_the_stream() {
     let mut line = Line::connected();
     line.restart(1);
     line.write(1);

@@ -67,7 +67,7 @@ pub fn route<'r, S: Send + Sync + 'static, H: Clone>(
 ) -> impl Fn(Event<'_>, &H) + Clone + Send + Sync {
     let state = state.into();
     move |event, server| {
-        // The server answers a request that no handler has taken.
+        // The server responds with an error to a request that no handler has taken.
         _ = router.handle(&mut Context::new(Arc::clone(&state), server.clone()), event);
     }
 }

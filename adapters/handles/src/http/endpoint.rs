@@ -43,7 +43,7 @@ impl HttpEndpoint {
         self
     }
 
-    /// Sets the time limit for a connection. The default is 10 seconds.
+    /// Sets the time limit for opening a connection. The default is 10 seconds.
     #[must_use]
     pub fn connect_timeout(mut self, time: Duration) -> HttpEndpoint {
         self.connect_timeout = time;
@@ -58,7 +58,7 @@ impl HttpEndpoint {
         self
     }
 
-    /// Returns the time limit for a connection.
+    /// Returns the time limit for opening a connection.
     #[must_use]
     pub fn connect_time(&self) -> Duration {
         self.connect_timeout

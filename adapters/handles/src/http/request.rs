@@ -9,7 +9,7 @@ use super::endpoint::HttpEndpoint;
 
 /// The longest header field.
 const LONGEST_FIELD: usize = 64 * 1024;
-/// Messages and credentials are only for the origin of the URL.
+/// The reason to refuse an endpoint on another origin, which must not receive messages and credentials.
 const FOREIGN_ENDPOINT: &str = "the server names an endpoint for messages on another origin";
 /// The name and the version of this library.
 const AGENT: &str = concat!("mcp-proto/", env!("CARGO_PKG_VERSION"));

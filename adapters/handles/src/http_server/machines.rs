@@ -55,7 +55,7 @@ impl<'i> HttpMachines<'i> {
                 Step::Event => commands.handle_event(&mut self.server, &mut on_event),
                 Step::Output(exchange) => on_output(exchange),
                 Step::Wait(at) => {
-                    // After the poll, the server may serve another session.
+                    // The server is idle now, so a command can select another session.
                     let (is_new, until) = commands.process_commands_in(&mut self.server, &mut self.http, now);
                     if !is_new {
                         self.is_closed |= until.is_some_and(|until| until <= now);
@@ -105,7 +105,7 @@ impl<P: Policy> Sessions for HttpServer<'_, P> {
     }
 
     fn release_connection(&mut self, server: &mut Server<'_>, ticket: Ticket) {
-        // A client that cannot connect again keeps its connection.
+        // `false` means that the client cannot connect again. Its connection then stays open.
         let _ = HttpServer::release_connection(self, server, ticket);
     }
 
@@ -117,7 +117,7 @@ impl<P: Policy> Sessions for HttpServer<'_, P> {
 /// Limits of the memory of [`HttpMachines`].
 #[derive(Debug, Clone, Copy)]
 pub struct HttpMemory {
-    /// Maximum number of exchanges: requests, and streams that listen.
+    /// Maximum number of exchanges: requests, and event streams for notifications.
     pub exchanges: usize,
     /// Maximum number of sessions. The slot of a session takes at most 128 bytes.
     pub sessions: usize,

@@ -20,7 +20,7 @@ impl ServerShared {
     pub fn handle_event(&self, server: &mut Server<'_>, handler: impl FnOnce(Event<'_>)) {
         let is_observed = self.is_observed();
         if is_observed {
-            // Otherwise this request would have the status of an earlier response.
+            // Discard the status of an earlier response, which would otherwise count for this request.
             let _ = server.take_response_status();
         }
         let Some(event) = server.event() else { return };

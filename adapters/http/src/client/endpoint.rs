@@ -28,7 +28,7 @@ pub fn resolve_endpoint<'a>(url: &'a str, endpoint: &'a str) -> Option<[&'a str;
     (!has_parent).then_some([origin, folder, rest])
 }
 
-/// Splits an absolute URL behind its authority.
+/// Splits an absolute URL after its authority.
 fn split_origin(url: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = url.split_once("://")?;
     if scheme.is_empty() || !scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) {

@@ -164,7 +164,7 @@ impl<'b> Exchange<'b> {
         buffer.bytes().get(self.stored..*length).unwrap_or_default()
     }
 
-    /// Drops the body behind the stored message. Returns `false` if there is no message.
+    /// Drops the body after the stored message. Returns `false` if there is no message.
     pub(super) fn drop_body(&mut self) -> bool {
         if let Memory::Text(_, length) = &mut self.memory {
             *length = self.stored;
@@ -213,8 +213,8 @@ impl<'b> Exchange<'b> {
         wants_more && (self.purpose == Purpose::Listen || self.last_event_id().is_some())
     }
 
-    /// Returns the time to wait before the next connection: what the server has set, or at least a second, doubled with
-    /// each connection that brought no event.
+    /// Returns the pause before the next connection: the retry time of the server, or one second. After a connection without
+    /// an event, the pause is at least one second, doubled with each such connection up to 30 seconds.
     pub(super) fn delay(&self) -> Millis {
         const LEAST: u64 = 1_000;
         const LEAST_SET: Millis = Millis(100);

@@ -1,7 +1,8 @@
 //! HTTP+SSE of 2024-11-05: an event stream, which is the session, and an endpoint for messages.
 //!
-//! A server that refuses the POST of `initialize` with 400, 404 or 405, and does not answer it, may be such a server. The
-//! client then opens the stream with GET. The first event names the endpoint, and the client sends `initialize` again.
+//! A server may speak this transport if it refuses the POST of `initialize` with 400, 404 or 405, without a JSON-RPC
+//! response in the body. The client then opens the stream with GET. The first event names the endpoint, and the client
+//! sends `initialize` again.
 
 use mcp_proto::Millis;
 use mcp_proto::rpc::{Message, MessageKind};
@@ -18,7 +19,7 @@ pub(super) fn is_fallback_status(status: u16) -> bool {
 }
 
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
-    /// Opens the event stream of HTTP+SSE, if the server has not answered the refused `initialize` of this exchange. The
+    /// Opens the event stream of HTTP+SSE, unless the refused `initialize` of this exchange has a JSON-RPC response. The
     /// exchange then waits for the endpoint.
     pub(super) fn fall_back(&mut self, id: ExchangeId, now: Millis) -> bool {
         let Some(found) = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id)) else {
@@ -60,7 +61,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                 Some(_) => {}
             }
         };
-        // Without a valid endpoint, the stream brings nothing: `initialize` fails at its end, or at its timeout.
+        // Without a valid endpoint, the stream is useless: `initialize` fails at the end of the stream, or at its timeout.
         if let Some(endpoint) = endpoint {
             (self.session, self.is_legacy) = (endpoint, true);
             for exchange in self.exchanges.as_mut() {

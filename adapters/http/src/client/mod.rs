@@ -76,14 +76,14 @@ pub enum Begin {
 /// Step for a cancellation.
 enum Aborted {
     Begin(Begin),
-    /// Send the cancellation. Its end closes the exchange of the request, if that is open.
+    /// Send the cancellation. When it is sent, close the exchange of the cancelled request, if that is open.
     Send(Option<ExchangeId>),
 }
 
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Creates the client side for one server.
     ///
-    /// At most all but one of the `exchanges` are for requests, so that notifications and responses are not blocked.
+    /// Requests take all `exchanges` except one, so that they never block notifications and responses.
     /// `tool_headers` holds the annotated parameters of the listed tools: about 40 bytes for each parameter. It may be
     /// empty if the server has no such tools.
     pub fn new(exchanges: T, tool_headers: impl Into<Buffer<'b>>) -> HttpClient<'b, T> {
@@ -246,7 +246,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         None
     }
 
-    /// Returns the time of the next [`poll`](HttpClient::poll), if an exchange waits for its time.
+    /// Returns the time at which [`poll`](HttpClient::poll) has an exchange to return. `None` if no exchange waits for a time.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
         let due = |exchange: &Exchange<'_>| match exchange.progress {
@@ -256,8 +256,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         self.exchanges.as_ref().iter().filter_map(due).min()
     }
 
-    /// Ends the session: frees all exchanges, and starts one that tells the server. Without a session, it only frees the
-    /// exchanges. The caller closes their HTTP exchanges.
+    /// Ends the session: frees all exchanges, and starts one that sends the end of the session (DELETE) to the server.
+    /// Without a session, only frees the exchanges. The caller closes their HTTP exchanges.
     pub fn shutdown(&mut self, now: Millis) {
         self.free_all();
         if self.session().is_some() {

@@ -100,7 +100,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         };
         let is_success = (200..300).contains(&status);
         let purpose = found.purpose;
-        // A server without a stream for the session may say so with 404. The next message shows whether the session lives.
+        // A server that offers no stream may respond with 404. The next message shows whether the session still exists.
         let never_listened = purpose == Purpose::Listen && found.last_event_id().is_none();
         if status == 404
             && self.session.is_some()
@@ -117,7 +117,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         if purpose == Purpose::Initialize && is_success {
             let id = fields.field("mcp-session-id").map(SessionId::new);
             let Some(id) = id.unwrap_or(Some(SessionId::NONE)) else {
-                // Later requests could not name the session.
+                // The session id is invalid, so later requests could not name the session.
                 (found.progress, found.is_complete) = (Progress::Dropped, true);
                 return Head::Refused;
             };

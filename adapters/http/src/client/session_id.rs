@@ -34,7 +34,7 @@ impl SessionId {
 }
 
 impl fmt::Debug for SessionId {
-    /// Writes whether there is an id, because the id is a secret.
+    /// Omits the id, because it is a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_some() { "SessionId(…)" } else { "SessionId(none)" })
     }

@@ -8,7 +8,7 @@ use crate::http1::{BodyFraming, HttpError};
 /// Maximum number of bytes of chunk extensions and trailer fields in excess of the data. See `BodyDecoder::overhead`.
 const MAX_OVERHEAD: u64 = 4096;
 
-/// Most digits of a chunk size.
+/// Maximum number of digits of a chunk size.
 const MAX_SIZE_DIGITS: u8 = 16;
 
 /// Incremental decoder of a body (RFC 9112, sections 6 and 7).
@@ -31,7 +31,7 @@ enum State {
         digits: u8,
         size: u64,
     },
-    /// White space behind the size. An extension follows.
+    /// White space after the size. An extension follows.
     BeforeExtension(u64),
     Extension(u64),
     SizeLineFeed(u64),

@@ -17,7 +17,7 @@ const LINE_END: &[u8] = b"\r\n";
 pub struct ChunkHead([u8; CHUNK_OFFSET]);
 
 impl ChunkHead {
-    /// The line end behind the data.
+    /// The line end after the data.
     pub const END: &'static [u8] = LINE_END;
 
     /// Creates the line for data of this length. Returns `None` for zero, because an empty chunk ends the body, and for
@@ -56,7 +56,7 @@ impl ChunkHead {
 ///
 /// # Errors
 ///
-/// The buffer has no space for the two bytes behind the data.
+/// The buffer has no space for the two bytes after the data.
 pub fn frame_chunk(buffer: &mut [u8], length: usize) -> Result<&[u8], WriteError> {
     let Some(head) = ChunkHead::new(length) else {
         return if length == 0 { Ok(&[]) } else { Err(WriteError::BufferFull) };

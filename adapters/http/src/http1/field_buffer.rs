@@ -12,7 +12,7 @@ const SEPARATOR: &[u8] = b", ";
 
 /// The text of the start line, then one entry for each kept field.
 ///
-/// Only a field `mcp-param-*` stores a name: the part behind the prefix, in lower case.
+/// Only a field `mcp-param-*` stores a name: the part after the prefix, in lower case.
 #[derive(Debug)]
 pub(super) struct FieldBuffer<'b> {
     bytes: &'b mut [u8],
@@ -58,7 +58,7 @@ impl<'b> FieldBuffer<'b> {
         Ok(())
     }
 
-    /// Opens an entry behind the last one.
+    /// Opens an entry after the last one.
     pub(super) fn open(&mut self, field: FieldName) -> Result<(), Full> {
         (self.last, self.name_length) = (self.length, 0);
         self.push(&[field.tag(), 0, 0, 0])
@@ -101,7 +101,7 @@ impl<'b> FieldBuffer<'b> {
         self.length = self.last;
     }
 
-    /// Appends the value of the last entry to the first entry with its name, behind a comma.
+    /// Appends the value of the last entry to the first entry with its name, after a comma.
     pub(super) fn join_last(&mut self) -> Result<(), Full> {
         let Some((last, _)) = self.entry(self.last) else { return Ok(()) };
         let Some((offset, first)) = self.find_entry(last.tag, last.name) else { return Ok(()) };
@@ -110,15 +110,15 @@ impl<'b> FieldBuffer<'b> {
         let joined = SEPARATOR.len().saturating_add(last.value.len());
         let joined_length = first.value.len().saturating_add(joined);
         let dropped = ENTRY_HEAD.saturating_add(last.name.len()).saturating_sub(SEPARATOR.len());
-        // The end of the name becomes the separator. It moves behind the first entry together with the value, and the
-        // rest of the last entry is dropped.
+        // The end of the name becomes the separator. It moves to the end of the first entry together with the value,
+        // and the rest of the last entry is dropped.
         self.patch(self.length.saturating_sub(joined), SEPARATOR);
         rotate_right(self.bytes.get_mut(end..self.length).unwrap_or_default(), joined);
         self.length = self.length.saturating_sub(dropped);
         self.set_value_length(offset, joined_length)
     }
 
-    /// Returns the value of a field. `name` is the part behind the prefix of `mcp-param-*`.
+    /// Returns the value of a field. `name` is the part after the prefix of `mcp-param-*`.
     pub(super) fn value(&self, field: FieldName, name: &[u8]) -> Option<&[u8]> {
         self.find_entry(field.tag(), name).map(|(_, entry)| entry.value)
     }

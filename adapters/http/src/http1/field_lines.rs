@@ -3,7 +3,7 @@
 use crate::bytes::{split_long_run, split_run};
 use crate::http1::syntax::{is_token, is_value, is_white_space};
 
-/// Incremental lexer of field lines, up to and including the empty line behind them.
+/// Incremental lexer of field lines, up to and including the empty line after them.
 ///
 /// It is strict, because every leniency is a way to smuggle a request past an intermediary that reads it otherwise
 /// (RFC 9112, section 11.2): a line ends with CRLF, no white space precedes the colon, and no line continues another.
@@ -19,9 +19,9 @@ enum State {
     /// White space between the colon and the value.
     ValueStart,
     Value,
-    /// Behind the CR of a field line.
+    /// After the CR of a field line.
     LineFeed,
-    /// Behind the CR of the empty line.
+    /// After the CR of the empty line.
     LastLineFeed,
 }
 

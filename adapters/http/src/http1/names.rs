@@ -139,7 +139,7 @@ impl NameMatcher {
         NameMatcher { candidates, position: 0 }
     }
 
-    /// Compares the next piece of the name. Returns the bytes of the piece behind `mcp-param-`.
+    /// Compares the next piece of the name. Returns the bytes of the piece after `mcp-param-`.
     pub(super) fn feed<'i>(&mut self, piece: &'i [u8]) -> &'i [u8] {
         let start = self.position;
         let end = start.saturating_add(piece.len());

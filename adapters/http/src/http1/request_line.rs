@@ -22,7 +22,7 @@ pub(super) fn absolute_form(target: &str) -> Option<(&str, &str)> {
 }
 
 /// Splits a text before the first of some bytes.
-// Without the patterns of `str`, which take a kilobyte of a small image.
+// Avoids the patterns of `str`, which add a kilobyte to a small image.
 pub(super) fn split_before<'a>(text: &'a str, ends: &[u8]) -> (&'a str, &'a str) {
     let length = text.bytes().position(|byte| ends.contains(&byte)).unwrap_or(text.len());
     text.split_at_checked(length).unwrap_or((text, ""))
@@ -41,7 +41,7 @@ pub(super) struct RequestLine {
 #[derive(Debug, Clone, Copy)]
 enum State {
     Start,
-    /// Behind the CR of an empty line.
+    /// After the CR of an empty line.
     StartLineFeed,
     Method,
     Target,

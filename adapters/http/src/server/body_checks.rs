@@ -43,10 +43,10 @@ pub(super) enum BodyKind {
 /// A refused body, with the id of its request as JSON.
 pub(super) type RefusedBody<'m> = (Refusal, Option<Json<'m>>);
 
-/// The revision of a client that sends no version (C-S2).
+/// The revision of a client that sends no version (rule C-S2 of `docs/http-rules.md`).
 const ASSUMED: Revision = Revision::V2025_03_26;
 
-/// The longest method that HTTP treats in its own way, in bytes.
+/// The size of the buffer for a method with escapes, in bytes: enough for all methods that the checks compare.
 const METHOD_SIZE: usize = 64;
 
 /// Methods, and the member of `params` that `Mcp-Name` repeats.
@@ -59,7 +59,7 @@ const NAMED: [(&str, &str); 6] = [
     ("tasks/cancel", "taskId"),
 ];
 
-/// The longest name of a tool whose arguments header fields repeat, in bytes.
+/// The size of the buffer for a tool name with escapes, in bytes.
 const NAME_SIZE: usize = 256;
 
 /// Returns the decoded text of a string. Empty if the text has escapes and does not fit.

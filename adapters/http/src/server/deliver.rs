@@ -85,7 +85,7 @@ impl<P: Policy> HttpServer<'_, P> {
         out.frame().is_none() && input.is_ready()
     }
 
-    /// The core server has taken the message of an exchange.
+    /// Records that the core server has taken the message of an exchange.
     fn delivered(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         slot.phase = Phase::Waiting;

@@ -15,7 +15,7 @@ const GENERAL: &str = "g";
 /// A comment that keeps the connection open.
 const COMMENT: &[u8] = b":\n\n";
 
-/// The largest text of a priming event and of an event around its data, in bytes.
+/// The maximum length of the text besides the data of an event, in bytes: a priming event, and the event's own fields.
 pub(super) const EVENT_OVERHEAD: usize = 160;
 
 impl<P: Policy> HttpServer<'_, P> {

@@ -38,8 +38,8 @@ impl<P: Policy> HttpServer<'_, P> {
                 self.push_comment(index);
             }
             Phase::Stream | Phase::Ending => self.cut(index),
-            // A batch whose requests are all cancelled gets no response. Before its end, another exchange in this slot
-            // would get the response.
+            // While the core server has a request of the batch, the slot stays taken: another exchange in the slot
+            // would get the response. A batch whose requests are all cancelled gets no response.
             Phase::Detached if P::HANDSHAKE && server.has_request_on(slot.stream) => self.rearm(index),
             Phase::Detached => self.release(index),
             Phase::Free | Phase::Queued | Phase::Closing => self.exchanges.set_deadline(index, None),

@@ -1,4 +1,4 @@
-//! Checks of a request head, in the order of one table.
+//! Checks of a request head, in the order of two tables.
 
 use mcp_proto::rpc::code;
 

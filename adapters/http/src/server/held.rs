@@ -34,7 +34,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Moves held messages to the general stream of their session, as far as there is space. They become events of that
-    /// stream, so that the client can resume behind each of them.
+    /// stream, so that the client can resume after each of them.
     #[inline(never)]
     pub(super) fn send_held(&mut self, index: u16) {
         let mut from = self.replay.first();

@@ -83,7 +83,7 @@ pub struct HttpServer<'b, P> {
     sessions: Sessions<'b>,
     replay: Replay<'b>,
     now: Millis,
-    /// Exchange whose session the core server has, ready for its message.
+    /// Exchange whose session is selected in the core server, so that its message can be delivered.
     selected: Option<u16>,
     /// Code of chunked responses, if the server offers them.
     piece_hook: Option<PieceHook<P>>,

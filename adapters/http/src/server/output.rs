@@ -156,7 +156,8 @@ impl<P: Policy> HttpServer<'_, P> {
                 slot.phase = Phase::Detached;
                 slot.flags.remove(Flags::HEAD_SENT);
                 self.pages.release(&mut slot.output);
-                // The core server ends a request, so its exchange ends, too. A batch may end without a response.
+                // The response to a request ends this exchange. A batch may end without a response, so a deadline
+                // checks whether its requests have ended.
                 let check = self.now.plus(self.config.times.stall);
                 self.exchanges.set_deadline(index, flags.has(Flags::BATCH).then_some(check));
             }

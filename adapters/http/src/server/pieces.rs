@@ -10,8 +10,8 @@ use super::flags::Flags;
 use super::policy::Policy;
 use super::response::{MediaType, Refusal};
 
-/// Code of chunked responses. A server that does not offer them does not link it. The result of `Route` is `false` if
-/// there is no space for the piece yet.
+/// Code of chunked responses, called through a pointer so that a server without them does not link the code. The result
+/// of `Route` is `false` if there is no space for the piece yet.
 pub(super) type PieceHook<P> = fn(&mut HttpServer<'_, P>, PieceStep<'_, '_>) -> bool;
 
 /// A step of a response in pieces.

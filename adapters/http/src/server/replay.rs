@@ -62,7 +62,7 @@ impl<'b> Replay<'b> {
         })
     }
 
-    /// Returns the offset behind the event at `at`, in the order of the events. `None` after the newest event.
+    /// Returns the offset of the event after the one at `at`. `None` after the newest event.
     pub(super) fn next(&self, at: usize) -> Option<usize> {
         let end = self.at(at)?.data.end;
         if self.wrap == Some(end) {
@@ -80,7 +80,7 @@ impl<'b> Replay<'b> {
         self.bytes.bytes().get(event.data.clone()).unwrap_or_default()
     }
 
-    /// Makes an event one of another stream.
+    /// Assigns an event to another stream.
     pub(super) fn rename(&mut self, at: usize, stream: u32, number: u32) {
         let ([s0, s1, s2, s3], [n0, n1, n2, n3]) = (stream.to_le_bytes(), number.to_le_bytes());
         let place = self.bytes.bytes_mut().get_mut(at.saturating_add(4)..);
@@ -160,7 +160,7 @@ impl<'b> Replay<'b> {
         }
     }
 
-    /// Returns the first event of a stream at or behind `from`, with a number above `after`.
+    /// Returns the first event of a stream at `from` or later, with a number above `after`.
     pub(super) fn find(
         &self,
         from: Option<usize>,

@@ -51,7 +51,7 @@ impl SessionId {
     }
 }
 
-/// An id is a secret (D-C4), so it is not shown.
+/// Omits the id, because it is a secret (rule D-C4 of `docs/http-rules.md`).
 impl core::fmt::Debug for SessionId {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("SessionId(…)")
@@ -154,7 +154,7 @@ pub struct Refusal {
     pub(super) detail: Detail,
 }
 
-/// What a [`Refusal`] reports beside its reason.
+/// The detail that a [`Refusal`] reports besides its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Detail {
     None,

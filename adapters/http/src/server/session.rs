@@ -87,7 +87,7 @@ impl<P: Policy> HttpServer<'_, P> {
         key
     }
 
-    /// Replaces the session in the core server, and stores the value of the previous one.
+    /// Replaces the session in the core server, and stores the previous one in the table.
     fn replace(&mut self, server: &mut Server<'_>, session: Session) -> Result<(), NotSelected> {
         match server.replace_session(session) {
             Ok(old) => {
@@ -126,7 +126,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         let (id, now) = (self.policy.random(), self.now);
         let key = self.sessions.create(id, user, now).ok_or(NotSelected::Busy)?;
-        // The client may have named an older session of its own. It gets another one.
+        // If the request named an older session, the exchange leaves that session and joins the new one.
         self.sessions.touch(previous, now, -1);
         self.join_session(index, key);
         if let Some(slot) = self.exchanges.slot_mut(index) {

@@ -33,7 +33,7 @@ enum State {
         length: u8,
         name: [u8; MAX_NAME_LENGTH],
     },
-    /// Behind the colon, where one space is skipped.
+    /// After the colon, where one space is skipped.
     ValueStart(Field),
     Value(Field),
 }

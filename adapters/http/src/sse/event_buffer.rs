@@ -4,7 +4,7 @@ use mcp_proto::Buffer;
 
 /// Five adjacent texts: the last event id, the id, name and data of the current event, and the value of the current line.
 ///
-/// The current line arrives behind the data. At its end, it moves to its place.
+/// The value of the current line is stored after the data. At the end of the line, it moves to the text of its field.
 #[derive(Debug)]
 pub(super) struct EventBuffer<'b> {
     bytes: Buffer<'b>,
@@ -53,7 +53,7 @@ impl<'b> EventBuffer<'b> {
         self.data.map(|length| self.text(self.data_start(), length))
     }
 
-    /// Starts a line with data. It follows the previous one behind a line feed.
+    /// Starts a line with data. A line feed separates it from the previous line.
     pub(super) fn start_data(&mut self) -> Result<(), Full> {
         if self.data.is_some() { self.push(b"\n") } else { Ok(()) }
     }

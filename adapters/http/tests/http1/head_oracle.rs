@@ -144,7 +144,7 @@ fn is_stricter(input: &[u8], error: HttpError, is_complete: bool) -> bool {
         ("status line", "invalid status") => has_bare_line_feed || input.windows(3).any(|code| code < b"100"),
         // `httparse` skips empty lines in front of a response.
         ("status line", "invalid version") => !is_complete || matches!(input.first(), Some(b'\r' | b'\n')),
-        // It looks for some mistakes only when a line is complete, or does not look into a version that differs.
+        // `httparse` finds some errors only when a line is complete, and does not check the rest of an unknown version.
         ("request line" | "status line", _) => has_bare_line_feed || !is_complete,
         ("head", _) => true,
         // These follow from the syntax of lines, which `httparse` checks, too.

@@ -8,7 +8,7 @@ use mcp_proto_http::server::{ExchangeId, HttpConfig, LegacyPaths, SessionMode};
 const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
 const MODERN: &str = r#""resultType":"complete""#;
 
-/// A server with pages for a piece each of a response of two responses.
+/// A server with memory for one piece of each of two responses.
 fn harness(replay: usize) -> Harness {
     let mut harness = Harness::with_sizes(HTTP, Sizes { output: 10_240, replay, ..Sizes::default() });
     harness.chunked = true;

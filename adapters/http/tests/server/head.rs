@@ -14,29 +14,29 @@ const DEFAULT: &[Row] = &[
     ("E-S2 GET", |it| Request { method: "GET", ..it }, 405, "method"),
     ("E-S2 DELETE", |it| Request { method: "DELETE", ..it }, 405, "method"),
     ("RFC 9110 PUT", |it| Request { method: "PUT", ..it }, 405, "method"),
-    ("section 7 Host", |it| it.with("host", "evil.example"), 403, "`Host`"),
-    ("section 7 Host", |it| it.with("host", "127.evil.example"), 403, "`Host`"),
-    ("trap 8 port", |it| it.with("host", "localhost:3000"), 200, ""),
-    ("trap 8 IPv6", |it| it.with("host", "[::1]:3000"), 200, ""),
-    ("trap 8 IPv4", |it| it.with("host", "127.0.0.1:80"), 200, ""),
-    ("trap 8 null", |it| it.with("origin", "null"), 403, "`Origin`"),
+    ("host", |it| it.with("host", "evil.example"), 403, "`Host`"),
+    ("host", |it| it.with("host", "127.evil.example"), 403, "`Host`"),
+    ("host with a port", |it| it.with("host", "localhost:3000"), 200, ""),
+    ("host with a port", |it| it.with("host", "[::1]:3000"), 200, ""),
+    ("host with a port", |it| it.with("host", "127.0.0.1:80"), 200, ""),
+    ("origin null", |it| it.with("origin", "null"), 403, "`Origin`"),
     ("A-S4 B-S2 D-S1 E-S4", |it| it.with("origin", "http://evil.example"), 403, "`Origin`"),
     ("D-S1", |it| it.with("origin", "http://localhost.evil.example"), 403, "`Origin`"),
     ("D-S1", |it| it.with("origin", "http://localhost:5173"), 200, ""),
     ("D-S1", |it| it.with("origin", "http://[::1]:5173"), 200, ""),
     ("D-S1", |it| it.with("origin", "file://localhost"), 403, "`Origin`"),
-    ("section 7 type", |it| it.with("content-type", ""), 415, "`Content-Type`"),
-    ("section 7 type", |it| it.with("content-type", "text/plain"), 415, "`Content-Type`"),
-    ("section 7 type", |it| it.with("content-type", "Application/JSON; charset=utf-8"), 200, ""),
-    ("section 7 accept", |it| it.with("accept", "text/html"), 406, "`Accept`"),
-    ("section 7 accept", |it| it.with("accept", "application/json;q=0, text/html"), 406, "`Accept`"),
-    ("section 7 accept", |it| it.with("accept", ""), 200, ""),
-    ("section 7 accept", |it| it.with("accept", "*/*"), 200, ""),
-    ("section 7 length", |it| Request { body: " ".repeat(2049), ..it }, 413, "longer"),
+    ("media type", |it| it.with("content-type", ""), 415, "`Content-Type`"),
+    ("media type", |it| it.with("content-type", "text/plain"), 415, "`Content-Type`"),
+    ("media type", |it| it.with("content-type", "Application/JSON; charset=utf-8"), 200, ""),
+    ("accept", |it| it.with("accept", "text/html"), 406, "`Accept`"),
+    ("accept", |it| it.with("accept", "application/json;q=0, text/html"), 406, "`Accept`"),
+    ("accept", |it| it.with("accept", ""), 200, ""),
+    ("accept", |it| it.with("accept", "*/*"), 200, ""),
+    ("length", |it| Request { body: " ".repeat(2049), ..it }, 413, "longer"),
 ];
 
 #[test]
-fn head_is_checked_in_the_order_of_one_table() {
+fn each_part_of_the_head_is_checked() {
     for (rule, change, status, text) in DEFAULT {
         let mut harness = Harness::new(HttpConfig::new());
         let reply = harness.ask(&change(Request::call(1, "echo")));

@@ -57,7 +57,7 @@ fn held_messages_are_sent_when_a_stream_opens() {
     let events = reply.events();
     assert!(events.len() == 2 && events[0].contains(r#""method":"ping""#), "{reply:?}");
     assert!(events[1].contains("notifications/resources/updated"), "{reply:?}");
-    // The stream continues behind them, and another one gets none of them.
+    // New events follow them on the stream, and another stream gets none of them.
     update(&mut harness);
     let ids = harness.reply(stream).ids();
     let second = harness.send(&get(&session)).unwrap();
@@ -102,7 +102,7 @@ fn session_holds_a_limited_number_of_messages() {
         update(&mut harness);
         assert_eq!(harness.http.dropped_messages(), u16::saturating_sub(count, 1));
     }
-    // Other sessions have a share of their own.
+    // Each session has a separate limit.
     ping(&mut harness, &other);
     assert_eq!(harness.http.dropped_messages(), 3);
     for (session, count) in [(&session, 2), (&other, 1)] {

@@ -1,4 +1,4 @@
-//! Limits: full tables, slow bodies, slow readers, and what they cost.
+//! Limits: full tables, slow bodies, slow readers, and the memory of sessions.
 
 use super::support::{Harness, LARGE, Request, Sizes, initialize, old_call};
 use mcp_proto::Millis;
@@ -9,7 +9,6 @@ fn listen() -> Request {
     Request::modern(1, "subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#)
 }
 
-/// Section 7, too many streams.
 #[test]
 fn full_table_of_exchanges_gets_503() {
     let mut harness = Harness::with_sizes(HttpConfig::new(), Sizes { exchanges: 2, ..Sizes::default() });
@@ -40,7 +39,7 @@ fn streams_leave_exchanges_for_calls() {
     assert!(harness.ask(&listen()).is_stream());
 }
 
-/// Section 7, 408: a body that does not arrive.
+/// A body that does not arrive.
 #[test]
 fn slow_body_gets_408() {
     let mut harness = Harness::new(HttpConfig::new());
@@ -110,7 +109,7 @@ fn client_that_does_not_read_is_cut() {
 }
 
 #[test]
-fn slow_stream_does_not_hold_others() {
+fn slow_stream_blocks_no_other() {
     let config = HttpConfig::new();
     let mut limits = config.get_limits();
     (limits.stream, limits.body, limits.page) = (500, 2048, 64);
@@ -143,7 +142,7 @@ fn response_beyond_the_output_gets_500() {
     assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
 }
 
-/// Section 5 of the design: at most 128 bytes for an idle session.
+/// An idle session takes at most 128 bytes.
 #[test]
 fn idle_session_is_small() {
     assert!(size_of::<SessionSlot>() <= 72, "{}", size_of::<SessionSlot>());

@@ -1,4 +1,6 @@
 //! Server side of MCP over HTTP, driven with a real core server.
+//!
+//! Numbers such as `E-S11` are requirements of `docs/http-rules.md`.
 
 mod allocations;
 mod authorization;

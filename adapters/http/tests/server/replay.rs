@@ -36,7 +36,7 @@ fn events_have_unique_ids_and_a_priming_event() {
     }
 }
 
-/// B-S19, B-S20, B-C9, D-S3, D-C3, trap 15: a running stream is resumed with what followed.
+/// B-S19, B-S20, B-C9, D-S3, D-C3: a running stream is resumed with what followed.
 #[test]
 fn running_stream_is_resumed() {
     let mut harness = harness();
@@ -75,9 +75,9 @@ fn running_stream_is_resumed() {
     assert_eq!(harness.http.open_exchanges(), 0);
 }
 
-/// B-C9, B-S19: the general stream goes on after its connection was lost.
+/// B-C9, B-S19: the general stream continues after its connection is lost.
 #[test]
-fn lost_general_stream_is_resumed_and_goes_on() {
+fn lost_general_stream_is_resumed_and_continues() {
     let mut harness = harness();
     let session = harness.initialize("2025-11-25");
     let mut stream = harness.send(&Request::new("GET").with("mcp-session-id", &session)).unwrap();
@@ -92,7 +92,7 @@ fn lost_general_stream_is_resumed_and_goes_on() {
         stream = harness.send(&resume(&session, ids.last().unwrap())).unwrap();
         assert!(!harness.reply(stream).ended);
     }
-    // From the first event, the later ones are sent again, and the stream goes on behind them.
+    // After the first event, the later ones are sent again, and then the stream continues.
     harness.http.close(stream);
     harness.run();
     stream = harness.send(&resume(&session, &ids[0])).unwrap();
@@ -136,7 +136,7 @@ fn call_releases_its_connection_and_keeps_its_stream() {
     );
 }
 
-/// Section 7, trap 15: an unknown id ends the stream, and events of another session stay secret.
+/// An unknown id ends the stream, and events of another session stay secret.
 #[test]
 fn unknown_event_id_gets_an_empty_stream() {
     let mut harness = harness();

@@ -67,7 +67,7 @@ fn initialize_creates_a_session() {
     let bad = initialize("2025-06-18").replace("clientInfo", "nobody");
     let reply = harness.ask(&Request::post(bad));
     assert_eq!((reply.status, reply.code(), reply.field("mcp-session-id")), (200, -32602, ""));
-    // Trap 17: the id of a live session with `initialize` gives another session.
+    // An `initialize` that names a live session creates another session.
     let again = harness.ask(&Request::old(initialize("2025-06-18"), &first));
     assert!(again.status == 200 && again.field("mcp-session-id") != first);
 }
@@ -83,16 +83,16 @@ const ROWS: &[Row] = &[
     ("B-S24 missing", PING, "", "", 400),
     ("B-S24 missing", r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, "", "", 400),
     ("B-S25 unknown", PING, "0123456789abcdef0123456789abcdef", "", 404),
-    ("section 7 malformed", PING, "x", "", 404),
+    ("malformed id", PING, "x", "", 404),
     ("C-C3", PING, "first", "2025-11-25", 200),
-    ("trap 16", PING, "first", "2025-03-26", 200),
+    ("version of another revision", PING, "first", "2025-03-26", 200),
     ("C-S3 unknown", PING, "first", "2020-01-01", 400),
     ("C-S3 invalid", PING, "first", "x", 400),
     ("C-S2 absent", PING, "first", "", 200),
     ("C-C1 C-S1 array", r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "first", "", 400),
     ("B-S5 response", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#, "first", "", 202),
     ("B-S6 not JSON-RPC", r#"{"jsonrpc":"2.0"}"#, "first", "", 400),
-    ("section 7 unknown method", r#"{"jsonrpc":"2.0","id":1,"method":"no"}"#, "first", "", 200),
+    ("unknown method", r#"{"jsonrpc":"2.0","id":1,"method":"no"}"#, "first", "", 200),
 ];
 
 #[test]
@@ -113,7 +113,7 @@ fn both_eras_are_served_at_once() {
     let sessions = [harness.initialize("2025-03-26"), harness.initialize("2025-11-25")];
     let modern = harness.send(&Request::call(1, "defer")).unwrap();
     let old = sessions.each_ref().map(|it| harness.send(&Request::old(old_call(1, "defer"), it)).unwrap());
-    // Trap 2: the same id twice in one session.
+    // The same id twice in one session is refused.
     let twice = harness.ask(&Request::old(old_call(1, "defer"), &sessions[0]));
     assert_eq!((twice.status, twice.code()), (200, -32600));
     for number in [2, 0, 1] {
@@ -125,7 +125,7 @@ fn both_eras_are_served_at_once() {
     assert_eq!(harness.http.open_exchanges(), 0);
 }
 
-/// B-S25, B-C11, trap 6: DELETE ends the session, its streams and its calls.
+/// B-S25, B-C11: DELETE ends the session, its streams and its calls.
 #[test]
 fn delete_ends_the_session() {
     let mut harness = Harness::new(HTTP);
@@ -180,7 +180,7 @@ fn lost_connection_does_not_cancel() {
     }
 }
 
-/// B-S9, B-C5, trap 3: a request of the server, and its response on another POST.
+/// B-S9, B-C5: a request of the server, and its response on another POST.
 #[test]
 fn request_of_the_server_belongs_to_its_call() {
     let mut harness = Harness::new(HTTP);
@@ -201,7 +201,7 @@ fn request_of_the_server_belongs_to_its_call() {
     assert_eq!(harness.reply(id).events().len(), 2);
 }
 
-/// B-S12, B-S13, B-S14, B-S15, B-S16, trap 5: general streams.
+/// B-S12, B-S13, B-S14, B-S15, B-S16: general streams.
 #[test]
 fn session_message_goes_to_exactly_one_stream() {
     let mut harness = Harness::new(HTTP);
@@ -241,7 +241,7 @@ fn changed_list_is_reported_to_every_session() {
     }
 }
 
-/// D-S11, B-S25, trap 14: idle sessions end, and the longest idle one makes space.
+/// D-S11, B-S25: idle sessions end, and the longest idle one makes space.
 #[test]
 fn idle_sessions_end() {
     let mut harness = Harness::with_sizes(HTTP, Sizes { sessions: 2, ..Sizes::default() });

@@ -43,7 +43,7 @@ fn client_gets_only_types_that_it_accepts() {
     assert!(reply.is_stream() && reply.ended && reply.events().len() == 1, "{reply:?}");
 }
 
-/// E-S21, E-C11, trap 18.
+/// E-S21, E-C11.
 #[test]
 fn late_response_becomes_a_stream_with_comments() {
     let mut harness = Harness::new(HttpConfig::new());
@@ -68,7 +68,7 @@ fn late_response_becomes_a_stream_with_comments() {
     );
 }
 
-/// E-S24, E-S25, E-S26, trap 4.
+/// E-S24, E-S25, E-S26.
 #[test]
 fn closed_stream_cancels_its_call() {
     for late in [false, true] {
@@ -103,7 +103,7 @@ fn closing_is_harmless_in_every_phase() {
     assert!(harness.events.is_empty() && harness.http.output(done).is_cut);
 }
 
-/// Trap 1: two clients use the same id at once.
+/// Two clients use the same id at once.
 #[test]
 fn clients_use_the_same_id_at_once() {
     let mut harness = Harness::new(HttpConfig::new());
@@ -118,7 +118,7 @@ fn listen(id: &str) -> Request {
     Request::modern(id, "subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#)
 }
 
-/// E-L1, E-L2, E-L3, E-L4, E-L5, E-L6, trap 19.
+/// E-L1, E-L2, E-L3, E-L4, E-L5, E-L6.
 #[test]
 fn subscription_is_a_stream_that_stays_open() {
     let mut harness = Harness::new(HttpConfig::new());
@@ -160,7 +160,7 @@ fn shutdown_ends_subscriptions_by_a_result() {
     assert_eq!(reply.events().len(), 2);
 }
 
-/// E-S25, trap 13: the body is longer than announced, or has no announced length.
+/// E-S25: the body is longer than announced, or has no announced length.
 #[test]
 fn body_without_a_length_is_limited_as_it_arrives() {
     let mut harness = Harness::new(HttpConfig::new());

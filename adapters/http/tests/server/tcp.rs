@@ -195,7 +195,7 @@ fn read_until(stream: &mut TcpStream, end: &str) -> String {
     text
 }
 
-/// Traps 7, 12 and 20: heads in pieces, chunked bodies, pipelines, and connections that are used again.
+/// Heads in pieces, chunked bodies, pipelines, and connections that are used again.
 #[test]
 fn raw_bytes_are_answered_over_tcp() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -97,7 +97,7 @@ pub(crate) fn check(text: &[u8], capacity: usize, pieces: &[usize]) {
     let (blocks, retry) = expected(text);
     assert_eq!(items.2, retry, "{shown}");
     let mut items = items.0.into_iter().peekable();
-    // An id that did not fit changes what the last id is, until the next one.
+    // After an event that did not fit, the last id is unknown.
     let mut id_is_known = true;
     for block in blocks {
         let item = items.next_if(|item| item.0 == block.end);

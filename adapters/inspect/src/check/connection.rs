@@ -20,7 +20,7 @@ pub(crate) struct Connection {
     output: Receiver<Vec<u8>>,
     partial: Vec<u8>,
     responses: BTreeMap<String, String>,
-    /// The ids of requests without response, for which nothing has waited.
+    /// The ids of the batch's requests that have no response yet.
     awaited: BTreeSet<String>,
     monitor: Monitor,
     clock: Clock,
@@ -95,7 +95,7 @@ impl Connection {
     /// Sends a request without waiting. `params` is an object, or empty. Returns the id.
     pub(crate) fn begin(&mut self, method: &str, params: &str) -> String {
         self.next_id += 1;
-        // Ids of both types.
+        // Use ids of both types: strings and integers.
         let id = if self.next_id.is_multiple_of(3) {
             format!("\"id-{}\"", self.next_id)
         } else {
@@ -177,7 +177,7 @@ impl Connection {
 
     /// Ends the connection. Returns the violations.
     pub(crate) fn finish(mut self) -> Vec<Violation> {
-        // Responses that are still due are missing.
+        // At the end of the stream, the monitor reports each missing response.
         let found = self.monitor.end(Sender::Server, self.clock.now());
         self.violations.extend(found);
         drop(self.stdin.take());

@@ -12,11 +12,11 @@ use super::connection::{Connection, Response, quoted};
 use crate::options::Arguments;
 
 /// A name that no server has.
-const NOTHING: &str = "inspect-no-such-name";
+const UNKNOWN_NAME: &str = "inspect-no-such-name";
 /// The maximum number of pages, resources and prompts that the script requests.
-const MANY: usize = 20;
+const MAX_ENTRIES: usize = 20;
 /// The time for a server to start.
-const START: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 const DECLARED: &str = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#;
 const FORMS_FIRST: Revision = Revision::V2025_06_18;
@@ -58,7 +58,7 @@ impl Script {
             let id = self.connection.begin("server/discover", &params);
             let response = self
                 .connection
-                .wait(&id, START.max(self.connection.patience()))
+                .wait(&id, START_TIMEOUT.max(self.connection.patience()))
                 .ok_or("no response to server/discover")?;
             let result = response.result().ok_or_else(|| response.error())?;
             self.declared = result.get("capabilities").map(|json| json.to_string()).unwrap_or_default();
@@ -72,7 +72,7 @@ impl Script {
         let id = self.connection.begin("initialize", &params);
         let response = self
             .connection
-            .wait(&id, START.max(self.connection.patience()))
+            .wait(&id, START_TIMEOUT.max(self.connection.patience()))
             .ok_or("no response to initialize")?;
         let result = response.result().ok_or_else(|| response.error())?;
         let agreed = result.get("protocolVersion").and_then(Json::string);
@@ -108,7 +108,7 @@ impl Script {
 
     fn request_with(&mut self, method: &str, members: &str, meta: &str) -> Option<Response> {
         let params = self.params(members, meta);
-        // A request without parameters has none in a session.
+        // In a session, a request without parameters has no member `params`.
         let params = if params == "{}" { String::new() } else { params };
         self.connection.request(method, &params)
     }
@@ -120,18 +120,18 @@ impl Script {
             .is_some_and(|value| !value.is_null() && value.boolean() != Some(false))
     }
 
-    /// Requests all pages of every list, and reads what they show.
+    /// Requests all pages of every list, reads the resources, and gets the prompts.
     fn lists(&mut self) {
         self.list("tools/list", "tools");
         let resources = self.list("resources/list", "resources");
         self.list("resources/templates/list", "resourceTemplates");
         let prompts = self.list("prompts/list", "prompts");
-        for resource in resources.iter().take(MANY) {
+        for resource in resources.iter().take(MAX_ENTRIES) {
             if let Some(uri) = text(resource, "uri") {
                 self.request("resources/read", &format!("\"uri\":{}", quoted(&uri)));
             }
         }
-        for prompt in prompts.iter().take(MANY) {
+        for prompt in prompts.iter().take(MAX_ENTRIES) {
             self.prompt(prompt);
         }
     }
@@ -140,7 +140,7 @@ impl Script {
     fn list(&mut self, method: &str, member: &str) -> Vec<String> {
         let mut entries = Vec::new();
         let mut cursor = String::new();
-        for _ in 0..MANY {
+        for _ in 0..MAX_ENTRIES {
             let Some(response) = self.request(method, &cursor) else { break };
             let Some(result) = response.result() else { break };
             let page = result.get(member).unwrap_or(Json::NULL);
@@ -171,19 +171,19 @@ impl Script {
 
     /// Requests what does not exist.
     fn refusals(&mut self) {
-        self.request(NOTHING, "");
-        self.connection.send(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{NOTHING}"}}"#));
+        self.request(UNKNOWN_NAME, "");
+        self.connection.send(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{UNKNOWN_NAME}"}}"#));
         if self.declares("tools") {
-            self.request("tools/call", &format!("\"name\":\"{NOTHING}\",\"arguments\":{{}}"));
-            self.request("tools/list", &format!("\"cursor\":\"{NOTHING}\""));
+            self.request("tools/call", &format!("\"name\":\"{UNKNOWN_NAME}\",\"arguments\":{{}}"));
+            self.request("tools/list", &format!("\"cursor\":\"{UNKNOWN_NAME}\""));
         }
         if self.declares("prompts") {
-            self.request("prompts/get", &format!("\"name\":\"{NOTHING}\""));
+            self.request("prompts/get", &format!("\"name\":\"{UNKNOWN_NAME}\""));
         }
         if self.declares("resources") {
-            self.request("resources/read", &format!("\"uri\":\"{NOTHING}:/\""));
+            self.request("resources/read", &format!("\"uri\":\"{UNKNOWN_NAME}:/\""));
         }
-        let cancelled = format!(r#""requestId":"{NOTHING}""#);
+        let cancelled = format!(r#""requestId":"{UNKNOWN_NAME}""#);
         self.connection.send(&format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{{cancelled}}}}}"#
         ));

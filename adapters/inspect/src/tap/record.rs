@@ -21,7 +21,7 @@ pub(super) struct Record {
     feed: Option<Feed>,
     /// Time of the last message.
     last: Millis,
-    /// The begun line of the client and of the server.
+    /// The incomplete line of the client, and of the server.
     partial: [Vec<u8>; 2],
 }
 

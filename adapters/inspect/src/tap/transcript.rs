@@ -4,9 +4,9 @@ use mcp_proto::Millis;
 
 /// The beginning of a file with one transcript.
 pub(crate) const HEAD: &str = "# Recorded by `mcp-inspect --tap`.\n\n== A recorded session\nserver\n";
-/// The client closes its side.
+/// The line for the end of the client's stream.
 pub(crate) const END: &str = "~ end\n";
-/// Shorter pauses are not recorded, because the dialogue does not depend on them.
+/// The minimum pause to record. The dialogue does not depend on shorter pauses.
 const SHORTEST_PAUSE: Millis = Millis(100);
 
 /// One message, and the pause before it. `sign` is `>` for the client, and `<` for the server.

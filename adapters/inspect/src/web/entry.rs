@@ -49,7 +49,7 @@ pub(super) fn close(now: Millis) -> String {
     Object::new().json("now", now.0).finish()
 }
 
-/// A message, with the violations that it has.
+/// A message and its violations.
 pub(super) fn message(
     number: u64,
     at: Millis,
@@ -57,7 +57,6 @@ pub(super) fn message(
     line: &[u8],
     violations: &[Violation],
 ) -> String {
-    // A page does not need more characters than the limit has bytes.
     let begin = line.get(..TEXT_LIMIT).unwrap_or(line);
     head(number, at, sender, violations)
         .json("parts", array(parts(line)))
@@ -93,7 +92,7 @@ fn violation(violation: &Violation) -> String {
         .finish()
 }
 
-/// The messages of a line: those of a batch, or one. None if the line is not JSON.
+/// The messages of a line: those of a batch, or one. Empty if the line is not JSON.
 fn parts(line: &[u8]) -> Vec<String> {
     match Json::parse(line) {
         Ok(batch) if batch.kind() == Kind::Array => {

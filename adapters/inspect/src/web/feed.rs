@@ -48,7 +48,7 @@ pub(super) enum News {
     Entries(Vec<Entry>),
     /// The session ended at this time, and the page has everything.
     Closed(Millis),
-    /// There was none.
+    /// No entry arrived in time.
     Nothing,
 }
 
@@ -67,7 +67,7 @@ impl Feed {
         self.0.clock.now()
     }
 
-    /// Adds a message, with the violations that it has.
+    /// Adds a message and its violations.
     pub(crate) fn message(&self, sender: Sender, line: &[u8], violations: &[Violation]) {
         self.push(|number, now| entry::message(number, now, sender, line, violations));
     }

@@ -17,7 +17,7 @@ pub(crate) use feed::Feed;
 use site::Site;
 
 /// The time that open pages get to receive the last messages.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A running HTTP server for the page.
 pub(crate) struct Web {
@@ -55,7 +55,7 @@ impl Web {
 
     /// Ends the session. Open pages receive the last messages.
     pub(crate) fn close(&self) {
-        self.feed.close(PATIENCE);
+        self.feed.close(CLOSE_TIMEOUT);
     }
 }
 

@@ -24,7 +24,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// The maximum number of connections. A browser opens at most six.
 const MAX_CONNECTIONS: usize = 32;
 /// The time for a request to arrive, and for a browser to take bytes.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time between comments on an idle event stream. They detect that the browser has gone.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
@@ -38,7 +38,7 @@ pub(super) struct Site {
 /// The response to a request.
 enum Response {
     Page,
-    /// The entries beyond this number.
+    /// The entries after this number.
     Events(u64),
     /// A status and its reason.
     Refused(u16, &'static str),
@@ -72,8 +72,8 @@ impl Site {
 
     /// Answers one request, and closes the connection.
     fn handle(&self, mut stream: TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(CLIENT_TIMEOUT))?;
+        stream.set_write_timeout(Some(CLIENT_TIMEOUT))?;
         stream.set_nodelay(true)?;
         let mut fields = [0; 2048];
         let mut decoder = RequestDecoder::new(&mut fields);
@@ -127,7 +127,7 @@ impl Site {
         }
     }
 
-    /// Returns the path behind the token. The time of the comparison does not depend on the digits.
+    /// Returns the path after the token. The time of the comparison does not depend on the digits.
     fn strip_token<'p>(&self, path: &'p str) -> Option<&'p str> {
         let (token, rest) = path.strip_prefix('/')?.split_at_checked(self.token.len())?;
         let difference = token.bytes().zip(self.token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
@@ -136,9 +136,9 @@ impl Site {
 
     fn send_page(&self, stream: &mut TcpStream) -> io::Result<()> {
         let nonce = random_token().map_err(io::Error::other)?;
-        // The script comes last, because it may contain the other words.
+        // The script is inserted last, because it may contain the word `NONCE`.
         let page = PAGE.replace("NONCE", &nonce).replace("SCRIPT", SCRIPT);
-        // Nothing from elsewhere, and no HTML from texts.
+        // The page loads nothing from other servers, and never parses the text of a message as HTML.
         let policy = format!(
             "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; \
              img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_takes_nothing_from_elsewhere_and_makes_no_html_from_texts() {
+    fn page_loads_no_other_urls_and_parses_no_text_as_html() {
         for forbidden in ["http:", "https:", "//cdn", "@import", "url("] {
             assert!(!PAGE.contains(forbidden) && !SCRIPT.contains(forbidden), "{forbidden}");
         }

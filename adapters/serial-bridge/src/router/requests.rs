@@ -56,9 +56,9 @@ pub(crate) struct Request {
     pub(crate) probes: u32,
     /// The time of the request or of its last probe.
     pub(crate) checked: Instant,
-    /// The time of the last sign that the board has the request, or of the probe for which silence is the reason.
+    /// The time of the last sign that the board has the request, or of the last probe that the module `silence` sent.
     pub(crate) heard: Instant,
-    /// The number of such probes since the last sign.
+    /// The number of probes that the module `silence` has sent since the last sign.
     pub(crate) silent_probes: u32,
     /// The key of the progress token.
     pub(crate) progress_token: Option<String>,

@@ -68,7 +68,7 @@ struct OpenConnection<'c, 'i, H> {
     /// The body of the request, as far as it has arrived.
     body: Vec<u8>,
     output: Vec<u8>,
-    /// Notified of output.
+    /// Signals output of the exchange.
     ready: Arc<Condvar>,
     /// The timeout of reads from the socket.
     read_timeout: Duration,
@@ -136,7 +136,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
             shared.arm(shared.run(&mut machines));
             self.take_output(&mut machines);
             if !self.output.is_empty() {
-                // Other exchanges may wait for the memory.
+                // The output that was taken has freed memory, for which other exchanges may wait.
                 shared.arm(shared.run(&mut machines));
                 return Ok(());
             }
@@ -204,7 +204,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
 
     /// Reads more input, or waits for the next deadline. Returns `false` at the end of the input.
     fn read(&mut self) -> io::Result<bool> {
-        // The machine has the deadline of a body.
+        // Without a deadline of the connection, the exchange has the deadline of its body.
         let left = match self.http.deadline() {
             Some(at) => at.since(self.shared.now()),
             None => self.shared.config.get_times().body,

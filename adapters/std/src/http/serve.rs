@@ -206,7 +206,7 @@ impl<'i> Serve<'i> {
     ///
     /// One state machine serves all connections, and the threads of the connections call the handler for one event at a
     /// time. Long work belongs on a worker: [`ServerHandle::run`]. A limit on [connections](Serve::connections)
-    /// includes streams that listen. At the limit, the server closes the one that has waited for a request for the
+    /// includes event streams. At the limit, the server closes the connection that has waited for a request for the
     /// longest time.
     ///
     /// ```no_run

@@ -58,14 +58,14 @@ impl Polled {
 
     /// Reads from one of the three UARTs, like [`Polled::read`].
     pub fn read_from(&mut self, uart: usize, space: &mut [u8]) -> usize {
-        let (data, flags) = (UART_DATA.behind(uart * UART_SIZE), UART_FLAGS.behind(uart * UART_SIZE));
+        let (data, flags) = (UART_DATA.offset_by(uart * UART_SIZE), UART_FLAGS.offset_by(uart * UART_SIZE));
         let arrived = || (!flags.has(RECEIVE_EMPTY)).then(|| data.read() as u8);
         space.iter_mut().zip(core::iter::from_fn(arrived)).map(|(place, byte)| *place = byte).count()
     }
 
     /// Writes to one of the three UARTs, like [`Polled::write`].
     pub fn write_to(&mut self, uart: usize, bytes: &[u8]) -> usize {
-        let (data, flags) = (UART_DATA.behind(uart * UART_SIZE), UART_FLAGS.behind(uart * UART_SIZE));
+        let (data, flags) = (UART_DATA.offset_by(uart * UART_SIZE), UART_FLAGS.offset_by(uart * UART_SIZE));
         let has_space = bytes.iter().take_while(|_| !flags.has(TRANSMIT_FULL));
         has_space.map(|byte| data.write((*byte).into())).count()
     }
@@ -79,8 +79,8 @@ impl Polled {
 /// Writes a text to the second UART, and waits while it is full.
 pub fn print(text: &str) {
     for byte in text.bytes() {
-        while UART_FLAGS.behind(UART_SIZE).has(TRANSMIT_FULL) {}
-        UART_DATA.behind(UART_SIZE).write(byte.into());
+        while UART_FLAGS.offset_by(UART_SIZE).has(TRANSMIT_FULL) {}
+        UART_DATA.offset_by(UART_SIZE).write(byte.into());
     }
 }
 

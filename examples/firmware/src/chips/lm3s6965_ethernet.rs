@@ -39,7 +39,7 @@ const TICK: u32 = 10;
 /// The longest frame without its check sum.
 const FRAME: usize = 1514;
 const HEADER: u32 = 14;
-/// The bytes that the length of a received frame includes beside the frame: the length itself, and the check sum.
+/// The bytes that the length of a received frame includes besides the frame: the length itself, and the checksum.
 const OVERHEAD: usize = 6;
 
 /// The controller, with space for one frame in each direction.

@@ -50,9 +50,9 @@ impl Register {
         unsafe { write_volatile(self.0 as *mut u32, value) }
     }
 
-    /// The register of a peripheral of the same kind, `offset` bytes behind.
+    /// The same register of another peripheral, `offset` bytes after this one.
     #[cfg(target_arch = "arm")]
-    fn behind(self, offset: usize) -> Register {
+    fn offset_by(self, offset: usize) -> Register {
         Register(self.0 + offset)
     }
 

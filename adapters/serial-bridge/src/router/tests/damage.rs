@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The probe of a request.
+/// The ping that finds out whether the board still has the request with this id.
 fn probe(id: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)
 }
@@ -36,7 +36,7 @@ fn damaged_response_is_answered_for_the_board() {
 }
 
 #[test]
-fn unreliable_id_is_no_answer() {
+fn damaged_response_without_a_reliable_id_is_dropped() {
     for line in [
         r#"{"jsonrpc":"2.0","id":1"#,
         r#"{"jsonrpc":"2.0","id":1x,"result":{}}"#,
@@ -76,7 +76,10 @@ fn damaged_handshake_is_repeated() {
         }
         bench.board(damage);
         let answer = bench.client_output();
-        assert!(answer.len() == 1 && answer[0].contains(r#""id":0,"error""#), "at last it fails: {answer:?}");
+        assert!(
+            answer.len() == 1 && answer[0].contains(r#""id":0,"error""#),
+            "the last attempt fails: {answer:?}"
+        );
     }
 }
 
@@ -104,7 +107,7 @@ fn lost_request_is_found_by_a_probe() {
     bench.client(&call("2"));
     bench.board_output();
     bench.advance(14_000);
-    assert_eq!(bench.board_output(), [""; 0], "no probe on a sound line");
+    assert_eq!(bench.board_output(), [""; 0], "no probe before damage");
     bench.board(&error("null", -32700, "no JSON"));
     bench.advance(100);
     assert_eq!(bench.board_output(), [probe("1"), probe("2")]);
@@ -151,7 +154,7 @@ fn probes_slow_down_and_take_turns() {
 }
 
 #[test]
-fn evidence_of_damage_is_a_line_that_may_have_been_a_message() {
+fn only_a_line_that_may_be_a_damaged_message_causes_a_probe() {
     let cases = [
         (&b"booting"[..], false),
         (b"\x04\x04", false),

@@ -49,7 +49,7 @@ fn messages_before_the_answer_to_the_ping_are_dropped() {
 }
 
 #[test]
-fn silent_board_gets_the_client_after_the_settle_time() {
+fn client_reaches_a_silent_board_after_the_settle_time() {
     let mut bench = Bench::started();
     bench.client(&call("1"));
     for _ in 0..9 {
@@ -131,7 +131,7 @@ fn interrupted_handshake_is_sent_again() {
 }
 
 #[test]
-fn refusal_without_a_session_is_a_lost_mark() {
+fn refusal_for_lack_of_a_session_opens_the_session_again() {
     for (code, message) in [
         (-32602, "Invalid params: `_meta` needs x, or send `initialize` first"),
         (-32600, "send `initialize` first"),
@@ -164,7 +164,7 @@ fn refusal_that_the_client_has_caused_passes() {
 }
 
 #[test]
-fn unanswered_replay_is_repeated_with_a_mark_and_patience() {
+fn unanswered_replay_is_repeated_after_doubled_times() {
     let mut bench = Bench::initialized();
     bench.board(MARK_LINE);
     for patience in [1000, 2000, 4000, 8000, 8000] {
