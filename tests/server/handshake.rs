@@ -3,7 +3,7 @@
 use crate::support::server::tools::{BARE, CONFIG, LISTED};
 use crate::support::server::{Setup, hello};
 use mcp_proto::server::{Feature, ServerConfig, Tool, Tools};
-use mcp_proto::{Icon, Revision, Theme};
+use mcp_proto::{Icon, Revision, Revisions, Theme};
 
 const HANDSHAKE: [Revision; 4] =
     [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25];
@@ -233,4 +233,57 @@ fn dynamic_tools_are_listed_and_called_by_any_name() {
            ! call echo {}
            < result 4 …"#,
     );
+}
+
+/// The `_meta` of 2026-07-28, with its revision.
+fn stateless_meta(revision: &str) -> String {
+    format!(
+        r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{revision}","io.modelcontextprotocol/clientCapabilities":{{}},"io.modelcontextprotocol/logLevel":"debug"}}"#
+    )
+}
+
+#[test]
+fn handshake_server_refuses_stateless_requests_without_session() {
+    let first = |method| format!("-32600 Invalid request: send `initialize` first: {method}");
+    for revision in ["2026-07-28", "2099-01-01"] {
+        let meta = stateless_meta(revision);
+        // A client that probes for the stateless era falls back to the handshake after any of these errors.
+        for (method, error, fault) in [
+            ("server/discover", "-32601 Method not found: server/discover".to_owned(), "UnknownMethod"),
+            ("tools/list", first("tools/list"), "NotInitialized"),
+            ("tools/call", first("tools/call"), "NotInitialized"),
+            ("subscriptions/listen", first("subscriptions/listen"), "NotInitialized"),
+            ("shutdown", first("shutdown"), "NotInitialized"),
+        ] {
+            Setup::new(CONFIG.revisions(Revisions::HANDSHAKE)).check(&format!(
+                "> call 1 {method} {{\"name\":\"echo\",{meta}}}\n< error 1 {error}\n! fault {fault}\n* state Waiting"
+            ));
+        }
+        Setup::new(CONFIG.revisions(Revisions::HANDSHAKE)).check(&format!(
+            "> call 1 ping {{{meta}}}\n< result 1\n\
+             > note exit {{{meta}}}\n! fault UnknownNotification\n\
+             > call 2 initialize {}\n< result 2 …\n! connected 2025-11-25 c {{}}",
+            hello("2025-11-25").replacen('{', &format!("{{{meta},"), 1)
+        ));
+    }
+}
+
+#[test]
+fn handshake_server_handles_stateless_requests_in_its_session() {
+    for revision in ["2026-07-28", "2099-01-01"] {
+        let meta = stateless_meta(revision);
+        for (message, expected) in [
+            ("call 1 tools/list", r#"< result 1 {"tools":[…"#),
+            ("call 1 tools/call", "! call echo {}\n< result 1 {\"content\":[…"),
+            ("call 1 server/discover", "< error 1 -32601 …\n! fault UnknownMethod"),
+            ("call 1 subscriptions/listen", "< error 1 -32601 …\n! fault UnknownMethod"),
+            ("call 1 logging/setLevel", "< error 1 -32602 …\n! fault InvalidParams"),
+            ("call 1 shutdown", "< result 1\n* state Draining"),
+            ("note exit", "! closed\n* state Closed"),
+        ] {
+            Setup::new(CONFIG.revisions(Revisions::HANDSHAKE))
+                .session(Revision::V2025_11_25)
+                .check(&format!("> {message} {{\"name\":\"echo\",{meta}}}\n{expected}"));
+        }
+    }
 }

@@ -190,8 +190,12 @@ impl<'t> Tool<'t> {
     /// static TOOLS: Tools = Tools::new(&[Tool::new("flash_write", SCHEMA).streamed("data")]);
     /// ```
     ///
-    /// Tools of a [dynamic list](crate::server::Tools::dynamic_list) cannot have such an argument. In message mode, each
-    /// message must fit as a whole. An [observer](crate::Observer) sees the message without the chunks.
+    /// In message mode, and so over HTTP, a message arrives whole: each call has the whole string, and no chunks. A
+    /// message must then fit into the receive buffer, and over HTTP also into the limit of a body. So the same application
+    /// serves a UART and HTTP, with a larger buffer for HTTP.
+    ///
+    /// Tools of a [dynamic list](crate::server::Tools::dynamic_list) cannot have such an argument. An
+    /// [observer](crate::Observer) sees the message without the chunks.
     #[must_use]
     pub const fn streamed(mut self, argument: &'t str) -> Self {
         self.streamed = Some(argument);

@@ -1,6 +1,7 @@
 //! Streamed arguments: calls of any size through a small receive buffer, for input split anywhere.
 
 mod early_ends;
+mod message_mode;
 
 use crate::support::Random;
 use crate::support::transport::{give_input, take_output};

@@ -77,6 +77,36 @@ fn bodies_in_pieces_share_bounded_memory() {
     }
 }
 
+/// The core server has a receive buffer of 4,096 bytes.
+#[test]
+fn call_with_a_streamed_argument_is_limited_by_body_and_rx() {
+    let mut limits = HttpConfig::new().get_limits();
+    limits.body = 8192;
+    let mut harness = Harness::new(HttpConfig::new().limits(limits));
+    let write = |data: usize| {
+        let arguments = format!(r#""name":"write","arguments":{{"data":"{}"}}"#, "x".repeat(data));
+        Request::modern(1, "tools/call", &arguments).with("mcp-name", "write")
+    };
+    let overhead = write(0).body.len();
+    let (rx, body) = (4096 - overhead, 8192 - overhead);
+    let too_long = r#""id":1,"error":{"code":-32600,"message":"Invalid request: the message is too long""#;
+    // The length of the argument, the status, and a part of the body.
+    for (data, status, text) in [
+        (rx, 200, rx.to_string().as_str()),
+        (rx + 1, 200, too_long),
+        (body, 200, too_long),
+        (body + 1, 413, "the body is longer than the limit"),
+    ] {
+        for piece in [usize::MAX, 64] {
+            harness.piece = piece;
+            let reply = harness.ask(&write(data));
+            assert_eq!(reply.status, status, "{data} {reply:?}");
+            assert!(reply.body.contains(text), "{data} {reply:?}");
+        }
+    }
+    assert!(!harness.events.contains(&"chunk".to_owned()), "each call arrives whole");
+}
+
 /// Bodies that arrive while the core server is busy wait for it, in order.
 #[test]
 fn bodies_wait_for_a_busy_server() {

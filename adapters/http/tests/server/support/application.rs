@@ -14,6 +14,7 @@ static TOOLS: Tools<'static> = Tools::new(&[
     Tool::new("needs", "{}"),
     Tool::new("ask", "{}"),
     Tool::new("marked", MARKED),
+    Tool::new("write", r#"{"type":"object","properties":{"data":{"type":"string"}}}"#).streamed("data"),
 ])
 .list_changed();
 

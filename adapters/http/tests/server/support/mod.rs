@@ -225,6 +225,11 @@ impl Harness {
                     call.text("done");
                 }
                 "large" => call.text(LARGE),
+                "write" => {
+                    let data = call.raw_arguments().get("data").and_then(Json::string);
+                    let length = data.map_or(0, |data| data.chars().count());
+                    call.text(length);
+                }
                 "task" => drop(call.into_task(TaskOptions::new([7; 16])).unwrap()),
                 "needs" => call.require_capability(ClientCapabilities::SAMPLING),
                 _ if self.chunked => match call.chunked(ChunkedContent::Text) {
@@ -239,6 +244,7 @@ impl Harness {
             }
             Event::Response(response) => self.events.push(format!("{:?}", response.outcome())),
             Event::ProtocolError(error) => self.events.push(error.to_string()),
+            Event::ArgumentChunk(_) => self.events.push("chunk".into()),
             Event::Ready => self.events.push("ready".into()),
             Event::Request(request) => {
                 let value = request.params().get("value").and_then(Json::integer).unwrap_or_default();
