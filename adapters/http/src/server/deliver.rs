@@ -21,7 +21,8 @@ pub(super) enum Delivery {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Passes the message of an exchange to the core server. Without `message`, it is in the storage of bodies.
+    /// Passes the message of an exchange to the core server. If `message` is `None`, the message is in the storage of
+    /// bodies.
     pub(super) fn deliver(
         &mut self,
         server: &mut Server<'_>,
