@@ -164,7 +164,7 @@ pub unsafe extern "C" fn mcp_client_lend_slots(
     // fit.
     let (slots, text) =
         unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
-    // SAFETY: the client is initialized. It is moved out and in again, and nothing can unwind in between.
+    // SAFETY: the client is initialized. The client is moved out and in again, and `in_flight` does not unwind.
     unsafe {
         let place: *mut Client<'static> = machine(client);
         place.write(place.read().in_flight(slots, text));

@@ -16,7 +16,7 @@ use super::session::NotSelected;
 pub(super) enum Delivery {
     /// The core server has the message, or the request was refused.
     Done,
-    /// The core server has other work first.
+    /// The core server does not accept a message now.
     Busy,
 }
 
