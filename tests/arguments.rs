@@ -18,7 +18,7 @@ struct SetLight<'a> {
     then: Option<After>,
 }
 
-/// What happens later.
+/// The action that follows.
 #[derive(ToolArguments)]
 #[serde(tag = "what", rename_all = "lowercase")]
 enum After {

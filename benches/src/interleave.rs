@@ -40,7 +40,7 @@ impl<'a> Contestant<'a> {
 /// The CPU time of this thread, which excludes other work on the processor.
 ///
 /// # Panics
-/// If the system has no such clock.
+/// If the system has no clock of the CPU time of a thread.
 #[must_use]
 pub fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of the thread").into()

@@ -51,7 +51,7 @@ pub fn measure(effort: Effort, pending: usize) {
                     run_ready_tasks().await;
                 }
             }
-            // Until every request is pending at the server.
+            // Run both sides until every request is pending at the server.
             for _ in 0..20 {
                 run_ready_tasks().await;
             }

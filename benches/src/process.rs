@@ -20,7 +20,7 @@ impl Processors {
     /// Returns two of the processors that this process may use.
     ///
     /// # Panics
-    /// If the system does not know them.
+    /// If the system does not report the allowed processors.
     #[must_use]
     pub fn allowed() -> Processors {
         let allowed = sched_getaffinity(Pid::from_raw(0)).expect("processors");

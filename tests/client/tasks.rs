@@ -264,7 +264,7 @@ fn input_request_is_emitted_once_per_key() {
         harness.at(500).sent(&[GET]);
         let two = format!(r#","inputRequests":{{"f":{FORM},"r":{ROOTS}}}"#);
         harness.server_sends(&got("input_required", &two)).events(&["add: needs [f=form Name?, r=roots]"]);
-        // No polls while the application gets the input.
+        // The client sends no polls while the application obtains the input.
         harness.at(5000).sent(&[]).events(&[]);
         assert_eq!(respond(harness, ticket, |responses| responses.decline("f")), Err(SendError::Unwritable));
         respond(harness, ticket, |responses| {

@@ -185,8 +185,8 @@ enum mcp_event_kind_t
   MCP_EVENT_EXPIRED,
   // The transmit buffer has space again, after `MCP_ERROR_BUSY`.
   MCP_EVENT_WRITABLE,
-  // A message was not valid, or a response did not fit. The server has handled it. `code` is the code of the error
-  // response, or 0.
+  // A message was not valid, or a response did not fit. The server has handled the error. `code` is the code of the
+  // error response, or 0.
   MCP_EVENT_PROTOCOL_ERROR,
   // An event without further data, which needs no action.
   MCP_EVENT_OTHER,
@@ -471,7 +471,7 @@ mcp_client_event_kind_t mcp_client_poll(mcp_client_t *client,
 // `client` is initialized. `length` points to a number.
 const uint8_t *mcp_client_output(mcp_client_t *client, size_t *length);
 
-// Reports that the first `count` bytes of the output were sent. Once for each poll.
+// Reports that the first `count` bytes of the output were sent. Has an effect once for each poll.
 //
 // # Safety
 // `client` is initialized.
@@ -494,7 +494,7 @@ size_t mcp_client_feed(mcp_client_t *client,
 uint8_t *mcp_client_input(mcp_client_t *client,
                           size_t *size);
 
-// Reports that `count` bytes were received into the space. Once for each poll.
+// Reports that `count` bytes were received into the space. Has an effect once for each poll.
 //
 // # Safety
 // `client` is initialized.
@@ -598,7 +598,7 @@ mcp_event_kind_t mcp_server_poll(mcp_server_t *server,
 // `server` is initialized. `length` points to a number.
 const uint8_t *mcp_server_output(mcp_server_t *server, size_t *length);
 
-// Reports that the first `count` bytes of the output were sent. Once for each poll.
+// Reports that the first `count` bytes of the output were sent. Has an effect once for each poll.
 //
 // # Safety
 // `server` is initialized.
@@ -624,7 +624,7 @@ size_t mcp_server_feed(mcp_server_t *server,
 uint8_t *mcp_server_input(mcp_server_t *server,
                           size_t *size);
 
-// Reports that `count` bytes were received into the space. Once for each poll.
+// Reports that `count` bytes were received into the space. Has an effect once for each poll.
 //
 // # Safety
 // `server` is initialized.

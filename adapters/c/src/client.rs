@@ -164,7 +164,7 @@ pub unsafe extern "C" fn mcp_client_lend_slots(
     // fit.
     let (slots, text) =
         unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
-    // SAFETY: the client is initialized. It is moved out and in again, and nothing can unwind in between.
+    // SAFETY: the client is initialized. The client is moved out and in again, and `in_flight` does not unwind.
     unsafe {
         let place: *mut Client<'static> = machine(client);
         place.write(place.read().in_flight(slots, text));
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client_t, length: *m
     output.as_ptr()
 }
 
-/// Reports that the first `count` bytes of the output were sent. Once for each poll.
+/// Reports that the first `count` bytes of the output were sent. Has an effect once for each poll.
 ///
 /// # Safety
 /// `client` is initialized.
@@ -252,7 +252,7 @@ pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client_t, size: *mut 
     input.as_mut_ptr()
 }
 
-/// Reports that `count` bytes were received into the space. Once for each poll.
+/// Reports that `count` bytes were received into the space. Has an effect once for each poll.
 ///
 /// # Safety
 /// `client` is initialized.

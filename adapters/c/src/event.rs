@@ -51,8 +51,8 @@ pub enum mcp_event_kind_t {
     MCP_EVENT_EXPIRED,
     /// The transmit buffer has space again, after `MCP_ERROR_BUSY`.
     MCP_EVENT_WRITABLE,
-    /// A message was not valid, or a response did not fit. The server has handled it. `code` is the code of the error
-    /// response, or 0.
+    /// A message was not valid, or a response did not fit. The server has handled the error. `code` is the code of the
+    /// error response, or 0.
     MCP_EVENT_PROTOCOL_ERROR,
     /// An event without further data, which needs no action.
     MCP_EVENT_OTHER,

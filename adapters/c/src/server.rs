@@ -254,7 +254,7 @@ pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *m
     output.as_ptr()
 }
 
-/// Reports that the first `count` bytes of the output were sent. Once for each poll.
+/// Reports that the first `count` bytes of the output were sent. Has an effect once for each poll.
 ///
 /// # Safety
 /// `server` is initialized.
@@ -295,7 +295,7 @@ pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut 
     input.as_mut_ptr()
 }
 
-/// Reports that `count` bytes were received into the space. Once for each poll.
+/// Reports that `count` bytes were received into the space. Has an effect once for each poll.
 ///
 /// # Safety
 /// `server` is initialized.

@@ -244,7 +244,7 @@ impl FramedPump {
                 break;
             }
             let written = reject_zero(line.write(bytes).map_err(|error| error.kind()));
-            // A frame that is not written is written later.
+            // If the line does not accept a frame, a later call writes the frame.
             if !matches!(self.record_write(written, time), Ok(true)) {
                 break;
             }

@@ -82,7 +82,7 @@ impl Endpoint {
         *self = Endpoint { remote, is_reset, ..Endpoint::new(next) };
     }
 
-    /// Takes bytes of the stream. Returns their number, 0 while a frame is in transit.
+    /// Accepts bytes of the stream, and returns their number. While a frame is in transit, returns 0.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> usize {
         if !self.is_connected || self.is_reset || self.sent_len > 0 {
             return 0;

@@ -65,7 +65,7 @@ impl FramedLink {
         core::mem::take(&mut self.endpoint.is_reset)
     }
 
-    /// Takes bytes of the stream, and returns how many.
+    /// Accepts bytes of the stream, and returns their number.
     ///
     /// Returns 0 while an earlier frame is not acknowledged, before the link is connected, and before a
     /// [reset](FramedLink::take_reset) is reported.
@@ -110,7 +110,7 @@ impl FramedLink {
         self.endpoint.deadline()
     }
 
-    /// Takes bytes of the line. Calls `text` with each piece of text outside of frames.
+    /// Processes bytes of the line. Calls `text` with each piece of text outside of frames.
     ///
     /// A piece may end at any byte, and ends before the next frame. A damaged frame is rarely mistaken for text.
     pub fn input(&mut self, bytes: &[u8], now: Millis, mut text: impl FnMut(&[u8])) {

@@ -62,7 +62,7 @@ impl Cancellation {
 pub(crate) struct Task {
     cancelled: Signal<bool>,
     record: Mutex<Option<Box<RequestRecord>>>,
-    /// Whether the request has or had a record. Avoids the lock if it had none.
+    /// Whether the request has or had a record. A request without one needs no lock.
     is_observed: bool,
 }
 

@@ -15,7 +15,7 @@ const MAX_SUBSCRIPTIONS: usize = 32;
 /// Maximum length of the text of a task: its status, its input requests, and its result.
 pub(crate) const TASK_TEXT: usize = 16 << 10;
 
-/// The Unix time. The clock of the machine starts now.
+/// Returns the current Unix time, at which the clock of the machine starts.
 pub(crate) fn unix_time() -> Millis {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis(u64::try_from(time.as_millis()).unwrap_or_default())

@@ -334,7 +334,7 @@ fn refused_resumption_ends_the_request() {
         harness.connect_session();
         let call = harness.call();
         harness.respond(call.exchange, 200, &[EVENTS], "id: 5\nretry: 0\ndata:\n\n");
-        // Without a pause, a server that ends each stream at once would be asked without end.
+        // The client pauses. Otherwise a server that ends each stream at once would get endless requests.
         harness.now = Millis(harness.now.0 + 100);
         let resume = harness.request();
         harness.respond(resume.exchange, 400, &[], "");

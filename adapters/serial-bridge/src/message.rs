@@ -42,7 +42,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Message<'_>, Damaged> {
 /// text, so these count as damaged.
 ///
 /// # Errors
-/// As for [`parse`], or such a message.
+/// The line is damaged as for [`parse`], or lacks a version, a code or a text.
 pub(crate) fn parse_strictly(line: &[u8]) -> Result<Message<'_>, Damaged> {
     let message = parse(line)?;
     let has_version = Json::parse(line).is_ok_and(|json| json.get("jsonrpc").is_some());

@@ -80,7 +80,7 @@ impl Wire {
 struct Control {
     /// The number of session marks received.
     marks: AtomicUsize,
-    /// Whether the board has to start anew, and whether its mark is lost.
+    /// Whether the board has to restart, and whether its mark is lost.
     reset: AtomicBool,
     loses_mark: AtomicBool,
     /// How many of 1000 bytes are damaged, in both directions.
@@ -150,7 +150,7 @@ impl Board {
         let _ = fs::remove_file(&self.path);
     }
 
-    /// Plugs in a board that was unplugged. It is another port.
+    /// Plugs in a board that was unplugged. The board has another port now.
     pub(crate) fn plug_in(&mut self) {
         let wire = Wire::new();
         let _ = fs::remove_file(&self.path);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-/// Number of bytes that fit after `poll` has reported space: `PIPE_BUF`.
+/// Number of bytes that a pipe accepts without blocking after `poll` has reported space: `PIPE_BUF`.
 const GUARANTEED_SPACE: usize =
     if cfg!(any(target_os = "linux", target_os = "android")) { 4096 } else { 512 };
 

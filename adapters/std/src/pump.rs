@@ -66,7 +66,7 @@ pub(crate) trait PumpImpl {
     /// Whether a waker of this pump exists.
     fn has_wakers(&self) -> bool;
 
-    /// The reason why the last stream has closed, until the pump receives something else. Only over HTTP.
+    /// The reason why the last stream has closed, until the pump receives something else. Only HTTP reports reasons.
     fn failure(&self) -> Option<HttpFailure> {
         None
     }

@@ -58,7 +58,7 @@ fn summary(library: &Library, Book { title, pages }: Book) -> Result<String, Fai
     Ok(format!("Summarize {title} on {} pages.", pages.unwrap_or(1)))
 }
 
-/// Requests the name of the reader.
+/// A prompt that requests a name from the user.
 #[prompt]
 fn letter(library: &Library, ask: Ask, client: ClientDetails) -> Result<String, Failure> {
     library.runs.fetch_add(1, Ordering::Relaxed);

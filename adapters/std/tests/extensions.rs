@@ -223,7 +223,7 @@ fn server_asks_the_client_with_a_method_of_an_extension() {
             let result = client.stream(stream).unwrap().request("own/ask", "{}").unwrap();
             assert!(result.contains(expected), "{result} {expected}");
         }
-        // Without the method in the configuration, and in the stateless era.
+        // The call fails if the configuration lacks the method, and in the stateless era.
         for (era, expected) in ERAS.into_iter().zip(["(-32601)", "does not support"]) {
             let result = connect(era).request("own/ask", "{}").unwrap();
             assert!(result.contains(expected), "{result}");

@@ -343,14 +343,14 @@ fn client_that_does_not_read_blocks_no_other() {
     let mut slow = TcpStream::connect(server.address).unwrap();
     slow.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
     let refused = "GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1000);
-    // Until the buffers of both directions are full.
+    // Send requests until the buffers of both directions are full.
     while slow.write_all(refused.as_bytes()).is_ok() {}
     let start = Instant::now();
     assert!(server.exchange(&post("Connection: close\r\n")).contains("\"7\""));
     assert!(start.elapsed() < LIMIT / 2, "{:?}", start.elapsed());
 }
 
-/// Section 12: a client that waits for the permission to send its body gets it, or a refusal instead.
+/// A client that expects the status 100 gets it and sends the body, or gets a refusal.
 #[test]
 fn client_that_expects_100_sends_its_body_afterwards() {
     let server = TestServer::start();

@@ -106,7 +106,8 @@ impl LinkPump {
         }
     }
 
-    /// Returns the reason why the last stream has closed, until the pump receives something else. Only over HTTP.
+    /// Returns the reason why the last stream has closed, until the pump receives something else. Only HTTP reports
+    /// reasons.
     pub(crate) fn failure(&self) -> Option<HttpFailure> {
         match self {
             LinkPump::Streams(_) => None,

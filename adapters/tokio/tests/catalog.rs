@@ -43,7 +43,7 @@ async fn summary(library: &Library, Book { title, pages }: Book) -> Result<Strin
     Ok(format!("Summarize {title} on {} pages.", pages.unwrap_or(1)))
 }
 
-/// Requests the name of the reader.
+/// A prompt that requests a name from the user.
 #[prompt]
 async fn letter(library: &Library, ask: Ask, client: ClientDetails) -> Result<String, Failure> {
     library.runs.fetch_add(1, Ordering::Relaxed);

@@ -26,11 +26,11 @@ async fn respond(tool: &str, responder: Responder) {
     let image = ChunkedContent::Image { mime_type: "image/png" };
     let mut writer = responder.chunked(move |reply| reply.chunked(image)).await.expect("a writer");
     if tool == "impatient" {
-        // The client does not read, so that a write waits at some point.
+        // The client does not read, so a write eventually waits.
         while let Ok(written) = timeout(Duration::from_millis(200), writer.blob(vec![0; 100_000])).await {
             assert_eq!(written, Ok(()));
         }
-        // The rest of the last write may or may not follow: the response is incomplete.
+        // The last write was dropped, so the response is incomplete.
         return writer.end();
     }
     for byte in 0..=u8::MAX {
@@ -45,7 +45,7 @@ async fn large_image_is_written_in_chunks() {
     peer.send(&call(1, "image", "{}")).await;
     let line = peer.line().await;
     assert!(line.len() > 1_024_000, "{} bytes", line.len());
-    // The text at the end is not binary, so that the image is a failure.
+    // An image accepts no text, so the text at the end makes the result an error.
     assert!(line.ends_with("////\"}],\"isError\":true}}\n"), "{}", &line[line.len() - 50..]);
 }
 

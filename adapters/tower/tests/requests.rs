@@ -273,7 +273,7 @@ fn client_that_does_not_read_blocks_no_other() {
     let mut slow = server.open("");
     slow.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
     let request = post("large", "");
-    // Until the buffers of both directions are full.
+    // Send requests until the buffers of both directions are full.
     while slow.write_all(request.as_bytes()).is_ok() {}
     let start = Instant::now();
     assert!(server.exchange(&post("echo", CLOSE)).contains("\"7\""));

@@ -1,4 +1,4 @@
-//! A server of the tests, its requests, and TCP under it.
+//! A server for the tests over TCP, and requests to it.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -307,7 +307,7 @@ impl<'b> Run<'b> {
         }
     }
 
-    /// Lets all clients read, all calls end, and all clients disconnect. Then no state remains.
+    /// Lets all clients read, all calls end, and all clients disconnect. Then checks that no state remains.
     fn finish(&mut self) {
         if self.setup.shuts_down() {
             self.server.shutdown(self.now);

@@ -43,7 +43,7 @@ pub enum Operation {
     Notify,
     /// The application does this with a task.
     Task(u8, TaskAction),
-    /// This user sends the following messages. The number is modulo 3; 0 means no user.
+    /// This user sends the following messages. The user is the number modulo 3; 0 means no user.
     Owner(u8),
 }
 

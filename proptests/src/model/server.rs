@@ -299,7 +299,7 @@ impl World<'_> {
                 act_on_task(server, task, *action, app)?.map(|()| "done".into())
             }
             Operation::Owner(user) => {
-                // The server may not have read the messages of the previous user.
+                // The user changes only after the server has read all messages of the previous user.
                 if !transport.blocked && transport.pending.is_empty() {
                     app.tasks.owner = u64::from(*user % 3);
                     server.set_task_owner(app.tasks.owner);

@@ -14,9 +14,9 @@ use super::tasks;
 pub struct Setup {
     /// Length of the receive buffer. If `None`, the buffer holds every line.
     pub rx: Option<u16>,
-    /// Length of the transmit buffer beyond `room` and the minimum.
+    /// Length of the transmit buffer, in addition to `room` and the minimum length.
     pub tx: u16,
-    /// Guaranteed response space beyond the minimum.
+    /// Guaranteed response space, in addition to the minimum space.
     pub room: u16,
     /// Whether the transmit buffer is on the heap.
     pub grown: bool,

@@ -20,7 +20,7 @@ pub(crate) enum Difference {
     // Encoder, by the output.
     /// The hexadecimal digits of an escape are lowercase here, as in `serde_json`.
     UppercaseEscape,
-    /// Other floats have an exponent here than there, as `Debug` of `core` prints them. The values are equal.
+    /// Exponents are used for different floats here than there, as in `Debug` of `core`. The values are equal.
     FloatNotation,
     /// If two shortest texts are equally near to a float, this crate writes the upper one, as `Debug` of `core` does.
     FloatTie,
@@ -48,9 +48,9 @@ pub(crate) enum Difference {
     PlusInEscape,
     /// `[,1 2]` is not JSON.
     LeadingComma,
-    /// A float that Rust can parse may not be JSON: `+1`, `01`, `.5`, `1.`.
+    /// A float that Rust can parse is not always JSON: `+1`, `01`, `.5`, `1.`.
     FloatOfRust,
-    /// A float beyond its type is refused here, as in `serde_json`. There it is infinite.
+    /// A float beyond its type is refused here, as in `serde_json`. There, the float is infinite.
     HugeFloat,
     /// `null` is no float here, as in `serde_json`. There it is `NaN`.
     NullFloat,

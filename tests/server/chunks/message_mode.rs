@@ -191,7 +191,7 @@ fn end_that_does_not_fit_is_sent_later() {
                 streams.run();
                 ticket
             });
-            // One response fills the buffer. The ends of three responses do not fit beside it.
+            // One response fills the buffer, which then has no space for the ends of three responses.
             let text = "x".repeat(1000);
             let sent = streams.server.chunks(tickets[0]).unwrap().text(&text);
             match is_cancelled {

@@ -52,7 +52,7 @@ fn every_frame_is_decoded_in_its_session_only() {
 fn every_flip_of_up_to_three_bits_in_the_payload_is_detected() {
     let bytes = encoded(Frame::Data { seq: 1, ack: 2, payload: b"\"jsonrpc\":\"2.0\"" });
     let segment = &bytes[1..bytes.len() - 1];
-    // The bits of the payload, which is after the code of COBS and three bytes.
+    // The bits of the payload, which follows the code byte of COBS and three bytes of the header.
     let bits: Vec<usize> = (4 * 8..(segment.len() - 2) * 8).collect();
     let flipped = |positions: [usize; 3]| {
         let mut damaged = segment.to_vec();

@@ -115,7 +115,7 @@ mod tests {
 
     impl RequestHook for Nothing {}
 
-    /// Allocations for one call, after the buffers have grown.
+    /// Returns the number of allocations for one call, after the buffers have grown.
     fn allocations(hooks: Vec<Arc<dyn RequestHook>>) -> u64 {
         let shared = ServerShared::new(Arc::new(|| {}), 1, None, hooks);
         let mut server = Server::new(&CONFIG, Buffer::grown(65_536), Buffer::grown(65_536)).unwrap();

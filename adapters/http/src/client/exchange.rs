@@ -61,7 +61,7 @@ pub(super) enum Progress {
 
 /// The memory of a response body.
 pub(super) enum Memory<'b> {
-    /// This number of bytes is in the buffer: the stored message, and the JSON text of the body.
+    /// A buffer and the number of its bytes in use: the stored message, and the JSON text of the body.
     Text(Buffer<'b>, usize),
     Events(SseDecoder<'b>),
 }

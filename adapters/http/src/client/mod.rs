@@ -277,7 +277,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
 }
 
 impl<T> fmt::Debug for HttpClient<'_, T> {
-    /// Leaves out what the server sent, and the session id.
+    /// Omits the session id and all data of the server.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpClient").field("revision", &self.revision).finish_non_exhaustive()
     }

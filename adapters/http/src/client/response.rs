@@ -42,7 +42,7 @@ pub struct Inbound<'m> {
 /// A step of [`HttpClient::body`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Body<'m> {
-    /// The number of bytes that were consumed. Pass the others again.
+    /// The number of bytes that were consumed. Pass the remaining bytes again.
     pub consumed: usize,
     /// A complete message, for [`Receive::message`](mcp_proto::Receive::message). Without one, all bytes were consumed.
     pub message: Option<Inbound<'m>>,

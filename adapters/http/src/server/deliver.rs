@@ -16,12 +16,13 @@ use super::session::NotSelected;
 pub(super) enum Delivery {
     /// The core server has the message, or the request was refused.
     Done,
-    /// The core server has other work first.
+    /// The core server does not accept a message now.
     Busy,
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Passes the message of an exchange to the core server. Without `message`, it is in the storage of bodies.
+    /// Passes the message of an exchange to the core server. If `message` is `None`, the message is in the storage of
+    /// bodies.
     pub(super) fn deliver(
         &mut self,
         server: &mut Server<'_>,

@@ -16,9 +16,9 @@ impl Flags {
     pub(super) const ONE_WAY: Flags = Flags(8);
     /// The body is an array.
     pub(super) const BATCH: Flags = Flags(16);
-    /// The client takes an event stream.
+    /// The client accepts an event stream.
     pub(super) const TAKES_STREAM: Flags = Flags(32);
-    /// The client takes JSON.
+    /// The client accepts JSON.
     pub(super) const TAKES_JSON: Flags = Flags(64);
     /// The stream of a GET: it carries messages of the session.
     pub(super) const GENERAL: Flags = Flags(128);

@@ -153,12 +153,12 @@ impl Accepted {
         accepted
     }
 
-    /// Whether the client takes JSON. A wildcard asks for JSON.
+    /// Whether the client accepts JSON. A wildcard counts as JSON.
     pub(super) fn takes_json(self) -> bool {
         self.json || self.anything
     }
 
-    /// Whether the client of a GET takes an event stream, the only type of its response.
+    /// Whether the client of a GET accepts an event stream, the only type of its response.
     pub(super) fn takes_stream(self) -> bool {
         self.event_stream || self.anything
     }

@@ -20,7 +20,7 @@ pub(super) enum PieceStep<'s, 'i> {
     Accept(&'s mut Server<'i>),
     /// Move a piece to its exchange.
     Route { index: u16, piece: &'s [u8], is_last: bool },
-    /// Pause each response whose client has unread output, and resume the others.
+    /// Pause each response whose client has unread output, and resume all other responses.
     Pace(&'s mut Server<'i>),
 }
 

@@ -12,10 +12,10 @@ use super::policy::Policy;
 use super::response::Refusal;
 use super::sealed;
 
-/// The reason why the core server does not take a message now.
+/// The reason why the core server cannot serve the session of an exchange now.
 #[derive(Debug, Clone)]
 pub(super) enum NotSelected {
-    /// The core server has other work first.
+    /// The core server is not ready to replace its session. Try again later.
     Busy,
     Refused(Refusal),
 }
@@ -102,7 +102,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Removes a session from the core server, so that its slot can have another one.
+    /// Removes a session from the core server, so that its slot can be reused.
     pub(super) fn deselect(&mut self, server: &mut Server<'_>, key: SessionKey) -> bool {
         self.sessions.current() != key || self.replace(server, Session::new(SessionKey::NONE)).is_ok()
     }

@@ -234,7 +234,7 @@ impl<'b> Sessions<'b> {
         self.slot(key).map_or(0, |slot| slot.held)
     }
 
-    /// Counts a message that has to wait. Returns `false` if the session has ended or has `limit` of them.
+    /// Counts a held message. Returns `false` if the session has ended, or already holds `limit` messages.
     pub(super) fn add_held(&mut self, key: SessionKey, limit: usize) -> bool {
         let Some(slot) =
             self.open_mut(key).filter(|slot| usize::from(slot.held) < limit.min(u16::MAX.into()))

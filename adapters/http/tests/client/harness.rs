@@ -96,7 +96,7 @@ impl Harness<'_, '_> {
         }
     }
 
-    /// Sends one message. Returns `false` if there is none, or no exchange for it.
+    /// Sends one message, or polls one event. Returns `false` if there is no message, or no exchange for the message.
     fn send(&mut self) -> bool {
         let Action::Io(io) = self.client.poll(self.now) else { return true };
         let (out, _) = io.split();

@@ -26,7 +26,7 @@ impl Harness {
         (id, *self.tickets.last().expect("a ticket"))
     }
 
-    /// Writes the rest of a text, as long as the server takes it. Returns the number of bytes.
+    /// Writes a text, as long as the server accepts parts of it. Returns the number of bytes.
     fn write(&mut self, ticket: Ticket, text: &str) -> usize {
         let mut sent = 0;
         while let Ok(mut chunks) = self.server.chunks(ticket) {

@@ -131,7 +131,7 @@ fn full_memory_drops_the_oldest_held_messages() {
         assert_eq!(events.len() + usize::from(harness.http.dropped_messages()), 8, "{size}: {events:?}");
         assert!(events.last().unwrap().contains("ping"), "{size}: {events:?}");
         assert!(events.len() == 8 || size < 1000, "{size}");
-        // Events that streams have had are not counted when they are removed.
+        // The removal of events that a stream has sent does not count as dropped messages.
         let dropped = harness.http.dropped_messages();
         for _ in 0..20 {
             update(&mut harness);

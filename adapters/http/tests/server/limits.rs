@@ -179,7 +179,6 @@ fn idle_session_is_small() {
     assert!(size_of::<ExchangeSlot>() <= 104, "{}", size_of::<ExchangeSlot>());
 }
 
-/// Random traffic leaves nothing behind.
 #[test]
 fn nothing_leaks_under_random_traffic() {
     for seed in 1..200u64 {

@@ -15,7 +15,7 @@ fn delete(session: &str) -> Request {
     Request::new("DELETE").with("mcp-session-id", session)
 }
 
-/// E-C8: a notification of 2026-07-28 names no session. It does not reach the one that the core server has.
+/// E-C8: a notification of 2026-07-28 names no session, so it does not reach the current session of the core server.
 #[test]
 fn modern_notification_does_not_reach_a_session() {
     let mut harness = Harness::new(HTTP);

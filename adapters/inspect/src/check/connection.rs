@@ -106,7 +106,7 @@ impl Connection {
         id
     }
 
-    /// Sends a request. Returns its response, or `None` if there is none in time.
+    /// Sends a request. Returns the response, or `None` if no response arrives in time.
     pub(crate) fn request(&mut self, method: &str, params: &str) -> Option<Response> {
         let id = self.begin(method, params);
         let patience = self.patience;

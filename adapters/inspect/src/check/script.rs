@@ -202,7 +202,7 @@ impl Script {
         self.connection.request("ping", "");
     }
 
-    /// Requests what only the stateless era has.
+    /// Sends the requests of the stateless era.
     fn stateless(&mut self) {
         let filter = r#""notifications":{"toolsListChanged":true,"promptsListChanged":true}"#;
         let params = self.params(filter, "");

@@ -23,7 +23,7 @@ const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
 /// The maximum number of connections. A browser opens at most six.
 const MAX_CONNECTIONS: usize = 32;
-/// The time for a request to arrive, and for a browser to take bytes.
+/// The timeout for a request to arrive, and for a browser to read bytes.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time between comments on an idle event stream. They detect that the browser has gone.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);

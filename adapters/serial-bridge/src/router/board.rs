@@ -143,7 +143,7 @@ impl Router {
         true
     }
 
-    /// Responds to the request of a damaged message, on behalf of the other side.
+    /// Responds with an error to the request that a damaged message contains or answers.
     fn damaged(&mut self, damaged: &Damaged, now: Instant) {
         self.damage_seen(now);
         let Some(id) = damaged.id.as_ref().filter(|_| matches!(self.phase, Phase::Running)) else { return };

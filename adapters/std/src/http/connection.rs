@@ -116,7 +116,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         self.body.len() > self.shared.config.get_limits().body
     }
 
-    /// Passes what was parsed to the machines, and runs them. While a response is pending, waits for output.
+    /// Passes the parsed input to the machines, and runs them. While a response is pending, waits for output.
     fn run_machines(&mut self, parsed: Result<(), HttpError>) -> io::Result<()> {
         self.output.clear();
         let shared = self.shared;

@@ -291,7 +291,7 @@ impl Handshake {
         }
     }
 
-    /// Whether a message belongs to the repeated `initialize`. Over HTTP+SSE, only the id identifies it.
+    /// Whether a message is a response to the repeated `initialize`. Over HTTP+SSE, only its id shows this.
     fn is_answer(&self, message: &[u8], stream: StreamId) -> bool {
         let id = |text| Message::parse(text).ok()?.id().map(Json::bytes);
         let has_id =

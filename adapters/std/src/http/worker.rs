@@ -114,7 +114,7 @@ impl Worker {
         Ok(Worker { jobs, agent })
     }
 
-    /// Performs a request. Only for an idle thread.
+    /// Performs a request. The thread must be idle.
     pub(super) fn perform(&self, job: Job) {
         // The thread ends only after this sender is dropped.
         let _ = self.jobs.send(job);

@@ -128,7 +128,7 @@ pub enum Reaction {
     Defer,
 }
 
-/// A client request. Its behavior selects the reaction of a modeled server.
+/// A client request. The `Behavior` selects the reaction of a modeled server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Call {
