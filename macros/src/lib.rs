@@ -219,6 +219,9 @@ pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// not `Self`. Write the path of a function in another module instead of an import: the macro also uses the generated
 /// functions in that module.
 ///
+/// A function without one of the attributes is a compile error: *cannot find function
+/// `__handler_from_attribute_of_stop`*.
+///
 /// The first item may be `crate = path`, the path of the crate `mcp_proto`, for an application that uses a crate which
 /// exports it: `router![crate = framework::mcp, motor::start]`. The attributes have the same item.
 ///
