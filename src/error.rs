@@ -385,6 +385,9 @@ pub enum ConfigError {
     /// Resources with [`subscribe`](crate::server::Resources::subscribe), but without the feature
     /// [`Subscriptions`](crate::server::Subscriptions).
     SubscriptionsMissing,
+    /// The feature [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions) beside
+    /// [`Subscriptions`](crate::server::Subscriptions), or twice. One of them would have no effect.
+    RepeatedSubscriptions,
     /// A URI template that the server cannot match.
     ///
     /// Braces must enclose names, as in `{name}` or `{+name}`. No `{name}` may follow a `{+name}`.
@@ -455,6 +458,9 @@ impl WriteText for ConfigError {
             }
             ConfigError::SubscriptionsMissing => {
                 put("resources declare `subscribe`, but the server has no feature `Subscriptions`");
+            }
+            ConfigError::RepeatedSubscriptions => {
+                put("`AuthorizedSubscriptions` must be the only feature for subscriptions");
             }
             ConfigError::InvalidName { entry } => {
                 let why = " has an invalid name; a valid example is `com.example/name`";

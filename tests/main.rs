@@ -8,6 +8,7 @@ mod client;
 mod documents;
 mod error_messages;
 mod event_loop;
+mod events;
 mod examples;
 #[cfg(unix)]
 mod forms;

@@ -219,6 +219,9 @@ pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// not `Self`. Write the path of a function in another module instead of an import: the macro also uses the generated
 /// functions in that module.
 ///
+/// A function without one of the attributes is a compile error: *cannot find function
+/// `__handler_from_attribute_of_stop`*.
+///
 /// If another crate exports `mcp_proto`, the first item is the path of this export:
 /// `router![crate = framework::mcp, motor::start]`. The attributes have the item `crate = path`, too.
 ///

@@ -8,7 +8,7 @@ mod content_walk;
 use crate::client::Client;
 use crate::client::pending_event::PendingEvent;
 use crate::error::SendError;
-use crate::json::{Json, Member, Span, decode_text_in_place};
+use crate::json::{Json, Member, Span, Str, decode_text_in_place};
 use crate::peer::outbound::IssuedId;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
@@ -16,12 +16,22 @@ use crate::protocol::objects::base64::decode_in_json;
 use content_walk::{ContentWalk, FoundString};
 
 /// A part of the content of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ChunkData<'a> {
     /// A part of a text. Never half a character.
     Text(&'a str),
     /// Decoded bytes of an image, of audio or of a binary resource.
     Blob(&'a [u8]),
+}
+
+/// Writes the beginning of a text, or the number of bytes.
+impl core::fmt::Debug for ChunkData<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            ChunkData::Text(text) => f.debug_tuple("Text").field(&Str::trusted(text.as_bytes())).finish(),
+            ChunkData::Blob(bytes) => write!(f, "Blob({} bytes)", bytes.len()),
+        }
+    }
 }
 
 /// Code of chunks, which only [`Client::receive_chunks`] links.

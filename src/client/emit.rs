@@ -45,6 +45,7 @@ impl Client<'_> {
                     ConnectFailure::Refused(RpcError { error: view(error), era: None })
                 }
                 PendingFailure::InvalidResponse => ConnectFailure::InvalidResponse,
+                PendingFailure::ResponseTooLong { limit } => ConnectFailure::ResponseTooLong { limit },
                 PendingFailure::TimedOut => ConnectFailure::TimedOut,
                 PendingFailure::Closed => ConnectFailure::Closed,
             }),

@@ -142,6 +142,11 @@ pub enum ConnectFailure<'a> {
     Refused(RpcError<'a>),
     /// An invalid response of the server.
     InvalidResponse,
+    /// A response of the server that is longer than the receive buffer.
+    ResponseTooLong {
+        /// Maximum length of a line in bytes, including its newline.
+        limit: usize,
+    },
     /// No response within the timeout.
     TimedOut,
     /// The end of the connection before a response of the server.
@@ -160,6 +165,10 @@ impl WriteText for ConnectFailure<'_> {
                 return ("the server refused the connection: ", error).pieces(put);
             }
             ConnectFailure::InvalidResponse => "the server's response to the connection request is not valid",
+            ConnectFailure::ResponseTooLong { limit } => {
+                let start = "the server's response to the connection request is longer than the receive buffer (at most ";
+                return (start, *limit, " bytes); the client needs a longer one").pieces(put);
+            }
             ConnectFailure::TimedOut => "the server did not answer in time",
             ConnectFailure::Closed => "the connection ended before the server answered",
         });

@@ -160,6 +160,21 @@ impl Client<'_> {
         is_deferred || self.state.open_request(ticket).is_some() || self.state.task_of(ticket).is_some()
     }
 
+    /// Maximum length of a line from the server in bytes, including its newline: the limit of the receive buffer.
+    #[must_use]
+    pub fn longest_line(&self) -> usize {
+        self.input.limit()
+    }
+
+    /// The line of the latest event, without its newline, such as the line of a [`ProtocolError`](Event::ProtocolError).
+    ///
+    /// Valid until the next [`poll`](Client::poll). Empty if the event has no line. For an oversized line, the line is
+    /// only the id.
+    #[must_use]
+    pub fn line(&self) -> &[u8] {
+        self.input.bytes()
+    }
+
     /// Frees the memory that grown buffers do not use.
     ///
     /// A grown buffer also shrinks by itself: after many small messages, and when the connection was idle for five

@@ -59,6 +59,9 @@ pub(crate) enum PendingFailure {
     NoCommonRevision(Span),
     Refused(Span),
     InvalidResponse,
+    ResponseTooLong {
+        limit: usize,
+    },
     TimedOut,
     Closed,
 }

@@ -223,10 +223,14 @@ impl Client<'_> {
                 self.state.peer.event_holds_line = true;
             }
             Handled::Done => self.input.release_element(),
-            Handled::ProtocolError(error) => {
-                self.pending_event = self.state.peer.reported(error).map(PendingEvent::ProtocolError);
-                self.input.release_element();
-            }
+            Handled::ProtocolError(error) => match self.state.peer.reported(error) {
+                // The application may read the line: `Client::line`.
+                Some(error) => {
+                    self.pending_event = Some(PendingEvent::ProtocolError(error));
+                    self.state.peer.event_holds_line = true;
+                }
+                None => self.input.release_element(),
+            },
         }
         if !matches!(line.content, LineContent::Truncated) {
             self.end_assumed(assumed);

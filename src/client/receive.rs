@@ -121,7 +121,11 @@ pub(crate) fn handle_unreadable_line(
     }
     let id = Json::trusted(id);
     if is_connecting(state, id) {
-        return state.fail_connect(PendingFailure::InvalidResponse).into();
+        let failure = match error {
+            ProtocolError::LineTooLong { limit } => PendingFailure::ResponseTooLong { limit },
+            _ => PendingFailure::InvalidResponse,
+        };
+        return state.fail_connect(failure).into();
     }
     match state.peer.find_awaiting(id) {
         Some(ticket) => Handled::Event(end_request(state, ticket, PendingOutcome::Failed(failure))),

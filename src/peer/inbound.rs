@@ -12,12 +12,22 @@ use crate::rpc::{self, Object};
 use crate::time::Millis;
 
 /// The location of a request's id and progress token.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// The current line. `meta` is the request's `_meta`, or empty.
     Line { id: &'a [u8], meta: &'a [u8], last_progress: SortKey },
     /// The slot of a deferred request.
     Slot(Ticket),
+}
+
+/// Writes the id of the request as JSON, or the ticket.
+impl core::fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Source::Line { id, .. } => Json::trusted(id).fmt(f),
+            Source::Slot(ticket) => ticket.fmt(f),
+        }
+    }
 }
 
 impl<'a> Source<'a> {

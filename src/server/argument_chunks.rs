@@ -22,13 +22,22 @@ use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::server_state::ServerState;
 
 /// A part of a [streamed](Tool::streamed) argument.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ArgumentChunk<'a> {
     tool: &'a Tool<'a>,
     /// The object of arguments, up to the member before the streamed one.
     before: &'a [u8],
     text: &'a str,
     is_first: bool,
+}
+
+/// Writes the beginning of the text.
+impl core::fmt::Debug for ArgumentChunk<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let text = Str::trusted(self.text.as_bytes());
+        let mut out = f.debug_struct("ArgumentChunk");
+        out.field("tool", &self.tool.name()).field("is_first", &self.is_first).field("text", &text).finish()
+    }
 }
 
 impl<'a> ArgumentChunk<'a> {

@@ -20,12 +20,20 @@ use crate::server::request_methods::{input_methods, request_methods};
 ///
 /// Specification: *Tools*, *Calling tools*.
 #[must_use = "a call needs a response"]
-#[derive(Debug)]
 pub struct Call<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a mut [u8],
     pub(crate) input_responses: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
+}
+
+impl core::fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Call { name, input_responses, reply, .. } = self;
+        let mut out = f.debug_struct("Call");
+        out.field("name", name).field("arguments", &self.raw_arguments());
+        out.field("input_responses", input_responses).field("reply", reply).finish()
+    }
 }
 
 impl<'a> Call<'a> {

@@ -16,7 +16,7 @@ use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
 
 /// The input and the state of a retried request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct InputResponses<'a> {
     /// `inputResponses`: the JSON text of an object, or empty.
     pub(crate) responses: &'a [u8],
@@ -31,6 +31,15 @@ impl<'a> InputResponses<'a> {
 
     pub(crate) fn request_state(&self) -> Option<Str<'a>> {
         Some(self.state).filter(|text| !text.is_empty()).and_then(|text| Json::trusted(text).string())
+    }
+}
+
+/// Writes JSON, because a slice of bytes would print numbers.
+impl core::fmt::Debug for InputResponses<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let InputResponses { responses, state } = self;
+        let mut out = f.debug_struct("InputResponses");
+        out.field("responses", &Json::trusted(responses)).field("state", &Json::trusted(state)).finish()
     }
 }
 

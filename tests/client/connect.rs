@@ -316,7 +316,7 @@ fn initialize_response_decides_the_revision() {
         ),
         (r#"{"id":@initialize}"#.into(), Fails("InvalidResponse")),
         // This response is longer than the receive buffer.
-        (accept("2025-11-25").replace("1\"}", &format!("{long}\"}}")), Fails("InvalidResponse")),
+        (accept("2025-11-25").replace("1\"}", &format!("{long}\"}}")), Fails("ResponseTooLong")),
         (error("initialize", -32602, ""), Fails("Refused no (-32602)")),
         (
             error("initialize", -32022, r#","data":{"supported":["2026-07-28"]}"#),

@@ -2,8 +2,8 @@
 
 use crate::support::server::Setup;
 use mcp_proto::server::{
-    Completion, Feature, Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources, Server,
-    ServerConfig, Subscriptions, Tool, Tools,
+    AuthorizedSubscriptions, Completion, Feature, Prompt, PromptArgument, Prompts, Resource,
+    ResourceTemplate, Resources, Server, ServerConfig, Subscriptions, Tool, Tools,
 };
 use mcp_proto::{ConfigError, Revision};
 
@@ -131,6 +131,13 @@ fn dynamic_list_beside_another_feature_is_refused() {
     assert_eq!(refused(&[&NUMBERS, &Tools::dynamic_list()]), expected);
     assert_eq!(refused(&[&Tools::dynamic_list(), &NUMBERS]), expected);
     assert_eq!(refused(&[&Prompts::dynamic_list(), &Prompts::dynamic_list()]), expected);
+}
+
+#[test]
+fn authorized_subscriptions_beside_another_feature_are_refused() {
+    let expected = "`AuthorizedSubscriptions` must be the only feature for subscriptions";
+    assert_eq!(refused(&[&Subscriptions, &AuthorizedSubscriptions]), expected);
+    assert_eq!(refused(&[&AuthorizedSubscriptions, &NUMBERS, &Subscriptions]), expected);
 }
 
 #[test]

@@ -10,12 +10,15 @@ use mcp_proto::Ticket;
 
 use crate::Wake;
 use crate::client_settings::ClientSettings;
-use crate::error::CallError;
+use crate::error::{CallError, ConnectError};
 use crate::notifications::NotificationQueue;
 use crate::owned::Notification;
 use crate::pending::RequestState;
 use crate::server_request::{InputResponse, ResponseTarget};
 use crate::signal::Signal;
+
+/// The maximum length of a line that an error quotes, in bytes.
+const QUOTED: usize = 200;
 
 /// State shared between a client's handles and its event loop: queued commands and the state of the
 /// connection.
@@ -37,6 +40,8 @@ struct State {
     final_status: Option<Option<ExitStatus>>,
     /// The process id of the server, while it runs as a child process.
     process_id: Option<u32>,
+    /// The first line of the server that was no message, while the client connected. At most [`QUOTED`] bytes.
+    invalid_line: Option<String>,
     /// Queues that receive every notification.
     queues: Vec<Weak<NotificationQueue>>,
 }
@@ -58,6 +63,31 @@ impl ClientShared {
     pub fn new(settings: &ClientSettings) -> Arc<ClientShared> {
         let (in_flight_limit, waiting_limit) = (settings.requests, settings.waiting);
         Arc::new(ClientShared { state: Signal::default(), in_flight_limit, waiting_limit })
+    }
+
+    /// Records a line of the server that is no message, unless there was an earlier one.
+    pub(crate) fn record_invalid_line(&self, line: &[u8]) {
+        let quoted = line.get(..QUOTED).unwrap_or(line);
+        if !quoted.is_empty() {
+            self.state.with(|state| {
+                state.invalid_line.get_or_insert_with(|| String::from_utf8_lossy(quoted).into_owned());
+            });
+        }
+    }
+
+    /// Completes the error of a client that could not connect: with the exit status of a child process, and with the
+    /// first line of the server that was no message.
+    #[must_use]
+    pub fn connect_error(&self, error: ConnectError, status: Option<ExitStatus>) -> ConnectError {
+        let error = match error {
+            ConnectError::Closed(_) => ConnectError::Closed(status),
+            ConnectError::TimedOut => error,
+            _ => return error,
+        };
+        match self.state.with(|state| state.invalid_line.take()) {
+            Some(line) => ConnectError::InvalidOutput { line, error: Box::new(error) },
+            None => error,
+        }
     }
 
     /// Records the process id of a child process. `None` means that the client stops the process.

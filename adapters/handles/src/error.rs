@@ -37,6 +37,15 @@ impl fmt::Debug for ServeError {
 
 impl std::error::Error for ServeError {}
 
+/// The end of a sentence about a message that is longer than the limit, in bytes.
+pub(crate) struct LongerThan(pub(crate) usize);
+
+impl fmt::Display for LongerThan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "is longer than the receive buffer (at most {} bytes); raise `longest_line`", self.0)
+    }
+}
+
 /// Names the setting that corrects an error.
 fn advice(error: &ConfigError) -> &'static str {
     match error {
@@ -78,10 +87,23 @@ pub enum ConnectError {
     NoCommonRevision(String),
     /// The server's response is invalid.
     InvalidResponse,
+    /// The server's response is longer than the receive buffer.
+    ResponseTooLong {
+        /// Maximum length of a line in bytes: `longest_line` of the connector.
+        limit: usize,
+    },
     /// The timeout expired.
     TimedOut,
     /// The connection closed before the handshake was complete. Contains the exit status of a child process, if there is one.
     Closed(Option<ExitStatus>),
+    /// The server did not respond, and wrote a line that is no message: perhaps the program is no MCP server, or it
+    /// prints text to stdout.
+    InvalidOutput {
+        /// The beginning of the first such line.
+        line: String,
+        /// [`TimedOut`](ConnectError::TimedOut) or [`Closed`](ConnectError::Closed).
+        error: Box<ConnectError>,
+    },
     /// The server refused an HTTP request, or cannot be reached.
     Http(Box<HttpFailure>),
 }
@@ -95,6 +117,7 @@ impl ConnectError {
             ConnectFailure::Refused(error) => ConnectError::Refused(PeerError::from_rpc(error)),
             ConnectFailure::TimedOut => ConnectError::TimedOut,
             ConnectFailure::Closed => ConnectError::Closed(None),
+            ConnectFailure::ResponseTooLong { limit } => ConnectError::ResponseTooLong { limit },
             _ => ConnectError::InvalidResponse,
         }
     }
@@ -114,10 +137,16 @@ impl fmt::Display for ConnectError {
                 )
             }
             ConnectError::InvalidResponse => f.write_str("the server's response to the handshake is invalid"),
+            ConnectError::ResponseTooLong { limit } => {
+                write!(f, "the server's response to the handshake {}", LongerThan(*limit))
+            }
             ConnectError::TimedOut => f.write_str("the server did not respond in time"),
             ConnectError::Closed(None) => f.write_str("the connection closed before the server responded"),
             ConnectError::Closed(Some(status)) => {
                 write!(f, "the server exited before it responded ({status})")
+            }
+            ConnectError::InvalidOutput { line, error } => {
+                write!(f, "{error}; it wrote a line that is no message: `{}`", Printable(line))
             }
             ConnectError::Http(failure) => failure.fmt(f),
         }

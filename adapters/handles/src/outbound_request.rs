@@ -232,9 +232,9 @@ impl PendingResponse {
             Outcome::Result(result) => Ok(ClientResponse { json: result.to_string() }),
             Outcome::Error(error) => Err(RequestError::Client(PeerError::from_rpc(error))),
             Outcome::Failed(RequestFailure::TimedOut) => Err(RequestError::TimedOut),
-            Outcome::Failed(RequestFailure::TooLong) => {
-                Err(RequestError::Invalid("the client's response is too long"))
-            }
+            Outcome::Failed(RequestFailure::TooLong) => Err(RequestError::Invalid(
+                "the client's response is longer than the receive buffer; raise `longest_line`",
+            )),
             Outcome::Failed(RequestFailure::Invalid) => {
                 Err(RequestError::Invalid("the client's response is invalid"))
             }

@@ -10,7 +10,7 @@ use mcp_proto::{Client, Millis, Outcome, RequestFailure, SendError, Ticket};
 
 use crate::Wake;
 use crate::client_shared::{ClientShared, Command};
-use crate::error::{CallError, ConnectError, PeerError};
+use crate::error::{CallError, ConnectError, LongerThan, PeerError};
 use crate::header_mismatch::HeaderMismatches;
 use crate::http_failure::HttpFailure;
 use crate::input_response::RequiredInput;
@@ -171,6 +171,7 @@ impl ClientSession {
 
     /// Handles the client's event. Returns the result of an attempt to connect, or `None` after other events.
     pub fn handle_event(&mut self, client: &mut Client<'_>) -> Option<Result<ServerDetails, ConnectError>> {
+        let longest_line = client.longest_line();
         match client.event()? {
             Event::Connected(connected) => {
                 let details = ServerDetails::new(connected);
@@ -179,7 +180,8 @@ impl ClientSession {
             }
             Event::ConnectFailed(failure) => return Some(Err(ConnectError::from_failure(failure))),
             Event::Writable => self.is_blocked = false,
-            event => self.dispatch(event),
+            Event::ProtocolError(_) if self.is_connecting => self.shared.record_invalid_line(client.line()),
+            event => self.dispatch(event, longest_line),
         }
         None
     }
@@ -276,7 +278,7 @@ impl ClientSession {
     }
 
     /// Passes an event to its request, subscription or notification queue.
-    fn dispatch(&mut self, event: Event<'_>) {
+    fn dispatch(&mut self, event: Event<'_>, longest_line: usize) {
         let notification = match event {
             Event::Response(response) => {
                 let result = match response.outcome() {
@@ -288,6 +290,9 @@ impl ClientSession {
                         Some(failure) => CallError::Http(failure.into()),
                         None => CallError::Closed,
                     }),
+                    Outcome::Failed(RequestFailure::TooLong) => {
+                        Err(CallError::Invalid(format!("the response {}", LongerThan(longest_line))))
+                    }
                     Outcome::Failed(failure) => Err(CallError::Invalid(failure.to_string())),
                     _ => Err(CallError::Invalid("unknown kind of response".into())),
                 };

@@ -252,11 +252,7 @@ impl Connector {
             if source.is_reusable() && self.settings.fall_back_to_handshake(&error) {
                 continue;
             }
-            let error = match error {
-                ConnectError::Closed(_) => ConnectError::Closed(status),
-                error => error,
-            };
-            let _ = report.send(Err(error));
+            let _ = report.send(Err(shared.connect_error(error, status)));
             return status;
         }
     }

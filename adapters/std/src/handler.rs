@@ -79,7 +79,9 @@ use crate::worker::ServerHandle;
 /// The context of a router on threads: the state, and the handle of the server.
 pub type Context<S> = handler::Context<S, ServerHandle>;
 
-/// A static router on threads, for the state `S`.
+/// A static router on threads, for the state `S`: what [`route`] takes.
+///
+/// An alias of the core's [`Router`](mcp_proto::server::Router). Functions share the state, so they take `&S`.
 pub type Router<S> = mcp_proto::server::Router<'static, Context<S>>;
 
 impl<Q: HandledRequest> RunBlocking<Q, HandlerRequest> for ServerHandle {

@@ -9,7 +9,8 @@ use std::process::Stdio;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use mcp_proto::client::Connect;
+use mcp_proto::Millis;
+use mcp_proto::client::{Connect, Timeouts};
 use mcp_proto_std::{ConnectError, Connector, Ending, Stderr};
 
 /// A shell script that responds to the handshake.
@@ -92,6 +93,22 @@ fn stderr_callback_panic_does_not_stop_reading() {
         assert_eq!(lines.recv_timeout(Duration::from_secs(20)).as_deref(), Ok(line));
     }
     assert_eq!(client.close().unwrap().code(), Some(7));
+}
+
+#[test]
+fn connect_error_quotes_output_that_is_no_message() {
+    let quote = "; it wrote a line that is no message: `Listening on port 3000`";
+    let script = "printf 'Listening on port 3000\\nReady\\n'";
+    let error = connector().spawn(shell(&format!("{script}; exit 5"))).unwrap_err();
+    assert_eq!(error.to_string(), format!("the server exited before it responded (exit status: 5){quote}"));
+    let patience = Timeouts { initialize: Millis(300), ..Timeouts::DEFAULT };
+    let silent = shell(&format!("{script}; cat >/dev/null"));
+    let error = connector().timeouts(patience).spawn(silent).unwrap_err();
+    assert_eq!(error.to_string(), format!("the server did not respond in time{quote}"));
+    let script = "printf '\\033[1m%0300d\\n' 7; exit 5";
+    let error = connector().spawn(shell(script)).unwrap_err().to_string();
+    let quoted = error.split('`').nth(1).unwrap();
+    assert!(quoted.starts_with("\\u{1b}[1m000") && quoted.len() < 210, "{error}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::thread;
 
-use mcp_proto::server::{ServerConfig, Tool, Tools};
+use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::{CallError, ConnectError, Connector, Serve};
 
 use crate::time_limit::{TEST_TIMEOUT, within};
@@ -33,6 +33,35 @@ fn invalid_arguments_are_explained() {
         assert_eq!(client.call_tool("echo", &[1]).unwrap_err(), CallError::Invalid(expected.into()));
         client.close();
         server.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn oversized_response_names_the_setting_to_change() {
+    within(TEST_TIMEOUT, || {
+        let server = || {
+            let (here, there) = UnixStream::pair().unwrap();
+            let serve = move || {
+                Serve::new(&CONFIG).stream(there, |event, _| match event {
+                    Event::Call(call) => call.text(format_args!("{:2000}", 1)),
+                    _ => {}
+                })
+            };
+            (here, thread::spawn(serve))
+        };
+        let reason = "is longer than the receive buffer (at most 1000 bytes); raise `longest_line`";
+        let (here, thread) = server();
+        let client = Connector::new("test", "1").longest_line(1000).stream(here).unwrap();
+        let error = client.call_json("echo", "{}").unwrap_err();
+        assert_eq!(error, CallError::Invalid(format!("the response {reason}")));
+        client.close();
+        thread.join().unwrap().unwrap();
+
+        let (here, thread) = server();
+        let error = Connector::new("test", "1").longest_line(200).stream(here).unwrap_err();
+        let reason = reason.replace("1000", "200");
+        assert_eq!(error.to_string(), format!("the server's response to the handshake {reason}"));
+        thread.join().unwrap().unwrap();
     });
 }
 

@@ -54,11 +54,7 @@ impl Connection {
             }
         };
         if let Some(report) = self.report {
-            let error = match error {
-                ConnectError::Closed(_) => ConnectError::Closed(status),
-                error => error,
-            };
-            let _ = report.send(Err(error));
+            let _ = report.send(Err(self.shared.connect_error(error, status)));
         }
         guard.close_with(status);
     }

@@ -99,7 +99,9 @@ use crate::tasks::{ServerHandle, unless_cancelled};
 /// The context of a router on tokio: the state, and the handle of the server.
 pub type Context<S> = mcp_proto_handles::handler::Context<S, ServerHandle>;
 
-/// A static router on tokio, for the state `S`.
+/// A static router on tokio, for the state `S`: what [`route`] takes.
+///
+/// An alias of the core's [`Router`](mcp_proto::server::Router). Functions share the state, so they take `&S`.
 pub type Router<S> = mcp_proto::server::Router<'static, Context<S>>;
 
 impl<Q: HandledRequest> RunAsync<Q, HandlerRequest> for ServerHandle {

@@ -91,6 +91,16 @@ async fn stderr_tail_keeps_last_lines() {
 }
 
 #[tokio::test]
+async fn connect_error_quotes_output_that_is_no_message() {
+    let error = connector().spawn(shell("echo Listening on port 3000; exit 5")).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the server exited before it responded (exit status: 5); it wrote a line that is no message: \
+         `Listening on port 3000`"
+    );
+}
+
+#[tokio::test]
 async fn spawn_failure_is_an_io_error() {
     let error = connector().spawn(std::process::Command::new("/does/not/exist")).await.unwrap_err();
     assert!(matches!(error, ConnectError::Io(_)));

@@ -207,6 +207,7 @@ pub fn failure(failure: ConnectFailure<'_>) -> String {
         ConnectFailure::NoCommonRevision(answer) => format!("no common revision {}", answer.raw()),
         ConnectFailure::Refused(error) => format!("refused {}", rpc_error(error)),
         ConnectFailure::InvalidResponse => "invalid answer".into(),
+        ConnectFailure::ResponseTooLong { .. } => "too long answer".into(),
         ConnectFailure::TimedOut => "timed out".into(),
         ConnectFailure::Closed => "closed".into(),
         _ => "other".into(),

@@ -1,7 +1,8 @@
 //! Generates the call of a handler that runs outside of the event loop: as a task, or on a worker thread.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
+use syn::spanned::Spanned;
 use syn::{Error, Result, Type};
 
 use crate::handler::call::Invocation;
@@ -10,6 +11,22 @@ use crate::parse::with_static_lifetimes;
 
 /// The names of the types that a handler gets from its deferred request.
 const REQUEST_PARTS: [&str; 5] = ["Ask", "Cancellation", "ClientDetails", "Log", "Progress"];
+
+/// Whether a type has a lifetime other than `'static`. `impl`, `dyn` and `fn` may have their own.
+fn is_borrowed(tokens: TokenStream) -> bool {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let next = tokens.peek().map(ToString::to_string).unwrap_or_default();
+        match token {
+            TokenTree::Ident(name) if ["impl", "dyn", "fn"].contains(&&*name.to_string()) => return false,
+            TokenTree::Punct(mark) if mark.as_char() == '&' && next != "'" => return true,
+            TokenTree::Punct(mark) if mark.as_char() == '\'' && next != "static" => return true,
+            TokenTree::Group(group) if is_borrowed(group.stream()) => return true,
+            _ => {}
+        }
+    }
+    false
+}
 
 /// Whether a parameter of this type comes from the deferred request.
 pub(super) fn is_request_part(ty: &Type) -> bool {
@@ -45,7 +62,27 @@ impl Handler {
                 return Err(Error::new(parameter.span(), reason));
             }
         }
-        Ok(())
+        self.check_owned()
+    }
+
+    /// Refuses borrowed arguments and results of a handler outside of the event loop, because the request is gone.
+    fn check_owned(&self) -> Result<()> {
+        if !self.is_deferred() {
+            return Ok(());
+        }
+        let has_struct = matches!(self.kind, Kind::Tool | Kind::Prompt);
+        if let Some((_, ty)) = self.values().find(|(_, ty)| has_struct && is_borrowed(ty.to_token_stream())) {
+            let reason = "this handler runs after the event, so it owns its arguments: write `String` instead of `&str` \
+                          in the struct, which then has no lifetime";
+            return Err(Error::new(ty.span(), reason));
+        }
+        match self.signature.output.as_ref().filter(|ty| is_borrowed(ty.to_token_stream())) {
+            Some(output) => {
+                let reason = "this handler runs beside others, so it owns its result: return a `String` instead of a `&str`";
+                Err(Error::new(output.span(), reason))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Generates the code that defers the request `__request`, and starts the handler.
@@ -117,7 +154,7 @@ impl Handler {
         let arguments = self.roles.iter().enumerate().map(|(index, role)| match role {
             Role::State { ty, .. } => {
                 let ty = ty.as_ref().map_or_else(|| quote!(Self), with_static_lifetimes);
-                bounds.extend(quote!(__C: ::core::borrow::Borrow<#ty>,));
+                bounds.extend(quote!(__C: #root::server::routes::Lend<#ty>,));
                 quote!(<__C as ::core::borrow::Borrow<#ty>>::borrow(&__shared))
             }
             Role::Value { .. } => values.next().cloned().unwrap_or_default(),

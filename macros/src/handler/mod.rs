@@ -76,12 +76,12 @@ struct Handler {
 
 /// The name of the generated function that returns the entry of the catalog.
 fn entry_name(name: &Ident) -> Ident {
-    format_ident!("__entry_{}", name)
+    format_ident!("__entry_from_attribute_of_{}", name)
 }
 
-/// The name of the generated function that returns the handler.
+/// The name of the generated function that returns the handler. The compiler shows it if the attribute is missing.
 fn handler_name(name: &Ident) -> Ident {
-    format_ident!("__handler_{}", name)
+    format_ident!("__handler_from_attribute_of_{}", name)
 }
 
 /// Expands the attribute: the function itself, and two generated functions.
@@ -161,10 +161,12 @@ impl Handler {
         let Some((is_mutable, ty)) = state else { return (quote!(__C: ?::core::marker::Sized), quote!()) };
         let ty = ty.as_ref().map_or_else(|| quote!(Self), |ty| with_named_lifetimes(ty, "__state"));
         let (bound, lend) = match is_mutable {
-            true => (quote!(::core::borrow::BorrowMut<#ty>), quote!(borrow_mut)),
-            false => (quote!(::core::borrow::Borrow<#ty>), quote!(borrow)),
+            true => (quote!(LendMut), quote!(BorrowMut<#ty>>::borrow_mut)),
+            false => (quote!(Lend), quote!(Borrow<#ty>>::borrow)),
         };
-        (quote!('__state, __C: #bound + ?::core::marker::Sized), quote!(<__C as #bound>::#lend(__context)))
+        let root = &self.root;
+        let generics = quote!('__state, __C: #root::server::routes::#bound<#ty> + ?::core::marker::Sized);
+        (generics, quote!(<__C as ::core::borrow::#lend(__context)))
     }
 }
 

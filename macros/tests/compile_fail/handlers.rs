@@ -1,7 +1,7 @@
 //! Functions that cannot be tools.
 
 use mcp_proto::server::{Call, Router};
-use mcp_proto::{ToolArguments, router, tool};
+use mcp_proto::{ToolArguments, prompt, resource, router, tool};
 
 #[derive(ToolArguments)]
 struct Step {
@@ -36,6 +36,29 @@ async fn asynchronous() {}
 
 #[tool(blocking)]
 fn blocking() {}
+
+#[derive(ToolArguments)]
+struct Borrowed<'a> {
+    name: &'a str,
+}
+
+#[tool(blocking)]
+fn borrowed_arguments(_: Borrowed<'_>) {}
+
+#[prompt]
+async fn borrowed_prompt(Borrowed { name }: Borrowed<'_>) -> String {
+    name.into()
+}
+
+#[tool]
+async fn borrowed_result(_: &State) -> Result<&str, &'static str> {
+    Ok("")
+}
+
+#[resource("file:///{name}")]
+async fn owned(name: &str) -> String {
+    name.into()
+}
 
 #[tool]
 fn responds_twice(call: Call<'_>) -> i64 {

@@ -166,12 +166,25 @@ impl PartialEq<Str<'_>> for Str<'_> {
 
 impl Eq for Str<'_> {}
 
-/// Writes the escaped text in quotes.
+/// Writes the escaped text in quotes: of a text that is longer than 1000 bytes, the beginning and the length.
 impl fmt::Debug for Str<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("\"")?;
-        formatter.write_str(self.raw())?;
+        write_shortened(formatter, self.raw())?;
         formatter.write_str("\"")
+    }
+}
+
+/// Writes a text for `Debug`, at most its first 1000 bytes, because events in a log may contain megabytes.
+pub(super) fn write_shortened(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    const LIMIT: usize = 1000;
+    let end = LIMIT.min(text.len());
+    // A character has at most four bytes.
+    let shown = (end.saturating_sub(3)..=end).rev().find_map(|end| text.get(..end)).unwrap_or_default();
+    formatter.write_str(shown)?;
+    match shown.len() < text.len() {
+        true => write!(formatter, "… ({} bytes)", text.len()),
+        false => Ok(()),
     }
 }
 

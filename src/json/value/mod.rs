@@ -2,7 +2,7 @@
 
 use super::scanner::{ScanError, Span, scan};
 use super::skip::{after_space, split, split_text, trimmed, value_length};
-use super::string::{Str, text_of};
+use super::string::{Str, text_of, write_shortened};
 use super::write_text::{WriteText, prints};
 use core::fmt;
 
@@ -272,10 +272,10 @@ pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Writes the text verbatim.
+/// Writes the text verbatim: of a text that is longer than 1000 bytes, the beginning and the length.
 impl fmt::Debug for Json<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.raw())
+        write_shortened(formatter, self.raw())
     }
 }
 

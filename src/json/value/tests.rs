@@ -20,6 +20,17 @@ fn view_excludes_surrounding_white_space() {
 }
 
 #[test]
+fn debug_output_of_a_long_text_is_shortened() {
+    let text = std::format!("\"{}\"", "ä".repeat(1 << 20));
+    let shown = std::format!("\"{}… ({} bytes)", "ä".repeat(499), text.len());
+    assert_eq!(std::format!("{:?}", json(&text)), shown);
+    let whole = std::format!("\"{}\"", "ä".repeat(499));
+    assert_eq!(std::format!("{:?}", json(&whole)), whole);
+    let long = json(&text).string().unwrap();
+    assert_eq!(std::format!("{long:?}"), std::format!("\"{}… ({} bytes)\"", "ä".repeat(500), text.len() - 2));
+}
+
+#[test]
 fn first_byte_decides_the_kind() {
     for (text, kind) in [
         ("null", Kind::Null),

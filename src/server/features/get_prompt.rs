@@ -36,12 +36,20 @@ use crate::server::server_state::Shape;
 ///
 /// Specification: *Prompts*, *Getting a prompt*.
 #[must_use = "a request needs a response"]
-#[derive(Debug)]
 pub struct GetPrompt<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a [u8],
     pub(crate) input_responses: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
+}
+
+impl core::fmt::Debug for GetPrompt<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let GetPrompt { name, input_responses, reply, .. } = self;
+        let mut out = f.debug_struct("GetPrompt");
+        out.field("name", name).field("arguments", &self.raw_arguments());
+        out.field("input_responses", input_responses).field("reply", reply).finish()
+    }
 }
 
 impl<'a> GetPrompt<'a> {

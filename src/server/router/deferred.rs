@@ -12,7 +12,9 @@ use crate::server::reply::Reply;
 /// for `async` functions, and for functions that run on a worker thread.
 #[diagnostic::on_unimplemented(
     message = "a router with the context `{Self}` cannot run handlers outside of the event loop",
-    note = "an adapter with threads or tasks can: use the type `Router` of `mcp_proto_std` or `mcp_proto_tokio`"
+    note = "an adapter with threads or tasks can: use the type `Router` of `mcp_proto_std` or `mcp_proto_tokio`",
+    note = "these handlers are `async` or `blocking`, or have a parameter of a type named `Ask`, `Cancellation`, \
+            `ClientDetails`, `Log` or `Progress`"
 )]
 pub trait HostContext: Clone + Send + Sync + 'static {
     /// The handle of the server, which starts handlers.
@@ -55,8 +57,9 @@ pub trait RunAsync<Q, R> {
 /// A parameter of a handler that runs outside of the event loop. `R` is the deferred request of the adapter.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot have the parameter `{Self}`",
-    note = "the names `Ask`, `Cancellation`, `ClientDetails`, `Log` and `Progress` mean types of the adapter that runs \
-            the handler"
+    note = "the names `Ask`, `Cancellation`, `ClientDetails`, `Log` and `Progress` mean types in the module `handler` of \
+            the adapter that runs the handler",
+    note = "a type of your own with such a name needs another name here: `type Percent = Progress;`, or an import with `as`"
 )]
 pub trait FromRequest<R> {
     /// Creates the parameter for one request.

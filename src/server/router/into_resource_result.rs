@@ -18,7 +18,8 @@ use crate::server::router::into_tool_result::{IntoToolResult, Structured};
 #[diagnostic::on_unimplemented(
     message = "a resource cannot return `{Self}`",
     note = "return a text, bytes, `Structured<T>`, `WrittenJson`, or an `Option` or a `Result` of one of these; the error \
-            of a `Result` is a text or a `Failure`"
+            of a `Result` is a text or a `Failure`",
+    note = "the `T` of a `Structured<T>` derives `serde::Serialize`"
 )]
 pub trait IntoResourceResult {
     /// The media type of the contents, if the type determines it.

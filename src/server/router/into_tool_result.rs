@@ -24,7 +24,8 @@ use crate::server::reply::Reply;
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     note = "return a text, an integer, `()`, `Structured<T>`, `Content`, or a `Result` of one of these; the error of a \
-            `Result` is a text or a `Failure`"
+            `Result` is a text or a `Failure`",
+    note = "the `T` of a `Structured<T>` derives `Schema` and `serde::Serialize`"
 )]
 pub trait IntoToolResult {
     /// The output schema of the tool, as JSON text.

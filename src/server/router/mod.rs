@@ -7,6 +7,7 @@ mod generated;
 pub(crate) mod into_prompt_result;
 pub(crate) mod into_resource_result;
 pub(crate) mod into_tool_result;
+mod lend;
 #[doc(hidden)]
 pub mod routes;
 
@@ -105,6 +106,10 @@ pub type CompletionHandler<C> = fn(&mut C, Complete<'_>);
 /// # assert_eq!(ROUTER.features().len(), 4);
 /// # let _ = on_event;
 /// ```
+///
+/// With an adapter for threads or tasks, use its alias with the same name, such as `mcp_proto_tokio::Router<Lamp>`. The
+/// context of the alias shares the state between functions that run at the same time. The function `route` of an adapter
+/// takes only the alias.
 ///
 /// The router uses no heap and has no state. `C` is the context that [`handle`](Router::handle) lends to the handlers.
 /// A handler with a parameter `&T` accepts each context that implements `Borrow<T>`; `&mut T` requires `BorrowMut<T>`.

@@ -19,6 +19,7 @@ pub(crate) fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) 
             format!("failed NoCommonRevision {answer}")
         }
         Event::ConnectFailed(ConnectFailure::Refused(error)) => format!("failed Refused {error}"),
+        Event::ConnectFailed(ConnectFailure::ResponseTooLong { .. }) => "failed ResponseTooLong".to_owned(),
         Event::ConnectFailed(other) => format!("failed {other:?}"),
         Event::Response(it) => {
             let what = match it.outcome() {

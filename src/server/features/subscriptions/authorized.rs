@@ -46,7 +46,8 @@ use crate::server::server_state::Shape;
 /// # let _ = on_event;
 /// ```
 ///
-/// Name this feature instead of [`Subscriptions`].
+/// Name this feature instead of [`Subscriptions`]: both in one configuration are a
+/// [`ConfigError::RepeatedSubscriptions`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AuthorizedSubscriptions;
 
@@ -95,6 +96,12 @@ impl Sealed for AuthorizedSubscriptions {
         config: &ServerConfig<'_>,
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
+        let listen = methods::SUBSCRIPTIONS_LISTEN.name;
+        let has_listen =
+            |feature: &&&dyn Feature| feature.methods().first().is_some_and(|first| first.name == listen);
+        if config.features.iter().filter(has_listen).count() > 1 {
+            return Err(ConfigError::RepeatedSubscriptions);
+        }
         Subscriptions.check(revision, config, measure)
     }
 }
