@@ -8,6 +8,7 @@ mod content_walk;
 use crate::client::Client;
 use crate::client::pending_event::PendingEvent;
 use crate::error::SendError;
+use crate::framing::Content;
 use crate::json::{Json, Member, Span, Str, decode_text_in_place};
 use crate::peer::outbound::IssuedId;
 use crate::peer::response::RequestFailure;
@@ -36,8 +37,9 @@ impl core::fmt::Debug for ChunkData<'_> {
 
 /// Code of chunks, which only [`Client::receive_chunks`] links.
 ///
-/// The flag is whether the line is complete. Returns whether the function has set an event.
-pub(crate) type ChunkHook = fn(&mut Client<'_>, bool) -> bool;
+/// The client calls the hook before it handles a line, with the content of a complete line. Returns whether the hook has
+/// set an event or ended a request.
+pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<Content>) -> bool;
 
 /// The state of the current line.
 #[derive(Debug, Clone, Copy)]
@@ -46,12 +48,14 @@ pub(crate) struct ChunkState {
     /// The text of the last event, which leaves the line at the next poll.
     held: Span,
     /// The only request in flight when the line had chunks, but no `id` yet.
-    pub(crate) assumed: Option<Ticket>,
+    assumed: Option<Ticket>,
+    /// Whether the client has handled the line since the last call of the hook.
+    is_handled: bool,
 }
 
 impl ChunkState {
     pub(crate) const START: ChunkState =
-        ChunkState { walk: ContentWalk::START, held: Span::MISSING, assumed: None };
+        ChunkState { walk: ContentWalk::START, held: Span::MISSING, assumed: None, is_handled: false };
 }
 
 /// A chunk in the line.
@@ -73,6 +77,20 @@ impl PendingChunk {
             ChunkData::Text(core::str::from_utf8(data).unwrap_or_default())
         }
     }
+}
+
+fn before_line(client: &mut Client<'_>, content: Option<Content>) -> bool {
+    if client.chunks.is_handled && client.end_chunks() {
+        return true;
+    }
+    let has_event = match content {
+        None | Some(Content::Message) => next_chunk(client, content.is_some()),
+        Some(_) => false,
+    };
+    // After a truncated line, the end of the connection ends the request.
+    client.chunks.is_handled =
+        !has_event && content.is_some_and(|content| !matches!(content, Content::Truncated));
+    has_event
 }
 
 fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
@@ -156,7 +174,7 @@ impl Client<'_> {
         if let Some(outbound) = self.state.peer.in_flight.outbound_mut(ticket) {
             outbound.timing.set_chunked();
         }
-        self.chunk_hook = Some(next_chunk);
+        self.chunk_hook = Some(before_line);
         Ok(())
     }
 
@@ -184,11 +202,15 @@ impl Client<'_> {
         awaiting.next().filter(|_| awaiting.next().is_none())
     }
 
-    /// Fails the request whose chunks had no `id`, if their line ended without the response to this request.
-    pub(super) fn end_assumed(&mut self, assumed: Option<Ticket>) {
-        if let Some(ticket) = assumed.filter(|ticket| self.state.peer.awaits_response(*ticket)) {
+    /// Ends the chunks of a line. If they had no `id` and the line was not the response to their request, fails it and
+    /// returns `true`.
+    fn end_chunks(&mut self) -> bool {
+        let assumed = core::mem::replace(&mut self.chunks, ChunkState::START).assumed;
+        let failed = assumed.filter(|ticket| self.state.peer.awaits_response(*ticket));
+        if let Some(ticket) = failed {
             self.state.peer.fail_request(ticket, RequestFailure::Invalid);
         }
+        failed.is_some()
     }
 
     /// Decodes a string in place. Returns the number of consumed bytes, and the length of the result. Returns `None` if

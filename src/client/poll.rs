@@ -1,7 +1,6 @@
 //! Poll loop: lines, deadlines, keep-alive, and the end of a connection.
 
 use crate::client::Client;
-use crate::client::chunks::ChunkState;
 use crate::client::client_state::ClientState;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::receive::{self, Handled};
@@ -124,6 +123,7 @@ impl Client<'_> {
         true
     }
 
+    #[inline(never)]
     fn check_keep_alive(&mut self) -> bool {
         if !self.state.is_connected() {
             return false;
@@ -148,10 +148,8 @@ impl Client<'_> {
     /// response.
     fn process_next_line(&mut self) -> bool {
         let line = self.input.line();
-        let may_have_chunks = line.is_none_or(|line| matches!(line.content, LineContent::Message));
-        if may_have_chunks
-            && let Some(hook) = self.chunk_hook
-            && hook(self, line.is_some())
+        if let Some(hook) = self.chunk_hook
+            && hook(self, line.map(|line| line.content))
         {
             return true;
         }
@@ -162,7 +160,6 @@ impl Client<'_> {
     }
 
     fn process_line(&mut self, line: Line) -> bool {
-        let assumed = core::mem::replace(&mut self.chunks, ChunkState::START).assumed;
         if let LineContent::StreamClosed = line.content {
             self.pending_event = self.state.fail_exchange(line.stream);
             self.input.release();
@@ -199,7 +196,6 @@ impl Client<'_> {
             };
             self.state.server_request_waits = for_application && !has_space;
             if !has_space {
-                self.chunks.assumed = assumed;
                 return false;
             }
         }
@@ -232,12 +228,10 @@ impl Client<'_> {
                 None => self.input.release_element(),
             },
         }
-        if !matches!(line.content, LineContent::Truncated) {
-            self.end_assumed(assumed);
-        }
         true
     }
 
+    #[inline(never)]
     fn handle_end_of_input(&mut self) -> bool {
         if !self.input.is_ended() {
             return false;
