@@ -49,7 +49,7 @@ impl ServerHarness<'_> {
                     Event::Call(call) => call.text("x"),
                     Event::Listening(listening) => {
                         assert_eq!(listening.stream(), StreamId(2));
-                        assert!(listening.hears(Change::Tools) && !listening.hears(Change::Prompts));
+                        assert!(listening.includes(Change::Tools) && !listening.includes(Change::Prompts));
                         self.tickets.push(listening.ticket());
                     }
                     Event::Cancelled { ticket, .. } => self.cancelled.push(ticket),

@@ -208,7 +208,7 @@ impl<'b> App<'b> {
                 format!(
                     "listening {} to [{uris}] {:?} on {stream}",
                     deferred.len() - 1,
-                    heard.map(|it_| it.hears(it_))
+                    heard.map(|it_| it.includes(it_))
                 )
             }
             Event::Subscribed(uri) => format!("subscribed {uri}"),

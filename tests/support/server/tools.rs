@@ -113,7 +113,7 @@ pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
         Event::Listening(listening) => {
             record.tickets.push(listening.ticket());
             let lists = [Change::Tools, Change::Prompts, Change::Resources];
-            let lists: Vec<_> = lists.into_iter().filter(|list| listening.hears(*list)).collect();
+            let lists: Vec<_> = lists.into_iter().filter(|list| listening.includes(*list)).collect();
             format!("listening {lists:?} {:?}", listening.uris().collect::<Vec<_>>())
         }
         Event::SubscriptionRequest(request) => return authorize(request, record),

@@ -55,7 +55,7 @@ impl<'a> Listening<'a> {
     ///
     /// Returns `true` if the filter has the changed list, or [`uris`](Self::uris) has the changed resource.
     #[must_use]
-    pub fn hears(&self, change: Change<'_>) -> bool {
+    pub fn includes(&self, change: Change<'_>) -> bool {
         match change {
             Change::Resource(uri) => self.uris().any(|watched| watched == uri),
             list => self

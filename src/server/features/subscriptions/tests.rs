@@ -71,7 +71,7 @@ impl Pipe<'_> {
                     let text = match self.server.event().unwrap() {
                         Event::Listening(listening) => {
                             self.tickets.push(listening.ticket());
-                            assert!(listening.uris().all(|uri| listening.hears(Change::Resource(uri))));
+                            assert!(listening.uris().all(|uri| listening.includes(Change::Resource(uri))));
                             format!("listening {}", listening.uris().collect::<Vec<_>>().join(" "))
                         }
                         Event::Subscribed(uri) => format!("subscribed {uri}"),
