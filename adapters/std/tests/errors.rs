@@ -105,9 +105,10 @@ fn oversized_response_names_the_setting_to_change() {
         let server = || {
             let (here, there) = UnixStream::pair().unwrap();
             let serve = move || {
-                Serve::new(&CONFIG).stream(there, |event, _| match event {
-                    Event::Call(call) => call.text(format_args!("{:2000}", 1)),
-                    _ => {}
+                Serve::new(&CONFIG).stream(there, |event, _| {
+                    if let Event::Call(call) = event {
+                        call.text(format_args!("{:2000}", 1));
+                    }
                 })
             };
             (here, thread::spawn(serve))
