@@ -5,6 +5,7 @@ mod attacks;
 mod bad_input;
 mod checked_results;
 mod client;
+mod client_buffers;
 mod documents;
 mod error_messages;
 mod event_loop;

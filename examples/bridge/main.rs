@@ -13,6 +13,13 @@
 //! - At a URL, it uses the modules of this example. `serve` and `check` handle requests, `connection` implements
 //!   HTTP/1.1, `process` runs servers, and `routes` finds the exchange of a message.
 //!
+//! A batch is split into single messages. A request that fails gets an error with the URL and the status. If the server
+//! ends the session, the bridge repeats the handshake of the client.
+//!
+//! `--http` starts one process for each session, and one for all clients of 2026-07-28. By default it accepts only
+//! clients on the same computer (`--host`, `--origin`). It neither authenticates clients nor resumes event streams. A
+//! reverse proxy can authenticate clients; a server on `mcp-proto-std` does both.
+//!
 //! `https://` needs the feature `https` of `mcp-proto-std`.
 
 mod check;

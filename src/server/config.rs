@@ -165,6 +165,9 @@ pub enum UnknownVersion {
 
 impl<'i> ServerConfig<'i> {
     /// A configuration with this name and version, and no features.
+    ///
+    /// A server without features only connects: it declares no capability, and refuses requests such as `tools/list`. Add
+    /// [`features`](ServerConfig::features).
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ServerConfig {

@@ -181,6 +181,20 @@ impl From<io::Error> for ConnectError {
 }
 
 /// The reason why a request has no result.
+///
+/// A failure of a tool *is* a result, for the model: its `is_error` is `true`. Each mistake of a tool's caller, with a
+/// server of this project:
+///
+/// | mistake | outcome |
+/// |---|---|
+/// | arguments that are no JSON object | `Invalid`, and nothing is sent |
+/// | the server has no tools | `Unsupported`, and nothing is sent |
+/// | an unknown tool | `Server`, -32602 |
+/// | arguments that do not match the struct of a tool, since 2025-11-25 | a result with `is_error` |
+/// | the same, before 2025-11-25 | `Server`, -32602 |
+/// | anything for which the tool returns `Err` | a result with `is_error` |
+/// | anything for which the tool panics on a worker or a task | `Server`, -32603 |
+/// | a request for a result that is longer than the server's limit | `Server`, -32603 |
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {

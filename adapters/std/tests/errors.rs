@@ -5,7 +5,10 @@ use std::process::Command;
 use std::thread;
 
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
-use mcp_proto_std::{CallError, ConnectError, Connector, Serve};
+use mcp_proto_std::{
+    CallError, ConnectError, Connector, Revision, Revisions, Router, Serve, ToolArguments, route, router,
+    tool,
+};
 
 use crate::time_limit::{TEST_TIMEOUT, within};
 
@@ -36,15 +39,76 @@ fn invalid_arguments_are_explained() {
     });
 }
 
+/// The rows of the table in the documentation of `CallError`.
+#[test]
+fn mistakes_of_a_caller_are_results_or_errors() {
+    #[derive(ToolArguments)]
+    struct Step {
+        #[tool(range = 0..=9)]
+        by: u32,
+    }
+    #[tool(blocking)]
+    fn step(Step { by }: Step) -> Result<String, &'static str> {
+        match by {
+            0 => Err("no step"),
+            1 => panic!("expected panic"),
+            2 => Ok("x".repeat(10_000)),
+            _ => Ok(by.to_string()),
+        }
+    }
+    static ROUTER: Router<()> = router![step];
+    static STEPS: ServerConfig = ServerConfig::new("test", "1").features(ROUTER.features());
+    static EMPTY: ServerConfig = ServerConfig::new("test", "1");
+    fn outcome(
+        revisions: Revisions,
+        config: &'static ServerConfig<'static>,
+        tool: &str,
+        arguments: &str,
+    ) -> String {
+        let (here, there) = UnixStream::pair().unwrap();
+        let serve = Serve::new(config).longest_answer(5000);
+        let server = thread::spawn(move || serve.stream(there, route(&ROUTER, ())));
+        let client = Connector::new("test", "1").revisions(revisions).stream(here).unwrap();
+        let outcome = match client.call_json(tool, arguments) {
+            Ok(result) if result.is_error() => "is_error".into(),
+            Ok(_) => "result".into(),
+            Err(CallError::Server(error)) => format!("Server, {}", error.code),
+            Err(CallError::Invalid(_)) => "Invalid".into(),
+            Err(error) => format!("{error:?}"),
+        };
+        client.close();
+        server.join().unwrap().unwrap();
+        outcome
+    }
+    within(TEST_TIMEOUT, || {
+        let (old, all) = (Revisions::until(Revision::V2025_06_18), Revisions::ALL);
+        for (revisions, config, tool, arguments, expected) in [
+            (all, &STEPS, "step", "[]", "Invalid"),
+            (all, &EMPTY, "step", "{}", "Unsupported"),
+            (all, &STEPS, "leap", "{}", "Server, -32602"),
+            (all, &STEPS, "step", "{}", "is_error"),
+            (all, &STEPS, "step", r#"{"by":10}"#, "is_error"),
+            (old, &STEPS, "step", r#"{"by":10}"#, "Server, -32602"),
+            (all, &STEPS, "step", r#"{"by":0}"#, "is_error"),
+            (all, &STEPS, "step", r#"{"by":1}"#, "Server, -32603"),
+            (all, &STEPS, "step", r#"{"by":2}"#, "Server, -32603"),
+            (all, &STEPS, "step", r#"{"by":3}"#, "result"),
+        ] {
+            assert_eq!(outcome(revisions, config, tool, arguments), expected, "{tool} {arguments}");
+        }
+    });
+}
+
 #[test]
 fn oversized_response_names_the_setting_to_change() {
     within(TEST_TIMEOUT, || {
         let server = || {
             let (here, there) = UnixStream::pair().unwrap();
             let serve = move || {
-                Serve::new(&CONFIG).stream(there, |event, _| match event {
-                    Event::Call(call) => call.text(format_args!("{:2000}", 1)),
-                    _ => {}
+                Serve::new(&CONFIG).stream(there, |event, _| {
+                    if let Event::Call(call) = event {
+                        call.text(format_args!("{:2000}", 1));
+                    }
                 })
             };
             (here, thread::spawn(serve))

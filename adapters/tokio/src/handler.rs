@@ -53,6 +53,9 @@
 //! does not run immediately owns its arguments and its result: `String`, not `&str`. A variable of a resource and the text
 //! to complete may be `&str`.
 //!
+//! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` serves the
+//! other connections on. A panic of a function on a task or another thread fails only its request (-32603).
+//!
 //! # Parameters
 //!
 //! | type | what it does |

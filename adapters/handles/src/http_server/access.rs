@@ -29,9 +29,9 @@ type Sign<'a> = Box<dyn Fn(&[u8]) -> [u8; 16] + Send + 'a>;
 ///
 /// ```
 /// # use mcp_proto_handles::HttpAccess;
-/// # use mcp_proto_http::server::HttpConfig;
+/// # use mcp_proto_http::server::{HttpConfig, SessionMode};
 ///
-/// static HTTP: HttpConfig = HttpConfig::new().path("/mcp");
+/// static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
 /// let access = HttpAccess::new(&HTTP).bearer(["token of a user", "token of another user"]);
 /// ```
 pub struct HttpAccess<'a> {

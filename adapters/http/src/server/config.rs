@@ -42,6 +42,9 @@ pub struct LegacyPaths<'c> {
 
 /// Configuration of an [`HttpServer`](super::HttpServer).
 ///
+/// By default, the server speaks only `2026-07-28`, and refuses `initialize`. Most clients of today begin with
+/// `initialize`, so a server on a host usually has [`SessionMode::Sessions`]:
+///
 /// ```
 /// use mcp_proto_http::server::{AllowList, HttpConfig, SessionMode};
 /// static HTTP: HttpConfig<'static> = HttpConfig::new()
@@ -107,7 +110,8 @@ pub struct HttpTimes {
 }
 
 impl<'c> HttpConfig<'c> {
-    /// A configuration for a server on the loopback interface, with sessions off.
+    /// A configuration for a server on the loopback interface that speaks only `2026-07-28`. For clients of the handshake
+    /// era, add [`sessions`](HttpConfig::sessions).
     #[must_use]
     pub const fn new() -> Self {
         HttpConfig {
@@ -166,7 +170,7 @@ impl<'c> HttpConfig<'c> {
         self
     }
 
-    /// Sets the treatment of the handshake era. Default: [`SessionMode::Off`].
+    /// Sets the treatment of the handshake era. Default: [`SessionMode::Off`], so the server refuses `initialize`.
     #[must_use]
     pub const fn sessions(mut self, mode: SessionMode) -> Self {
         self.mode = mode;
