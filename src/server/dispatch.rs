@@ -3,7 +3,7 @@
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line, LineDecoder};
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str, WriteText};
 use crate::peer::inbound;
 use crate::peer::lifecycle::State;
 use crate::protocol::methods::{self, Method};
@@ -134,12 +134,11 @@ impl ServerState<'_> {
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
         let pending = Pending::from_line(id, stream, self.batches.in_line());
-        match &error {
-            ProtocolError::NotJson(scan_error) => {
-                self.write_error_response(&pending, error, Some(scan_error))
-            }
-            _ => self.write_error_response(&pending, error, None),
-        }
+        let detail: Option<&dyn WriteText> = match &error {
+            ProtocolError::NotJson(scan_error) => Some(scan_error),
+            _ => None,
+        };
+        self.write_error_response(&pending, error, detail);
         error
     }
 }

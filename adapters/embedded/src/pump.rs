@@ -121,6 +121,15 @@ impl Pump {
         self
     }
 
+    /// Returns whether the link has transmitted only a part of a message.
+    ///
+    /// An application that logs on the same link writes a log line only while this method returns `false`. The line ends
+    /// with a newline. Within a message, it would damage the message.
+    #[must_use]
+    pub const fn is_within_message(&self) -> bool {
+        self.in_output_line
+    }
+
     /// Starts a new session and drops the buffered bytes of the old session. The caller must also reset the machine.
     ///
     /// Call this method after a break on the line, after a change of DTR, or when a new connection opens.

@@ -46,6 +46,30 @@ fn transcript_is_independent_of_read_and_write_sizes() {
 }
 
 #[test]
+fn log_lines_between_messages_damage_none() {
+    let (input, output) = dialogue();
+    for writes in [1, 2, 5, 1000] {
+        let mut uart = Uart { writes, alternates: true, ..Uart::text(&input) };
+        let mut pump = Pump::new().session_marks();
+        with_server(512, 1024, |server| {
+            let (mut app, mut log) = (App::default(), 0);
+            for _ in 0..5000 {
+                let step = pump.step(server, &mut uart, app.now());
+                app.handle(step, server);
+                let sent = uart.sent();
+                assert_eq!(pump.is_within_message(), !sent.is_empty() && !sent.ends_with('\n'), "{sent:?}");
+                if !pump.is_within_message() && log < 100 {
+                    uart.sent.extend_from_slice(b"{temperature} 21\n");
+                    log += 1;
+                }
+            }
+        });
+        let sent = uart.sent().replace("{temperature} 21\n", "");
+        assert_eq!(sent, format!("{MARK}{output}"), "{writes}");
+    }
+}
+
+#[test]
 fn read_error_breaks_only_the_current_line() {
     let lines = [ping(1), call(2, "hello"), ping(3)];
     let answers = [pong(1), answer(2, "Hello!"), pong(3)];
