@@ -92,6 +92,21 @@ fn check_of_a_schema_that_contains_itself_ends() {
     assert_eq!(check(endless, Json::NULL), Ok(()));
 }
 
+/// Without a limit, the check applies 2^30 schemas, and does not end within a minute.
+#[test]
+fn check_of_a_schema_with_doubled_references_ends() {
+    let mut schema = String::from(r##"{"$ref":"#/$defs/0","$defs":{"##);
+    for level in 0..30 {
+        let next = format!(r##"{{"$ref":"#/$defs/{}"}}"##, level + 1);
+        schema += &format!(r#""{level}":{{"allOf":[{next},{next}]}},"#);
+    }
+    schema += r#""30":{"type":"integer"}}}"#;
+    let schema = Json::parse(schema.as_bytes()).unwrap();
+    assert_eq!(check(schema, Json::parse(b"1").unwrap()), Ok(()));
+    let violation = check(schema, Json::parse(b"true").unwrap()).unwrap_err();
+    assert_eq!(violation.to_string(), r#"expected the type "integer", found true"#);
+}
+
 #[derive(Schema, Serialize)]
 struct Reading {
     #[tool(range = 0..=100)]

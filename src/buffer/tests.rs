@@ -83,3 +83,28 @@ fn grown_buffer_shrinks_after_many_small_uses() {
     assert_eq!(use_buffer(&mut buffer, SMALL_USES - 1, 0), 80_000);
     assert_eq!(use_buffer(&mut buffer, 1, 0), FLOOR);
 }
+
+#[cfg(feature = "alloc")]
+#[test]
+fn grown_buffer_shrinks_after_a_time_of_small_uses() {
+    let mut buffer = Buffer::grown(100_000);
+    assert!(buffer.reborrow().ensure(64_000).is_some());
+    // Bytes in use, time; then the next deadline and the size.
+    for (used, now, deadline, size) in [
+        (20_001, 0, None, 80_000),
+        (20_000, 100, Some(5_100), 80_000),
+        (0, 5_099, Some(5_100), 80_000),
+        // A large use starts the time again.
+        (20_001, 5_099, None, 80_000),
+        (20_000, 6_000, Some(11_000), 80_000),
+        (20_000, 11_000, None, 40_000),
+        // After the buffer has shrunk, the time starts again.
+        (0, 20_000, Some(25_000), 40_000),
+        (0, 25_001, None, FLOOR),
+    ] {
+        let at = buffer.shrink_by_deadline(used, Millis(now));
+        assert_eq!((at, buffer.bytes().len()), (deadline.map(Millis), size), "at {now} ms");
+    }
+    let mut bytes = [0; 8192];
+    assert_eq!(Buffer::from(&mut bytes).shrink_by_deadline(0, Millis(9_000)), None);
+}

@@ -6,7 +6,7 @@
 //! Specification: 2026-07-28, *Multi round-trip requests*.
 
 use crate::error::SendError;
-use crate::json::{Json, Kind, SortKey, Str, Writer};
+use crate::json::{Json, Kind, Str, Writer};
 use crate::peer::request::{OutboundState, Timer};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
@@ -283,7 +283,6 @@ impl ClientState<'_> {
             // Retire the id, so that the client ignores later messages with this id.
             outbound.data.sequence = NO_SEQUENCE.saturating_add(input_requests.count.into());
             outbound.state = OutboundState::NeedsInput;
-            outbound.last_progress = SortKey::NONE;
         }
         // Until the first poll after the request was sent, `maximum` is a duration. From then on, `maximum` is a
         // deadline.

@@ -258,7 +258,6 @@ impl<R: Role> Peer<'_, R> {
 
     /// Drops a deferred request of a closed connection. The next poll reports the end of the request.
     pub(crate) fn drop_deferred(&mut self, ticket: Ticket) {
-        self.in_flight.remove_id(ticket);
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         if let Some(inbound) = self.in_flight.inbound_mut(ticket) {
             inbound.state = InboundState::Dropped;

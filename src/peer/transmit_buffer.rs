@@ -139,12 +139,12 @@ impl<'b> TransmitBuffer<'b> {
         }
     }
 
-    /// Shows the observer a received message, then the messages written in response.
+    /// Shows the observer a received message. Messages written in response follow with the next call of
+    /// [`observe_sent`](TransmitBuffer::observe_sent).
     pub(crate) fn observe_received(&mut self, line: &[u8], outcome: Result<(), ProtocolError>) {
         if let Some(attached) = &mut self.observer {
             attached.observer.line(Direction::In, line, outcome);
         }
-        self.observe_sent();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -237,7 +237,7 @@ impl<'b> TransmitBuffer<'b> {
         if !self.is_large() {
             return None;
         }
-        self.rewind_if_observed();
+        self.rewind();
         self.buffer.shrink_by_deadline(self.end, now)
     }
 
@@ -250,19 +250,11 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Frees the memory behind the unsent bytes.
     pub(crate) fn trim(&mut self) {
-        self.rewind_if_observed();
+        self.rewind();
         self.buffer.trim(self.end);
     }
 
-    /// Resets all offsets to 0 if all bytes are sent, and the observer has seen them.
-    #[cold]
-    fn rewind_if_observed(&mut self) {
-        if self.observer.is_none() || self.observed >= self.end {
-            self.rewind();
-        }
-    }
-
-    /// Resets all offsets to 0 once all bytes are sent.
+    /// Resets all offsets to 0 once all bytes are sent. The observer has seen them: see [`TransmitBuffer::transmit`].
     fn rewind(&mut self) {
         if self.start >= self.end && self.end > 0 {
             self.buffer.shrink_if_idle(self.end);

@@ -245,9 +245,8 @@ impl BatchHooks for Hooks {
         let comma = usize::from(to > from);
         let end = to.saturating_add(comma).saturating_add(response.len());
         if let Some(target) = batch.buffer.reborrow().ensure(end).and_then(|all| all.get_mut(to..end)) {
-            if comma > 0 {
-                copy(target, b",");
-            }
+            // The first response overwrites the comma.
+            copy(target, b",");
             copy(target.get_mut(comma..).unwrap_or_default(), response);
             *(if in_line { &mut counts.end } else { &mut counts.open_end }) = end as u32;
         }

@@ -31,6 +31,10 @@ impl ServerState<'_> {
 
     pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
         let Pending { source, context } = pending;
+        // At most one batch may be open, so a member of a second batch cannot be deferred.
+        if context.batched && self.batches.open() {
+            return None;
+        }
         let timeout = time.unwrap_or_else(|| self.deferred_timeout());
         let ticket = self.peer.defer(source, context.stream, PackedContext::new(context), Some(timeout))?;
         #[cfg(feature = "alloc")]
@@ -38,12 +42,6 @@ impl ServerState<'_> {
             && time.is_none()
         {
             inbound.state = InboundState::DeferredWhileActive;
-        }
-        // At most one batch may be open, so a member of a second batch cannot be deferred.
-        if context.batched && self.batches.open() {
-            self.peer.in_flight.release(ticket);
-            self.peer.response_pending = true;
-            return None;
         }
         self.count_deferred(context.batched, true);
         if let Some(hooks) = self.task_hooks() {

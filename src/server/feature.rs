@@ -87,7 +87,7 @@ pub(crate) trait Sealed {
         false
     }
 
-    /// Whether a resource with this URI exists. Returns `None` if the feature does not know.
+    /// Whether a resource with this URI may exist. Returns `None` if the feature has no resources.
     fn contains_uri(&self, _: Str<'_>) -> Option<bool> {
         None
     }

@@ -21,7 +21,7 @@ fn in_time(ms: u64) -> Options<'static> {
 }
 
 /// Fills the transmit buffer of a server that does not read.
-fn fill(harness: &mut ClientHarness) -> Ticket {
+pub(super) fn fill(harness: &mut ClientHarness) -> Ticket {
     harness.peer_reads(false);
     let sent = (0..harness.setup.tx).rev().find_map(|length| {
         let arguments = format!(r#"{{"a":"{}"}}"#, "x".repeat(length));

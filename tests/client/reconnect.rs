@@ -1,4 +1,5 @@
 //! Reconnecting: subscriptions keep their tickets, other requests end.
+use super::order::fill;
 use crate::support::client::{ClientHarness, Setup};
 use mcp_proto::client::{Event, Filter, Options};
 use mcp_proto::{Action, ClientCapabilities as C, Millis, SendError, State, Ticket};
@@ -198,6 +199,22 @@ fn reconnect_cancels_server_requests_and_frees_their_ids() {
         // The client also cancels the request if the new connection ends before any input.
         harness.client.reconnect();
         harness.eof().events(&["cancelled", "failed Closed", "closed"]).discard();
+    });
+}
+
+#[test]
+fn waiting_cancellation_ends_with_its_connection() {
+    Setup::automatic().lines_only().run(|harness| {
+        harness.connect();
+        let cancelled = harness.call("cancelled", DEFAULT).unwrap();
+        fill(harness);
+        harness.cancel(cancelled, "the transmit buffer has no space for this reason");
+        harness.peer_reads(true);
+        harness.reconnect().events(&["fill: lost Closed"]);
+        harness.discard().server_sends(DISCOVERED).events(&["connected 2026-07-28"]).sent(&[]);
+        // The next request has the slot of the cancelled one.
+        harness.call("next", DEFAULT).unwrap();
+        harness.discard().server_sends(r#"{"id":@next,"result":{}}"#).events(&["next: result {}"]);
     });
 }
 

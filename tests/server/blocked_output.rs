@@ -1,7 +1,8 @@
 //! A client that does not read: deadlines, shutdown, reserved output space.
+use crate::support::server::{Setup, tools};
 use crate::support::transport::{end_input, feed, take};
 use mcp_proto::server::{Event, Limits, ServerConfig, Slot, Tool, Tools};
-use mcp_proto::{Action, Millis, SendError, Server};
+use mcp_proto::{Action, Millis, Revision, SendError, Server};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}")]);
 static CONFIG: ServerConfig =
@@ -133,4 +134,16 @@ fn space_reserved_for_a_call_is_not_used_by_another() {
         Action::Io(io) => assert!(io.split().0.bytes().ends_with(b"yyy\"}]}}\n")),
         Action::Closed => panic!("closed"),
     }
+}
+
+#[test]
+fn oversized_line_without_a_response_needs_no_space() {
+    let x = "x".repeat(400);
+    Setup::new(tools::CONFIG).tx(1024).rx(&[350]).session(Revision::V2025_11_25).check(&format!(
+        "> call 1 tools/call {{\"name\":\"defer\"}}\n! call defer {{}}\n* block\n* answer 0 x\n\
+         > {{\"jsonrpc\":\"2.0\",\"method\":\"{x}\"}}\n! fault LineTooLong\n\
+         > {{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{{\"x\":\"{x}\"}}}}\n! fault LineTooLong\n\
+         > {{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"{x}\"}}\n* unblock\n\
+         < result 1 …\n< error 2 -32600 …\n! fault LineTooLong\n"
+    ));
 }

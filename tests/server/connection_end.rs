@@ -188,13 +188,14 @@ fn requests_while_draining_are_refused_in_the_order_of_arrival() {
         format!("> call 4 tools/list {stateless}\n{}", refused("4")),
         format!("> call 5 initialize {}\n{}", hello("2025-11-25"), refused("5")),
         format!("> call 6 shutdown\n{}", refused("6")),
+        format!("> call 7 ping []\n{}", refused("7")),
     ]
     .concat();
     let answer = |ticket: u32, id: &str| format!("* answer {ticket} x\n< {}\n", text(id, "x"));
     for (begin, end) in [("* shutdown\n", ""), ("> call \"s\" shutdown\n< result \"s\"\n", "> note exit\n")] {
         let close = format!("{}{end}! closed\n", answer(2, "\"c\""));
         session().check(&format!(
-            "{three}{begin}{new}{}> call 7 ping\n{}> call \"b\" ping\n< error \"b\" -32600 …\n! fault DuplicateId\n\
+            "{three}{begin}{new}{}> call 7 ping\n{}> call \"b\" ping []\n< error \"b\" -32600 …\n! fault DuplicateId\n\
              {}> call 8 ping\n{}{close}",
             answer(0, "\"a\""),
             refused("7"),

@@ -56,6 +56,12 @@ fn every_line_postpones_the_next_ping() {
         sends(&[&batches::ping("1"), &batches::ping("2")]),
         gets(&[&batches::pong("1"), &batches::pong("2")]),
     ));
+    // The response to a ping follows another member of a batch.
+    with(batches::session(), false).check(&format!(
+        "* time 100\n{one}* time 105\n{}{}* deadline 205\n",
+        sends(&[&batches::ping("1"), r#"{"jsonrpc":"2.0","id":"ping-1","result":{}}"#]),
+        gets(&[&batches::pong("1")]),
+    ));
 }
 
 #[test]

@@ -4,7 +4,10 @@ use crate::support::server::tools::{BARE, CONFIG};
 use crate::support::server::{ServerHarness, Setup, hello};
 use crate::support::transport::{Pace, feed};
 use mcp_proto::json::Json;
-use mcp_proto::server::{Event, Feature, Limits, Server, ServerConfig, Slot, Tool, Tools, UnknownVersion};
+use mcp_proto::server::{
+    Event, Experimental, Feature, Limits, Prompt, Prompts, Resource, ResourceTemplate, Resources, Server,
+    ServerConfig, Slot, Tool, Tools, UnknownVersion,
+};
 use mcp_proto::{
     Action, ConfigError, InvalidToolHeader, Millis, ProtocolError, Revision, Revisions, SendError,
 };
@@ -46,6 +49,9 @@ fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
     assert_eq!(make(needed - 1), Err(ConfigError::TxTooSmall { needed }));
     needed
 }
+
+/// The parameters of a request of the stateless era.
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 /// Sends a line and returns the output lines.
 fn exchange(harness: &mut ServerHarness<'_>, line: &str) -> Vec<String> {
@@ -218,6 +224,52 @@ fn receive_buffer_must_hold_an_id_and_a_margin() {
         assert_eq!(make(needed), Ok(()));
         assert_eq!(make(needed - 1), Err(ConfigError::RxTooSmall { needed }));
     }
+}
+
+#[test]
+fn minimum_buffer_fits_the_largest_entry_of_each_catalog() {
+    let large = "x".repeat(2000);
+    let prompts = [Prompt::new("large").description(&large)];
+    let resources = [Resource::new("lib:r", "large").description(&large)];
+    let templates = [ResourceTemplate::new("lib:{t}", "large").description(&large)];
+    let prompts = Prompts::new(&prompts);
+    let templates = Resources::new(&[]).templates(&templates);
+    let resources = Resources::new(&resources);
+    let catalogs: [(&dyn Feature, &str); 3] = [
+        (&prompts, "prompts/list"),
+        (&resources, "resources/list"),
+        (&templates, "resources/templates/list"),
+    ];
+    for (feature, method) in catalogs {
+        let features = [feature];
+        let config = ServerConfig::new("s", "1").features(&features);
+        for meta in ["", META] {
+            let (mut rx, mut tx) = ([0; 1024], vec![0; needed(&config, false)]);
+            let server = Server::new(&config, &mut rx, &mut tx[..]).unwrap();
+            let mut harness = ServerHarness::new(server, Pace::FAST);
+            if meta.is_empty() {
+                connect(&mut harness);
+            }
+            let id = format!("\"{}\"", "i".repeat(62));
+            let request = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{meta}}}}}"#);
+            let page = exchange(&mut harness, &request).concat();
+            assert!(page.contains(&large), "{method}: {page}");
+        }
+    }
+}
+
+#[test]
+fn experiments_are_checked_by_new() {
+    let new = |experiments: &[(&str, &str)]| {
+        let experimental = Experimental::new(experiments);
+        let features: [&dyn Feature; 1] = [&experimental];
+        let config = ServerConfig::new("s", "1").features(&features);
+        let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
+        Server::new(&config, &mut rx, &mut tx).map(drop)
+    };
+    assert_eq!(new(&[("a", "{}"), ("b", "{}")]), Ok(()));
+    assert_eq!(new(&[("a", "{}"), ("a", "{}")]), Err(ConfigError::DuplicateName { entry: 1 }));
+    assert_eq!(new(&[("a", "[]")]), Err(ConfigError::NotAnObject { entry: 0 }));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod compatibility;
 mod completion;
 mod connection_end;
 mod content;
+mod dynamic_lists;
 mod error_limit;
 mod extensions;
 mod handshake;

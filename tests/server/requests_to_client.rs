@@ -187,6 +187,13 @@ fn application_can_cancel_its_request() {
         cancelled(1, "too \\\"late\\\""),
         asked(5, "roots/list"),
     ));
+    // The slot is free at once.
+    session().tx(4096).reply_room(1024).slots(1, 64).check(&format!(
+        "* ask roots\n{}* ask-instead ping\n{}{}",
+        asked(1, "roots/list"),
+        cancelled(1, ""),
+        asked(2, "ping"),
+    ));
     // A deferred request is not a request to the client, so `cancel` fails. `reply` fails for a request to the client.
     session().check(&format!("{}* cancel-deferred 0\n! not now Gone\n* deferred 1", defer(1)));
     session().check(&format!("* ask ping\n{}* reply-asked 0\n! not now Gone", asked(1, "ping")));

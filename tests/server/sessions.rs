@@ -209,6 +209,9 @@ fn closed_session_ends_its_requests_and_subscriptions() {
         sessions.run();
         assert_eq!(sessions.sent.len(), 1);
         assert!(sessions.sent[0].starts_with("Session(SessionKey(2)) "));
+        // The request to the other client still awaits its response.
+        sessions.post(2, 7, r#"{"jsonrpc":"2.0","id":4,"result":{}}"#);
+        assert_eq!(sessions.events[2..], ["Result({})"]);
     });
 }
 

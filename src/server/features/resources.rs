@@ -204,15 +204,8 @@ impl Sealed for Resources<'_> {
 
     fn contains_uri(&self, uri: Str<'_>) -> Option<bool> {
         let matches = |template: &str| uri_template::find(template, uri.chars(), "").is_some();
-        match self.find(Catalog::Resources, &|resource| uri == *resource) {
-            Found::Absent => match self.find(Catalog::Templates, &matches) {
-                Found::Absent => Some(false),
-                Found::Dynamic => None,
-                _ => Some(true),
-            },
-            Found::Dynamic => None,
-            _ => Some(true),
-        }
+        let is_listed = !self.find(Catalog::Resources, &|resource| uri == *resource).is_absent();
+        Some(is_listed || !self.find(Catalog::Templates, &matches).is_absent())
     }
 
     fn check(

@@ -163,6 +163,7 @@ fn paused_response_takes_no_chunk_until_it_resumes() {
         let (first, second) = (streams.open(1, CONTENTS[0]), streams.open(2, CONTENTS[0]));
         streams.run();
         streams.server.pause_stream(StreamId(1), true);
+        streams.server.pause_stream(StreamId(1), true);
         assert_eq!(streams.server.chunks(first).unwrap().text("abc"), 0);
         assert_eq!(streams.server.chunks(second).unwrap().text("abc"), 3);
         streams.run();

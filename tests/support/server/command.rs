@@ -72,6 +72,10 @@ impl ServerHarness<'_> {
             // Commands on the server's requests, by number.
             "ask" => self.request(rest),
             "cancel" => self.server.cancel(self.record.asked[first.parse::<usize>().unwrap()], last),
+            "ask-instead" => {
+                self.server.cancel(self.record.asked[0], "").expect("the request is in flight");
+                self.request(rest)
+            }
             "cancel-deferred" => self.server.cancel(self.record.ticket(first), last),
             "reply-asked" => self.server.reply(self.record.asked[0]).map(drop),
             "complete" => self.server.elicitation_complete(rest),

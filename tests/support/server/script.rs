@@ -159,7 +159,8 @@ impl Setup {
         // The server uses 24 bytes of the batch buffer itself.
         let (mut batches, mut watches) = (vec![0; self.batches + 24], vec![0; self.watches]);
         let mut server = Server::new(&info, rx, &mut tx[..]).unwrap();
-        server = server.subscription_buffer(&mut watches[..]);
+        // Owners and ids are mixed into the seed, so a seed with all bits finds errors that 0 does not find.
+        server = server.seed(u64::MAX).subscription_buffer(&mut watches[..]);
         if self.batches > 0 {
             server = server.batch_buffer(&mut batches[..]);
         }
