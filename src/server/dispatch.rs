@@ -3,7 +3,9 @@
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line, LineDecoder};
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str, WriteText};
+use crate::json::{
+    DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str, WriteText,
+};
 use crate::peer::inbound;
 use crate::peer::lifecycle::State;
 use crate::protocol::methods::{self, Method};
