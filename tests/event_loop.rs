@@ -1,4 +1,4 @@
-//! The loop of the example `event_loop`, with a socket that blocks.
+//! The loop of the example `event_loop`, with a nonblocking socket that may reject output.
 
 #[rustfmt::skip]
 #[path = "../examples/event_loop/serve.rs"]

@@ -28,7 +28,7 @@ impl Monitor {
     pub(super) fn request(&mut self, received: Received<'_>, report: &mut Report<'_>) {
         let Received { id, ref method, params, is_valid } = received;
         let meta = params.get("_meta").unwrap_or(Json::NULL);
-        // Only requests of clients have such metadata.
+        // Only a client sends requests in the stateless era, with the revision in `_meta`.
         let stateless = RequestMeta::from_json(meta).filter(|_| report.sender == Sender::Client);
         report.revision = match &stateless {
             Some(meta) => meta.revision.filter(|revision| revision.has(WireFeature::StatelessRequests)),
@@ -247,7 +247,7 @@ impl Monitor {
             && !self.dialogue.may_have_issued(method, cursor)
         {
             report.add(Rule::CursorOpaque, "the server has not issued this cursor");
-            // A server that issues cursors may accept others of its own form.
+            // If the server issues cursors, it may accept this cursor too, so the monitor expects no error.
             request.flaw = (!self.dialogue.issues_cursors(method)).then_some(Flaw::Cursor);
         }
     }
@@ -266,7 +266,7 @@ impl Monitor {
 
     /// Records the effects of a request.
     fn record(&mut self, request: &mut Request, params: Json<'_>, report: &Report<'_>) {
-        // A cancelled request may also have its effect.
+        // Recorded before the response, because a request may take effect even if it is cancelled.
         self.dialogue.has_subscribed |= request.method == methods::RESOURCES_SUBSCRIBE.name;
         if let (Some(level), false) = (request.level, request.is_stateless) {
             self.dialogue.level = self.dialogue.level.map(|earlier| earlier.min(level));

@@ -42,7 +42,8 @@ fn response_waiting_for_space_sets_no_deadline() {
     assert_eq!(io.deadline(), Some(Millis(10)));
     assert!(matches!(server.poll(Millis(10)), Action::Event));
     assert!(matches!(server.event(), Some(Event::Expired(_))));
-    // The ping's response is unsent, and each response may use the whole buffer, so the next response has no space.
+    // A response may fill the whole transmit buffer. The next response waits, because the buffer contains the ping's
+    // response.
     let Action::Io(io) = server.poll(Millis(10)) else { panic!("io") };
     assert_eq!(io.deadline(), None, "a response needs space first");
     io.split().1.eof();

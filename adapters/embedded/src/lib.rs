@@ -13,9 +13,9 @@
 //! Each method returns a [`PumpStatus`], usually because the machine has an event. Two statuses are specific to serial
 //! lines, which can lose bytes and have no connections:
 //!
-//! - **Lost bytes.** An overrun or a framing error breaks only the current line. If the machine has received the id of
-//!   the request in this line, it sends an error response immediately. The connection stays open:
-//!   [`PumpStatus::LineBroken`].
+//! - **Lost bytes.** After an overrun or a framing error, the machine discards only the current line of JSON. If the
+//!   machine has received the id of the request in this line, it sends an error response immediately. The session
+//!   continues, and the pump returns [`PumpStatus::LineBroken`].
 //! - **New clients.** A client that sends a [session mark](Pump::session_marks) starts a new session, even in the middle
 //!   of an old line: [`PumpStatus::NewSession`]. The caller resets the machine. The reset drops the old session, its
 //!   calls in flight, and its partial output.
@@ -25,7 +25,7 @@
 //! errors, including `Interrupted`, are temporary: a failed read has lost bytes, and the pump repeats a failed write.
 //!
 //! An example for an interrupt-driven UART without flow control. If the queue is full, the byte is lost, and the line is
-//! broken. [`Queue`] has an interrupt handler that loses none:
+//! broken. The handler in the example of [`Queue`] leaves bytes in the UART while the queue is full:
 //!
 //! ```
 //! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -76,10 +76,10 @@
 //! }
 //! ```
 //!
-//! Features: `defmt` and `log` log link errors and state changes through the crate of the same name. `defmt` also
-//! implements `defmt::Format` for `mcp_proto`'s errors, tickets and levels. Without these
-//! features, the image contains no logging code. `heapless` adds a link over the queues of that crate. `http` adds
-//! [`HttpPump`] for MCP over HTTP. `framed` adds [`FramedPump`] for lines that damage bytes.
+//! Features: `defmt` and `log` enable log messages for link errors and state changes, through the crate of the same
+//! name. `defmt` also implements `defmt::Format` for `mcp_proto`'s errors, tickets and levels. Without these features,
+//! the image contains no logging code. `heapless` adds a link over the queues of that crate. `http` adds [`HttpPump`]
+//! for MCP over HTTP. `framed` adds [`FramedPump`] for lines that damage bytes.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(elided_lifetimes_in_paths)]

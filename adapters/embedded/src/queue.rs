@@ -43,7 +43,7 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// /// The interrupt handler. `Uart` stands for the registers.
 /// fn on_receive(uart: &mut Uart) {
 ///     while uart.has_data() {
-///         // One word may need space for a whole mark.
+///         // The next word may be a break, which needs space for a whole session mark.
 ///         if RECEIVED.free() < SESSION_MARK.len() {
 ///             return uart.enable_receive_interrupt(false);
 ///         }
@@ -86,12 +86,13 @@ pub struct Queue<const N: usize> {
     taken: AtomicUsize,
     /// Number of bytes ever put in, wrapping.
     put: AtomicUsize,
-    /// Value of `taken` at which bytes are missing. Valid while `has_gap` is set.
+    /// Value of `put` when bytes were lost: the missing bytes follow this number of bytes. Valid while `has_gap` is
+    /// set.
     gap: AtomicUsize,
     /// Set by the producer, cleared by the consumer.
     has_gap: AtomicBool,
-    /// Whether bytes are also missing at the end, while an earlier gap is not reported yet. Used by the producer
-    /// only.
+    /// Whether there is a second gap, at the end of the queue. The queue then accepts no byte until the consumer clears
+    /// the first gap. Used by the producer only.
     has_later_gap: AtomicBool,
 }
 
@@ -113,7 +114,8 @@ impl<const N: usize> Queue<N> {
         }
     }
 
-    /// Puts a byte in. Returns `false` if the byte is lost, because the queue is full or has two unreported gaps.
+    /// Puts a byte in. Returns `false` if the byte is lost. The queue loses bytes while it is full, or while it
+    /// contains two gaps that the consumer has not reached.
     pub fn push(&self, byte: u8) -> bool {
         if self.has_later_gap.load(Ordering::Relaxed) {
             if self.has_gap.load(Ordering::Acquire) {
@@ -139,7 +141,7 @@ impl<const N: usize> Queue<N> {
         bytes.iter().filter(|byte| self.push(**byte)).count()
     }
 
-    /// Puts all bytes in, or none: `false` records that they are missing.
+    /// Puts in all bytes and returns `true`. If the bytes do not fit, puts in none, records a gap, and returns `false`.
     pub fn push_all(&self, bytes: &[u8]) -> bool {
         if self.free() < bytes.len() {
             self.lost();

@@ -42,7 +42,8 @@ impl Listener for TcpListener {
 
     fn poll_stream(&self, context: &mut Context<'_>) -> Poll<io::Result<(TcpStream, Self::Address)>> {
         self.poll_accept(context).map_ok(|(stream, address)| {
-            // Responses are small and urgent, so Nagle's algorithm is disabled. A closed socket fails later.
+            // Responses are small and urgent, so Nagle's algorithm is disabled. An error is
+            // ignored, because a later read or write reports a closed socket.
             let _ = stream.set_nodelay(true);
             (stream, address)
         })
@@ -64,9 +65,10 @@ impl Serve<'static> {
     ///
     /// Each connection has a separate task and state machine. All connections share the [workers](Serve::workers).
     ///
-    /// All connections share the handler: [`listen_with`](Serve::listen_with) keeps state for each connection. Each
-    /// connection calls the handler for one event at a time. A panic of the handler, or a failed socket, ends only one
-    /// connection. The observer receives the messages of all connections. Dropping the future closes all connections.
+    /// All connections share the handler. For a handler with state of each connection, call
+    /// [`listen_with`](Serve::listen_with). Each connection calls the handler for one event at a time. A panic of the
+    /// handler, or a failed socket, ends only one connection. The observer receives the messages of all connections.
+    /// Dropping the future closes all connections.
     ///
     /// ```no_run
     /// # use mcp_proto_tokio::server::{Event, ServerConfig, Tool, Tools};
@@ -139,7 +141,7 @@ impl Serve<'static> {
         H: FnMut(Event<'_>, &ServerHandle) + Send + 'static,
     {
         let observer = self.settings.observer.take().map(SharedObserver::new);
-        // A separate switch for these connections, because the application's switch may also stop other servers.
+        // These connections have a separate `Stop`, because the application's `Stop` may also stop other servers.
         let stop = Stop::new();
         // Reports an invalid configuration before the first connection.
         self.settings.connection(None).server()?;

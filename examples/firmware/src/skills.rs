@@ -1,4 +1,4 @@
-//! The skill of the variant of `blinky` with skills: how to use the board. Its files stay in flash.
+//! A skill that explains the board, for `blinky` with the feature `skills`. Its files stay in flash.
 
 use mcp_proto::server::{Skill, SkillFile, Skills};
 

@@ -1,4 +1,4 @@
-//! Generates the entry of a handler in the catalog.
+//! Generates a handler's entry for the server's catalog of tools, prompts, resources and completions.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -47,7 +47,7 @@ impl Handler {
         Ok(quote!(#description #methods))
     }
 
-    /// The type of the result. An `impl Trait` has no name, so its properties are unknown.
+    /// The type of the result. Returns `None` for an `impl Trait`, because generated code cannot name this type.
     fn output(&self) -> Option<TokenStream> {
         let output = self.signature.output.as_ref();
         output.filter(|ty| !matches!(ty, Type::ImplTrait(_))).map(with_static_lifetimes)

@@ -22,8 +22,8 @@ impl Client<'_> {
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no
     /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space.
     /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the request is
-    /// larger than the transmit buffer, or its `_meta` is not valid. For a list, this error also means that the `_meta`
-    /// does not fit into the text of the slot.
+    /// larger than the transmit buffer, or its `_meta` is not valid. A list request also returns this error if its
+    /// `_meta` does not fit into the slot, which stores it for the next pages.
     pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Resources, options)
     }
@@ -60,8 +60,8 @@ impl Client<'_> {
         self.begin_with_uri(methods::RESOURCES_READ.name, uri, options)
     }
 
-    /// Subscribes to changes of a resource (handshake era only). [`Event::Updated`](crate::client::Event::Updated)
-    /// reports a change. The result of the request is empty.
+    /// Subscribes to changes of a resource in the handshake era, which ends with revision `2025-11-25`.
+    /// [`Event::Updated`](crate::client::Event::Updated) reports a change. The result of the request is empty.
     ///
     /// # Errors
     /// Same as [`list_resources`](Client::list_resources). [`SendError::Unsupported`]: the server has no resource

@@ -34,7 +34,7 @@ pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<Input
 }
 
 /// Validates the parameters of a request, and returns its kind. The mode of an elicitation may change the kind from
-/// `Form` to `Url`. `seed` is the seed of the request table.
+/// `Form` to `Url`. `seed` is the hash seed for tool-use ids.
 pub(crate) fn check(
     kind: InputKind,
     params: Option<Json<'_>>,

@@ -57,12 +57,12 @@ impl<'a> ReferenceView<'a> {
 /// Maximum number of values in one response.
 const MAX_VALUES: usize = 100;
 
-/// Size limit, in bytes, for the end of a response. The longest end is
+/// Bytes reserved for the part of a response that follows the last value. The longest such part is
 /// `],"total":18446744073709551615,"hasMore":false}` followed by the closing brackets of the response.
 const TAIL: usize = 56;
 
-/// Writes the member `completion`. Calls `next` for each value until `next` returns `false`. Also stops before a value
-/// that would exceed the maximum number of values or the space.
+/// Writes the member `completion`. Calls `next` for each value until `next` returns `false`. Also discards the
+/// value, and stops, if the value exceeds the maximum number or does not fit into the message.
 pub(crate) fn write_completion(
     out: &mut Writer<'_>,
     total: Option<u64>,

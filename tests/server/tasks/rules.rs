@@ -12,7 +12,8 @@ fn body(folder: &str, file: &str, name: &str) -> Option<String> {
     Some(format!("{documentation} {}", rest.split("\n}\n").next().unwrap()))
 }
 
-/// Checks the tests of a table in `folder`. Counts the rows of each number.
+/// Checks that the tests in the tables of `document` exist in `folder` and cite their requirements. Counts the rows of
+/// each requirement.
 fn check(document: &str, folder: &str, numbers: &mut BTreeMap<(String, u32), usize>) {
     for row in document.lines().filter(|line| line.starts_with("| T")) {
         let cells: Vec<_> = row.split('|').map(str::trim).collect();

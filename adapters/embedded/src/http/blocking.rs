@@ -10,8 +10,9 @@ use crate::status::reject_zero;
 impl HttpPump<'_> {
     /// Serves one connection over a blocking driver until the caller has something to do.
     ///
-    /// Never returns [`HttpStatus::Moved`]. Returns [`HttpStatus::Idle`] in two cases: a response waits for the caller, for
-    /// example to a deferred call, or the driver's read or write ended with [`ErrorKind::TimedOut`].
+    /// Never returns [`HttpStatus::Moved`]. Returns [`HttpStatus::Idle`] if the caller must first provide a response,
+    /// for example after deferring a call. Also returns `Idle` if a read or write of the driver ended with
+    /// [`ErrorKind::TimedOut`].
     ///
     /// While a read blocks, the server is not polled, so no timeout expires. Use a driver whose reads time out, and call
     /// `run` again.

@@ -2,7 +2,7 @@
 
 use mcp_proto::Millis;
 
-/// Time between two changes of a tenth of a degree.
+/// Period in which the temperature changes by at most a tenth of a degree.
 const PERIOD: Millis = Millis(1000);
 const COLD: i16 = 215;
 const WARM: i16 = 400;
@@ -35,7 +35,7 @@ impl Sensor {
             let change = match (led, self.tenths) {
                 (true, ..WARM) => 1,
                 (false, COLD..) if self.tenths > COLD => -1,
-                // The temperature has reached its limit, so no further change is possible until `now`.
+                // At its limit the temperature does not change, so the loop skips all periods up to `now`.
                 _ => {
                     self.next = now.plus(PERIOD);
                     0

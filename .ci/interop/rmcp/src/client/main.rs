@@ -3,8 +3,9 @@
 //!     rmcp_client SERVER [ARGUMENT...]
 //!     rmcp_client URL
 //!
-//! Each group of features runs once for each revision that rmcp supports, in the form of that revision. A line that
-//! starts with RESULT sums up a group in one era; each error is printed in a line that starts with FAILED.
+//! Each group of features runs once in each revision that has the features and the transport. A group sends the
+//! messages of that revision. A line that starts with RESULT sums up a group, either for the revisions with a handshake
+//! or for the stateless revision. Each error is printed in a line that starts with FAILED.
 
 // rmcp deprecates the features that 2026-07-28 has removed; tests of older revisions need them.
 #![allow(deprecated)]

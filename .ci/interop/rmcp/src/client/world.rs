@@ -33,7 +33,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Starts the server and connects in this revision. With `asks`, the client detects the era by itself.
+    /// Starts the server and connects in this revision. With `asks`, a `2026-07-28` client first detects
+    /// whether the server is stateless.
     pub(crate) async fn open(command: &[String], version: &'static str, asks: bool) -> Result<World, String> {
         let stateless = version == "2026-07-28";
         let versions = ProtocolVersion::KNOWN_VERSIONS;
