@@ -117,12 +117,8 @@ impl<const N: usize> Queue<N> {
     /// Puts a byte in. Returns `false` if the byte is lost. The queue loses bytes while it is full, or while it
     /// contains two gaps that the consumer has not reached.
     pub fn push(&self, byte: u8) -> bool {
-        if self.has_later_gap.load(Ordering::Relaxed) {
-            if self.has_gap.load(Ordering::Acquire) {
-                return false;
-            }
-            self.has_later_gap.store(false, Ordering::Relaxed);
-            self.lost();
+        if !self.is_open() {
+            return false;
         }
         let put = self.put.load(Ordering::Relaxed);
         if put.wrapping_sub(self.taken.load(Ordering::Acquire)) >= N {
@@ -136,6 +132,18 @@ impl<const N: usize> Queue<N> {
         true
     }
 
+    /// Whether the queue accepts bytes. If the consumer has cleared the first of two gaps, the second becomes the first.
+    fn is_open(&self) -> bool {
+        if self.has_later_gap.load(Ordering::Relaxed) {
+            if self.has_gap.load(Ordering::Acquire) {
+                return false;
+            }
+            self.has_later_gap.store(false, Ordering::Relaxed);
+            self.lost();
+        }
+        true
+    }
+
     /// Puts bytes in and returns the number of accepted bytes. The other bytes are lost.
     pub fn push_slice(&self, bytes: &[u8]) -> usize {
         bytes.iter().filter(|byte| self.push(**byte)).count()
@@ -143,7 +151,8 @@ impl<const N: usize> Queue<N> {
 
     /// Puts in all bytes and returns `true`. If the bytes do not fit, puts in none, records a gap, and returns `false`.
     pub fn push_all(&self, bytes: &[u8]) -> bool {
-        if self.free() < bytes.len() {
+        // Checked once, because the consumer may clear a gap between two bytes.
+        if !self.is_open() || self.free() < bytes.len() {
             self.lost();
             return false;
         }

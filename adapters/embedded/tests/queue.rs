@@ -134,6 +134,43 @@ fn each_byte_between_threads_is_received_or_reported_lost() {
     }
 }
 
+/// The reading thread clears gaps while the other thread puts in the digits.
+#[test]
+fn push_all_puts_in_all_bytes_or_none() {
+    const DIGITS: &[u8] = b"0123456789";
+    let queue = Queue::<64>::new();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for _ in 0..50_000 {
+                queue.push(b'a');
+                queue.lost();
+                queue.push(b'b');
+                queue.lost();
+                queue.push_all(DIGITS);
+            }
+        });
+        let mut next = 0;
+        loop {
+            let over = writer.is_finished();
+            match read(&queue) {
+                Some(Ok(bytes)) => {
+                    for byte in bytes {
+                        let is_digit = byte.is_ascii_digit();
+                        assert_eq!(
+                            is_digit.then_some(&byte),
+                            DIGITS.get(next).filter(|_| next > 0 || is_digit)
+                        );
+                        next = if is_digit { (next + 1) % DIGITS.len() } else { 0 };
+                    }
+                }
+                Some(Err(BytesLost)) => assert_eq!(next, 0, "a gap between digits"),
+                None if over => break,
+                None => {}
+            }
+        }
+    });
+}
+
 #[test]
 fn overrun_breaks_one_line_and_break_starts_a_session() {
     static RECEIVED: Queue<128> = Queue::new();
