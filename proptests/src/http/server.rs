@@ -25,7 +25,7 @@ use super::setup::{IDLE, Setup};
 pub(crate) enum Operation {
     /// A POST with its whole body.
     Send(Shape, Body),
-    /// A POST, of whose body only this number of 256ths arrives.
+    /// A POST, of whose body only part arrives: this number divided by 256.
     Begin(Shape, Body, u8),
     /// The rest of a body, or a part of it.
     Continue(u8, u8),
@@ -161,7 +161,7 @@ impl<'b> Run<'b> {
         Ok(self.exchanges.len() - 1)
     }
 
-    /// Sends a POST, of whose body only `part` 256ths arrive.
+    /// Sends a POST, of whose body only part arrives: `part` divided by 256.
     pub(super) fn post(&mut self, shape: Shape, body: Body, part: usize) -> Option<usize> {
         self.tokens += 2;
         let asked = match body {
