@@ -180,7 +180,10 @@ impl ClientSession {
             }
             Event::ConnectFailed(failure) => return Some(Err(ConnectError::from_failure(failure))),
             Event::Writable => self.is_blocked = false,
-            Event::ProtocolError(_) if self.is_connecting => self.shared.record_invalid_line(client.line()),
+            Event::ProtocolError(error) if self.is_connecting => {
+                self.shared.record_invalid_line(client.line());
+                self.dispatch(Event::ProtocolError(error), longest_line);
+            }
             event => self.dispatch(event, longest_line),
         }
         None
