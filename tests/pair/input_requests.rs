@@ -78,7 +78,8 @@ enum Answer {
     Silence,
 }
 
-struct World {
+/// A client and a server that asks it for input, with pipes between them.
+struct InputPair {
     client: Client<'static>,
     server: Server<'static>,
     board: Board,
@@ -98,8 +99,8 @@ fn leak<T: Clone>(value: T, length: usize) -> &'static mut [T] {
     Box::leak(vec![value; length].into_boxed_slice())
 }
 
-impl World {
-    fn new(revision: Revision, declared: ClientCapabilities, answer: Answer, seed: u64) -> World {
+impl InputPair {
+    fn new(revision: Revision, declared: ClientCapabilities, answer: Answer, seed: u64) -> InputPair {
         let only = Revisions::only(revision);
         let connect = if revision == Revision::V2026_07_28 { Connect::Stateless } else { Connect::Handshake };
         let config = ClientConfig::new("c", "1").connect(connect).revisions(only).capabilities(declared);
@@ -111,7 +112,7 @@ impl World {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let capacity = 1 + random.below(200);
         let pipe = || Pipe { bytes: VecDeque::new(), capacity };
-        World {
+        InputPair {
             client,
             server,
             board: Board { questions: InputRequests::new(leak(0, 2 * 256)) },
@@ -133,14 +134,14 @@ impl World {
         revisions: Revisions,
         declared: ClientCapabilities,
         answer: Answer,
-        test: impl Fn(&mut World, Revision),
+        test: impl Fn(&mut InputPair, Revision),
     ) {
         for revision in revisions.newest_first() {
             for seed in 0..12 {
                 let _context = FailureContext(format!("{revision}, {answer:?}, seed {seed}"));
-                let mut world = World::new(revision, declared, answer, seed);
-                world.run_until_idle();
-                test(&mut world, revision);
+                let mut pair = InputPair::new(revision, declared, answer, seed);
+                pair.run_until_idle();
+                test(&mut pair, revision);
             }
         }
     }
@@ -276,10 +277,10 @@ fn input_is_requested_in_every_revision() {
         ("client", Revisions::ALL, "1"),
     ];
     for (of, revisions, expected) in cases {
-        World::run(revisions, EVERYTHING, Answer::Accept, |world, _| {
-            world.call(of);
-            world.run_until_idle();
-            assert_eq!((world.results.as_slice(), world.asked), ([expected.to_owned()].as_slice(), 1));
+        InputPair::run(revisions, EVERYTHING, Answer::Accept, |pair, _| {
+            pair.call(of);
+            pair.run_until_idle();
+            assert_eq!((pair.results.as_slice(), pair.asked), ([expected.to_owned()].as_slice(), 1));
         });
     }
 }
@@ -292,78 +293,78 @@ fn outcome_without_input_reaches_the_handler() {
         (Answer::Long, HANDSHAKE_FORMS, "failed: the response is longer than the receive buffer"),
     ];
     for (answer, revisions, expected) in cases {
-        World::run(revisions, EVERYTHING, answer, |world, _| {
-            world.call("user");
-            world.run_until_idle();
-            assert_eq!(world.results, [expected]);
+        InputPair::run(revisions, EVERYTHING, answer, |pair, _| {
+            pair.call("user");
+            pair.run_until_idle();
+            assert_eq!(pair.results, [expected]);
         });
     }
 }
 
 #[test]
 fn two_calls_wait_for_input_and_a_third_fails() {
-    World::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |world, _| {
+    InputPair::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |pair, _| {
         for of in ["user", "model", "client"] {
-            world.call(of);
-            world.run_until_idle();
+            pair.call(of);
+            pair.run_until_idle();
         }
-        assert_eq!(world.results, ["failed: busy: too many calls wait for input"]);
+        assert_eq!(pair.results, ["failed: busy: too many calls wait for input"]);
         // Responses arrive in the other order.
-        let asked = std::mem::take(&mut world.deferred);
-        world.client.reply(asked[1]).unwrap().sampled("m", "endTurn", |content| content.text("Bob"));
-        world.run_until_idle();
-        world.client.reply(asked[0]).unwrap().accept(|content| content.field_string("name", "Ada"));
-        world.run_until_idle();
-        assert_eq!(world.results[1..], ["Hello, Bob!", "Hello, Ada!"]);
+        let asked = std::mem::take(&mut pair.deferred);
+        pair.client.reply(asked[1]).unwrap().sampled("m", "endTurn", |content| content.text("Bob"));
+        pair.run_until_idle();
+        pair.client.reply(asked[0]).unwrap().accept(|content| content.field_string("name", "Ada"));
+        pair.run_until_idle();
+        assert_eq!(pair.results[1..], ["Hello, Bob!", "Hello, Ada!"]);
     });
 }
 
 #[test]
 fn call_that_ends_first_cancels_its_input_request() {
-    World::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |world, _| {
-        let call = world.call("user");
-        world.run_until_idle();
-        assert_eq!(world.asked, 1);
-        world.client.cancel(call, "never mind").unwrap();
-        world.run_until_idle();
-        assert_eq!((world.cancelled, world.results.len()), (1, 0));
-        assert_eq!(format!("{:?}", world.board.questions), "[]");
+    InputPair::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |pair, _| {
+        let call = pair.call("user");
+        pair.run_until_idle();
+        assert_eq!(pair.asked, 1);
+        pair.client.cancel(call, "never mind").unwrap();
+        pair.run_until_idle();
+        assert_eq!((pair.cancelled, pair.results.len()), (1, 0));
+        assert_eq!(format!("{:?}", pair.board.questions), "[]");
     });
 }
 
 #[test]
 fn silent_client_causes_a_timeout() {
-    World::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |world, _| {
-        world.call("user");
-        world.run_until_idle();
-        world.now += 299_000;
-        world.run_until_idle();
-        assert_eq!(world.results.len(), 0);
-        world.now += 2_000;
-        world.run_until_idle();
-        assert_eq!(world.results, ["failed: no response in time"]);
-        assert_eq!(format!("{:?}", world.board.questions), "[]");
+    InputPair::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |pair, _| {
+        pair.call("user");
+        pair.run_until_idle();
+        pair.now += 299_000;
+        pair.run_until_idle();
+        assert_eq!(pair.results.len(), 0);
+        pair.now += 2_000;
+        pair.run_until_idle();
+        assert_eq!(pair.results, ["failed: no response in time"]);
+        assert_eq!(format!("{:?}", pair.board.questions), "[]");
     });
 }
 
 #[test]
 fn undeclared_capability_is_named_in_the_error() {
-    World::run(Revisions::ALL, ClientCapabilities::NONE, Answer::Accept, |world, revision| {
-        world.call("client");
-        world.run_until_idle();
+    InputPair::run(Revisions::ALL, ClientCapabilities::NONE, Answer::Accept, |pair, revision| {
+        pair.call("client");
+        pair.run_until_idle();
         let code = if revision == Revision::V2026_07_28 { -32021 } else { -32600 };
-        assert_eq!(world.results, [format!("Missing required client capability ({code})")]);
-        assert_eq!(world.asked, 0);
+        assert_eq!(pair.results, [format!("Missing required client capability ({code})")]);
+        assert_eq!(pair.asked, 0);
     });
 }
 
 #[test]
 fn reset_of_the_server_empties_the_table() {
-    World::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |world, _| {
-        world.call("user");
-        world.run_until_idle();
-        world.server.reset();
-        InputRequests::step(&mut world.board, &mut world.server);
-        assert_eq!(format!("{:?}", world.board.questions), "[]");
+    InputPair::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |pair, _| {
+        pair.call("user");
+        pair.run_until_idle();
+        pair.server.reset();
+        InputRequests::step(&mut pair.board, &mut pair.server);
+        assert_eq!(format!("{:?}", pair.board.questions), "[]");
     });
 }
