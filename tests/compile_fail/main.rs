@@ -2,5 +2,5 @@
 
 #[test]
 fn unsupported_types_are_compile_errors() {
-    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+    trybuild::TestCases::new().compile_fail("cases/*.rs");
 }
