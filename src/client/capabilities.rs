@@ -9,6 +9,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 
 use crate::client::client_tasks::hooks::ClientTaskHooks;
 use crate::client::config::ClientConfig;
+use crate::client::server_requests::respond::ServerRequests;
 
 /// Pairs of a name and the JSON text of an object.
 pub(crate) type RawMembers<'i> = &'i [(&'i str, &'i str)];
@@ -29,6 +30,7 @@ impl<'i> ClientConfig<'i> {
     #[must_use]
     pub const fn capabilities(mut self, declared: ClientCapabilities) -> Self {
         self.capabilities = declared.with_parents();
+        self.server_requests = Some(&ServerRequests::CODE);
         self
     }
 
@@ -47,6 +49,7 @@ impl<'i> ClientConfig<'i> {
     #[must_use]
     pub const fn methods(mut self, methods: &'i [&'i str]) -> Self {
         self.methods = methods;
+        self.server_requests = Some(&ServerRequests::CODE);
         self
     }
 

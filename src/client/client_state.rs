@@ -23,6 +23,7 @@ use crate::time::Millis;
 
 use crate::client::config::ClientConfig;
 use crate::client::connect;
+use crate::client::keep_alive::KeepAliveHooks;
 use crate::client::method_properties::Method;
 use crate::client::options::{Meta, Options};
 use crate::client::request_data::{SentRequest, stream_of};
@@ -76,6 +77,7 @@ pub(crate) struct ClientState<'b> {
     pub(crate) peer: Peer<'b, role::Client>,
     /// Cached `_meta` members. These members are the same in all requests of a revision.
     pub(crate) meta_cache: MemberCache,
+    pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
     pub(crate) connecting: Option<Connecting>,
     /// Revisions that the client has already requested.
     pub(crate) tried: Revisions,
@@ -116,6 +118,7 @@ impl<'b> ClientState<'b> {
             config,
             peer: Peer::new(TransmitBuffer::new(tx)),
             meta_cache: MemberCache::new(),
+            keep_alive_hooks: None,
             connecting: None,
             unsent_connect: None,
             tried: Revisions::NONE,
@@ -442,24 +445,5 @@ impl<'b> ClientState<'b> {
                 })
             }
         };
-    }
-
-    /// Sends a keep-alive request: `ping`, or `server/discover` in the stateless era.
-    pub(crate) fn write_ping(&mut self) {
-        let Some(session) = self.peer.session else { return };
-        let method = match session.revision.era() {
-            Era::Handshake => methods::PING.name,
-            Era::Stateless => methods::SERVER_DISCOVER.name,
-        };
-        let config = self.config;
-        self.peer.write_ping(&mut |out| {
-            out.field_string("method", method);
-            if session.revision.era() == Era::Stateless {
-                out.key("params");
-                out.begin_object();
-                config.write_meta(session.revision, Meta::default(), &mut MemberCache::new(), out);
-                out.end_object();
-            }
-        });
     }
 }

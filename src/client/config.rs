@@ -11,7 +11,10 @@ use crate::time::Millis;
 
 use crate::client::capabilities::RawMembers;
 use crate::client::client_tasks::config::ClientTaskConfig;
+use crate::client::handshake::HandshakeEra;
 use crate::client::options::Meta;
+use crate::client::server_requests::respond::ServerRequests;
+use crate::client::stateless::StatelessEra;
 use crate::client::tasks::config::TaskConfig;
 
 /// The identity and behavior of a client. Usually a `static` value.
@@ -27,9 +30,12 @@ pub struct ClientConfig<'i> {
     pub(crate) extensions: RawMembers<'i>,
     pub(crate) experimental: RawMembers<'i>,
     pub(crate) methods: &'i [&'i str],
+    pub(crate) server_requests: Option<&'static ServerRequests>,
     pub(crate) result_types: &'i [&'i str],
     pub(crate) connect: Connect,
     pub(crate) revisions: Revisions,
+    pub(crate) handshake: Option<&'static HandshakeEra>,
+    pub(crate) stateless: Option<&'static StatelessEra>,
     pub(crate) timeouts: Timeouts,
     pub(crate) depth: u8,
     pub(crate) pages: u32,
@@ -107,9 +113,12 @@ impl<'i> ClientConfig<'i> {
             extensions: &[],
             experimental: &[],
             methods: &[],
+            server_requests: None,
             result_types: &[],
             connect: Connect::Automatic,
             revisions: Revisions::ALL,
+            handshake: Some(&HandshakeEra::CODE),
+            stateless: Some(&StatelessEra::CODE),
             timeouts: Timeouts::DEFAULT,
             depth: DEPTH_LIMIT,
             pages: 1000,
@@ -153,13 +162,24 @@ impl<'i> ClientConfig<'i> {
     #[must_use]
     pub const fn connect(mut self, connect: Connect) -> Self {
         self.connect = connect;
-        self
+        self.with_eras()
     }
 
     /// Sets the supported revisions. The client requests the newest. Default: all.
     #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
+        self.with_eras()
+    }
+
+    /// Selects the code of the eras in which the client may connect.
+    const fn with_eras(mut self) -> Self {
+        let handshake = !matches!(self.connect, Connect::Stateless);
+        let stateless = !matches!(self.connect, Connect::Handshake);
+        let handshake = handshake && self.revisions.intersects(Revisions::HANDSHAKE);
+        let stateless = stateless && self.revisions.intersects(Revisions::STATELESS);
+        self.handshake = if handshake { Some(&HandshakeEra::CODE) } else { None };
+        self.stateless = if stateless { Some(&StatelessEra::CODE) } else { None };
         self
     }
 
@@ -219,20 +239,14 @@ impl<'i> ClientConfig<'i> {
         cache: &mut MemberCache,
         out: &mut Writer<'_>,
     ) {
-        let stateless = revision.era() == Era::Stateless;
-        if !stateless && meta.token.is_none() && meta.more.is_none() {
+        let stateless = self.stateless.filter(|_| revision.era() == Era::Stateless);
+        if stateless.is_none() && meta.token.is_none() && meta.more.is_none() {
             return;
         }
         out.key("_meta");
         out.begin_object();
-        if stateless {
-            out.cached_members(cache, revision.position(), |out| {
-                out.field_string(meta::PROTOCOL_VERSION, revision.as_str());
-                out.key(meta::CLIENT_INFO);
-                self.identity.write(revision, out);
-                out.key(meta::CLIENT_CAPABILITIES);
-                self.write_capabilities(revision, None, out);
-            });
+        if let Some(era) = stateless {
+            (era.write_meta)(self, revision, cache, out);
         }
         if let Some(token) = meta.token {
             out.key(meta::PROGRESS_TOKEN);

@@ -2,20 +2,19 @@
 //!
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning*, *Backward compatibility*.
 
-use crate::json::{Json, Kind, Span, Str, Writer};
+use crate::json::{Json, Span, Str, Writer};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::meta;
 use crate::protocol::methods;
 use crate::protocol::revision::{Era, Revision, Revisions};
-use crate::rpc::{self, Outcome, code};
+use crate::rpc::Outcome;
 
 use crate::client::client_state::{ClientState, Connecting, Session};
 use crate::client::client_tasks::hooks::ClientTaskHooks;
 use crate::client::config::{ClientConfig, Connect};
 use crate::client::options::Meta;
 use crate::client::pending_event::{PendingEvent, PendingFailure};
-use crate::client::receive::is_complete;
 use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::implementation::ImplementationView;
 use crate::protocol::objects::view::{list, object};
@@ -54,7 +53,11 @@ impl ClientState<'_> {
     ///
     /// The queued request waits for transmit space. The request fits into an empty buffer, because `Client::new` checks
     /// the size.
-    fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) -> Option<PendingEvent> {
+    pub(crate) fn send_connect_request(
+        &mut self,
+        revision: Revision,
+        trigger: Trigger,
+    ) -> Option<PendingEvent> {
         let time = match trigger {
             Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
             _ => self.config.timeouts.initialize,
@@ -86,13 +89,13 @@ impl ClientState<'_> {
     }
 
     /// Whether the client can fall back to the handshake after a probe.
-    fn may_fall_back(&self) -> bool {
+    pub(crate) fn may_fall_back(&self) -> bool {
         self.config.connect == Connect::Automatic
             && self.config.revisions.and(Revisions::HANDSHAKE).latest().is_some()
     }
 
     /// Starts the handshake with the revision `offered`. If `offered` is `None`, uses the newest supported revision.
-    fn fall_back(&mut self, offered: Option<Revision>) -> Option<PendingEvent> {
+    pub(crate) fn fall_back(&mut self, offered: Option<Revision>) -> Option<PendingEvent> {
         let newest = self.config.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {
             Some(revision) => self.send_connect_request(revision, Trigger::Initialize),
@@ -122,120 +125,19 @@ impl ClientState<'_> {
 
     /// Handles the response to the connecting request.
     pub(crate) fn handle_connect_response(&mut self, line: &[u8], outcome: Outcome) -> Option<PendingEvent> {
-        match (self.peer.lifecycle.state(), outcome) {
-            (State::Probing, Outcome::Result(result)) => self.handle_discovery(line, result),
-            (State::Probing, Outcome::Error(error)) => self.handle_probe_error(line, error),
-            (_, Outcome::Result(result)) => self.handle_initialize_result(line, result),
-            (_, Outcome::Error(error)) => self.handle_initialize_error(line, error),
-            (State::Probing, Outcome::Malformed) => self.handle_invalid_discovery(),
-            (_, Outcome::Malformed) => self.fail_connect(PendingFailure::InvalidResponse),
-        }
-    }
-
-    /// Handles a probe response that no stateless server sends. The client falls back to the handshake if possible,
-    /// because some handshake servers respond to unknown methods with an empty result.
-    fn handle_invalid_discovery(&mut self) -> Option<PendingEvent> {
-        match self.may_fall_back() {
-            true => self.fall_back(None),
-            false => self.fail_connect(PendingFailure::InvalidResponse),
-        }
-    }
-
-    fn handle_discovery(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
-        let members = ["supportedVersions", "capabilities", "resultType"];
-        let [versions, capabilities, kind] = rpc::view(line, span).pick(members);
-        let versions = versions.filter(|value| value.kind() == Kind::Array);
-        let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
-        let Some(versions) = versions else { return self.handle_invalid_discovery() };
-        let (Some(capabilities), true) = (capabilities, is_complete(kind.unwrap_or(Json::NULL))) else {
-            return self.fail_connect(PendingFailure::InvalidResponse);
+        let handle = match self.peer.lifecycle.state() {
+            State::Probing => self.config.stateless?.handle_probe_response,
+            _ => self.config.handshake?.handle_initialize_response,
         };
-        let mutual = known_revisions(versions).and(self.config.revisions);
-        if let Some(revision) = mutual.and(Revisions::STATELESS).latest() {
-            self.peer.lifecycle.apply(Trigger::Discovered);
-            return self.set_connected(revision, capabilities, span);
-        }
-        match mutual.latest() {
-            Some(revision) if self.may_fall_back() => self.fall_back(Some(revision)),
-            _ => self.fail_connect(PendingFailure::NoCommonRevision(span)),
-        }
+        handle(self, line, outcome)
     }
 
-    /// Handles an error response to the probe. An error code of the stateless era proves a stateless server. Any other
-    /// error indicates a server of the handshake era.
-    fn handle_probe_error(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
-        let error = rpc::view(line, span);
-        let automatic = self.may_fall_back();
-        match code_of(error) {
-            Some(code::UNSUPPORTED_PROTOCOL_VERSION) => {
-                let mutual = supported_revisions(error).and(self.config.revisions);
-                let stateless = mutual.and(Revisions::STATELESS);
-                let untried = stateless.newest_first().find(|it| !self.tried.contains(*it));
-                match (untried, mutual.and(Revisions::HANDSHAKE).latest(), stateless.latest()) {
-                    (Some(revision), ..) => self.send_connect_request(revision, Trigger::Probe),
-                    (None, Some(revision), _) if automatic => self.fall_back(Some(revision)),
-                    // A server may refuse a revision that it names as supported, such as a gateway during an update.
-                    // The client then retries once.
-                    (None, _, Some(revision)) if !self.probe_repeated => self.repeat_probe(revision),
-                    _ => self.fail_connect(PendingFailure::Refused(span)),
-                }
-            }
-            Some(code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY) => {
-                self.fail_connect(PendingFailure::Refused(span))
-            }
-            _ if automatic => self.fall_back(None),
-            _ => self.fail_connect(PendingFailure::Refused(span)),
-        }
-    }
-
-    fn handle_initialize_result(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
-        let members = ["protocolVersion", "capabilities", "serverInfo"];
-        let [version, capabilities, info] = rpc::view(line, span).pick(members);
-        let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
-        let info = info.filter(|value| value.kind() == Kind::Object);
-        let (Some(version), Some(capabilities), Some(_)) =
-            (version.and_then(Json::string), capabilities, info)
-        else {
-            return self.fail_connect(PendingFailure::InvalidResponse);
-        };
-        let offered = self.config.revisions.and(Revisions::HANDSHAKE);
-        match Revision::from_json(version).filter(|revision| offered.contains(*revision)) {
-            Some(revision) => {
-                self.peer.lifecycle.apply(Trigger::Accepted);
-                self.initialized_pending = true;
-                self.write_queued();
-                self.set_connected(revision, capabilities, span)
-            }
-            None => self.fail_connect(PendingFailure::NoCommonRevision(span)),
-        }
-    }
-
-    fn handle_initialize_error(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
-        let error = rpc::view(line, span);
-        let mutual = supported_revisions(error).and(self.config.revisions).and(Revisions::HANDSHAKE);
-        if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
-            return self.send_connect_request(revision, Trigger::Initialize);
-        }
-        // A server may receive the abandoned probe late, choose the stateless era, and reject `initialize`. The client
-        // then repeats the probe.
-        let is_stateless_error = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION);
-        match self
-            .tried
-            .and(Revisions::STATELESS)
-            .latest()
-            .filter(|_| is_stateless_error && !self.probe_repeated)
-        {
-            Some(revision) => self.repeat_probe(revision),
-            None => self.fail_connect(PendingFailure::Refused(span)),
-        }
-    }
-
-    fn repeat_probe(&mut self, revision: Revision) -> Option<PendingEvent> {
+    pub(crate) fn repeat_probe(&mut self, revision: Revision) -> Option<PendingEvent> {
         self.probe_repeated = true;
         self.send_connect_request(revision, Trigger::Probe)
     }
 
-    fn set_connected(
+    pub(crate) fn set_connected(
         &mut self,
         revision: Revision,
         capabilities: Json<'_>,
@@ -253,7 +155,7 @@ impl ClientState<'_> {
 }
 
 /// The known revisions among the strings of an array.
-fn known_revisions(versions: Json<'_>) -> Revisions {
+pub(crate) fn known_revisions(versions: Json<'_>) -> Revisions {
     versions
         .elements()
         .filter_map(Json::string)
@@ -261,12 +163,12 @@ fn known_revisions(versions: Json<'_>) -> Revisions {
         .fold(Revisions::NONE, Revisions::with)
 }
 
-fn code_of(error: Json<'_>) -> Option<i32> {
+pub(crate) fn code_of(error: Json<'_>) -> Option<i32> {
     error.get("code").and_then(Json::integer).and_then(|number| i32::try_from(number).ok())
 }
 
 /// The known revisions in `data.supported` of an error.
-fn supported_revisions(error: Json<'_>) -> Revisions {
+pub(crate) fn supported_revisions(error: Json<'_>) -> Revisions {
     error.get("data").and_then(|data| data.get("supported")).map_or(Revisions::NONE, known_revisions)
 }
 

@@ -242,22 +242,18 @@ impl ClientState<'_> {
         {
             return None;
         }
-        let count = self.count_input_requests(requests.unwrap_or(Json::NULL))?;
+        let count = self.count_requests(requests.unwrap_or(Json::NULL))?;
         let is_valid = count > 0 || state.is_some();
         is_valid.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
     }
 
     /// Counts the input requests of an object. Returns `None` if one of them is not valid, or if the client did not
     /// declare its capability.
-    pub(crate) fn count_input_requests(&self, requests: Json<'_>) -> Option<u32> {
-        let mut count = 0u32;
-        for (_, request) in requests.members() {
-            let [method, params] = request.pick(["method", "params"]);
-            let kind = check::kind_of_method(method?.string()?, self.declared())?;
-            check::check(kind, params, self.declared(), self.peer.in_flight.seed()).ok()?;
-            count = count.saturating_add(1);
+    pub(crate) fn count_requests(&self, requests: Json<'_>) -> Option<u32> {
+        match self.config.server_requests {
+            Some(hooks) => (hooks.count)(self, requests),
+            None => requests.members().next().is_none().then_some(0),
         }
-        Some(count)
     }
 
     /// Handles an input-required result. Stores the `requestState`, and keeps the request in flight with the same

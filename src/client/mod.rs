@@ -36,7 +36,9 @@ mod config;
 mod connect;
 mod emit;
 mod event;
+mod handshake;
 mod input_required;
+mod keep_alive;
 mod lists;
 mod method_properties;
 mod notification;
@@ -51,6 +53,7 @@ mod requests;
 mod send_notification;
 mod server_requests;
 mod setup;
+mod stateless;
 mod subscriptions;
 mod tasks;
 

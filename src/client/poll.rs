@@ -7,7 +7,6 @@ use crate::client::receive::{self, Handled};
 use crate::client::request_data::SentRequest;
 use crate::framing::{Content as LineContent, Line};
 use crate::json::{Member, Shape, Span};
-use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::{InboundState, Outbound, OutboundState, Request};
 use crate::peer::response::RequestFailure;
@@ -22,7 +21,7 @@ impl Client<'_> {
     pub(super) fn next_deadline(&self) -> Option<Millis> {
         let ClientState { peer, connecting, .. } = &self.state;
         let connecting = connecting.map(|connecting| connecting.deadline);
-        let keep_alive = peer.keep_alive.deadline(peer.now).filter(|_| self.state.is_connected());
+        let keep_alive = self.state.keep_alive_hooks.and_then(|hooks| hooks.deadline(&self.state));
         let tasks = self.state.client_task_hooks().and_then(|hooks| hooks.next_deadline(&self.state));
         peer.next_deadline(
             peer.in_flight.next_deadline(),
@@ -67,7 +66,7 @@ impl Client<'_> {
             || self.advance_client_tasks()
             || self.state.write_queued()
             || self.emit_writable()
-            || self.check_keep_alive()
+            || self.state.keep_alive_hooks.is_some_and(|hooks| hooks.advance(self))
             || self.process_next_line()
             || self.handle_end_of_input()
     }
@@ -121,27 +120,6 @@ impl Client<'_> {
             }
         }
         true
-    }
-
-    #[inline(never)]
-    fn check_keep_alive(&mut self) -> bool {
-        if !self.state.is_connected() {
-            return false;
-        }
-        match self.state.peer.keep_alive.due(self.state.peer.now) {
-            Due::Nothing => false,
-            Due::Ping => {
-                self.state.write_ping();
-                false
-            }
-            Due::PeerUnresponsive { close } => {
-                if close {
-                    self.input.close();
-                }
-                self.pending_event = Some(PendingEvent::PeerUnresponsive);
-                true
-            }
-        }
     }
 
     /// Processes the next line. Returns `false` if no line is complete, or if the transmit buffer lacks space for the

@@ -18,6 +18,7 @@ use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
 use crate::client::method_properties::Method;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
+use crate::client::server_requests::Context;
 use crate::client::server_requests::input_request::InputKind;
 
 /// The result of a processed line.
@@ -130,7 +131,7 @@ pub(crate) fn handle_unreadable_line(
     match state.peer.find_awaiting(id) {
         Some(ticket) => Handled::Event(end_request(state, ticket, PendingOutcome::Failed(failure))),
         // Even a broken response to a ping proves that the server is alive.
-        None if state.peer.keep_alive.accept_any_response(id) => Handled::Done,
+        None if state.is_ping(id) => Handled::Done,
         None => Handled::ProtocolError(error),
     }
 }
@@ -163,7 +164,7 @@ fn handle_request(
             let params = params_view.unwrap_or(Json::EMPTY_OBJECT);
             return hooks.on_request(state, id_view, rpc::text(line, method), params, stream);
         }
-        Some(kind) => match state.check_server_request(kind, params_view, stream) {
+        Some(kind) => match check_request(state, kind, params_view, stream) {
             Ok(context) => {
                 (state.request_id, state.peer.response_pending) = (id, true);
                 return Handled::Event(PendingEvent::ServerRequest { id, method, params, context });
@@ -180,10 +181,23 @@ fn handle_request(
     Handled::ProtocolError(refused)
 }
 
+fn check_request(
+    state: &ClientState<'_>,
+    kind: InputKind,
+    params: Option<Json<'_>>,
+    stream: StreamId,
+) -> Result<Context, ProtocolError> {
+    let requests = state.config.server_requests.ok_or(ProtocolError::UnknownMethod)?;
+    (requests.check)(state, kind, params, stream)
+}
+
 /// The input that a message requests from the application. `None` if the message requests no input.
 pub(crate) fn requested_input(state: &ClientState<'_>, line: &[u8], class: &Class) -> Option<InputKind> {
     match class {
-        Class::Request { method, .. } => state.kind_of_method(rpc::text(line, *method)),
+        Class::Request { method, .. } => {
+            let requests = state.config.server_requests?;
+            (requests.kind_of_method)(state, rpc::text(line, *method))
+        }
         _ => None,
     }
 }
@@ -303,7 +317,7 @@ fn handle_response(
             state.probe_abandoned = false;
             return Handled::Done;
         }
-        IssuedId::Unknown if state.peer.keep_alive.accept_any_response(id) => return Handled::Done,
+        IssuedId::Unknown if state.is_ping(id) => return Handled::Done,
         IssuedId::Unknown => return Handled::ProtocolError(ProtocolError::UnknownResponse),
     };
     Handled::Event(match outcome {
@@ -334,7 +348,11 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         return handled;
     }
     if kind.string().is_some_and(|kind| kind.is_name("input_required")) {
-        return Handled::Event(match state.handle_input_required(ticket, result) {
+        let handled = match state.config.stateless {
+            Some(era) => (era.handle_input_required)(state, ticket, result),
+            None => Err(RequestFailure::Invalid),
+        };
+        return Handled::Event(match handled {
             Ok(pending_event) => pending_event,
             Err(failure) => end_request(state, ticket, PendingOutcome::Failed(failure)),
         });
@@ -405,6 +423,11 @@ impl ClientState<'_> {
     fn is_connect_sequence(&self, sequence: u64) -> bool {
         self.unsent_connect.is_none()
             && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
+    }
+
+    /// Whether a ping has this id. If so, records its response.
+    fn is_ping(&mut self, id: Json<'_>) -> bool {
+        self.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(self, id))
     }
 
     /// Whether the server declared a capability.

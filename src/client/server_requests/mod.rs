@@ -5,7 +5,7 @@
 pub(crate) mod check;
 pub(crate) mod input_request;
 mod other;
-mod respond;
+pub(crate) mod respond;
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;

@@ -15,15 +15,36 @@ use crate::client::server_requests::{
     Context, Pending, RequestTask, ServerRequest, ServerRequestReply, check,
 };
 
+/// Code for requests of the server. A configuration without capabilities and without methods does not refer to it, so
+/// that such a client does not link it.
+#[derive(Debug)]
+pub(crate) struct ServerRequests {
+    /// The kind of input that a method requests. Returns `None` for an unknown method, and if the client did not declare
+    /// the required capability.
+    pub(crate) kind_of_method: fn(&ClientState<'_>, Str<'_>) -> Option<InputKind>,
+    /// Validates a request of the server for input of this kind.
+    pub(crate) check:
+        fn(&ClientState<'_>, InputKind, Option<Json<'_>>, StreamId) -> Result<Context, ProtocolError>,
+    /// Counts the input requests of an object. Returns `None` if one of them is not valid, or if the client did not
+    /// declare its capability.
+    pub(crate) count: fn(&ClientState<'_>, Json<'_>) -> Option<u32>,
+}
+
+impl ServerRequests {
+    pub(crate) const CODE: ServerRequests = ServerRequests {
+        kind_of_method: |state, method| state.kind_of_method(method),
+        check: |state, kind, params, stream| state.check_server_request(kind, params, stream),
+        count: |state, requests| state.count_input_requests(requests),
+    };
+}
+
 impl ClientState<'_> {
     /// The capabilities that the client declared to this server. The set is empty until the client is connected.
     pub(crate) fn declared(&self) -> ClientCapabilities {
         self.peer.session.map_or(ClientCapabilities::NONE, |session| self.config.declared(session.revision))
     }
 
-    /// The kind of input that a method requests. Returns `None` for an unknown method, and if the client did not
-    /// declare the required capability.
-    pub(crate) fn kind_of_method(&self, method: Str<'_>) -> Option<InputKind> {
+    fn kind_of_method(&self, method: Str<'_>) -> Option<InputKind> {
         let is_extension = || self.config.methods.iter().any(|known| method.is_name(known));
         let is_task = || self.client_task_hooks().is_some_and(|hooks| hooks.accepts(self, method));
         check::kind_of_method(method, self.declared())
@@ -31,8 +52,7 @@ impl ClientState<'_> {
             .or_else(|| is_task().then_some(InputKind::Task))
     }
 
-    /// Validates a request of the server for input of this kind.
-    pub(crate) fn check_server_request(
+    fn check_server_request(
         &self,
         kind: InputKind,
         params: Option<Json<'_>>,
@@ -45,6 +65,17 @@ impl ClientState<'_> {
             hooks.requested(context, params.unwrap_or(Json::EMPTY_OBJECT))?;
         }
         Ok(context)
+    }
+
+    fn count_input_requests(&self, requests: Json<'_>) -> Option<u32> {
+        let mut count = 0u32;
+        for (_, request) in requests.members() {
+            let [method, params] = request.pick(["method", "params"]);
+            let kind = check::kind_of_method(method?.string()?, self.declared())?;
+            check::check(kind, params, self.declared(), self.peer.in_flight.seed()).ok()?;
+            count = count.saturating_add(1);
+        }
+        Some(count)
     }
 
     /// Builds the request to which the application responds.

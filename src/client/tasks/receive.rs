@@ -148,7 +148,7 @@ impl ClientState<'_> {
     fn require_task_input(&mut self, ticket: Ticket, task: Object<'_>, requests: Span) -> Option<Handled> {
         let requests = if requests.is_missing() { Json::NULL } else { rpc::view(task.line(), requests) };
         let is_object = requests.is_null() || requests.kind() == Kind::Object;
-        if !is_object || self.count_input_requests(requests).is_none() {
+        if !is_object || self.count_requests(requests).is_none() {
             return Some(self.fail_task(ticket, RequestFailure::Invalid));
         }
         let Some(added) = self.add_keys(ticket, requests) else {

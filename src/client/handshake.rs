@@ -1,0 +1,79 @@
+//! The handshake era: `initialize` and its response.
+//!
+//! Specification: up to 2025-11-25, *Lifecycle*.
+
+use crate::client::client_state::ClientState;
+use crate::client::connect::{code_of, supported_revisions};
+use crate::client::pending_event::{PendingEvent, PendingFailure};
+use crate::json::{Json, Kind, Span};
+use crate::peer::lifecycle::Trigger;
+use crate::protocol::revision::{Revision, Revisions};
+use crate::rpc::{self, Outcome, code};
+
+/// Code of the handshake era. A configuration without revisions of this era does not refer to it, so that such a client
+/// does not link it.
+#[derive(Debug)]
+pub(crate) struct HandshakeEra {
+    /// Handles the response to `initialize`.
+    pub(crate) handle_initialize_response: fn(&mut ClientState<'_>, &[u8], Outcome) -> Option<PendingEvent>,
+}
+
+impl HandshakeEra {
+    pub(crate) const CODE: HandshakeEra = HandshakeEra { handle_initialize_response };
+}
+
+fn handle_initialize_response(
+    state: &mut ClientState<'_>,
+    line: &[u8],
+    outcome: Outcome,
+) -> Option<PendingEvent> {
+    match outcome {
+        Outcome::Result(result) => state.handle_initialize_result(line, result),
+        Outcome::Error(error) => state.handle_initialize_error(line, error),
+        Outcome::Malformed => state.fail_connect(PendingFailure::InvalidResponse),
+    }
+}
+
+impl ClientState<'_> {
+    fn handle_initialize_result(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+        let members = ["protocolVersion", "capabilities", "serverInfo"];
+        let [version, capabilities, info] = rpc::view(line, span).pick(members);
+        let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
+        let info = info.filter(|value| value.kind() == Kind::Object);
+        let (Some(version), Some(capabilities), Some(_)) =
+            (version.and_then(Json::string), capabilities, info)
+        else {
+            return self.fail_connect(PendingFailure::InvalidResponse);
+        };
+        let offered = self.config.revisions.and(Revisions::HANDSHAKE);
+        match Revision::from_json(version).filter(|revision| offered.contains(*revision)) {
+            Some(revision) => {
+                self.peer.lifecycle.apply(Trigger::Accepted);
+                self.initialized_pending = true;
+                self.write_queued();
+                self.set_connected(revision, capabilities, span)
+            }
+            None => self.fail_connect(PendingFailure::NoCommonRevision(span)),
+        }
+    }
+
+    fn handle_initialize_error(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+        let error = rpc::view(line, span);
+        let mutual = supported_revisions(error).and(self.config.revisions).and(Revisions::HANDSHAKE);
+        if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
+            return self.send_connect_request(revision, Trigger::Initialize);
+        }
+        // A server may receive the abandoned probe late, choose the stateless era, and reject `initialize`. The client
+        // then repeats the probe.
+        let is_stateless_error = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION);
+        match self
+            .tried
+            .and(Revisions::STATELESS)
+            .latest()
+            .filter(|_| is_stateless_error && !self.probe_repeated)
+        {
+            Some(revision) => self.repeat_probe(revision),
+            None => self.fail_connect(PendingFailure::Refused(span)),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The stateless era: discovery of the server, and the `_meta` of requests.
+//!
+//! Specification: 2026-07-28, *Versioning*, *Discovery*.
+
+use crate::client::client_state::ClientState;
+use crate::client::config::ClientConfig;
+use crate::client::connect::{code_of, known_revisions, supported_revisions};
+use crate::client::pending_event::{PendingEvent, PendingFailure};
+use crate::client::receive::is_complete;
+use crate::json::writer::member_cache::MemberCache;
+use crate::json::{Json, Kind, Span, Writer};
+use crate::peer::lifecycle::Trigger;
+use crate::peer::response::RequestFailure;
+use crate::peer::slots::Ticket;
+use crate::protocol::meta;
+use crate::protocol::revision::{Revision, Revisions};
+use crate::rpc::{self, Object, Outcome, code};
+
+/// Code of the stateless era. A configuration without revisions of this era does not refer to it, so that such a client
+/// does not link it.
+#[derive(Debug)]
+pub(crate) struct StatelessEra {
+    /// Handles the response to `server/discover`.
+    pub(crate) handle_probe_response: fn(&mut ClientState<'_>, &[u8], Outcome) -> Option<PendingEvent>,
+    /// Handles a result that requires input.
+    pub(crate) handle_input_required:
+        fn(&mut ClientState<'_>, Ticket, Object<'_>) -> Result<PendingEvent, RequestFailure>,
+    /// Writes the members of `_meta` that are the same in all requests.
+    pub(crate) write_meta: fn(&ClientConfig<'_>, Revision, &mut MemberCache, &mut Writer<'_>),
+}
+
+impl StatelessEra {
+    pub(crate) const CODE: StatelessEra = StatelessEra {
+        handle_probe_response,
+        handle_input_required: |state, ticket, result| state.handle_input_required(ticket, result),
+        write_meta,
+    };
+}
+
+fn write_meta(config: &ClientConfig<'_>, revision: Revision, cache: &mut MemberCache, out: &mut Writer<'_>) {
+    out.cached_members(cache, revision.position(), |out| {
+        out.field_string(meta::PROTOCOL_VERSION, revision.as_str());
+        out.key(meta::CLIENT_INFO);
+        config.identity.write(revision, out);
+        out.key(meta::CLIENT_CAPABILITIES);
+        config.write_capabilities(revision, None, out);
+    });
+}
+
+fn handle_probe_response(state: &mut ClientState<'_>, line: &[u8], outcome: Outcome) -> Option<PendingEvent> {
+    match outcome {
+        Outcome::Result(result) => state.handle_discovery(line, result),
+        Outcome::Error(error) => state.handle_probe_error(line, error),
+        Outcome::Malformed => state.handle_invalid_discovery(),
+    }
+}
+
+impl ClientState<'_> {
+    /// Handles a probe response that no stateless server sends. The client falls back to the handshake if possible,
+    /// because some handshake servers respond to unknown methods with an empty result.
+    fn handle_invalid_discovery(&mut self) -> Option<PendingEvent> {
+        match self.may_fall_back() {
+            true => self.fall_back(None),
+            false => self.fail_connect(PendingFailure::InvalidResponse),
+        }
+    }
+
+    fn handle_discovery(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+        let members = ["supportedVersions", "capabilities", "resultType"];
+        let [versions, capabilities, kind] = rpc::view(line, span).pick(members);
+        let versions = versions.filter(|value| value.kind() == Kind::Array);
+        let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
+        let Some(versions) = versions else { return self.handle_invalid_discovery() };
+        let (Some(capabilities), true) = (capabilities, is_complete(kind.unwrap_or(Json::NULL))) else {
+            return self.fail_connect(PendingFailure::InvalidResponse);
+        };
+        let mutual = known_revisions(versions).and(self.config.revisions);
+        if let Some(revision) = mutual.and(Revisions::STATELESS).latest() {
+            self.peer.lifecycle.apply(Trigger::Discovered);
+            return self.set_connected(revision, capabilities, span);
+        }
+        match mutual.latest() {
+            Some(revision) if self.may_fall_back() => self.fall_back(Some(revision)),
+            _ => self.fail_connect(PendingFailure::NoCommonRevision(span)),
+        }
+    }
+
+    /// Handles an error response to the probe. An error code of the stateless era proves a stateless server. Any other
+    /// error indicates a server of the handshake era.
+    fn handle_probe_error(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+        let error = rpc::view(line, span);
+        let automatic = self.may_fall_back();
+        match code_of(error) {
+            Some(code::UNSUPPORTED_PROTOCOL_VERSION) => {
+                let mutual = supported_revisions(error).and(self.config.revisions);
+                let stateless = mutual.and(Revisions::STATELESS);
+                let untried = stateless.newest_first().find(|it| !self.tried.contains(*it));
+                match (untried, mutual.and(Revisions::HANDSHAKE).latest(), stateless.latest()) {
+                    (Some(revision), ..) => self.send_connect_request(revision, Trigger::Probe),
+                    (None, Some(revision), _) if automatic => self.fall_back(Some(revision)),
+                    // A server may refuse a revision that it names as supported, such as a gateway during an update.
+                    // The client then retries once.
+                    (None, _, Some(revision)) if !self.probe_repeated => self.repeat_probe(revision),
+                    _ => self.fail_connect(PendingFailure::Refused(span)),
+                }
+            }
+            Some(code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY) => {
+                self.fail_connect(PendingFailure::Refused(span))
+            }
+            _ if automatic => self.fall_back(None),
+            _ => self.fail_connect(PendingFailure::Refused(span)),
+        }
+    }
+}
