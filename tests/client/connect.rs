@@ -452,9 +452,8 @@ fn client_without_a_revision_is_a_config_error() {
     let none = ClientConfig::new("c", "1").revisions(Revisions::NONE);
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
     assert_eq!(Client::new(&none, &mut rx, &mut tx).err(), Some(ConfigError::NoRevision));
-    for (connect, revisions) in
-        [(Connect::Handshake, Revisions::STATELESS), (Connect::Stateless, Revisions::HANDSHAKE)]
-    {
+    let mismatches = [(Connect::Handshake, Revisions::STATELESS), (Connect::Stateless, Revisions::HANDSHAKE)];
+    for (connect, revisions) in mismatches {
         let setup = Setup::new(connect);
         let info = setup.info.revisions(revisions);
         Setup { info, ..setup }.run(|harness| {
@@ -467,7 +466,8 @@ fn client_without_a_revision_is_a_config_error() {
     for info in [Setup::automatic().info.revisions(oldest), handshake] {
         Setup { info, ..Setup::automatic() }.run(|harness| {
             harness.at(0).sent(&[&initialize("2024-11-05")]);
-            harness.server_sends(&accept("2024-11-05")).sent(&[INITIALIZED]);
+            harness.server_sends(&accept("2024-11-05")).events(&["connected 2024-11-05"]);
+            harness.sent(&[INITIALIZED]);
         });
     }
 }
