@@ -212,7 +212,7 @@ impl ProtocolError {
         self.code().unwrap_or(code::INTERNAL_ERROR)
     }
 
-    /// Returns whether the message came too late, as the messages of two peers can cross.
+    /// Returns whether the message came too late, because messages of the two peers can cross.
     ///
     /// The machine emits no event for such a message. It reports the message to the [observer](crate::Observer) and, with
     /// the feature `alloc`, counts it: `Server::late_messages`, `Client::late_messages`.

@@ -44,7 +44,7 @@ pub struct Io<'a> {
     deadline: Option<Millis>,
 }
 
-/// One operation, for a caller that performs one operation at a time.
+/// One operation: a write, a read or a wait.
 #[derive(Debug)]
 pub enum Next<'a> {
     /// Write some or all of these bytes.
@@ -72,7 +72,7 @@ impl<'a> Io<'a> {
     ///
     /// Unsent bytes have priority and require a write. Without unsent bytes, the operation is a read if the machine
     /// accepts input, and a wait otherwise.
-    #[must_use = "the machine waits for one of the two"]
+    #[must_use = "the machine waits for this operation"]
     pub fn next(self) -> Next<'a> {
         if !self.transmit.bytes().is_empty() {
             Next::Write(self.transmit)
@@ -162,13 +162,14 @@ impl<'a> Receive<'a> {
     ///
     /// Examples are an HTTP response that the client abandoned, and an HTTP exchange that failed.
     ///
-    /// A server cancels the requests and subscriptions of `2026-07-28` on this stream. The server emits
+    /// On a server, the requests and subscriptions of `2026-07-28` on this stream are cancelled. The server emits
     /// [`Event::Cancelled`](crate::server::Event::Cancelled) for each request or subscription, and sends no response.
-    /// Requests of a handshake session continue, because the client may reconnect and receive the responses. The
-    /// [stream of a session](crate::SessionKey::stream) ends the session: its requests are cancelled, requests to its
-    /// client fail, and its subscriptions end. A request that a client has sent on this stream fails with
-    /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). The machine still offers earlier messages for this
-    /// stream. The caller drops these messages.
+    /// Requests of a handshake session continue, because the client may reconnect and receive the responses. If the
+    /// stream is the [stream of a session](crate::SessionKey::stream), the session ends: its requests are cancelled,
+    /// requests to its client fail, and its subscriptions end.
+    ///
+    /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed). The
+    /// machine still offers earlier messages for this stream. The caller must drop these messages.
     ///
     /// # Errors
     /// Returns the stream if the machine is not [`ready`](Receive::is_ready), or is not in message mode.

@@ -1,7 +1,8 @@
 //! Results in chunks: the content of a result that may be larger than the receive buffer.
 //!
 //! The client calls this module only through a [`ChunkHook`], so that a client without chunks does not link it. The
-//! strings of content leave the line before the client handles it. What remains is a result with empty strings.
+//! client removes the strings of content from the line before it handles the line. The rest of the line is a result
+//! with empty strings.
 
 mod content_walk;
 
@@ -45,7 +46,7 @@ pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<Content>) -> bool;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkState {
     walk: ContentWalk,
-    /// The text of the last event, which leaves the line at the next poll.
+    /// The text of the last event, which the next poll removes from the line.
     held: Span,
     /// The only request in flight when the line had chunks, but no `id` yet.
     assumed: Option<Ticket>,
@@ -142,11 +143,10 @@ impl Client<'_> {
     /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result. An
     /// [observer](crate::Observer) sees the message without its content.
     ///
-    /// Some servers write the `id` after the result. A large result then has chunks if no other request awaits a response.
-    /// The `id` decides at the end of the message. If it is not the id of this request, the request fails with
-    /// [`RequestFailure::Invalid`], and the application discards the chunks. With several
-    /// requests in flight, a large result with its `id` at the end is a failure
-    /// ([`RequestFailure::TooLong`]) of its own request.
+    /// Some servers write the `id` after the result. A large result then has chunks if no other request awaits a
+    /// response. The client checks the `id` at the end of the message. If it is not the id of this request, the request
+    /// fails with [`RequestFailure::Invalid`], and the application discards the chunks. With several requests in
+    /// flight, a large result with its `id` at the end is a failure ([`RequestFailure::TooLong`]) of its own request.
     ///
     /// ```
     /// use mcp_proto::client::{ChunkData, Client, Event, Options};
@@ -202,8 +202,8 @@ impl Client<'_> {
         awaiting.next().filter(|_| awaiting.next().is_none())
     }
 
-    /// Ends the chunks of a line. If they had no `id` and the line was not the response to their request, fails it and
-    /// returns `true`.
+    /// Ends the chunks of a line. If the client assumed the request of the chunks, and the line was not the response to
+    /// this request, fails the request and returns `true`.
     fn end_chunks(&mut self) -> bool {
         let assumed = core::mem::replace(&mut self.chunks, ChunkState::START).assumed;
         let failed = assumed.filter(|ticket| self.state.peer.awaits_response(*ticket));

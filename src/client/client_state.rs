@@ -158,7 +158,8 @@ impl<'b> ClientState<'b> {
         RESERVE.saturating_add(self.peer.output.overhead())
     }
 
-    /// The size in bytes that every response needs: the largest response from the client itself, or about a task.
+    /// The size in bytes of the largest response from the client itself or about a task. Every reply needs at least
+    /// this space.
     pub(crate) fn min_reply_size(&self) -> usize {
         let tasks =
             self.client_task_hooks().map_or(0, |hooks| hooks.max_response_size(self.config.revisions));

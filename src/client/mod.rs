@@ -18,10 +18,11 @@
 //! | cancel | [`Client::cancel`] | nothing |
 //! | continue after a lost connection | [`Client::reconnect`] | [`Response::is_retryable`]: whether the application can repeat a failed request |
 //!
-//! A server may request input from the client: roots, a form or a URL for the user, or a message of a model. Up to
-//! `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application responds immediately, or defers the
-//! request with [`ServerRequest::defer`] and responds with [`Client::reply`]. In `2026-07-28` the request arrives as
-//! [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases, an [`InputRequest`]
+//! A server may request input from the client: roots, a form or a URL for the user, or a message that a model
+//! generates. Up to `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application responds immediately,
+//! or defers the request with [`ServerRequest::defer`] and responds with [`Client::reply`]. In `2026-07-28` the request
+//! arrives as [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases, an
+//! [`InputRequest`]
 //! describes the input.
 //!
 //! Views, such as [`ToolView`], [`ResourceView`] and [`ContentView`], read the server's messages. Each view has a
@@ -144,7 +145,7 @@ pub struct Client<'b> {
     grace_deadline: Option<Millis>,
     /// While the connection closes, the first slot that `drain` has not processed.
     next_ended_slot: u32,
-    /// Code of chunks. The first request with chunks sets it.
+    /// Code that receives results in chunks. The first call of `receive_chunks` sets it.
     chunk_hook: Option<ChunkHook>,
     chunks: ChunkState,
 }
@@ -171,8 +172,8 @@ impl Client<'_> {
 
     /// The line of the latest event, without its newline, such as the line of a [`ProtocolError`](Event::ProtocolError).
     ///
-    /// Valid until the next [`poll`](Client::poll). Empty if the event has no line. For an oversized line, the line is
-    /// only the id.
+    /// Valid until the next [`poll`](Client::poll). Empty if the event has no line. For an oversized line, returns only
+    /// the id of its message.
     #[must_use]
     pub fn line(&self) -> &[u8] {
         self.input.bytes()
@@ -215,8 +216,8 @@ impl Client<'_> {
 
     /// Ends the connection. [Subscriptions](Client::listen) and [tasks](ClientConfig::tasks) wait for
     /// [`reconnect`](Client::reconnect). Every other request of the application fails with
-    /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). The machine still offers unsent output during the
-    /// [grace period](Timeouts::grace). The caller then closes the server's input.
+    /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). The machine still offers unsent output until the
+    /// [grace period](Timeouts::grace) ends. After [`Action::Closed`], the caller closes the server's input.
     pub fn shutdown(&mut self, now: Millis) {
         self.state.peer.now = self.state.peer.now.max(now);
         self.state.connecting = None;
@@ -247,7 +248,7 @@ impl Client<'_> {
         }
         loop {
             match self.pending_event {
-                // The application knows no subscription of the client to a task.
+                // The client itself sent this request to follow its tasks, so the application gets no event.
                 Some(PendingEvent::Response { method: Method::TaskListen, .. }) => {
                     self.pending_event = None;
                     if mem::take(&mut self.state.peer.event_holds_line) {

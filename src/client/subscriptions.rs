@@ -77,8 +77,8 @@ impl<'f> Filter<'f> {
 
     /// Sets the ids of the tasks that the filter covers.
     ///
-    /// The client needs [tasks](crate::client::ClientConfig::tasks). A notification about a task in a slot counts as
-    /// the response to a poll, so the call does not wait for the next poll.
+    /// The client needs [tasks](crate::client::ClientConfig::tasks). A notification about a task that the client
+    /// follows counts as the response to a poll, so the call does not wait for the next poll.
     #[must_use]
     pub const fn tasks<'n>(self, ids: &'n [&'n str]) -> Filter<'n>
     where

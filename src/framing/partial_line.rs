@@ -1,4 +1,4 @@
-//! Access to a line that is still arriving, for a reader of its strings.
+//! Access to a line that is still arriving, for code that reads a string of the line in chunks.
 
 use crate::framing::LineDecoder;
 use crate::framing::line_decoder::LinePrefix;
@@ -24,8 +24,8 @@ impl LineDecoder<'_> {
     /// Removes a part of a string from the current line. The part ends at the end of the string so far, except for an
     /// incomplete character or escape.
     ///
-    /// In a complete line, or if many bytes follow, spaces behind an empty string replace the part. So the work is
-    /// linear in the input.
+    /// If the line is complete or many bytes follow, the part is replaced: the string is then empty, and spaces follow
+    /// it. The work is therefore linear in the input.
     pub(crate) fn remove_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));

@@ -30,7 +30,8 @@ pub(super) struct Request {
     pub(super) method: String,
     pub(super) revision: Option<Revision>,
     pub(super) is_stateless: bool,
-    /// Whether the server may ignore the metadata: a stateless request in a session, without discovery.
+    /// Whether the server may ignore the metadata, because the client sent a stateless request in a session without
+    /// discovery.
     pub(super) is_era_unclear: bool,
     /// Number of responses to come. Several if the id was reused.
     pub(super) responses: u32,
@@ -109,7 +110,7 @@ impl Requests {
         }
     }
 
-    /// Adds a request. A second request with an id in flight only adds a response to come.
+    /// Adds a request. A second request with an id in flight only adds one to the number of responses to come.
     pub(super) fn insert(&mut self, key: String, request: Request) {
         if let Some(earlier) = self.in_flight.get_mut(&key) {
             earlier.responses = earlier.responses.saturating_add(1);
@@ -142,7 +143,7 @@ impl Requests {
         self.in_flight.get_mut(key)
     }
 
-    /// The requests in flight, with their keys.
+    /// The requests in flight.
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &Request> {
         self.in_flight.values()
     }

@@ -32,7 +32,7 @@ pub(crate) trait Role: role::Role {
     type Outbound: OutboundData;
     /// The sequence number of the next outbound request. A server has none, because its slots count their requests.
     type Sequence: Copy + Default;
-    /// Number of ids per sequence number that belong to requests without a slot. Each slot has one id more.
+    /// Number of ids per sequence number for requests without a slot. Each slot has one more id per sequence number.
     const OTHER_IDS: u32;
 
     /// Resolves the id that contains this sequence number and this place: see [`Peer::id_at`].

@@ -78,7 +78,7 @@ impl<R: Role> Peer<'_, R> {
 
     /// Handles the parameters of `notifications/progress`, and returns the request.
     ///
-    /// Also reports progress that has not grown, but restarts the timeout only for progress that has.
+    /// Also reports progress that has not grown, but such progress does not restart the timeout.
     pub(crate) fn record_progress(&mut self, params: Json<'_>) -> Result<Ticket, ProtocolError> {
         let [token, progress] = params.pick(["progressToken", "progress"]);
         let progress = progress.and_then(Json::number).and_then(Decimal::parse);

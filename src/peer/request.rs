@@ -72,7 +72,7 @@ pub(crate) struct Timing(u8);
 const CHUNKED: u8 = 16;
 
 impl Timing {
-    /// A stopped timer.
+    /// Creates the byte, with a stopped timer.
     fn new(progress: Progress) -> Timing {
         Timing(match progress {
             Progress::Ignored => 0,

@@ -68,7 +68,7 @@ impl Method {
         self
     }
 
-    /// Adds the revisions in which an extension defines the method to those in which a client sends it.
+    /// Adds the revisions in which an extension defines the method to the revisions in which a client sends it.
     pub(crate) const fn including_extension(mut self) -> Method {
         self.by_client = self.by_client.or(self.by_extension);
         self

@@ -142,7 +142,7 @@ pub(crate) enum Class {
         /// The id for an error response, if it is valid.
         id: Span,
         why: Invalid,
-        /// Whether an error response is allowed. Not for a message that looks like a notification or a response.
+        /// Whether an error response is allowed. `false` for a message that looks like a notification or a response.
         answerable: bool,
     },
 }

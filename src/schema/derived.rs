@@ -194,7 +194,7 @@ pub trait Number {
     /// Returns the value of a default. `decimal` has the same value as `literal`.
     fn from_literal(literal: Self::Bound, decimal: Decimal) -> Self;
 
-    /// Returns whether the number lies within the inclusive bounds. `decimals` has the same bounds if they are
+    /// Returns whether the number lies within the inclusive bounds. `decimals` has the same bounds if the literals are
     /// fractions.
     fn lies_within(
         &self,

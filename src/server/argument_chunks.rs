@@ -1,7 +1,8 @@
 //! Arguments in chunks: a string of a call that may be larger than the receive buffer.
 //!
-//! The chunks of the string leave the line before the line is complete. The complete line is a call with the rest of
-//! the string. The server calls this module only through [`ArgumentHook`]. A server without streamed arguments does not
+//! The server removes each chunk from the line before the line is complete. The complete line is a call with the rest
+//! of the string. The server calls this module only through [`ArgumentHook`]. A server without streamed arguments does
+//! not link the module.
 //! link the module.
 
 use crate::framing::LineDecoder;
@@ -61,8 +62,8 @@ impl<'a> ArgumentChunk<'a> {
 
     /// The text as base64.
     ///
-    /// Each chunk has a whole number of groups, and so has the rest in the call, if the client writes the base64
-    /// without line breaks.
+    /// If the client writes the base64 without line breaks, each chunk has a whole number of groups, and so has the
+    /// rest in the call.
     #[must_use]
     pub fn base64(&self) -> Base64<'a> {
         Base64::new(Str::trusted(self.text.as_bytes()))

@@ -1,8 +1,8 @@
 //! Chunked responses: results that the application writes in chunks, over many polls.
 //!
 //! The server calls this module only through a [`ChunkHook`], so that a server without chunked responses does not link
-//! it. The response is an [open message](crate::peer::transmit_buffer) of the transmit buffer, and its state is the
-//! kind of its request.
+//! it. The response is an [open message](crate::peer::transmit_buffer) of the transmit buffer. The kind of its request
+//! holds its state.
 
 mod content;
 mod transport;
@@ -338,9 +338,9 @@ impl<'a> Call<'a> {
     /// [`Event::Cancelled`](crate::server::Event::Cancelled) or [`Event::Expired`](crate::server::Event::Expired). The
     /// client receives that end even after its cancellation, because half a message cannot be withdrawn.
     ///
-    /// On lines, the server sends no other message until the response is complete: requests wait, and other messages are
-    /// [`Busy`](SendError::Busy). In message mode, such as over HTTP, other responses are sent meanwhile. A message that
-    /// waits for space has precedence over the chunks. Several responses may then be open, and
+    /// On lines, the server sends no other message until the response is complete: requests wait, and other messages
+    /// fail with [`Busy`](SendError::Busy). In message mode, such as over HTTP, other responses are sent meanwhile. A
+    /// message that waits for space has precedence over the chunks. Several responses may then be open, and
     /// [`Event::Writable`](crate::server::Event::Writable) concerns all of them.
     ///
     /// ```

@@ -59,11 +59,11 @@ pub struct Limits {
     pub id: usize,
     /// The maximum nesting of a message. Default and upper bound: 128.
     pub depth: u8,
-    /// The timeout of a deferred request for which `defer` names none, in milliseconds. With the
-    /// feature `alloc` of this crate, progress restarts the timeout.
+    /// The timeout of a deferred request for which the call of `defer` gives none, in milliseconds. With the feature
+    /// `alloc` of this crate, progress restarts the timeout.
     ///
-    /// Default: `None`. With slots of the caller, the timeout is then one minute, so that a forgotten request does not
-    /// take a slot forever. With slots on the heap, there is no timeout.
+    /// Default: `None`. Then the timeout is one minute if the caller lends the slots, so that a forgotten request does
+    /// not take a slot forever. With slots on the heap, there is no timeout.
     pub deferred_timeout: Option<Millis>,
     /// The default timeout, in milliseconds, of a request that the server sends. The default applies if
     /// [`RequestOptions`](crate::server::RequestOptions) names no timeout. Default: one minute.
@@ -71,8 +71,8 @@ pub struct Limits {
     /// The grace period of an ending connection, in milliseconds. Default: two seconds.
     ///
     /// The period starts after the end of the input or after `shutdown`. Requests in flight may finish until the period
-    /// expires. The client then has a second period of the same length to read the remaining output. It restarts
-    /// whenever the client reads.
+    /// expires. The client then has a second period of the same length to read the remaining output. The second period
+    /// restarts whenever the client reads.
     pub grace: Millis,
     /// The maximum number of consecutive invalid messages to which the server responds. Default: eight.
     pub invalid_in_a_row: u8,
@@ -336,7 +336,7 @@ impl<'i> ServerConfig<'i> {
         out.end_object();
     }
 
-    /// The lists with `listChanged`.
+    /// The lists for which a feature declares `listChanged`.
     pub(crate) fn declared_lists(&self) -> ChangeSet {
         let mut lists = ChangeSet::NONE;
         for (change, _) in self.features.iter().filter_map(|feature| feature.change_notification()) {

@@ -171,7 +171,7 @@ pub(crate) fn handle_unreadable_line(
             let id = match Class::new(bytes, input.scanner(), false) {
                 Class::Request { id, .. } | Class::Invalid { id, answerable: true, .. } => id,
                 _ if scan_error.kind == ScanErrorKind::TooDeep => return Received::ProtocolError(error),
-                // The id may stand behind the error.
+                // The line may have an id after the error. Respond without an id.
                 _ => Span::MISSING,
             };
             // Never respond to a possible response, because two peers could exchange errors forever.

@@ -49,7 +49,7 @@ pub enum Event<'a> {
     /// the server has refused the call. The application discards the chunks.
     ///
     /// [`ProtocolError`](Event::ProtocolError) follows with the reason. When the connection ends
-    /// ([`Action::Closed`](crate::Action::Closed)) or [starts anew](Server::reset), its chunks end without this event.
+    /// ([`Action::Closed`](crate::Action::Closed)) or [starts anew](Server::reset), the chunks end without this event.
     ArgumentsAborted,
     /// The client reads a resource.
     ReadResource(ReadResource<'a>),
@@ -114,8 +114,9 @@ pub enum Event<'a> {
     /// The client's roots have changed: [request](Server::request) them again. The server emits this event only after
     /// it has sent its first request.
     RootsChanged,
-    /// The transmit buffer has space again, after [`SendError::Busy`](crate::SendError::Busy), or after a chunk that it
-    /// did not take [as a whole](crate::server::Chunks::text).
+    /// The transmit buffer has space again. The server emits this event after
+    /// [`SendError::Busy`](crate::SendError::Busy), or after a chunk of which the buffer took only [a
+    /// part](crate::server::Chunks::text).
     Writable,
     /// The client does not respond to pings.
     PeerUnresponsive,
@@ -200,7 +201,7 @@ pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 /// `Server::event`, so that the large value is constructed in its final place.
 pub(crate) type MakeEvent = for<'a> fn(RequestParts<'a>, Reply<'a>) -> Option<Event<'a>>;
 
-/// Function that constructs an event of a feature that needs no response. The ticket is that of a subscription.
+/// Function that constructs a feature's event that needs no response. `Ticket` identifies a subscription.
 pub(crate) type MakeFeatureEvent =
     for<'a> fn(&'a LineDecoder<'_>, &'a ServerState<'_>, Ticket) -> Option<Event<'a>>;
 

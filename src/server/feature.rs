@@ -109,7 +109,7 @@ pub(crate) trait Sealed {
     ) -> Result<(), ConfigError>;
 }
 
-/// Measures the response whose members the inner function writes.
+/// Measures a response. The inner function writes the members of the response.
 pub(crate) type Measure<'m> = &'m mut dyn FnMut(Shape, &mut dyn FnMut(&mut Writer<'_>));
 
 /// A change that the application reports.
@@ -130,7 +130,7 @@ pub enum Change<'a> {
 /// An inbound request while a feature handles it, with methods to respond.
 pub(crate) struct Request<'r, 'b> {
     pub(crate) state: &'r mut ServerState<'b>,
-    /// The spans of the event, if the request causes an event. At first the method is the subject.
+    /// The spans of the event, if the request causes an event. At first, the span `subject` is the method.
     pub(crate) spans: &'r mut Spans,
     pub(crate) params: Object<'r>,
     /// Frequent members of `params`. One search finds all three, because each search visits all members.
@@ -257,7 +257,7 @@ impl<'r, 'b> Request<'r, 'b> {
         if self.state.config.refuse_when_full && limit > 0 && self.state.peer.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
-        // Only the check of task support sets `state` earlier.
+        // Keep `state`, which the check of task support may have set.
         *self.spans = Spans { subject, arguments, meta: self.meta, responses: Span::MISSING, ..*self.spans };
         if let Some(era) = self.state.config.stateless
             && kind.can_require_input(self.pending.context.revision)

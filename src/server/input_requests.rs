@@ -42,8 +42,9 @@ const GRACE: Millis = Millis::seconds(5);
 /// Therefore a tool must request input before it changes anything. It stores in `K` the arguments that the function
 /// needs.
 ///
-/// The context `C` of the `Router` contains the table, and implements `AsMut` for it. A static router has a static context. The main
-/// loop passes events to [`observe`](InputRequests::observe) and calls [`step`](InputRequests::step):
+/// The context `C` of the `Router` contains the table, and implements `AsMut` for it. The context of a static router
+/// must be `'static`. The main loop passes events to [`observe`](InputRequests::observe) and calls
+/// [`step`](InputRequests::step):
 ///
 /// ```
 /// # #[cfg(feature = "derive")] mod derived {
@@ -161,8 +162,8 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
     /// Requests input for a call. `handler` responds to the call with the outcome and `kept`.
     ///
     /// `handler` is not called in three cases. If the client did not declare the capability, the response is an error
-    /// that names the capability. If the table has no free place, the response is that the server is busy. If the
-    /// server cannot send the request, the call fails.
+    /// that names the capability. If the table has no free place, the server responds that it is busy. If the server
+    /// cannot send the request, the call fails.
     pub fn request(
         context: &mut C,
         call: Call<'_>,
@@ -281,7 +282,8 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
             }
         };
         let Some(WaitingCall { handler, kept, stage, .. }) = place.take() else { return };
-        // The handler borrows the context, which contains the table. So the responses leave the table for the call.
+        // The handler borrows the context, which contains the table. Move the responses out of the table while the
+        // handler runs.
         let responses = mem::take(&mut table.responses);
         let share = responses.len().checked_div(CALLS).unwrap_or_default();
         let text = |length| {

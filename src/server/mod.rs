@@ -275,8 +275,8 @@ impl Server<'_> {
     /// The method cannot fail: the server sends the notification as soon as the transmit buffer has space. Until then,
     /// the server combines repeated changes into one notification.
     ///
-    /// After the handshake, the server notifies the client of a changed list if its feature declared `listChanged`.
-    /// With [`Subscriptions`], the server also notifies every subscription to that list or resource.
+    /// After the handshake, the server notifies the client of a changed list if the feature with this list declared
+    /// `listChanged`. With [`Subscriptions`], the server also notifies every subscription to that list or resource.
     pub fn changed(&mut self, change: Change<'_>) {
         self.state.record_change(change);
     }
@@ -319,8 +319,9 @@ impl Server<'_> {
         self.state.peer.in_flight.inbound_requests().count()
     }
 
-    /// The number of messages that came too late, as messages of two peers can cross: see
-    /// [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
+    /// The number of messages about requests that had already ended. Such messages are no error, because messages of
+    /// the two peers can cross: see [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at
+    /// 65,535.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn late_messages(&self) -> u16 {

@@ -39,7 +39,7 @@ pub(crate) enum PendingEvent {
     StreamClosed(Ticket),
     /// The span `arguments` is `clientInfo`, the span `meta` is `capabilities`.
     Connected(Revision),
-    /// An event of a feature that needs no response. `ticket` is that of a subscription.
+    /// An event of a feature that needs no response. `ticket` belongs to a subscription.
     Feature {
         event: MakeFeatureEvent,
         ticket: Ticket,

@@ -46,8 +46,8 @@ impl<'a> Pending<'a> {
 
 /// Access to the [`ServerState`] behind a [`Reply`].
 ///
-/// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. Every server links the
-/// methods, so the trait has only those that differ for a call that has become a task.
+/// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. The trait has only
+/// methods that work differently for a call that has become a task, because every server links them.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
 

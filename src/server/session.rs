@@ -90,8 +90,8 @@ impl ServerState<'_> {
         self.peer.in_flight.outbound(ticket).is_some_and(|outbound| outbound.data.key() == self.session_key)
     }
 
-    /// Ends the session that `stream` stands for: fails its outbound requests, and removes its subscriptions. Its
-    /// inbound requests have ended. Does nothing if `stream` is any other stream.
+    /// Ends the session that `stream` stands for: fails its outbound requests, and removes its subscriptions. The
+    /// caller has ended the inbound requests of the session. Does nothing if `stream` is any other stream.
     pub(crate) fn end_session(&mut self, stream: StreamId) {
         let key = stream.session();
         if key == SessionKey::NONE || stream != key.stream() {
@@ -110,9 +110,9 @@ impl Server<'_> {
     /// Makes the machine serve another session of the handshake era, and returns the value of the current one.
     ///
     /// The caller stores the returned value until the next message of that session arrives. Requests in flight stay in
-    /// the machine, whatever its current session is. The streams of the session's requests come from
-    /// [`StreamId::in_session`], because the ids of its requests are unique per session. A message for the session as a
-    /// whole has the relation [`Relation::Session`](crate::Relation::Session).
+    /// the machine, whatever its current session is. The caller creates the streams of the session's requests with
+    /// [`StreamId::in_session`], so that two sessions can use the same request id. A message for the session as a whole
+    /// has the relation [`Relation::Session`](crate::Relation::Session).
     ///
     /// # Errors
     /// [`SendError::Busy`]: a received message or an event is not handled completely.
@@ -127,7 +127,7 @@ impl Server<'_> {
         {
             return Err(SendError::Busy);
         }
-        // The hooks end sessions. Other servers have one session, and do not link the hooks for it.
+        // The hooks end sessions. A server that never replaces its session does not link them for this purpose.
         state.in_flight_hooks = Some(&WITH_OUTBOUND);
         let Session { key, lifecycle, negotiated, pending_changes } = session;
         Ok(Session {

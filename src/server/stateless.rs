@@ -47,7 +47,7 @@ impl StatelessEra {
         }
     }
 
-    /// The code of a server that has this era alone.
+    /// The code of a server that supports only this era.
     const ALONE: StatelessEra = StatelessEra::new(refuse_handshake_era);
     /// The code of a server with both eras.
     const BESIDE_HANDSHAKE: StatelessEra = StatelessEra::new(refuse_missing_meta);

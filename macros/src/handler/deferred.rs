@@ -65,7 +65,8 @@ impl Handler {
         self.check_owned()
     }
 
-    /// Refuses borrowed arguments and results of a handler outside of the event loop, because the request is gone.
+    /// Refuses borrowed arguments and results of a handler outside of the event loop, because the server has released
+    /// the request.
     fn check_owned(&self) -> Result<()> {
         if !self.is_deferred() {
             return Ok(());

@@ -13,8 +13,8 @@ use crate::peer::tasks::options::TaskOptions;
 use crate::peer::tasks::table::{TaskData, TaskTable};
 use crate::protocol::revision::Revision;
 
-/// Turns a deferred request into a task. Its slot becomes free, but its ticket stays valid. Returns `false` if the table
-/// is full, or the response does not fit.
+/// Turns a deferred request into a task. The slot of the request becomes free, but its ticket stays valid. Returns
+/// `false` if the table is full, or the response does not fit.
 pub(super) fn defer(
     state: &mut ClientState<'_>,
     table: &mut TaskTable<'_>,

@@ -28,7 +28,8 @@ pub(crate) trait ClientTaskHooks: Sync {
     /// The size of the largest response about a task in these revisions, in bytes, without the id of the request.
     fn max_response_size(&self, revisions: Revisions) -> usize;
 
-    /// Returns the time to live that a request asks for its task, or 0. Returns `None` if it requests no task.
+    /// Returns the time to live of the task that a request asks for, or 0. Returns `None` if the request asks for no
+    /// task.
     fn requested(&self, context: Context, params: Json<'_>) -> Result<Option<u64>, ProtocolError>;
 
     /// Whether the client accepts requests about tasks with this method in its session.

@@ -42,7 +42,7 @@ pub(crate) struct Pending<'a> {
 /// The task of a request: see [`ClientConfig::client_tasks`](crate::client::ClientConfig::client_tasks).
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RequestTask {
-    /// The server requests a task with this time to live. 0 means that it names none.
+    /// The server requests a task with this time to live. 0 means that the server names no time.
     Requested { ttl: u64 },
     /// The deferred request has become this task.
     Created(Ticket),

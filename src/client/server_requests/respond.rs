@@ -149,7 +149,7 @@ impl ClientState<'_> {
     }
 
     /// Sends the application's response, or stores it if the request is a task. `body` writes the members of the result
-    /// or, with a code, those of the error after its code. `body` returns whether they are valid.
+    /// or, with a code, the members of the error after its code. `body` returns whether they are valid.
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,
@@ -210,7 +210,7 @@ impl ClientState<'_> {
     /// Responds with an error. The next poll reports this error.
     pub(crate) fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
         match pending.task {
-            // The server has the task instead of a request.
+            // The server already has a task as the response, so the error ends the task.
             Some(RequestTask::Created(_)) => self.respond(pending, Some(error.response_code()), &mut |out| {
                 out.key("message");
                 out.display(&error.message());

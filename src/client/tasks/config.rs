@@ -24,8 +24,8 @@ pub struct TaskLimits {
     pub maximum: Millis,
     /// Whether the client subscribes to each call that becomes a task (`2026-07-28`). Default: no.
     ///
-    /// If the server grants the subscription, notifications replace most polls: the client then polls at the maximum
-    /// time between polls. Otherwise it polls as without a subscription. A subscription takes one more slot.
+    /// If the server grants the subscription, notifications replace most polls: the client then waits for the maximum
+    /// time between polls. Otherwise the client polls as without a subscription. A subscription takes one more slot.
     pub listens: bool,
 }
 

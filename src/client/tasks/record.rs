@@ -149,7 +149,7 @@ impl ClientState<'_> {
         self.peer.in_flight.splice_text(ticket, keys, b"");
     }
 
-    /// The keys of earlier input requests, without those of the current ones.
+    /// The keys of earlier input requests, without the keys of the current input requests.
     pub(crate) fn answered_keys(&self, ticket: Ticket) -> Keys<'_> {
         let Some(record) = self.task(ticket) else { return Keys::default() };
         let current = self.open_request(ticket).map_or(0, |it| it.data.input_requests());

@@ -2,8 +2,8 @@
 
 use super::TypedError;
 
-/// The reason why a text does not fit a type. Only where serde needs an error, the decoder creates a
-/// [`TypedError`], because a `TypedError` is large on the stack.
+/// The reason why a text does not fit a type. The decoder creates a [`TypedError`] only where serde needs one, because
+/// a `TypedError` is large on the stack.
 #[derive(Clone, Copy)]
 pub(super) enum ErrorKind<'de> {
     /// The text is invalid or exceeds a limit.

@@ -12,8 +12,8 @@ pub(super) enum Step<'de> {
     Element(usize),
 }
 
-/// The steps of one error, the innermost first. Dropping the access to an unfinished container records a step. The
-/// results do not carry the steps, because each result would copy all steps on the stack.
+/// The steps of one error, the innermost first. Dropping the access to an unfinished container records a step. Results
+/// of the decoder do not contain the steps, because each result would copy all steps on the stack.
 pub(super) struct ErrorPath<'de> {
     steps: [Step<'de>; CAPACITY],
     count: usize,

@@ -98,7 +98,7 @@ impl<'de> Decoder<'de> {
         self.take(self.rest.len().wrapping_sub(after_space(self.rest).len()));
     }
 
-    /// Consumes and returns `length` bytes. If fewer bytes remain, consumes all of them and returns none.
+    /// Consumes and returns `length` bytes. If fewer bytes remain, consumes all of them and returns an empty slice.
     fn take(&mut self, length: usize) -> &'de mut [u8] {
         match core::mem::take(&mut self.rest).split_at_mut_checked(length) {
             Some((taken, rest)) => {

@@ -26,7 +26,7 @@ impl<'de> Visitor<'de> for Number {
         formatter.write_str("a number")
     }
 
-    /// Visits a number of another decoder. Self-describing formats pass floats, too.
+    /// Requests a number from a decoder of another crate. Self-describing formats pass floats, too.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Decimal, D::Error> {
         deserializer.deserialize_i64(self)
     }

@@ -277,7 +277,7 @@ impl From<u64> for Decimal {
     }
 }
 
-/// Converts an index or a count, such as of `enumerate`.
+/// Converts an index or a count, such as an index of `enumerate`.
 impl From<usize> for Decimal {
     fn from(value: usize) -> Decimal {
         Decimal::from(value as u64)

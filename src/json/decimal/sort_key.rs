@@ -9,7 +9,8 @@ use super::Decimal;
 /// A sort key: a larger decimal never has a smaller key. Decimals with the same first fifteen digits, or with extreme
 /// exponents, may share a key. Peers that read numbers as floats have no more precision.
 ///
-/// Two 32-bit words, the high word first, because the alignment of a `u64` would add padding to a struct with a key.
+/// The key consists of two 32-bit words, the high word first. A `u64` would add padding to a struct that contains a
+/// key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SortKey([u32; 2]);
 

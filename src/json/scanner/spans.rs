@@ -114,7 +114,8 @@ impl Scanner {
         &self.members
     }
 
-    /// Replaces the table of members. After the end of the text, the owner may store other spans in the table.
+    /// Replaces the table of members. After the scan of a line, `LineDecoder` stores the spans of the event in this
+    /// table.
     pub(crate) fn set_table(&mut self, spans: [Span; 6]) {
         self.members = spans;
     }

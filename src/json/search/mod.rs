@@ -83,7 +83,8 @@ fn end_of_run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     }
 }
 
-/// Returns the length of the run of printable ASCII at the start, without quotes and backslashes.
+/// Returns the length of the run of ASCII bytes at the start, without control characters below space, quotes and
+/// backslashes.
 #[inline]
 pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     text_run_before(HIGH, bytes)
@@ -138,8 +139,8 @@ fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
     }
 }
 
-/// Whether the target reads an unaligned word with one instruction. On bare metal, a processor
-/// with atomic operations does, in contrast to a Cortex-M0.
+/// Whether the target reads an unaligned word with one instruction. On bare metal, processors with atomic operations
+/// do. A Cortex-M0 does not.
 const WORDS: bool = cfg!(any(not(target_os = "none"), target_has_atomic = "32"));
 
 /// The kernel for targets that need several instructions to read an unaligned word.

@@ -48,8 +48,7 @@ impl Writer<'_> {
     pub(crate) fn value_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
         let mark = self.mark();
         self.separate();
-        // The comma is already written, so `body` starts as at the start of the output. `body` cannot roll back
-        // earlier output.
+        // The comma is already written. For `body`, the output starts here, and `body` cannot roll back earlier output.
         let floor = core::mem::replace(&mut self.floor, self.at);
         let from = self.at;
         self.last = 0;

@@ -39,8 +39,9 @@ impl Writer<'_> {
         closed
     }
 
-    /// Writes the members of a value that serializes to an object into the open object. Returns `false` if the value does
-    /// not. After an overflow, the function returns `true`, because the writer reports the overflow.
+    /// Writes the members of a value that serializes to an object into the open object. Returns `false` if the value
+    /// serializes to anything else. After an overflow, the function returns `true`, because the writer reports the
+    /// overflow.
     #[cfg(feature = "serde")]
     pub(crate) fn serialize_members<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) -> bool {
         let before = self.mark();

@@ -99,8 +99,8 @@ fn fitting_prefix(text: &str, space: usize) -> usize {
     taken
 }
 
-/// Copies a few bytes to the start of the spare capacity. Returns the remaining capacity, or none if the bytes do not
-/// fit.
+/// Copies a few bytes to the start of the spare capacity. Returns the remaining capacity, or an empty slice if the
+/// bytes do not fit.
 pub(super) fn put<'s>(mut spare: &'s mut [u8], bytes: &[u8]) -> &'s mut [u8] {
     for byte in bytes {
         if let [place, behind @ ..] = spare {

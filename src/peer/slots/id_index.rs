@@ -36,7 +36,7 @@ impl<D: Data> InFlight<'_, D> {
         self.text(ticket).split_at_checked(length).unwrap_or_default()
     }
 
-    /// Returns the request with this id among those of `owner`: see [`Data::owner`].
+    /// Returns the request of `owner` with this id: see [`Data::owner`].
     pub(crate) fn find(&self, id: Json<'_>, owner: StreamId) -> Option<Ticket> {
         if self.taken == 0 {
             return None;

@@ -27,7 +27,7 @@ pub(crate) enum Store<'b, D> {
     },
 }
 
-/// Number of slots from which a table grows by a quarter, to save memory. Smaller tables double.
+/// A table with at least this number of slots grows by a quarter, to save memory. Smaller tables double.
 #[cfg(feature = "alloc")]
 const LARGE_TABLE: usize = 1024;
 

@@ -1,4 +1,4 @@
-//! Tasks that a peer runs for the other one: their table, ids, options and payloads.
+//! Tasks that one peer runs for the other peer: their table, ids, options and payloads.
 //!
 //! A server runs tasks for calls, a client for input requests.
 //!

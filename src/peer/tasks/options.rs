@@ -33,7 +33,7 @@ impl TaskOptions {
         TaskOptions { random, ttl, longest_ttl, poll_interval: Millis::seconds(1) }
     }
 
-    /// The time to live of a task. 0 means that the peer requests none.
+    /// The time to live of a task. If `requested` is 0, the peer requests no time to live.
     pub(crate) fn ttl_for(&self, requested: u64) -> Millis {
         match requested {
             0 => self.ttl,
@@ -64,7 +64,7 @@ impl TaskOptions {
         self
     }
 
-    /// Sets the time that the peer should wait between polls, in milliseconds. With 0, the task suggests none.
+    /// Sets the time that the peer should wait between polls, in milliseconds. With 0, the task suggests no interval.
     #[must_use]
     pub const fn poll_interval(mut self, time: Millis) -> Self {
         self.poll_interval = time;

@@ -121,7 +121,7 @@ impl TaskTable<'_> {
             .find(|ticket| self.is_open(*ticket) && self.call_of(*ticket) == Some(call))
     }
 
-    /// The call that becomes this task by itself. Returns `None` if the application has created the task.
+    /// The call that became this task automatically. Returns `None` if the application has created the task.
     pub(crate) fn call_of(&self, ticket: Ticket) -> Option<Ticket> {
         self.data(ticket).filter(|data| data.is_automatic)?;
         unpacked(self.slots.text(ticket))
@@ -150,8 +150,8 @@ pub(crate) fn write_members(stored: Json<'_>, except: &str, out: &mut Writer<'_>
 
 /// Writes the object that a task stores as its result or error.
 ///
-/// The result is equal to that of a call without a task: in `2026-07-28` with `resultType`, in `2025-11-25` with the
-/// `_meta` of `tasks/result`.
+/// A result equals the result of a call without a task. It includes `resultType` in `2026-07-28`. In `2025-11-25`, it
+/// also has the `_meta` that `tasks/result` requires.
 pub(crate) fn write_payload_object(
     out: &mut Writer<'_>,
     revision: Revision,
@@ -193,7 +193,7 @@ pub(crate) fn slot_of(ticket: Ticket) -> [u8; 2] {
     [low, high]
 }
 
-/// Writes the longest members of a task whose message about its status has at most `message` bytes.
+/// Writes the members of a task with their longest values, and a status message of `message` bytes.
 pub(crate) fn write_longest(message: usize, revision: Revision, out: &mut Writer<'_>) {
     let text = [b'x'; if LENGTH > LONGEST_MESSAGE { LENGTH } else { LONGEST_MESSAGE }];
     let (text, longest) = (text_of(&text), Millis(u64::MAX));

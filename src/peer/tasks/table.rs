@@ -52,11 +52,12 @@ pub struct TaskData {
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) revision: Revision,
     pub(crate) state: TaskState,
-    /// Whether the payload is the result or error of the ended task. Otherwise the application has it.
+    /// Whether the payload is the result or error of the ended task. Otherwise the application keeps the result or
+    /// error.
     pub(crate) is_stored: bool,
     /// Whether to add empty structured content if the result has none.
     pub(crate) pad_structured: bool,
-    /// Whether a call becomes the task by itself. The text then begins with the ticket of the call.
+    /// Whether a call becomes the task automatically. The text then begins with the ticket of the call.
     pub(crate) is_automatic: bool,
     /// Whether the session's notification is pending.
     pub(crate) is_changed: bool,
@@ -155,7 +156,8 @@ pub struct TaskTable<'b> {
     /// Whether a response or notification about tasks awaits transmit space.
     pub(crate) is_pending: bool,
     pub(crate) automatic: Option<AutomaticTasks>,
-    /// If the current call may become a task by itself, the time to live that the client requests, or 0.
+    /// The time to live that the client requests for a task, or 0. `None` if the current call cannot become a task
+    /// automatically.
     pub(crate) candidate: Option<u64>,
 }
 
@@ -343,7 +345,7 @@ impl<'b> TaskTable<'b> {
         self.data(ticket).map(|data| TaskId::new(ticket, data.random))
     }
 
-    /// The JSON text of an object, or empty.
+    /// The payload of a task: the JSON text of an object, or empty.
     pub(crate) fn payload(&self, ticket: Ticket) -> &[u8] {
         let start = self.data(ticket).map_or(0, TaskData::payload_start);
         self.slots.text(ticket).get(start..).unwrap_or_default()

@@ -1,8 +1,10 @@
 //! The open message: a message that grows piece by piece while the peer reads it.
 //!
-//! On lines it is the last message in the buffer. No other message may be written while it is open, and every piece
-//! leaves space for its end, so that it can end at any time. In message mode each piece is a message of its own, which
-//! other messages may follow, and the end waits for space like any response.
+//! In line mode, the open message is the last message in the buffer. No other message may be written while it is open.
+//! Every piece leaves space for the end of the message, so that the message can end at any time.
+//!
+//! In message mode, each piece is a message of its own. Other messages may follow a piece. The end waits for space like
+//! any response.
 
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::Writer;

@@ -56,7 +56,7 @@ impl<'a> Field<'a> {
         matches!(self.kind, Kind::Choices { .. })
     }
 
-    /// Sets the format of a text. `None` for a format that the specification does not list.
+    /// Creates a text field with this format. Returns `None` for a format that the specification does not list.
     #[cfg(feature = "derive")]
     pub(crate) const fn text_with_format(name: &'a str, format: &'a str) -> Option<Field<'a>> {
         match format.as_bytes() {
@@ -414,9 +414,7 @@ impl<'a> FieldView<'a> {
         text(self.schema, "format")
     }
 
-    /// The minimum and maximum.
-    ///
-    /// They limit the value of a number, the length of a string in characters, or the number of chosen values.
+    /// The minimum and maximum of a number, of the length of a string in characters, or of the number of chosen values.
     #[must_use]
     pub fn limits(&self) -> (Option<Decimal>, Option<Decimal>) {
         let [least, most] = match self.kind() {

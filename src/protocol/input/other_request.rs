@@ -9,8 +9,8 @@ use crate::protocol::revision::{Revisions, WireFeature};
 
 /// A request with a method of an extension, for [`Server::request`](crate::Server::request) (handshake era).
 ///
-/// The server checks no capability. In `2026-07-28` servers send no requests, and the protocol defines the methods of
-/// required input.
+/// The server checks no capability. `2026-07-28` has no such requests: a server sends no requests, and an input request
+/// has a method of the protocol.
 ///
 /// ```
 /// use mcp_proto::input::OtherRequest;

@@ -59,7 +59,7 @@ impl<'t> Fields<'t> {
         line
     }
 
-    /// Reads the next line. Without `CHECK`, the caller knows that this module reads all lines.
+    /// Reads the next line. Without `CHECK`, the caller guarantees that this module can read all lines.
     const fn next_line<const CHECK: bool>(&mut self) -> Line<'t> {
         if self.rest.is_empty() {
             return Line::Unknown;
@@ -86,7 +86,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Whether this module reads all lines, and no field occurs twice.
+    /// Whether this module can read all lines, and no field occurs twice.
     pub(crate) const fn is_known(self) -> bool {
         let mut rest = self;
         loop {
@@ -103,7 +103,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Returns the value of a field that occurs once. This module must read [all lines](Fields::is_known).
+    /// Returns the value of a field that occurs once. Requires that this module can read [all lines](Fields::is_known).
     pub(crate) const fn get(self, name: &str) -> Option<&'t str> {
         match self.value(name.as_bytes()) {
             Some(value) => match core::str::from_utf8(value) {
@@ -129,7 +129,7 @@ impl<'t> Fields<'t> {
     }
 }
 
-/// Iterates over the fields. This module must read [all lines](Fields::is_known).
+/// Iterates over the fields. Requires that this module can read [all lines](Fields::is_known).
 impl<'t> Iterator for Fields<'t> {
     type Item = Field<'t>;
 

@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// The digest of the digests of texts with 0 to 200 bytes, from another implementation.
+    /// Compares one digest over the digests of all texts with 0 to 200 bytes with the value of another implementation.
     #[test]
     fn padding_of_every_length_is_that_of_the_standard() {
         let digests: std::vec::Vec<u8> =

@@ -1,4 +1,4 @@
-//! Sizes of JSON texts, as constant functions: checks of buffers at compile time.
+//! Constant functions that compute sizes of JSON texts, for checks of buffers at compile time.
 
 use crate::json::writer::escape::escape_length;
 

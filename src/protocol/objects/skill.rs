@@ -66,7 +66,7 @@ impl<'t> Skill<'t> {
 
     /// Sets the frontmatter as the JSON text of an object, with all fields of the frontmatter in `SKILL.md`.
     ///
-    /// By default, the server reads the frontmatter. It must then consist of strings, each on the line of its field.
+    /// By default, the server reads the frontmatter from `SKILL.md`. Each field must then be a string on one line.
     #[must_use]
     pub const fn frontmatter(mut self, json: &'t str) -> Self {
         self.frontmatter = Some(json);

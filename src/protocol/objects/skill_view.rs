@@ -63,7 +63,7 @@ impl<'a> SkillView<'a> {
 
     /// Whether the skill has a URI, a name, a description, and either files with digests or dynamic ones.
     ///
-    /// The application must not load other skills.
+    /// The application must not load a skill that is not valid.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let (Some(uri), Some(name)) = (self.uri(), self.name()) else { return false };

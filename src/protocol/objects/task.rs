@@ -303,7 +303,7 @@ fn date(days: u64) -> (u32, u32, u32) {
     (year, month, day)
 }
 
-/// Divides with the function that other code on small processors also needs.
+/// Divides with `divide`, because other code on small processors links that function anyway.
 fn part(value: u32, by: u32) -> u32 {
     divide(value.into(), by).0.try_into().unwrap_or(u32::MAX)
 }

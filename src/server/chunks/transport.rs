@@ -1,4 +1,4 @@
-//! Chunked responses in message mode: what a transport tells the server.
+//! Chunked responses in message mode: methods that a transport calls.
 
 use crate::framing::outbound_message::StreamId;
 use crate::peer::request::Inbound;

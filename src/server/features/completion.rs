@@ -184,7 +184,7 @@ impl<'a> Complete<'a> {
         self.reply.values(None, values);
     }
 
-    /// Responds with those of the values that begin with the typed text.
+    /// Responds with the values that begin with the typed text.
     pub fn matching<V: WriteText>(self, values: impl IntoIterator<Item = V>) {
         let typed = self.value();
         self.values(values.into_iter().filter(|value| begins_with(value, typed.chars())));

@@ -37,7 +37,8 @@ pub(crate) fn emit_extension_request(request: &mut Request<'_, '_>) -> Received 
     let (method, params) = (request.spans.subject, request.params.span());
     let received =
         request.emit_request(RequestKind::Extension, ExtensionRequest::event, method, Span::MISSING);
-    // The parameters contain `_meta`, so they cannot be decoded in place, and are not the arguments.
+    // The event takes the parameters from `responses`. The text at `arguments` is decoded in place, which would overlap
+    // `_meta`.
     request.spans.responses = params;
     received
 }

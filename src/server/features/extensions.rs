@@ -65,8 +65,8 @@ impl<'e> Extensions<'e> {
 
     /// Sets the methods of requests: see [`Event::Request`](crate::server::Event::Request).
     ///
-    /// A method of another feature has precedence. In the handshake era, a request is refused before the handshake, as
-    /// every other request except `ping`.
+    /// A method of another feature has precedence. In the handshake era, a request is refused before the handshake,
+    /// like every other request except `ping`.
     #[must_use]
     pub const fn methods(mut self, methods: &'e [&'e str]) -> Self {
         self.methods = methods;

@@ -29,7 +29,7 @@ pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received
 
 /// Responds with a page of a static catalog. Emits the request if the list is dynamic.
 ///
-/// `catalog` is that of the first feature of a kind. The entries of the other features of this kind follow.
+/// `catalog` belongs to the first feature of its kind. The entries of the other features of this kind follow.
 pub(crate) fn respond<'b, E: Listed<'b>>(
     request: &mut Request<'_, 'b>,
     catalog: Option<&'b [E]>,
@@ -78,7 +78,7 @@ fn respond_with(
         page = write(out, key, first as usize, &mut |index, out| entry(index, revision, out));
     });
     match received {
-        // Reported once for each list, with its first page.
+        // Report each split list only once, with its first page.
         Received::Done if first == 0 && page.has_next => Received::ProtocolError(ProtocolError::ListSplit),
         received => received,
     }

@@ -11,7 +11,7 @@ use crate::server::features::resources::not_found;
 use crate::server::features::skills::is_uri;
 use crate::server::server_state::Shape;
 
-/// Responds with a page of a folder.
+/// Responds with one page of the files and folders in a folder.
 pub(crate) fn read_directory(skills: &[Skill<'_>], request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
     let Some(directory) = find_directory(skills, uri) else {
         return not_found(request, uri);
@@ -55,7 +55,7 @@ struct Child<'t> {
 }
 
 impl<'t> Directory<'t> {
-    /// The files of the folder and its folders, each with its path in the folder.
+    /// All files below the folder, each with its path relative to the folder.
     fn files(self) -> impl Iterator<Item = (&'t SkillFile<'t>, &'t str)> {
         self.skill.all_files().filter_map(move |file| {
             let path = match self.path {

@@ -35,15 +35,15 @@ use crate::server::server_state::Shape;
 /// The server responds to all requests by itself, except for files that the [application](SkillFile::by_application)
 /// reads. Clients of earlier revisions read the files as resources.
 ///
-/// With the feature [`Resources`](crate::server::Resources), place `Skills` before it. `Resources` then has all resources
-/// except the files of skills, and lists the resources. To list a skill there too, add its
-/// [`Skill::resource`]. Without `Resources`, the server lists the `SKILL.md` of each skill.
+/// If the server also has the feature [`Resources`](crate::server::Resources), place `Skills` before it. `Resources`
+/// then handles all resources except the files of skills, and responds to `resources/list`. To list a skill there too,
+/// add its [`Skill::resource`]. Without `Resources`, the server lists the `SKILL.md` of each skill.
 ///
 /// A file is sent in one message, so the transmit buffer must be longer than the longest file.
 #[derive(Debug, Clone, Copy)]
 pub struct Skills<'t> {
     catalog: &'t [Skill<'t>],
-    /// The implementation of `directoryRead`. Servers without it do not link it.
+    /// The code of `directoryRead`. The linker drops it if no server declares `directoryRead`.
     read_directory: Option<ReadDirectory>,
 }
 
@@ -78,7 +78,8 @@ const fn invalid<'t>(catalog: &'t [Skill<'t>]) -> Option<ConfigError> {
 impl<'t> Skills<'t> {
     /// A static catalog.
     ///
-    /// Use this in constants and statics, where an invalid skill does not compile. Here the names differ:
+    /// Use this in constants and statics, where an invalid skill does not compile. In this example, the URI and the
+    /// frontmatter have different names:
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Skill, Skills};
@@ -128,7 +129,7 @@ const READ: usize = 2;
 const LIST_RESOURCES: usize = 3;
 const LIST_TEMPLATES: usize = 4;
 
-/// All methods. The last is that of `directoryRead`.
+/// All methods. The last method belongs to `directoryRead`.
 const METHODS: &[Method] = &[
     methods::SKILLS_LIST.including_extension(),
     methods::SKILLS_GET.including_extension(),
@@ -209,7 +210,7 @@ impl Sealed for Skills<'_> {
             if revision.has(WireFeature::Extensions) {
                 pagination::measure_entry("skills", measure, &mut |out| skill.write(out));
             }
-            // The newest revision has the longest results.
+            // Measure only the newest revision, because its results are the longest.
             if config.revisions.latest() == Some(revision) {
                 for file in skill.all_files() {
                     measure(Shape::List, &mut |out| write_file(skill, file, out));
@@ -255,7 +256,7 @@ impl Skills<'_> {
         if self.read_directory.is_some() { &WITH_DIRECTORIES } else { &DECLARED }
     }
 
-    /// Checks the rules that depend on the configuration, and those of frontmatter that is JSON.
+    /// Checks the rules that depend on the configuration, and the rules for frontmatter in JSON.
     fn invalid(&self, skill: &Skill<'_>, config: &ServerConfig<'_>) -> Option<InvalidSkill> {
         let is_dynamic = skill.main.is_none();
         let by_application = is_dynamic || skill.all_files().any(|file| file.body().is_none());

@@ -60,8 +60,8 @@ impl Tasks {
     /// off.
     ///
     /// The application responds as always, through the ticket of the deferred call. The response ends the task, and the
-    /// text of its slot in the table stores the result. If the client cancels the task, or the time to live expires, the
-    /// event is that of a call: [`Event::Cancelled`](crate::server::Event::Cancelled) or
+    /// task's slot in the table stores the result. If the client cancels the task, or the time to live expires, the
+    /// server emits the same event as for a call: [`Event::Cancelled`](crate::server::Event::Cancelled) or
     /// [`Event::Expired`](crate::server::Event::Expired). The timeout of deferred requests ends when the call becomes a
     /// task. `options` returns options with new random bits for each task.
     ///

@@ -135,7 +135,7 @@ impl<'t> Tools<'t> {
     /// [`ProtocolError::ListSplit`]. Some clients read only the first page. The size
     /// is sufficient for ids up to [`Limits::id`](crate::server::Limits::id), in all revisions, with lines and in
     /// message mode. It may be up to 100 bytes too large, plus 60 bytes for each tool. Zero if the list is dynamic.
-    ///
+    /// With an assertion in a constant, a buffer that is too small does not compile:
     /// In a constant, an assertion makes a buffer that is too small a compile error:
     ///
     /// ```

@@ -28,7 +28,8 @@ pub trait HostContext: Clone + Send + Sync + 'static {
 
 /// A server that runs handlers of requests `Q` on worker threads. `R` is the deferred request.
 pub trait RunBlocking<Q, R> {
-    /// Defers the request, runs the handler on a worker thread, and responds with the function that it returns.
+    /// Defers the request, runs the handler on a worker thread, and responds with the function that the handler
+    /// returns.
     fn run_blocking<T: FnOnce(Reply<'_>) + Send + 'static>(
         &self,
         request: Q,
@@ -42,7 +43,8 @@ pub trait RunBlocking<Q, R> {
     note = "an `async` handler needs an adapter with an async runtime, such as `mcp_proto_tokio`"
 )]
 pub trait RunAsync<Q, R> {
-    /// Defers the request, runs the future of the handler as a task, and responds with the function that it returns.
+    /// Defers the request, runs the future of the handler as a task, and responds with the function that the future
+    /// returns.
     ///
     /// If `observes_cancellation` is `false`, a cancellation of the request drops the future.
     fn run_async<F>(
@@ -73,7 +75,7 @@ pub fn read_resource<'l: 's, 's>(uri: &'s str, reply: Reply<'l>) -> ReadResource
     ReadResource { uri, input_responses, reply: Reply { state, config, pending } }
 }
 
-/// Responds to a completion with those of the values that begin with the typed text.
+/// Responds to a completion with the values that begin with the typed text.
 pub fn matching<V: WriteText>(reply: Reply<'_>, typed: &str, values: impl IntoIterator<Item = V>) {
     reply.values(None, values.into_iter().filter(|value| begins_with(value, Chars::new(typed))));
 }

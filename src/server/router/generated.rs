@@ -21,13 +21,13 @@ pub(super) const fn check(tools: &Tools<'_>) {
 }
 
 impl<C: ?Sized> Router<'static, C> {
-    /// The features that the router has, with the schemas that are generated at run time: those of the type `Schemars` of
-    /// the adapters for hosts (feature `schemars`).
+    /// The features of the router, with schemas that are generated at run time. The type `Schemars` of the adapters for
+    /// hosts has such schemas (feature `schemars`).
     ///
     /// Call this method once, because it leaks the list. Each type's schema is generated once.
     ///
     /// # Panics
-    /// The schema of a tool's arguments or result is not that of an object.
+    /// The schema of a tool's arguments or result does not describe an object.
     #[must_use]
     pub fn generated_features(&self) -> &'static [&'static dyn Feature] {
         let features = self.tables.features.0;

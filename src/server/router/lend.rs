@@ -1,4 +1,4 @@
-//! The bounds of a router's context, with messages for a context that lacks the state of a function.
+//! The bounds of a router's context, with compiler messages for a context that lacks the state of a function.
 
 use core::borrow::{Borrow, BorrowMut};
 

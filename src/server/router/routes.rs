@@ -1,7 +1,7 @@
 //! Tables that the macro `router!` builds at compile time from functions with attributes.
 //!
 //! The attribute of a function generates an [`Entry`] for the lists and a [`Handler`]. The functions of this module
-//! sort the entries and handlers into one table for each feature. Only the tables reach the image.
+//! sort the entries and handlers into one table for each feature. Only the tables are part of the program.
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 // The code runs only at compile time, so an invalid index or an overflow is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]

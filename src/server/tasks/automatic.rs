@@ -100,7 +100,7 @@ impl StateAccess for Server<'_> {
         let error = match shape {
             Shape::Result => None,
             Shape::Error(code) => Some(code),
-            // A task cannot require the input of its call.
+            // A call that has become a task cannot require input.
             _ => return self.refuse(pending, ProtocolError::InvalidReply),
         };
         self.end_call(pending, error, body);

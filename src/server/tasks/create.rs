@@ -27,9 +27,9 @@ impl<'a> Call<'a> {
     /// Responds with a task. The application ends the task later: see [`Server::task`](crate::Server::task).
     ///
     /// # Errors
-    /// Returns the call if it [cannot become a task](Call::can_become_task), or if the table is full. Also if the
-    /// server lacks the feature [`Tasks`](crate::server::Tasks) or a table. Respond to the returned call now, or
-    /// [defer](Call::defer) it.
+    /// Returns the call if it [cannot become a task](Call::can_become_task), or if the table is full. Also returns the
+    /// call if the server lacks the feature [`Tasks`](crate::server::Tasks) or a table. Respond to the returned call
+    /// now, or [defer](Call::defer) it.
     #[allow(clippy::result_large_err, reason = "boxing needs a heap, and some calls are small")]
     pub fn into_task(self, options: TaskOptions) -> Result<TaskTicket, Call<'a>> {
         let Some(requested) = self.task_request() else { return Err(self) };

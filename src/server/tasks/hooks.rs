@@ -76,7 +76,7 @@ struct Hooks;
 
 pub(crate) static HOOKS: &dyn TaskHooks = &Hooks;
 
-/// Replaces the session of tasks whose session has ended. No session has this key.
+/// The session of tasks whose own session has ended. No session has this key.
 const NO_SESSION: SessionKey = SessionKey(u16::MAX);
 
 impl TaskHooks for Hooks {
@@ -222,7 +222,7 @@ impl TaskHooks for Hooks {
     }
 }
 
-/// Records whether the current call may become a task by itself.
+/// Records whether the current call may become a task automatically.
 fn set_candidate(state: &mut ServerState<'_>, requested: Option<u64>) {
     if let Some(table) = state.tasks.as_mut() {
         table.candidate = requested;

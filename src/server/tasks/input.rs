@@ -1,7 +1,8 @@
 //! Input requests of tasks to the client, and `TaskInput`: the responses.
 //!
 //! In `2026-07-28` the payload of the task is the object of open input requests, which clients get with the task. In
-//! `2025-11-25` each one is a request of the server, whose slot has the ticket of the task and the key as its text.
+//! `2025-11-25` each input request is a request that the server sends. The text of its slot has the ticket of the task
+//! and the key.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing};
@@ -77,7 +78,7 @@ pub(super) fn responses<'a>(ticket: TaskTicket, members: Json<'a>, accepted: u32
     TaskInput { ticket, responses: Responses::Object { members, accepted } }
 }
 
-/// Returns the event for a response whose key is the payload of the task.
+/// Returns the event for a response. The payload of the task is the key of its input request.
 pub(super) fn response<'a>(
     state: &'a ServerState<'_>,
     ticket: TaskTicket,

@@ -98,7 +98,7 @@ impl TaskStorage<'_> {
         self.0.hooks
     }
 
-    /// Configures the calls that become tasks by themselves.
+    /// Configures the calls that become tasks automatically.
     pub(crate) fn set_automatic(&mut self, automatic: AutomaticTasks) {
         self.automatic = Some(automatic);
     }

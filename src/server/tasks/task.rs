@@ -122,7 +122,7 @@ impl Task<'_> {
     /// Requires input from the client. The task is `input_required` until all its input requests have responses.
     ///
     /// [`Event::TaskInput`](crate::server::Event::TaskInput) has the response, with the key. Each input request of a
-    /// task, open or answered, requires another key.
+    /// task, open or answered, requires a different key.
     ///
     /// In `2026-07-28` the client gets the input request with the task, and the text of the slot stores it. In
     /// `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`].

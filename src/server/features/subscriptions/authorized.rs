@@ -24,8 +24,8 @@ use crate::server::server_state::Shape;
 
 /// The feature [`Subscriptions`], for an application that decides which client may subscribe to which resource.
 ///
-/// The server emits [`Event::SubscriptionRequest`] before it responds to a valid request, and neither
-/// [`Event::Subscribed`] nor [`Event::Listening`] after its response:
+/// For a valid request, the server emits [`Event::SubscriptionRequest`] before it responds. After the response, it
+/// emits neither [`Event::Subscribed`] nor [`Event::Listening`]:
 ///
 /// ```
 /// use mcp_proto::server::{AuthorizedSubscriptions, Event, Resource, Resources, ServerConfig};
@@ -109,7 +109,7 @@ impl Sealed for AuthorizedSubscriptions {
 /// A request for subscriptions (`resources/subscribe`, `subscriptions/listen`), before the server has responded.
 ///
 /// Every response method consumes the request. If the application drops the request, the next poll responds with an
-/// error (-32603). A request has a response in the same event: it cannot be deferred.
+/// error (-32603). The application must respond during the event: the request cannot be deferred.
 ///
 /// Specification: *Resources*, *Subscriptions*; 2026-07-28, *Subscriptions*.
 #[must_use = "a request needs a response"]
@@ -146,8 +146,8 @@ impl<'a> SubscriptionRequest<'a> {
         self.params.get("uri").filter(|_| !self.is_listen())?.string()
     }
 
-    /// The requested filter of `subscriptions/listen`: lists in [`filter`](crate::server::Listening::filter), URIs in
-    /// `resourceSubscriptions`. `None` for `resources/subscribe`.
+    /// The filter that `subscriptions/listen` requests, with the URIs in `resourceSubscriptions`. `None` for
+    /// `resources/subscribe`.
     #[must_use]
     pub fn filter(&self) -> Option<Json<'a>> {
         self.params.get("notifications").filter(|_| self.is_listen())
@@ -199,13 +199,13 @@ impl<'a> SubscriptionRequest<'a> {
 
     /// Accepts the resources whose URI satisfies the predicate.
     ///
-    /// - `subscriptions/listen`: the acknowledgment omits the other resources. Lists are accepted. Returns the ticket of
-    ///   the subscription, for [`Server::end_subscription`](crate::Server::end_subscription). `None` means that the
-    ///   server has refused the request, because no slot is free.
-    /// - `resources/subscribe`: a resource that is not accepted is refused like an unknown one, and an earlier
-    ///   subscription of the session to it ends. Returns `None`.
+    /// - `subscriptions/listen`: the acknowledgment omits the other resources. All requested lists are accepted.
+    ///   Returns the ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
+    ///   `None` means that the server has refused the request, because no slot is free.
+    /// - `resources/subscribe`: if the predicate rejects the resource, the server refuses the request like one for an
+    ///   unknown resource, and ends an earlier subscription of the session to this resource. Returns `None`.
     ///
-    /// The predicate decides only on resources that exist, and for whose URIs the buffer has space.
+    /// The predicate is called only for resources that exist, and only if the buffer has space for the URI.
     pub fn accept_if(self, mut accept: impl FnMut(&str) -> bool) -> Option<Ticket> {
         let (is_listen, params) = (self.is_listen(), self.params);
         let Reply { state, pending, .. } = self.reply;

@@ -94,7 +94,8 @@ impl Sealed for Subscriptions {
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
         if revision.has(WireFeature::Subscriptions) {
-            // `measure` adds the members of a response to each complete message, so the result is an upper bound.
+            // An upper bound: each text is a complete message, but `measure` adds the other members of a response to
+            // it.
             measure(Shape::Result, &mut |out| {
                 write_acknowledged(out, &[], config.declared_lists(), &mut |_| {});
                 (0..config.limits.id).for_each(|_| out.token("0"));

@@ -26,7 +26,8 @@ pub(crate) enum Owner {
     Listener(Ticket),
 }
 
-/// The slot number that marks the session as the owner. No slot has this number, because a table has at most 65,535.
+/// The slot number that marks the session as the owner. No slot has this number, because a table has at most 65,535
+/// slots.
 const SESSION: u16 = u16::MAX;
 
 impl Owner {
@@ -294,7 +295,7 @@ impl<'b> SubscriptionRegistry<'b> {
         self.buffer.bytes_mut().get_mut(at.wrapping_add(FLAGS))
     }
 
-    /// Drops the entries that are removed or belong to an ended subscription, and builds the trie of the others.
+    /// Drops removed entries and entries of ended subscriptions, and builds a new trie from the remaining entries.
     fn compact(&mut self, in_flight: &RequestTable<'_>) {
         let (mut at, all) = (0, core::mem::take(&mut self.used));
         while let Some(watch) = self.entry(at, all) {

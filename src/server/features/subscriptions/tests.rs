@@ -329,8 +329,8 @@ fn changes_wait_for_space_and_handshake() {
         pipe.send("");
         let output = core::mem::take(&mut pipe.output);
         let lines: Vec<_> = output.lines().map(ToOwned::to_owned).collect();
-        // The notification of the first change fitted into the output. The server sends one notification for each later
-        // resource.
+        // The transmit buffer had space for the first notification only. The later changes of each resource cause one
+        // notification.
         assert_eq!(lines, [session_updated("a:1"), session_updated("a:1"), session_updated("a:2")]);
     });
 }
