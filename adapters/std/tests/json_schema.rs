@@ -189,7 +189,7 @@ fn functions_have_arguments_and_results_with_schemas_of_schemars() {
     let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!(names, ["plain", "move", "longest"]);
     let descriptions: Vec<_> = tools.iter().map(|tool| tool.description.as_deref()).collect();
-    // The comment of the function precedes that of the type.
+    // The comment of the function takes precedence over the comment of the type.
     assert_eq!(descriptions, [None, Some("Moves the robot of the router."), Some("A book.")]);
     assert_eq!(tools[0].output_schema, None);
     let catalog = arguments::<Move>("move");
