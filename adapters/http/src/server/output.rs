@@ -128,7 +128,7 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Gives an exchange up: its client does not read.
+    /// Gives an exchange up, because its client does not read.
     pub(super) fn cut(&mut self, index: u16) {
         self.exchanges.set_ready(index);
         self.disconnect(index);
