@@ -1,4 +1,4 @@
-//! Decoded events.
+//! Tests of the decoder of event streams.
 
 use mcp_proto::Millis;
 use mcp_proto_http::sse::{SseDecoder, SseEvent, SseItem};
