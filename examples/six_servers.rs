@@ -1,4 +1,4 @@
-//! A host with many servers: it uses all of them concurrently, and starts one again that dies.
+//! A host with many servers: it uses all of them concurrently, and restarts a server that dies.
 //!
 //! `six_servers CONFIG [NAME]`: CONFIG is the file of desktop clients, with a call for each server. NAME is killed.
 use mcp_proto_tokio::{CallError, ClientHandle, Connector, Reconnect};
@@ -22,7 +22,7 @@ struct Server {
     arguments: Map<String, Value>,
 }
 
-/// Calls the tool. Repeats the call if the server has died meanwhile, when it was started again.
+/// Calls the tool. If the server has died, repeats the call when the server runs again.
 async fn call(client: &ClientHandle, server: &Server) -> Result<String, CallError> {
     let result = match client.call_tool(&server.tool, &server.arguments).await {
         Err(CallError::Closed) => client.call_tool(&server.tool, &server.arguments).await?,

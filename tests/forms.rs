@@ -60,7 +60,7 @@ fn describe(answer: Option<ElicitResultView<'_>>) -> String {
     }
 }
 
-/// Obtains the form as the era of the client permits.
+/// Obtains the form in the way of the client's era.
 fn book(call: Call<'_>, server: &ServerHandle) {
     if call.can_require_input() {
         return match call.input("form").map(|answer| describe(ElicitResultView::from_json(answer))) {

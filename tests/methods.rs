@@ -15,7 +15,8 @@ use mcp_proto::{
     Action, Client, ClientCapabilities, Machine, Millis, Revision, Revisions, Server, WireFeature,
 };
 
-/// Requests about tasks. Clients send them, and refuse those of a server, because clients declare no tasks of their own.
+/// Requests about tasks. Clients send them. Clients refuse these requests from a server, because they declare no tasks
+/// of their own.
 const TASK_REQUESTS: &[Method] =
     &[methods::TASKS_GET, methods::TASKS_RESULT, methods::TASKS_LIST, methods::TASKS_CANCEL];
 

@@ -51,7 +51,7 @@ class Client:
 
 
 def survives(inspect, bridge, era, pause):
-    """The task goes on while no client is connected, for at least `pause` seconds."""
+    """The task continues while no client is connected, for at least `pause` seconds."""
     first = Client([*inspect, "--era", era, "--call", "measure", "--", *bridge])
     task = first.first(r"^task (\w+) working").group(1)
     first.kill()

@@ -5,7 +5,7 @@
 
 The board starts once; its UART is a pseudo-terminal. Several bridges are killed in the middle of a call. Then the SDK
 drives the board in each mode that it supports, each time with a new bridge. In each session the board is reset several
-times, and the session goes on. Damage on the line fails single calls. The image `framed` repeats damaged frames, so its
+times, and the session continues. Damage on the line fails single calls. The image `framed` repeats damaged frames, so its
 line is damaged all the time, and no call fails. Prints each check, and stops at the first failure with exit code 1 and a
 line that starts with FAILED.
 """
@@ -212,7 +212,7 @@ async def calls(peer):
 
 
 async def calls_despite_noise(peer, line, is_framed, problems):
-    """Without frames, a call whose request or response was damaged may fail. The session goes on."""
+    """Without frames, a call whose request or response was damaged may fail. The session continues."""
     if not is_framed:
         # Until the bridge sees damage, it does not look for lost requests: a request without its newline gets no response.
         line.damage()
@@ -233,7 +233,7 @@ async def calls_despite_noise(peer, line, is_framed, problems):
     if is_framed:
         expect("failed calls", failed, 0)
     else:
-        # Undamaged JSON is not always what the board has sent. And this call may meet the rest of a damaged line.
+        # A damaged response may still be valid JSON, and this call may follow the rest of a damaged line.
         with contextlib.suppress(peer.Error):
             await peer.call("led_set", {"on": True}, timeout=60)
         problems.seen.clear()
@@ -279,7 +279,7 @@ async def resets(peer, monitor, sends_marks, version):
                 expect("error of a call during a reset", error.error.code, -32603)
                 failed += 1
         else:
-            raise Failed("the session does not go on after a reset")
+            raise Failed("the session does not continue after a reset")
         if slow:
             try:
                 await slow
@@ -290,7 +290,7 @@ async def resets(peer, monitor, sends_marks, version):
     if sends_marks and interrupted < RESETS - 1:
         raise Failed(f"only {interrupted} of {RESETS} calls were interrupted")
     await listing(peer)
-    ok(f"{RESETS} resets of the board, and the session goes on ({interrupted} long and {failed} short calls failed)")
+    ok(f"{RESETS} resets of the board, and the session continues ({interrupted} long and {failed} short calls failed)")
 
 
 async def run(command, mode, line, monitor, image):

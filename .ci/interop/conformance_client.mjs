@@ -58,7 +58,7 @@ function refusesSkill(runInspect) {
 // Scenarios that do not pass, each with its expected result. Any other result is an error.
 const EXCEPTIONS = {};
 
-// Scenarios that run again after a warning: at most so many times.
+// Scenarios that run again after a warning, each with the maximum number of runs.
 const ATTEMPTS = {
   // The suite takes the second GET for the reconnection. On a busy computer the client's GET for the session comes
   // after the GET that resumes the call, and then the suite warns.

@@ -12,7 +12,7 @@ PACKAGES = {"mcp-proto": "crate", "mcp-proto-embedded": "::mcp_proto"}
 TESTED = ["mcp-proto", "mcp-proto-transcripts"]
 MEMBERS = ["adapters/embedded", "adapters/framed-link", "adapters/http", "macros", "tests/transcripts"]
 TEST_FILES = ["tests", "adapters/inspect/src/tap", "adapters/handles/fixtures"]
-# Tests that start programs, read files of the repository, or measure memory: they say nothing about a mutant.
+# Tests that start programs, read files of the repository, or measure memory. They do not run for mutants.
 LEFT_OUT = ["event_loop", "examples", "forms", "inspect", "layers", "memory", "output_schemas", "url_bridge"]
 # The dependencies of these tests and of the examples.
 UNUSED = ["axum", "getrandom", "mio", "rustix", "tokio", *(f"mcp-proto-{name}" for name in ("http", "std", "tokio", "tower"))]
@@ -34,7 +34,7 @@ class Mutant:
     def __init__(self, file, text, description, span, replacement, function):
         self.file, self.description, self.replacement = file, description, replacement
         (self.start, self.end), self.function = span, function
-        # `first` is the lowest number of a mutant of the function, which stands for the function.
+        # `first` identifies the function: it is the lowest number of its mutants.
         self.number, self.first, self.key = 0, 0, None
         # Identifies the text of the function, for mutants that did not compile in an earlier run.
         self.stamp = self.function and zlib.crc32(text[slice(*self.function)].encode())
@@ -247,7 +247,7 @@ def build(root, tree, mutants, known):
         rewriter.write(file, dropped)
     # The library, the library with its unit tests, and all tests: a mutant that fails late would build all of it again.
     steps = [("check", "--lib"), ("check", "--lib", "--profile=test"), ("test", "--no-run", "--lib", "--test=it")]
-    # Its tests are those of the pumps: they reach little of the core.
+    # Its tests run the pumps, and reach little of the core.
     with_embedded = any(mutant.file.startswith("adapters/embedded") for mutant in mutants)
     while steps:
         messages, succeeded = cargo(tree, with_embedded, *steps[0])

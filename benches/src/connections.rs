@@ -164,7 +164,7 @@ pub fn measure(effort: Effort, commands: &[String], processors: Processors) {
 fn measure_crowd(crowd: &mut Crowd, count: usize, effort: Effort) {
     let name = crowd.process.name.clone();
     let case = format!("{count} connections");
-    // The first ones take the memory that does not depend on their number.
+    // The first connections allocate the memory that does not depend on the number of connections.
     crowd.open(10);
     let (memory, descriptors) = (crowd.process.anonymous(), crowd.process.descriptors());
     crowd.open(count);

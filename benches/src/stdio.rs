@@ -33,7 +33,7 @@ struct Response<'a> {
 }
 
 impl Response<'_> {
-    /// The number in the id, which may be a string that ends with it.
+    /// The number in the id. An id that is a string ends with the number.
     fn number(&self) -> usize {
         let id = self.id.get().trim_matches('"');
         id.rsplit('-').next().and_then(|it| it.parse().ok()).expect("the id of a call")
@@ -143,7 +143,7 @@ pub(crate) fn numbered(id: usize, text: &str) -> String {
 /// Measures microseconds of CPU time for each request in this dialect; the servers take turns. `name` is the suffix
 /// of the cases.
 pub fn measure(effort: Effort, commands: &[String], name: &str) {
-    // Observers belong to the server; the calls are those of the handshake.
+    // `observer` names servers with an observer, and no dialect. Their calls are of the handshake era.
     let dialect =
         if name == "observer" { Dialect::Handshake } else { Dialect::from_name(name).expect("a dialect") };
     let mut servers: Vec<Server> = commands.iter().map(|it| Server::start(it, dialect)).collect();

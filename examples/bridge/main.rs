@@ -9,16 +9,17 @@
 //! The bridge passes messages on unchanged, in every revision from 2025-03-26 on. It interprets only the methods that
 //! begin and end sessions, requests and subscriptions.
 //!
-//! - Towards a URL, the bridge calls `mcp_proto_std::http::relay`.
-//! - At a URL, it uses the modules of this example. `serve` and `check` handle requests, `connection` implements
-//!   HTTP/1.1, `process` runs servers, and `routes` finds the exchange of a message.
+//! - From stdin and stdout to a URL: the bridge calls `mcp_proto_std::http::relay`.
+//! - From a URL to a server process: the bridge uses the modules of this example. `serve` and `check` handle
+//!   requests, `connection` implements HTTP/1.1, `process` runs servers, and `routes` finds the exchange of a
+//!   message.
 //!
 //! A batch is split into single messages. A request that fails gets an error with the URL and the status. If the server
 //! ends the session, the bridge repeats the handshake of the client.
 //!
 //! `--http` starts one process for each session, and one for all clients of 2026-07-28. By default it accepts only
 //! clients on the same computer (`--host`, `--origin`). It neither authenticates clients nor resumes event streams. A
-//! reverse proxy can authenticate clients; a server on `mcp-proto-std` does both.
+//! reverse proxy can authenticate clients. A server on `mcp-proto-std` can also resume event streams.
 //!
 //! `https://` needs the feature `https` of `mcp-proto-std`.
 

@@ -78,7 +78,7 @@ impl ServerProcess {
         lock(&self.routes).cancel(id);
     }
 
-    /// Writes one message. Line breaks in the message are blanks between tokens.
+    /// Writes one message. Line breaks, which can only be between tokens, become blanks.
     pub(crate) fn write(&self, message: &[u8]) -> io::Result<()> {
         *lock(&self.used) = Instant::now();
         let mut line: Vec<u8> =

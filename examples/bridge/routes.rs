@@ -139,9 +139,9 @@ impl Routes {
         let _ = exchange.messages.send(message::replace(notification, &places));
     }
 
-    /// Passes a message of a session to the request that it names. Otherwise to the latest request, the event stream,
-    /// or the next event stream. The latest request has precedence, because log messages of a call must precede its
-    /// response.
+    /// Passes a message of a session to the request that it names. If it names none, passes it to the latest request,
+    /// the event stream, or the next event stream. The latest request has precedence, because log messages of a call
+    /// must precede its response.
     fn route_in_session(&mut self, message: &Message<'_>) {
         let text = message.bytes().to_vec();
         let number = self.find(message::token(message), |exchange| exchange.token.as_deref());

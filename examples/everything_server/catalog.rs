@@ -7,7 +7,7 @@ use crate::skills::TAKE_NOTES;
 use crate::tasks::{Greet, SlowCompute};
 use crate::tools::{Add, Deploy, Echo, Log, RemoveNote, Slow, WriteNote};
 
-/// A scenario of the conformance suite calls the first tool without arguments.
+/// The first tool needs no arguments, because a scenario of the conformance suite calls it without arguments.
 pub(crate) static TOOLS: Tools = Tools::new(&[
     Tool::new("test_simple_text", "{}").description("Returns a text"),
     Tool::with_arguments::<Echo>("echo").read_only(true),

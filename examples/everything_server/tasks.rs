@@ -125,7 +125,7 @@ pub(crate) fn take_input(input: &TaskInput<'_>, server: &ServerHandle, tasks: &m
     }
 }
 
-/// Responds with a task, or that the server is busy.
+/// Responds with a task. If no task is possible, responds that the server is busy.
 fn into_task(call: Call<'_>) -> Option<TaskTicket> {
     call.into_task(TaskOptions::new(random())).map_err(Call::busy).ok()
 }

@@ -4,7 +4,7 @@
 //!
 //! Invariants, which `adapters/http/tests/http1/head_oracle.rs` checks:
 //!
-//! - An accepted head is one that `httparse` accepts, with the same length, start line and fields.
+//! - `httparse` accepts each accepted head, with the same length, start line and fields.
 //! - A rejected head that `httparse` accepts breaks a rule that only this parser has, for example that a line ends with
 //!   CRLF.
 //! - The way in which the bytes are cut affects neither the head nor the error.

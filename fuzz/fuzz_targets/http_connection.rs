@@ -8,7 +8,7 @@
 //! - Each request has one response, with the status and the body of a server that gets head and body whole.
 //! - The framing of a response is complete, and nothing follows its end.
 //! - A connection that stays open is idle after a response, and both servers then have as many exchanges.
-//! - Arbitrary bytes get no response of success.
+//! - Arbitrary bytes get no successful response.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::http_connection::check(bytes));

@@ -4,7 +4,7 @@
 //!
 //! Invariants, which `proptests/src/http/pair.rs` checks:
 //!
-//! - Each request of the client ends exactly once. A result is that of its own call.
+//! - Each request of the client ends exactly once. Each result belongs to its own call.
 //! - Without an adversary, each call gets its result.
 //! - At the end, no exchange of either side is left.
 #![no_main]

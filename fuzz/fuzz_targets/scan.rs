@@ -10,7 +10,7 @@
 //!   values. Views agree with `serde_json` at every level.
 //! - The way in which the text is cut affects neither the verdict, nor the position of an error, nor the members.
 //! - The position of an error is within the text. It is at the end only if more text could make the text valid.
-//! - A lower depth limit has no other effect: every member is still found.
+//! - A lower depth limit only affects errors: the scanner still finds every member of a valid text.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::scan::check(bytes));

@@ -171,7 +171,7 @@ fn run(server: &mut Server<'_>, mut input: &[u8], pieces: &[usize]) -> (Vec<Rece
                 space.filled(given);
                 input = &input[given..];
             }
-            Action::Closed => panic!("the input goes on"),
+            Action::Closed => panic!("the input continues"),
         }
     }
     assert!(chunks.is_none(), "an end follows the chunks");

@@ -19,7 +19,7 @@ struct Host<'s> {
     client: Client<'static>,
     schemas: &'s Schemas,
     output: Vec<u8>,
-    /// The response of the application, `true` to defer it.
+    /// The response of the application, and whether it is deferred.
     response: (Response, bool),
     ticket: Option<Ticket>,
     checked: usize,
@@ -46,7 +46,8 @@ impl Response {
 }
 
 impl Host<'_> {
-    /// Sends a message, and returns the checked messages of the client. `method` is that of the request.
+    /// Sends a message, and returns the checked messages of the client. `method` is the method of the
+    /// request.
     fn send(&mut self, method: &str, message: &Value) -> Result<Vec<Value>, TestCaseError> {
         let line = match message {
             Value::Null => String::new(),

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use mcp_proto_proptests::fuzz::{TARGETS, seeds};
 
-/// The file name describes the fault that produced each input: a bug, or a deliberate one.
+/// The name of each file describes the fault that its input revealed: a bug, or a fault that was inserted on
+/// purpose.
 #[test]
 fn fuzz_regressions_stay_fixed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/regressions");

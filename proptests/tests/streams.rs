@@ -14,7 +14,8 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEA
 const SLOTS: usize = 4;
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
-/// An operation of the clients or of the application. Streams begin at 1, so that none is the session's owner.
+/// An operation of the clients or of the application. The numbers of streams begin at 1, because 0 stands for
+/// the session.
 #[derive(Debug, Clone)]
 enum Operation {
     /// A call of the stateless era or of the session, which the application defers.

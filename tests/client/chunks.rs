@@ -128,7 +128,7 @@ fn decode(base64: &str) -> Vec<u8> {
 
 fn encode(random: &mut Random, bytes: usize) -> String {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    // The last digit of an incomplete group has unused bits, which are zero in any digit here.
+    // An incomplete group is a constant, because the unused bits of its last digit must be zero.
     let mut text: String = (0..bytes / 3 * 4).map(|_| char::from(DIGITS[random.below(64)])).collect();
     text += ["", "QQ==", "QUI="][bytes % 3];
     text
@@ -171,7 +171,7 @@ fn random_result(random: &mut Random) -> (Value, String) {
 }
 
 #[test]
-fn content_of_any_size_arrives_whatever_the_buffer_and_the_pieces() {
+fn content_of_any_size_arrives_for_any_buffer_and_pieces() {
     let mut streamed = 0;
     for seed in 0..400 {
         let mut random = Random(seed * 7 + 1);
@@ -237,7 +237,8 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
             whole,
             r#"{"content":[{"type":"text","text":""}],"isError":true}"#,
         ),
-        // The rest is too large: before the content, after it, and as many small parts.
+        // The result without its content is too large: a member before the content, a member after it, or
+        // many small blocks.
         (
             format!(r#"{{"jsonrpc":"2.0","id":X,"result":{{"_meta":"{long}","content":[{block}]}}}}"#),
             false,
@@ -336,7 +337,7 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
             0 => assert_eq!(length, 0, "{line}"),
             least => assert!(length >= least, "{line}"),
         }
-        // Spaces may stand in place of the content.
+        // The result may have spaces in place of the content.
         assert!(received.end.replace(' ', "").contains(end), "{} instead of {end}: {line}", received.end);
     }
 }
@@ -369,7 +370,8 @@ fn late_id_of_a_cancelled_request_discards_the_chunks() {
         client.cancel(cancelled, "").unwrap();
         let (ticket, id) = call(client);
         client.receive_chunks(ticket).unwrap();
-        // The response to the cancelled request looks like the response to the request in flight until its end.
+        // Until its id arrives, the response to the cancelled request looks like the response to the request in
+        // flight.
         let received = receive(client, ticket, with_late_id(&old, "x").as_bytes(), || 100);
         assert!(received.end.contains("Invalid"), "{received:?}");
         let late = receive(client, ticket, with_late_id(&id, "y").as_bytes(), || 100);

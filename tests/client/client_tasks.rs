@@ -282,7 +282,7 @@ fn result_waits_for_the_end_of_the_task() {
         harness.server_sends(&about(2, "result")).server_sends(&about(3, "result"));
         harness.sent(&[]).events(&[]);
         assert_eq!(harness.client.pending(), 2);
-        // The end of such a request concerns only the server.
+        // The cancellation of a waiting `tasks/result` causes no event.
         harness.server_sends(r#"{"method":"notifications/cancelled","params":{"requestId":2}}"#);
         harness.events(&[]);
         let reply = harness.client.reply(tickets.borrow()[0]).unwrap();

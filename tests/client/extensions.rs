@@ -166,7 +166,7 @@ fn notification_names_the_request_that_it_belongs_to() {
                 assert!(is_fault || events[0].starts_with("notified own/event"), "{events:?}");
             }
             harness.server_sends(r#"{"method":"own/event"}"#).events(&["notified own/event"]);
-            // It has no timeout.
+            // The request has no timeout.
             harness.at(u64::from(u32::MAX) * 10).events(&[]);
             harness.server_sends(r#"{"id":@stream,"result":{}}"#).events(&["stream: result {}"]);
             harness.server_sends(&message);

@@ -142,7 +142,8 @@ fn request_id_does_not_depend_on_output_speed() {
             fill(harness);
             harness.peer_reads(!blocked);
             harness.pump();
-            // The client frees the slot of the last request last if the cancellation of this request waits for space.
+            // If the server does not read, the second cancellation waits for space, and the slot of `last` is freed
+            // last.
             harness.cancel(calls[0], WHY[0]);
             harness.cancel(calls[2], WHY[1]);
             harness.server_sends(r#"{"id":@b,"result":{}}"#);

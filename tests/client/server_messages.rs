@@ -377,7 +377,7 @@ fn keep_alive_without_space_sets_no_past_deadline() {
     });
 }
 
-/// Some buffer sizes have no space for the ping.
+/// With some buffer sizes, the ping has to wait for space.
 ///
 /// The client sends the ping for every buffer size.
 #[test]

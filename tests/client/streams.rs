@@ -177,7 +177,7 @@ fn failed_poll_of_a_task_is_repeated() {
         );
         assert_eq!(std::mem::take(&mut harness.events).len(), 1);
         let (second, _) = harness.request();
-        // The end of the first exchange concerns no poll.
+        // The end of the first exchange does not affect the poll.
         harness.close(first);
         harness.close(second);
         harness.expect(&[]);

@@ -78,7 +78,8 @@ pub(super) fn respond(
     resumed
 }
 
-/// TX-1, TX-19, TC-1, TC-2: every request of 2026-07-28 declares the extension, and no capability is declared before.
+/// TX-1, TX-19, TC-1, TC-2: every request of 2026-07-28 declares the extension. In earlier revisions, the client does
+/// not declare tasks.
 #[test]
 fn extension_is_declared_in_its_revision() {
     let extension = r#""extensions":{"io.modelcontextprotocol/tasks":{}}"#;
@@ -280,7 +281,7 @@ fn input_request_is_emitted_once_per_key() {
         assert_eq!(respond(harness, ticket, |_| {}), Err(SendError::Gone), "the update is in flight");
         harness.server_sends(r#"{"id":@update,"result":{"resultType":"complete"}}"#).events(&[]);
         assert_eq!(respond(harness, ticket, |_| {}), Err(SendError::Gone));
-        // The effect of the update may show later.
+        // The status may still require the input after the update.
         harness.at(5500).sent(&[GET]);
         harness.server_sends(&got("input_required", &two)).events(&[]);
         harness.at(6000).sent(&[GET]);
@@ -296,7 +297,7 @@ fn input_request_is_emitted_once_per_key() {
 
 /// TX-11, TX-12, TX-13: a response that may be lost is requested again.
 #[test]
-fn failed_update_ends_the_call_and_lost_update_repeats_its_requests() {
+fn failed_update_ends_the_call_and_lost_one_repeats_requests() {
     let ask = format!(r#","inputRequests":{{"r":{ROOTS}}}"#);
     run(setup(), |harness| {
         let ticket = start(harness, "");

@@ -229,7 +229,7 @@ fn progress_continues_during_the_task() {
     });
 }
 
-/// TC-24: the client cancels a task only if the server can.
+/// TC-24: the client cancels a task only if the server supports this.
 #[test]
 fn task_is_cancelled_only_if_the_server_can() {
     run(|harness| {

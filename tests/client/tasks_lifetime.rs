@@ -222,7 +222,7 @@ fn notification_ends_the_task_before_the_next_poll() {
             .server_sends(&notify("completed", RESULT))
             .events(&[r#"add: result {"content":[{"type":"text","text":"42"}]}"#]);
         assert_eq!((harness.client.pending(), harness.deadline), (0, None));
-        // The notification of a task that no request follows.
+        // A notification about a task that the client does not follow.
         let shown = format!("notified notifications/tasks {{{}}}", task("working", ""));
         let other = format!(r#"{{"method":"notifications/tasks","params":{{{}}}}}"#, task("working", ""));
         harness.server_sends(&other).events(&[&shown]);
@@ -253,7 +253,7 @@ fn run_listening(dialogue: impl Fn(&mut ClientHarness, Ticket)) {
     });
 }
 
-/// TX-20: after a poll for what has changed before, notifications replace polls.
+/// TX-20: after one poll, which finds earlier changes, notifications replace polls.
 #[test]
 fn granted_subscription_replaces_polls() {
     let notify = format!(

@@ -140,7 +140,7 @@ fn dynamic_entry_too_large_for_a_page_is_omitted() {
     }
 }
 
-/// Messages that cause every response of the server itself.
+/// Messages that cause each response that the server writes without the application.
 fn machine_made(id: &str) -> Vec<String> {
     let meta = |version: &str| {
         format!(

@@ -135,7 +135,7 @@ fn sessions_have_their_own_revision_ids_and_cancellations() {
 }
 
 #[test]
-fn messages_of_a_session_name_it_and_only_its_client_may_respond() {
+fn session_messages_name_it_and_only_its_client_may_respond() {
     with_sessions(|mut sessions| {
         sessions.post(
             1,

@@ -1,4 +1,4 @@
-/* What the examples need of a board, or of the computer in its place. */
+/* The functions of a board that the examples call. posix.c implements them for a computer. */
 #ifndef BOARD_H
 #define BOARD_H
 

@@ -37,7 +37,7 @@ unsafe fn respond_with(
     text: *const c_char,
     respond: fn(&mut Current<'static>, &str) -> mcp_status_t,
 ) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let (call, text) = unsafe { (request(call), string(text)) };
     status(call.and_then(|call| Ok(respond(call, text?))))
 }
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn mcp_call_text(call: *mut mcp_call_t, text: *const c_cha
     let respond = |call: &mut Current<'static>, text: &str| {
         call.respond(|call| call.text(text), |reply| reply.text(text))
     };
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { respond_with(call, text, respond) }
 }
 
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn mcp_call_fail(call: *mut mcp_call_t, text: *const c_cha
     let respond = |call: &mut Current<'static>, text: &str| {
         call.respond(|call| call.fail(text), |reply| reply.fail(text))
     };
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { respond_with(call, text, respond) }
 }
 
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
     let respond = |call: &mut Current<'static>, text: &str| {
         call.respond(|call| call.invalid(text), |reply| reply.invalid(text))
     };
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { respond_with(call, text, respond) }
 }
 
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn mcp_call_json(call: *mut mcp_call_t, json: *const c_cha
         let body = |out: &mut Writer<'_>| _ = out.raw(json);
         call.respond(|call| call.structured_with(body), |reply| reply.structured_with(body))
     };
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { respond_with(call, json, respond) }
 }
 
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn mcp_call_error(
     code: i32,
     message: *const c_char,
 ) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let (call, message) = unsafe { (request(call), string(message)) };
     status(call.and_then(|call| Ok(call.error(code, message?))))
 }
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn mcp_call_progress(
     total: i64,
     message: *const c_char,
 ) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let (call, message) = unsafe { (request(call), optional_string(message)) };
     status(call.and_then(|call| {
         let total = (total != 0).then_some(total);
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn mcp_call_defer(
     ticket: *mut u64,
 ) -> mcp_status_t {
     let timeout = (timeout != 0).then_some(Millis(timeout));
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let deferred = unsafe { request(call) }.and_then(|call| call.defer(timeout));
     // SAFETY: the caller promises space for a ticket.
     unsafe { write(ticket, deferred.unwrap_or(MCP_NO_TICKET)) };
@@ -174,11 +174,11 @@ pub unsafe extern "C" fn mcp_read_text(
     resource: *const mcp_resource_t,
     text: *const c_char,
 ) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let (resource, text) = unsafe { (entry(resource), string(text)) };
     status(resource.and_then(|(uri, mime_type)| {
         let text = text?;
-        // SAFETY: the requirements are those of this function.
+        // SAFETY: the caller promises the same requirements.
         Ok(unsafe { read(call, |contents| contents.text(uri, mime_type, text)) })
     }))
 }
@@ -195,10 +195,10 @@ pub unsafe extern "C" fn mcp_read_blob(
     bytes: *const u8,
     count: usize,
 ) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let (resource, bytes) = unsafe { (entry(resource), slice(bytes, count)) };
     status(resource.map(|(uri, mime_type)| {
-        // SAFETY: the requirements are those of this function.
+        // SAFETY: the caller promises the same requirements.
         unsafe { read(call, |contents| contents.blob(uri, mime_type, bytes)) }
     }))
 }
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn mcp_read_blob(
 /// # Safety
 /// `resource` is NULL, or an entry of the table.
 unsafe fn entry<'a>(resource: *const mcp_resource_t) -> Result<(&'a str, Option<&'a str>), mcp_status_t> {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let resource = unsafe { resource.as_ref() }.ok_or(mcp_status_t::MCP_ERROR_NULL)?;
     // SAFETY: the texts of the table are valid.
     unsafe { Ok((string(resource.uri)?, optional_string(resource.mime_type)?)) }
@@ -219,7 +219,7 @@ unsafe fn entry<'a>(resource: *const mcp_resource_t) -> Result<(&'a str, Option<
 /// # Safety
 /// `call` is the handle of the current event.
 unsafe fn read(call: *mut mcp_call_t, body: impl Fn(&mut Contents<'_, '_>)) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     status(
         unsafe { request(call) }.map(|call| {
             call.respond_to_read(|request| request.contents(&body), |reply| reply.contents(&body))

@@ -1,7 +1,7 @@
 //! Functions of a client: `mcp_client_…`.
 //!
-//! The storage works like that of a server: the client borrows the configuration, and the bytes to move borrow the
-//! client. No function creates a reference to the whole storage.
+//! The storage works like the storage of a server: the client borrows the configuration, and the bytes to move
+//! borrow the client. No function creates a reference to the whole storage.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn mcp_client_init(
     tx: *mut u8,
     tx_size: usize,
 ) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     mcp_status_t::from(unsafe { init(client.cast(), config, filled(rx, rx_size, 0), filled(tx, tx_size, 0)) })
 }
 
@@ -184,11 +184,11 @@ pub unsafe extern "C" fn mcp_client_poll(
     event: *mut mcp_client_event_t,
 ) -> mcp_client_event_kind_t {
     let mut out = mcp_client_event_t::new(mcp_client_event_kind_t::MCP_CLIENT_OTHER);
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     match unsafe { machine(client) }.poll(Millis(now)) {
         Action::Io(io) => {
             (out.kind, out.deadline) = (mcp_client_event_kind_t::MCP_CLIENT_IO, deadline(&io));
-            // SAFETY: the requirements are those of this function.
+            // SAFETY: the caller promises the same requirements.
             unsafe { *moves(client) = Moves::new(io) };
         }
         Action::Closed => out.kind = mcp_client_event_kind_t::MCP_CLIENT_CLOSED,
@@ -210,7 +210,7 @@ pub unsafe extern "C" fn mcp_client_poll(
 /// `client` is initialized. `length` points to a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client_t, length: *mut usize) -> *const u8 {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let output = unsafe { moves(client) }.output();
     // SAFETY: the caller promises space for the length.
     unsafe { write(length, output.len()) };
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client_t, length: *m
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_consumed(client: *mut mcp_client_t, count: usize) {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { moves(client) }.consumed(count);
 }
 
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn mcp_client_consumed(client: *mut mcp_client_t, count: u
 /// `client` is initialized. `bytes` points to `count` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_feed(client: *mut mcp_client_t, bytes: *const u8, count: usize) -> usize {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { moves(client).feed(slice(bytes, count)) }
 }
 
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn mcp_client_feed(client: *mut mcp_client_t, bytes: *cons
 /// `client` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client_t, size: *mut usize) -> *mut u8 {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let input = unsafe { moves(client) }.input();
     // SAFETY: the caller promises space for the size.
     unsafe { write(size, input.len()) };
@@ -258,7 +258,7 @@ pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client_t, size: *mut 
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_filled(client: *mut mcp_client_t, count: usize) {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { moves(client) }.filled(count);
 }
 
@@ -268,7 +268,7 @@ pub unsafe extern "C" fn mcp_client_filled(client: *mut mcp_client_t, count: usi
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client_t) {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { moves(client) }.end();
 }
 
@@ -278,7 +278,7 @@ pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client_t) {
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64) {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { machine(client) }.shutdown(Millis(now));
 }
 
@@ -301,10 +301,10 @@ pub unsafe extern "C" fn mcp_client_call_tool(
     timeout: u64,
     ticket: *mut u64,
 ) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let sent = unsafe { string(name).and_then(|name| Ok((name, optional_string(arguments)?))) };
     let sent = sent.map(|(name, arguments)| {
-        // SAFETY: the requirements are those of this function.
+        // SAFETY: the caller promises the same requirements.
         unsafe { machine(client) }.call_json(
             name,
             arguments.unwrap_or("{}"),
@@ -326,7 +326,7 @@ pub unsafe extern "C" fn mcp_client_read_resource(
     timeout: u64,
     ticket: *mut u64,
 ) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let sent = unsafe { string(uri).map(|uri| machine(client).read_resource(uri, options(timeout))) };
     // SAFETY: the caller promises space for a ticket.
     unsafe { finish(sent, ticket) }
@@ -340,7 +340,7 @@ pub unsafe extern "C" fn mcp_client_read_resource(
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_cancel(client: *mut mcp_client_t, ticket: u64) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { machine(client) }.cancel(from_c(ticket), "").into()
 }
 
@@ -354,7 +354,7 @@ fn options(timeout: u64) -> Options<'static> {
 /// `ticket` is NULL, or points to space for a ticket.
 unsafe fn finish(sent: Result<Result<Ticket, SendError>, mcp_status_t>, ticket: *mut u64) -> mcp_status_t {
     let sent = sent.and_then(|sent| sent.map_err(mcp_status_t::from));
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { write(ticket, sent.map_or(MCP_NO_TICKET, to_c)) };
     mcp_status_t::from(sent.map(|_| ()))
 }

@@ -33,7 +33,7 @@ pub(crate) unsafe fn optional_string<'a>(text: *const c_char) -> Result<Option<&
     if text.is_null() {
         return Ok(None);
     }
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { string(text) }.map(Some)
 }
 

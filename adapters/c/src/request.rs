@@ -10,7 +10,7 @@ use crate::io::Moves;
 use crate::status::mcp_status_t;
 use crate::table::Tables;
 
-/// What C may do between two polls: move bytes, or respond to a request.
+/// The actions that C may perform between two polls: move bytes, or respond to a request.
 pub(crate) enum Current<'a> {
     /// Nothing but poll.
     Nothing,

@@ -86,7 +86,7 @@ pub unsafe extern "C" fn mcp_server_init(
     tx: *mut u8,
     tx_size: usize,
 ) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     mcp_status_t::from(unsafe { init(server.cast(), config, filled(rx, rx_size, 0), filled(tx, tx_size, 0)) })
 }
 
@@ -192,7 +192,7 @@ pub unsafe extern "C" fn mcp_server_lend_slots(
     // fit.
     let (slots, text) =
         unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { machine(server) }.set_in_flight(slots, text).into()
 }
 
@@ -211,7 +211,7 @@ pub unsafe extern "C" fn mcp_server_poll(
 ) -> mcp_event_kind_t {
     let mut out = mcp_event_t::new(mcp_event_kind_t::MCP_EVENT_OTHER);
     let next = loop {
-        // SAFETY: the requirements are those of this function, and the last reference is not used any more.
+        // SAFETY: the caller promises the same requirements, and the last reference is not used any more.
         match unsafe { machine(server) }.poll(Millis(now)) {
             Action::Io(io) => {
                 (out.kind, out.deadline) = (mcp_event_kind_t::MCP_EVENT_IO, deadline(&io));
@@ -229,7 +229,7 @@ pub unsafe extern "C" fn mcp_server_poll(
             break next;
         }
     };
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe {
         out.call = set_current(server, next);
         current(server).describe(&mut out);
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn mcp_server_poll(
 /// `server` is initialized. `length` points to a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *mut usize) -> *const u8 {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let output = unsafe { current(server) }.moves().map_or(&[][..], |moves| moves.output());
     // SAFETY: the caller promises space for the length.
     unsafe { write(length, output.len()) };
@@ -260,7 +260,7 @@ pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *m
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: usize) {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     if let Some(moves) = unsafe { current(server) }.moves() {
         moves.consumed(count);
     }
@@ -276,7 +276,7 @@ pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: u
 /// `server` is initialized. `bytes` points to `count` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_feed(server: *mut mcp_server_t, bytes: *const u8, count: usize) -> usize {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let (current, bytes) = unsafe { (current(server), slice(bytes, count)) };
     current.moves().map_or(0, |moves| moves.feed(bytes))
 }
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn mcp_server_feed(server: *mut mcp_server_t, bytes: *cons
 /// `server` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut usize) -> *mut u8 {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     let input = unsafe { current(server) }.moves().map_or(&mut [][..], |moves| moves.input());
     // SAFETY: the caller promises space for the size.
     unsafe { write(size, input.len()) };
@@ -301,7 +301,7 @@ pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut 
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_filled(server: *mut mcp_server_t, count: usize) {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     if let Some(moves) = unsafe { current(server) }.moves() {
         moves.filled(count);
     }
@@ -314,7 +314,7 @@ pub unsafe extern "C" fn mcp_server_filled(server: *mut mcp_server_t, count: usi
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server_t) {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     if let Some(moves) = unsafe { current(server) }.moves() {
         moves.end();
     }
@@ -326,7 +326,7 @@ pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server_t) {
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server_t) {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { machine(server) }.reset();
 }
 
@@ -344,9 +344,9 @@ pub unsafe extern "C" fn mcp_server_resume(
     ticket: u64,
     call: *mut *mut mcp_call_t,
 ) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     mcp_status_t::from(unsafe { machine(server) }.reply(from_c(ticket)).map(|reply| {
-        // SAFETY: the requirements are those of this function.
+        // SAFETY: the caller promises the same requirements.
         unsafe { write(call, set_current(server, Current::Deferred(reply))) }
     }))
 }

@@ -184,9 +184,9 @@ impl mcp_tool_t {
     /// # Safety
     /// The texts are NULL, or valid and unchanged for the life of the server.
     unsafe fn tool(&self) -> Result<Tool<'static>, mcp_status_t> {
-        // SAFETY: the requirements are those of this function.
+        // SAFETY: the caller promises the same requirements.
         let text = |text| unsafe { optional_string(text) };
-        // SAFETY: the requirements are those of this function.
+        // SAFETY: the caller promises the same requirements.
         let mut tool = Tool::new(unsafe { string(self.name) }?, text(self.input_schema)?.unwrap_or("{}"));
         if let Some(description) = text(self.description)? {
             tool = tool.description(description);
@@ -220,9 +220,9 @@ impl mcp_resource_t {
     /// # Safety
     /// The texts are NULL, or valid and unchanged for the life of the server.
     unsafe fn resource(&self) -> Result<Resource<'static>, mcp_status_t> {
-        // SAFETY: the requirements are those of this function.
+        // SAFETY: the caller promises the same requirements.
         let text = |text| unsafe { optional_string(text) };
-        // SAFETY: the requirements are those of this function.
+        // SAFETY: the caller promises the same requirements.
         let (uri, name) = unsafe { (string(self.uri)?, string(self.name)?) };
         let mut resource = Resource::new(uri, name);
         if let Some(description) = text(self.description)? {

@@ -24,7 +24,7 @@ use crate::status::mcp_status_t;
 pub unsafe extern "C" fn mcp_json_int(json: mcp_text_t, path: *const c_char, out: *mut i64) -> mcp_status_t {
     let integer =
         |json: Json<'_>, path: &str| find(json, path)?.integer().ok_or(mcp_status_t::MCP_ERROR_TYPE);
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { read(json, path, out, integer) }
 }
 
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn mcp_json_fixed(
     digits: u8,
     out: *mut i64,
 ) -> mcp_status_t {
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { read(json, path, out, |json, path| fixed(json, path, digits)) }
 }
 
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn mcp_json_bool(
 ) -> mcp_status_t {
     let boolean =
         |json: Json<'_>, path: &str| find(json, path)?.boolean().ok_or(mcp_status_t::MCP_ERROR_TYPE);
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { read(json, path, out, boolean) }
 }
 
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn mcp_json_string(
 ) -> mcp_status_t {
     // SAFETY: the caller promises `size` bytes.
     let buffer = unsafe { filled(buffer.cast::<u8>(), size, 0) };
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { read(json, path, length, |json, path| copy_string(json, path, buffer)) }
 }
 
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn mcp_json_get(
     out: *mut mcp_text_t,
 ) -> mcp_status_t {
     let value = |json: Json<'_>, path: &str| find(json, path).map(|value| mcp_text_t::new(value.raw()));
-    // SAFETY: the requirements are those of this function.
+    // SAFETY: the caller promises the same requirements.
     unsafe { read(json, path, out, value) }
 }
 

@@ -8,8 +8,8 @@ use crate::status::{ErrorClass, PumpStatus, classify};
 
 /// The line that starts a new session: four times ASCII *end of transmission*, with a line break on both sides.
 ///
-/// JSON contains neither this byte nor such a line. Noise on the line does not produce it, because four bytes in a row
-/// would have to change to the same value.
+/// JSON contains neither this byte nor such a line. Noise on the line is unlikely to produce the mark, because four
+/// bytes in a row would have to change to the same value.
 pub const SESSION_MARK: &[u8] = b"\n\x04\x04\x04\x04\n";
 
 /// ASCII *cancel*. The machine discards a line that contains this byte.
@@ -124,7 +124,7 @@ impl Pump {
     /// Returns whether the link has transmitted only a part of a message.
     ///
     /// An application that logs on the same link writes a log line only while this method returns `false`. The line ends
-    /// with a newline. Within a message, it would damage the message.
+    /// with a newline. Within a message, the log line would damage the message.
     #[must_use]
     pub const fn is_within_message(&self) -> bool {
         self.in_output_line
@@ -262,8 +262,8 @@ impl Pump {
         None
     }
 
-    /// Finds session marks in the bytes that were read, also a mark whose beginning was read before. Returns the end of
-    /// the last mark.
+    /// Finds session marks in the bytes that were read. An earlier read may have read the beginning of a mark. Returns
+    /// the end of the last mark.
     fn find_mark(&mut self) -> Option<usize> {
         if !self.detects_marks {
             return None;

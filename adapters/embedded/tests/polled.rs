@@ -103,7 +103,8 @@ fn read_error_breaks_only_the_current_line() {
                         expected += &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{code} at byte {at}\"}}}}\n");
                     }
                 }
-                // Positions are ignored. In a cut literal or number, the invalid byte is not the last one received.
+                // The comparison ignores positions, because the error in a cut literal or number is not at the last
+                // received byte.
                 let sent = uart.sent();
                 assert_eq!(without_positions(&sent), without_positions(&expected), "{at} {reads}");
                 assert_eq!(app.faults.len(), usize::from(!is_whole), "{at} {:?}", app.faults);

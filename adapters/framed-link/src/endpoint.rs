@@ -1,9 +1,10 @@
 //! The protocol of one end of the line: sessions, acknowledgment and repetition.
 //!
-//! **Sessions.** Each end has a number. A hello contains it, and the number of the other end, or 0 if it is unknown. An
-//! end that receives its own number is connected, because the other end has received its hello. The first valid frame of
-//! another kind also connects, because only a connected end sends such frames. A hello that does not continue the
-//! session means that the other end is new: the session ends, and the next one has another number.
+//! **Sessions.** Each end has a number. A hello contains the number of its sender, and the number of the other end, or
+//! 0 if the sender does not know it. An end that receives its own number is connected, because the other end has
+//! received its hello. The first valid frame of another kind also connects, because only a connected end sends such
+//! frames. A hello that does not continue the session means that the other end is new: the session ends, and the next
+//! one has another number.
 //!
 //! **Acknowledgment.** One data frame at a time is in transit in each direction. The receiver acknowledges it when the
 //! caller has consumed its payload, so the sender never sends more than the receiver has space for.
@@ -25,7 +26,7 @@ pub(crate) struct Endpoint {
     /// The number of the other end, or 0.
     remote: u16,
     pub(crate) is_connected: bool,
-    /// Whether a session has ended that was not reported to the caller.
+    /// Whether the end of a session was not reported to the caller yet.
     pub(crate) is_reset: bool,
     due: Due,
     timer: Timer,

@@ -101,8 +101,8 @@ impl ClientHandle {
 
     /// Calls a tool, and returns as soon as the call has become a task or has its result.
     ///
-    /// The client needs [`tasks`](crate::ClientSettings::tasks). Without [`CallOptions::task`], it requests a task of
-    /// `2025-11-25` with the time to live that the server chooses. A server of `2025-11-25` refuses the call if the tool
+    /// The client needs [`tasks`](crate::ClientSettings::tasks). In `2025-11-25`, a call without [`CallOptions::task`]
+    /// requests a task whose time to live the server chooses. A server of `2025-11-25` refuses the call if the tool
     /// does not support tasks.
     ///
     /// ```no_run
@@ -142,11 +142,13 @@ impl ClientHandle {
 
     /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] returns the result of the tool.
     ///
-    /// [`Progress::task`](crate::Progress::task) has the id of a task. The maximum time in `options` is that of the task.
+    /// [`Progress::task`](crate::Progress::task) has the id of a task. The maximum time in `options` applies to the
+    /// task.
     ///
     /// # Errors
-    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent. Without
-    /// [`tasks`](crate::ClientSettings::tasks) of client and server, the call ends with [`CallError::Unsupported`].
+    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent. If the
+    /// client or the server does not declare [`tasks`](crate::ClientSettings::tasks), the call ends with
+    /// [`CallError::Unsupported`].
     pub fn resume_task(&self, id: &str, options: CallOptions) -> Result<PendingCall, CallError> {
         self.start(Request::Task(id.into()), options, call_result)
     }

@@ -191,7 +191,7 @@ impl From<io::Error> for ConnectError {
 /// | the server has no tools | `Unsupported`, and nothing is sent |
 /// | an unknown tool | `Server`, -32602 |
 /// | arguments that do not match the struct of a tool, since 2025-11-25 | a result with `is_error` |
-/// | the same, before 2025-11-25 | `Server`, -32602 |
+/// | such arguments, before 2025-11-25 | `Server`, -32602 |
 /// | anything for which the tool returns `Err` | a result with `is_error` |
 /// | anything for which the tool panics on a worker or a task | `Server`, -32603 |
 /// | a request for a result that is longer than the server's limit | `Server`, -32603 |

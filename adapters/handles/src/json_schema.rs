@@ -60,7 +60,8 @@ use schemars::{JsonSchema, Schema};
 /// `T` also derives `Deserialize`, for [`Call::with`](mcp_proto::server::Call::with).
 ///
 /// # Panics
-/// The schema of `T` is not that of an object: `T` is not a struct with named fields, a map or an enum of them.
+/// The schema of `T` does not describe an object: `T` is not a struct with named fields, a map or an enum of
+/// them.
 #[must_use]
 pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
     let (schema, description) = stored::<T>(Contract::Deserialize);
@@ -71,11 +72,11 @@ pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
     }
 }
 
-/// Sets the output schema of a tool to that of `T`. The tool responds with `T` through
+/// Sets the output schema of a tool to the schema of `T`. The tool responds with `T` through
 /// [`Call::structured`](mcp_proto::server::Call::structured), so `T` also derives `Serialize`.
 ///
 /// # Panics
-/// The schema of `T` is not that of an object, as in [`arguments`].
+/// The schema of `T` does not describe an object, as in [`arguments`].
 #[must_use]
 pub fn result<T: JsonSchema>(tool: Tool<'static>) -> Tool<'static> {
     tool.output_schema(stored::<T>(Contract::Serialize).0)
@@ -170,11 +171,11 @@ fn generate<T: JsonSchema>(contract: Contract) -> Stored {
         Some(serde_json::Value::String(text)) => Some(&*text.leak()),
         _ => None,
     };
-    assert!(is_object(&mut schema), "the schema of `{}` is not that of an object", T::schema_name());
+    assert!(is_object(&mut schema), "the schema of `{}` does not describe an object", T::schema_name());
     (schema.as_value().to_string().leak(), description)
 }
 
-/// Returns whether the schema is that of an object. An enum of objects has no `type`, which the specification requires.
+/// Returns whether the schema describes an object. An enum of objects has no `type`, which the specification requires.
 fn is_object(schema: &mut Schema) -> bool {
     let is_enum = schema.get("oneOf").or_else(|| schema.get("anyOf")).is_some();
     let Some(members) = schema.as_object_mut() else { return false };

@@ -5,9 +5,9 @@ use std::fmt::{self, Write};
 /// A text whose control characters are escaped when it is displayed.
 ///
 /// A peer chooses its names, descriptions, messages and errors. Printed as they are, they could clear a terminal, set
-/// its title, or forge lines of a log. `Printable` escapes control characters, also line breaks but not tabs, and
-/// characters that change the direction of text. [`PeerError`](crate::PeerError) and all other errors of this crate
-/// escape what they quote.
+/// its title, or forge lines of a log. `Printable` escapes control characters, including line breaks but not tabs,
+/// and characters that change the direction of text. [`PeerError`](crate::PeerError) and all other errors of this
+/// crate escape what they quote.
 ///
 /// ```
 /// # use mcp_proto_handles::Printable;

@@ -33,8 +33,8 @@ pub(crate) struct ServerCommand {
     pub(crate) record: Option<Box<RequestRecord>>,
     /// The request whose session the server must serve before the command.
     pub(crate) session_of: Option<Ticket>,
-    /// Whether the command goes to the front of the queue. It needs no space in the transmit buffer, or belongs to the
-    /// open response, which other commands wait for.
+    /// Whether the command goes to the front of the queue. Such a command needs no space in the transmit buffer, or
+    /// belongs to the open response, which other commands wait for.
     pub(crate) is_urgent: bool,
 }
 

@@ -12,7 +12,7 @@ pub trait HeaderFields {
 
     /// Returns whether there is more than one field with this name.
     ///
-    /// The default is for an implementation that refuses repeated fields, or joins them.
+    /// The default returns `false`, for an implementation that refuses repeated fields, or joins them.
     fn is_repeated(&self, name: &str) -> bool {
         let _ = name;
         false

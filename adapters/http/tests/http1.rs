@@ -1,4 +1,4 @@
-//! Tests of `http1`.
+//! Tests of `http1`: heads, bodies, and the writer of heads.
 
 mod body;
 mod generated;

@@ -1,4 +1,4 @@
-//! Integration tests.
+//! The integration tests of the crate, as one binary.
 
 mod client;
 mod http1;

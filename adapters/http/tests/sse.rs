@@ -1,4 +1,4 @@
-//! Tests of `sse`.
+//! Tests of `sse`: the decoder and the writer of event streams.
 
 mod decode;
 mod generated;

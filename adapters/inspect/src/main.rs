@@ -193,7 +193,7 @@ fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> 
 /// The time for which a server keeps a task (`2025-11-25`).
 const TASK_TTL: Duration = Duration::from_secs(600);
 
-/// Whether the client should request a task, which only `2025-11-25` leaves to clients.
+/// Whether the client should request a task. Only in `2025-11-25` does the client decide this.
 fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
     if !is_of(client, Era::Handshake) || !client.server().capabilities.has(ServerCapabilities::TASKS) {
         return Ok(false);

@@ -223,7 +223,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Whether the server is the only argument, a URL.
+    /// Whether the only argument is the URL of a server.
     pub(crate) fn is_url(&self) -> bool {
         matches!(&self.command[..], [url] if url.starts_with("http://") || url.starts_with("https://"))
     }

@@ -131,7 +131,7 @@ impl Board {
         }
     }
 
-    /// Restarts the board, whose mark is lost.
+    /// Restarts the board, and drops its mark.
     pub(crate) fn reset_without_a_mark(&self) {
         self.control.loses_mark.store(true, Relaxed);
         self.reset();

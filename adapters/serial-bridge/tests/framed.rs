@@ -1,4 +1,5 @@
-//! Frames between the bridge and the board: noise has no effect, and resets and killed clients are handled as without it.
+//! Frames between the bridge and the board: noise has no effect, and resets and killed clients are handled as without
+//! frames.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -123,7 +123,7 @@ fn first_request_ends_despite_noise() {
 }
 
 #[test]
-fn twelve_killed_clients_with_noise_and_resets_leave_nothing_behind() {
+fn killed_clients_with_noise_and_resets_leave_nothing_behind() {
     let board = Board::start();
     let mut random = Random(3);
     for round in 0..12 {

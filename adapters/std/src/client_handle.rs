@@ -126,8 +126,8 @@ impl ClientHandle {
 
     /// Calls a tool, and returns as soon as the call has become a task or has its result.
     ///
-    /// The client needs [`tasks`](crate::Connector::tasks). Without [`CallOptions::task`], it requests a task of
-    /// `2025-11-25` with the time to live that the server chooses. A server of `2025-11-25` refuses the call if the tool
+    /// The client needs [`tasks`](crate::Connector::tasks). In `2025-11-25`, a call without [`CallOptions::task`]
+    /// requests a task whose time to live the server chooses. A server of `2025-11-25` refuses the call if the tool
     /// does not support tasks.
     ///
     /// ```no_run
@@ -177,8 +177,9 @@ impl ClientHandle {
     /// ```
     ///
     /// # Errors
-    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent. Without
-    /// [`tasks`](crate::Connector::tasks) of client and server, the call ends with [`CallError::Unsupported`].
+    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent. If the
+    /// client or the server does not declare [`tasks`](crate::Connector::tasks), the call ends with
+    /// [`CallError::Unsupported`].
     pub fn resume_task(&self, id: &str, options: CallOptions) -> Result<PendingCall, CallError> {
         Ok(PendingCall { inner: self.inner.resume_task(id, options)? })
     }

@@ -51,8 +51,8 @@
 //! does not run immediately owns its arguments and its result: `String`, not `&str`. A variable of a resource and the text
 //! to complete may be `&str`. An `async fn` needs `mcp_proto_tokio`.
 //!
-//! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` serves the
-//! other connections on. A panic of a function on a worker fails only its request (-32603).
+//! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` continues
+//! with the other connections. A panic of a function on a worker fails only its request (-32603).
 //!
 //! # Parameters
 //!
@@ -82,7 +82,7 @@ use crate::worker::ServerHandle;
 /// The context of a router on threads: the state, and the handle of the server.
 pub type Context<S> = handler::Context<S, ServerHandle>;
 
-/// A static router on threads, for the state `S`: what [`route`] takes.
+/// A static router on threads, for the state `S`: the argument of [`route`].
 ///
 /// An alias of the core's [`Router`](mcp_proto::server::Router). Functions share the state, so they take `&S`.
 pub type Router<S> = mcp_proto::server::Router<'static, Context<S>>;

@@ -10,7 +10,7 @@ const MIN_SIZE: usize = 1024;
 
 /// A buffer between the input stream and the state machine.
 ///
-/// A read that fills the buffer doubles it, so that an idle connection has a small one.
+/// The buffer starts small, because a connection may be idle. A read that fills the buffer doubles its size.
 pub(crate) struct ReadBuffer {
     bytes: Vec<u8>,
     received: usize,

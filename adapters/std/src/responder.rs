@@ -193,8 +193,8 @@ impl Responder {
 
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
-    /// The client connects again after [`HttpTimes::retry`], and receives all messages that it has missed. Has no effect
-    /// unless the client knows how to continue: over HTTP, since `2025-11-25`, in a session.
+    /// The client connects again after [`HttpTimes::retry`], and receives all messages that it has missed. Works only
+    /// over HTTP, in a session since `2025-11-25`, because other clients do not know how to continue.
     ///
     /// [`HttpTimes::retry`]: mcp_proto_http::server::HttpTimes::retry
     pub fn release_connection(&self) {

@@ -1,4 +1,4 @@
-//! Functions as prompts, resources and completions: immediate ones, those on worker threads, and their parameters.
+//! Functions as prompts, resources and completions, run immediately or on worker threads, and their parameters.
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -20,7 +20,7 @@ use mcp_proto_std::{
 
 struct Library {
     titles: Vec<&'static str>,
-    /// The thread of the server, after it has handled an immediate function.
+    /// The thread of the server. An immediate function stores it.
     thread: Mutex<Option<ThreadId>>,
     runs: AtomicU32,
     reports: Mutex<Sender<&'static str>>,

@@ -1,4 +1,4 @@
-//! Chunked responses of workers: one after the other, beside other requests, and their early ends.
+//! Chunked responses of workers: their order, other requests meanwhile, and early ends.
 #![cfg(unix)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,7 +55,7 @@ fn respond(tool: &str, responder: Responder) {
     }
     if tool == "refused" {
         let blob = ChunkedContent::ResourceText { uri: "", mime_type: None };
-        // The closure responds by itself, so that no response is open.
+        // The closure sends a complete response, so no chunked response is open.
         let refused = responder.chunked(move |reply| {
             reply.text("whole");
             let _ = blob;
@@ -132,7 +132,7 @@ fn response_of_a_worker_that_gives_up_is_a_failure() {
     peer.send(&call(6, "refused", "{}"));
     assert!(peer.line().contains("whole"));
     peer.send(&call(7, "quick", "{}"));
-    assert!(peer.line().contains("quick"), "the server goes on");
+    assert!(peer.line().contains("quick"), "the server continues");
     drop(peer);
     server.join().unwrap();
 }

@@ -100,7 +100,7 @@ fn text(notification: Option<Notification>) -> String {
 }
 
 #[test]
-fn request_of_an_extension_has_progress_notifications_and_a_result() {
+fn extension_request_has_progress_notifications_and_a_result() {
     within(TEST_TIMEOUT, || {
         for era in ERAS {
             let client = connect(era);

@@ -1,4 +1,4 @@
-//! Functions as handlers: immediate ones, those on worker threads, and their parameters.
+//! Functions as handlers, run immediately or on worker threads, and their parameters.
 #![cfg(unix)]
 
 #[path = "../../handles/fixtures/tools.rs"]
@@ -26,7 +26,7 @@ use tools::{Adder, Pair, Sum};
 
 struct App {
     adder: Adder,
-    /// The thread of the server, if an immediate function has run.
+    /// The thread of the server. An immediate function stores it.
     thread: Mutex<Option<ThreadId>>,
     runs: AtomicU32,
     reports: Mutex<Sender<&'static str>>,
@@ -75,7 +75,7 @@ fn panics() {
     panic!("on purpose")
 }
 
-// The parameters are not in the order of the documents.
+// The order of the parameters differs from the documentation.
 #[tool]
 fn count(progress: Progress, Steps { steps }: Steps, log: Log, client: ClientDetails) -> String {
     for step in 1..=steps {

@@ -212,7 +212,7 @@ fn find_tool_requests_no_unneeded_pages() {
         assert_eq!(client.find_tool("t1").unwrap().unwrap().name, "t1");
         client.ping().unwrap();
         assert_eq!(requests.try_iter().count(), 1, "the tool is on the first page");
-        // The server counts on: the tool is on the second of three more pages.
+        // The server continues its numbers, so `t6` is on the second page of this list.
         assert_eq!(client.find_tool("t6").unwrap().unwrap().name, "t6");
         assert_eq!(requests.try_iter().count(), 2);
         assert_eq!(client.find_tool("t1").unwrap(), None);

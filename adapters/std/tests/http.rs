@@ -90,7 +90,7 @@ fn start(respond: impl Fn(&Request, &mut TcpStream) + Clone + Send + 'static) ->
 }
 
 fn write(stream: &mut TcpStream, text: &str) {
-    // A client that has closed the connection is a case of some tests.
+    // In some tests the client has closed the connection.
     let _ = stream.write_all(text.as_bytes());
 }
 
@@ -297,7 +297,7 @@ fn cancelled_request_closes_its_connection() {
     is_closed.recv_timeout(LIMIT).expect("the connection closes");
 }
 
-/// A server with a session, which ends with the call of `end`.
+/// Starts a server whose session ends with the call of `end`.
 fn session_server(seen: Sender<String>) -> String {
     start(move |request, stream| {
         let session = request.field("mcp-session-id").unwrap_or("none").to_owned();

@@ -1,4 +1,4 @@
-//! Clients that send slowly, wait, or never end, and a handler that panics.
+//! Slow, idle and endless HTTP clients, and a handler that panics.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -151,7 +151,7 @@ fn refused_head_needs_no_body() {
 fn new_connection_closes_the_longest_idle_one() {
     let server = TestServer::start(3);
     let mut idle: Vec<TcpStream> = (0..3).map(|_| server.connect()).collect();
-    // The first one was used last.
+    // The first connection is used last.
     for index in [1, 2, 0] {
         assert!(is_served(&mut idle[index]));
         // The client has the response before the server records that the connection is idle.

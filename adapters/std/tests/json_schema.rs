@@ -119,7 +119,7 @@ fn arguments_follow_the_attributes_of_serde() {
 }
 
 #[test]
-#[should_panic = "the schema of `uint8` is not that of an object"]
+#[should_panic = "the schema of `uint8` does not describe an object"]
 fn arguments_that_are_no_object_are_refused() {
     let _ = arguments::<u8>("number");
 }
@@ -183,13 +183,13 @@ fn connect_to_router() -> ClientHandle {
 }
 
 #[test]
-fn functions_have_arguments_and_results_with_schemas_of_schemars() {
+fn functions_use_schemas_of_schemars_for_arguments_and_results() {
     let client = connect_to_router();
     let tools = client.list_tools().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!(names, ["plain", "move", "longest"]);
     let descriptions: Vec<_> = tools.iter().map(|tool| tool.description.as_deref()).collect();
-    // The comment of the function precedes that of the type.
+    // The comment of the function takes precedence over the comment of the type.
     assert_eq!(descriptions, [None, Some("Moves the robot of the router."), Some("A book.")]);
     assert_eq!(tools[0].output_schema, None);
     let catalog = arguments::<Move>("move");

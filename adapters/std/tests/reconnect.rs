@@ -142,7 +142,7 @@ fn client_closes_after_the_last_failed_attempt() {
 }
 
 #[test]
-fn server_that_dies_after_each_handshake_is_not_restarted_forever() {
+fn server_dying_after_each_handshake_is_not_restarted_forever() {
     within(TEST_TIMEOUT, || {
         let test = test(Connect::Automatic, Reconnect { attempts: 3, pause: Duration::from_millis(1) });
         for _ in 0..3 {

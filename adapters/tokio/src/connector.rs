@@ -129,7 +129,7 @@ impl Connector {
     /// Reconnects when an established connection ends, unless the application has closed it.
     ///
     /// The connector starts a [child process](Connector::spawn) again, or [opens](Connector::open) a stream again.
-    /// Other streams cannot be opened again. Without this setting, the client closes.
+    /// Other streams cannot be opened again. Without this setting, the client closes when the connection ends.
     ///
     /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application knows
     /// whether they may be repeated. New requests wait for the next connection until their timeout expires.

@@ -53,8 +53,8 @@
 //! does not run immediately owns its arguments and its result: `String`, not `&str`. A variable of a resource and the text
 //! to complete may be `&str`.
 //!
-//! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` serves the
-//! other connections on. A panic of a function on a task or another thread fails only its request (-32603).
+//! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` continues
+//! with the other connections. A panic of a function on a task or another thread fails only its request (-32603).
 //!
 //! # Parameters
 //!
@@ -102,7 +102,7 @@ use crate::tasks::{ServerHandle, unless_cancelled};
 /// The context of a router on tokio: the state, and the handle of the server.
 pub type Context<S> = mcp_proto_handles::handler::Context<S, ServerHandle>;
 
-/// A static router on tokio, for the state `S`: what [`route`] takes.
+/// A static router on tokio, for the state `S`: the argument of [`route`].
 ///
 /// An alias of the core's [`Router`](mcp_proto::server::Router). Functions share the state, so they take `&S`.
 pub type Router<S> = mcp_proto::server::Router<'static, Context<S>>;

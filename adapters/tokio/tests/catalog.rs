@@ -1,4 +1,4 @@
-//! Functions as prompts, resources and completions: async, blocking and immediate ones, and their parameters.
+//! Async, blocking and immediate functions as prompts, resources and completions, and their parameters.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};

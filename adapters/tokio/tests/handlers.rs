@@ -1,4 +1,4 @@
-//! Functions as handlers: async, blocking and immediate ones, and their parameters.
+//! Async, blocking and immediate functions as handlers, and their parameters.
 
 #[path = "../../handles/fixtures/tools.rs"]
 mod tools;
@@ -86,7 +86,7 @@ fn panics_on_a_thread() {
     panic!("on purpose")
 }
 
-// The parameters are not in the order of the documents.
+// The order of the parameters differs from the documentation.
 #[tool]
 async fn count(progress: Progress, Steps { steps }: Steps, log: Log, client: ClientDetails) -> String {
     for step in 1..=steps {

@@ -49,7 +49,7 @@ async fn run<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
         let mut future = pin!(pump.run(machine));
         for _ in 0..polls {
             let mut polled = None;
-            // Poll the future once per wake-up of this task. So the number of polls is the same as without drops.
+            // Poll the future once per wake-up of this task, so that drops do not change the number of polls.
             poll_fn(|context| match polled {
                 None => {
                     polled = Some(future.as_mut().poll(context));

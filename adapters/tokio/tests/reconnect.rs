@@ -126,7 +126,7 @@ async fn client_closes_after_the_last_failed_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn server_that_dies_after_each_handshake_is_not_restarted_forever() {
+async fn server_dying_after_each_handshake_is_not_restarted_forever() {
     let reconnect = Reconnect { attempts: 3, pause: Duration::from_millis(20) };
     let test = Test::start(Connect::Automatic, reconnect).await;
     // Each connection completes its handshake, and serves for less than the time of a restored connection.

@@ -5,9 +5,9 @@
 //! - [`McpService`]: the service. Clones share one server.
 //! - [`HttpAccess`] and [`HttpConfig`]: paths, hosts, origins, sessions, authorization.
 //!
-//! The handler is that of [`mcp_proto_tokio`]: it responds to an event at once, or starts a task with
-//! [`ServerHandle::run`]. With the default feature `derive`, `route` passes requests to functions. The server speaks every
-//! revision from 2025-03-26 on, at one URL.
+//! The handler is the same as in [`mcp_proto_tokio`]: it responds to an event at once, or starts a task with
+//! [`ServerHandle::run`]. With the default feature `derive`, `route` passes requests to functions. The server speaks
+//! every revision from 2025-03-26 on, at one URL.
 //!
 //! # With axum
 //!
@@ -117,7 +117,7 @@
 //! # Shutdown
 //!
 //! [`ServerHandle::shutdown`] of [`McpService::handle`] ends subscriptions with their result, lets running calls finish
-//! within the grace period, and refuses new ones. Then all responses end, so a graceful shutdown of the HTTP server
+//! within the grace period, and refuses new calls. Then all responses end, so a graceful shutdown of the HTTP server
 //! returns:
 //!
 //! ```no_run

@@ -1,4 +1,4 @@
-//! Integration tests.
+//! The integration tests of the adapter, as one binary.
 
 mod clients;
 mod handlers;

@@ -44,7 +44,7 @@ impl Client {
         self.connection.send(&request);
     }
 
-    /// Receives the response to the last call. A constant one is checked for its length.
+    /// Receives the response to the last call. A constant response is only checked for its length.
     pub(crate) fn receive(&mut self, text: &str) -> Response {
         let response = self.connection.receive();
         assert_eq!(response.status, 200, "{}", self.server);

@@ -54,7 +54,7 @@ impl Contestant {
     }
 }
 
-/// Starts the servers. The one with a constant response gets the length of a response of the first one.
+/// Starts the servers. The server with constant responses gets the length of the first server's response.
 fn start(
     commands: &[String],
     dialect: Dialect,

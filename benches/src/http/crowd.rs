@@ -87,7 +87,7 @@ fn begin(server: &Server, connection: &mut Connection, count: usize) {
 fn streams(server: &Server) {
     let mut open = Vec::new();
     let mut before = 0.0;
-    // The first ones take the memory that does not depend on their number.
+    // The first streams allocate the memory that does not depend on the number of streams.
     for number in 0..STREAMS + 10 {
         if number == 10 {
             before = memory(server);
@@ -116,7 +116,7 @@ fn slow_clients(server: &Server) {
     }
     let mut turn = 0;
     time(&mut victim, server, "slow heads", || {
-        // The server may have closed it.
+        // The server may have closed the connection.
         let _ = slow[turn % SLOW_CLIENTS].stream.write(b"x");
         turn += 1;
     });

@@ -13,7 +13,7 @@ use mcp_proto_http::server::{
 use crate::dialect::Dialect;
 use crate::machine::{CONFIG, echo};
 
-/// The only session: its id in hexadecimal is that of [`FixedPolicy`].
+/// The only session: its id is the constant randomness of [`FixedPolicy`] in hexadecimal.
 const SESSION: &str = "01010101010101010101010101010101";
 
 /// A policy whose randomness is a constant.

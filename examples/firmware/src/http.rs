@@ -62,7 +62,7 @@ pub trait Network {
     fn end(&mut self, connection: usize);
     /// Closes a connection, and waits for the next client.
     fn close(&mut self, connection: usize);
-    /// Moves what is to be moved, and waits for input or until `until`. May return earlier.
+    /// Moves pending data, and waits for input or until `until`. May return earlier.
     fn wait(&mut self, until: Millis);
 }
 
@@ -313,7 +313,8 @@ pub fn serve<'m>(
                     network.end(index);
                     next = next.min(at.unwrap_or(next));
                 }
-                // Without a client, each step begins anew, so that the time of an idle connection begins with its client.
+                // A connection without a client starts again at each step, so that its idle time begins when a client
+                // connects.
                 HttpStatus::Closed => {
                     pump.new_connection(http);
                     network.close(index);

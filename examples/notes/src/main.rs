@@ -112,7 +112,7 @@ impl Notes {
         Ok(database.query_row("SELECT text FROM notes WHERE id = ?1", [id], |row| row.get(0)).optional()?)
     }
 
-    /// Lists the notes in pages. A position is the id before the page.
+    /// Lists the notes in pages. The position of a page is the id of the note before it.
     fn list(&self, request: ListResources<'_>) {
         let sql = "SELECT id, title FROM notes WHERE id > ?1 ORDER BY id LIMIT ?2";
         let notes = match self.query(sql, (request.position(), PAGE)) {

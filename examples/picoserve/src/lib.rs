@@ -86,7 +86,7 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
     }
 }
 
-/// Writes a response. It ends with the connection, so an event stream needs no chunks.
+/// Writes a response. The end of the connection ends the response, so an event stream needs no chunks.
 async fn respond<R: Read, W: ResponseWriter<Error = R::Error>, B: CustomBody>(
     head: &ResponseHead,
     body: B,

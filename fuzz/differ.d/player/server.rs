@@ -1,6 +1,6 @@
 //! The application of a server: its tools, event handlers and commands.
 //!
-//! Tools and commands are those of the transcripts, with some additions.
+//! The application has the tools and commands of the transcripts, and some more.
 
 use proto::input::{CreateMessage, Field, Form, Input, ListRoots, OpenUrl, OtherRequest, SampleMessage};
 use proto::json::Json;

@@ -371,7 +371,7 @@ impl Judge {
     }
 }
 
-/// Prints some lines, with an arrow before the one that differs.
+/// Prints some lines, with an arrow before the line that differs.
 fn print(lines: &[String], marked: usize, range: std::ops::Range<usize>) {
     for (at, line) in lines.iter().enumerate() {
         if range.contains(&at) {

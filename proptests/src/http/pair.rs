@@ -1,6 +1,6 @@
 //! A client and a server over HTTP, joined by connections that an adversary delays, cuts and refuses.
 //!
-//! - Each request of the client ends exactly once. A result is that of its own call.
+//! - Each request of the client ends exactly once. Each result belongs to its own call.
 //! - Without an adversary, each call gets its result.
 //! - At the end, neither side has an open exchange.
 
@@ -242,7 +242,7 @@ impl Pair<'_, '_, '_> {
                     }
                 }
                 Step::Wait(_) => return,
-                Step::Closed => panic!("nobody stops the server"),
+                Step::Closed => panic!("the test does not stop the server"),
             }
         }
         panic!("the server makes no progress");

@@ -25,7 +25,7 @@ use super::setup::{IDLE, Setup};
 pub(crate) enum Operation {
     /// A POST with its whole body.
     Send(Shape, Body),
-    /// A POST, of whose body only part arrives: this number divided by 256.
+    /// A POST whose body arrives only in part: this number divided by 256.
     Begin(Shape, Body, u8),
     /// The rest of a body, or a part of it.
     Continue(u8, u8),
@@ -52,7 +52,7 @@ pub(crate) struct Run<'b> {
     application: Application,
     pub(super) now: Millis,
     pub(super) exchanges: Vec<Exchange>,
-    /// The ids of all sessions, and the paths of those of HTTP+SSE.
+    /// The ids of all sessions. A session of HTTP+SSE has its path instead.
     pub(super) sessions: Vec<String>,
     /// The ids of requests of the server.
     asked: Vec<String>,
@@ -161,7 +161,7 @@ impl<'b> Run<'b> {
         Ok(self.exchanges.len() - 1)
     }
 
-    /// Sends a POST, of whose body only part arrives: `part` divided by 256.
+    /// Sends a POST whose body arrives only in part: `part` divided by 256.
     pub(super) fn post(&mut self, shape: Shape, body: Body, part: usize) -> Option<usize> {
         self.tokens += 2;
         let asked = match body {

@@ -29,7 +29,7 @@ pub enum Operation {
     Wait(u8),
 }
 
-/// A session in the list. The one that was not used for the longest time is the first.
+/// A session in the list. The list begins with the session that was unused for the longest time.
 struct Session {
     id: String,
     user: u8,
@@ -54,7 +54,7 @@ struct Model<'b> {
     ids: Vec<String>,
 }
 
-/// Runs operations on tables of this size. Every status is the one that the list predicts.
+/// Runs operations on tables of this size. Checks that the list predicts every status.
 pub fn run(exchanges: u8, sessions: u8, operations: &[Operation]) {
     let setup = Setup::with_sessions(exchanges, sessions);
     setup.with_servers(|http, server| {

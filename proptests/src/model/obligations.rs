@@ -161,7 +161,7 @@ impl Obligations {
     }
 
     /// Records the event of request `n`. If `n` is `None`, the request has no number. `has_unread_tasks` means that a
-    /// deferred call may have become a task, which ends its request, before the client could read that.
+    /// deferred call may have become a task that the client has not read. The task ends its request.
     pub(crate) fn record_event_of(&mut self, n: Option<u64>, has_unread_tasks: bool) -> Result<(), String> {
         let Some(n) = n else { return Ok(()) };
         let open = self.request(Some(n)).and_then(|(id, _)| self.accounts.get(&id));

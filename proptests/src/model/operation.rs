@@ -41,7 +41,7 @@ pub enum Operation {
     Reset,
     /// The application sends a notification of its own.
     Notify,
-    /// The application does this with a task.
+    /// The application performs this action on a task.
     Task(u8, TaskAction),
     /// This user sends the following messages. The user is the number modulo 3; 0 means no user.
     Owner(u8),

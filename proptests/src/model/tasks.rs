@@ -34,7 +34,8 @@ pub(crate) const AFTER: Millis = Millis(40);
 /// The path of the related task in the parameters of a message.
 pub(crate) const RELATED_TASK: &str = "/_meta/io.modelcontextprotocol~1related-task";
 
-/// The ticket with which the application names a task: that of the task, or that of the call that became the task.
+/// The ticket with which the application names a task: the ticket of the task, or of the call that became the
+/// task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Handle {
     Task(TaskTicket),
@@ -75,7 +76,7 @@ impl Known {
         !self.is_removed && matches!(self.status(), "working" | "input_required")
     }
 
-    /// Updates the status of an open task to its input requests.
+    /// Updates the status of an open task according to its input requests.
     fn count_input(&mut self) {
         let status = if self.keys.is_empty() { "working" } else { "input_required" };
         if self.is_open() && self.status() != status {
@@ -91,7 +92,7 @@ struct Request {
     method: String,
     /// The index of the task, if the client may find it.
     task: Option<usize>,
-    /// The number of statuses that the task had before.
+    /// The number of statuses that the task had before the request.
     since: usize,
     /// Whether the next response with the id belongs to the request, and the model knows the task.
     is_certain: bool,
@@ -192,7 +193,7 @@ impl TaskModel {
         self.known.iter().filter(|it| !it.is_removed).count()
     }
 
-    /// Records that a call that could become a task did not.
+    /// Records that a call did not become a task, although it could.
     pub(crate) fn refuse(&self) -> Result<(), String> {
         // A deferred call reserves a slot. A removed task has its slot until the client reads.
         let (live, slots) = (self.live(), self.slots.unwrap_or(0));
@@ -463,7 +464,7 @@ impl TaskModel {
     }
 }
 
-/// Checks that a result is the one of its call, and equal each time.
+/// Checks that a result belongs to its call, and is equal each time.
 fn check_payload(task: &mut Known, payload: &Value) -> Result<(), String> {
     check(matches!(task.status(), "completed" | "failed") || task.is_removed, || {
         format!("a result of {task:?}")

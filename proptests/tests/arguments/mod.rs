@@ -75,7 +75,7 @@ fn beyond_64_bits(text: &str) -> bool {
     text.split(|it: char| !it.is_ascii_digit() && it != '-').any(is_beyond)
 }
 
-/// No third decoder: `serde-json-core` panics at an owned name of a map.
+/// Stands for a third decoder, because `serde-json-core` panics at an owned name of a map.
 fn no_value<T: std::fmt::Debug>(_: &[u8]) -> Option<String> {
     None::<T>.map(|value| format!("{value:?}"))
 }

@@ -84,7 +84,7 @@ impl Pair {
         self.run();
     }
 
-    /// Adds a line to those of the server, as another server might send it.
+    /// Adds a line to the output of the server, as another server might send it.
     pub(crate) fn raw_server(&mut self, line: &str) {
         self.down.extend(line.as_bytes());
         self.down.push(b'\n');

@@ -8,7 +8,7 @@ use stateright::{Model, Property};
 /// The maximum number of calls.
 pub(crate) const CALLS: usize = 2;
 
-/// The eras that the client tries, and those that the server knows.
+/// The eras that the client tries, and the eras that the server supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Setup {
     /// The client starts a handshake.

@@ -1,4 +1,4 @@
-//! Calls with chunks that do not become a call.
+//! Streamed calls that are aborted: by the end of their line, of the connection, or of the server.
 
 use super::{CONFIG, DONE, INITIALIZE, RX, python, run, with_server};
 use crate::support::transport::{give_input, take_output};
@@ -133,7 +133,7 @@ fn call_that_arrives_during_shutdown_is_aborted() {
                 take_output(out, usize::MAX, &mut Vec::new());
                 give_input(space, 50, &mut input);
             }
-            Action::Closed => panic!("the input goes on"),
+            Action::Closed => panic!("the input continues"),
         }
     }
     server.shutdown(Millis(0));

@@ -191,7 +191,8 @@ fn order_of_members_decides_whether_a_long_call_fits() {
             ),
             true,
         ),
-        // The name, the method or other members come too late, are too long, or another member is the long one.
+        // The name or the method follows the text, another member is too long, or the text is no streamed
+        // argument.
         (
             format!(
                 r#"{{"method":"tools/call","params":{{"arguments":{{"at":7,"data":"{data}"}},"name":"write"}},"jsonrpc":"2.0","id":1}}"#
@@ -321,7 +322,7 @@ fn base64_of_any_length_is_decoded() {
                         event => panic!("{event:?}"),
                     },
                     Action::Io(io) => _ = give_input(io.split().1, 100, &mut input),
-                    Action::Closed => panic!("the input goes on"),
+                    Action::Closed => panic!("the input continues"),
                 }
             }
             assert_eq!(decoded, expected);

@@ -116,7 +116,7 @@ fn early_end(
     }
     if !matches!(end, End::ShutDown | End::InputEnded) {
         session.send(&request(revision, 8, "tools/list", ""));
-        assert_eq!(session.lines()[0]["id"], 8, "the session goes on");
+        assert_eq!(session.lines()[0]["id"], 8, "the session continues");
     }
 }
 

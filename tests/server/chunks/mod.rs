@@ -1,4 +1,4 @@
-//! Chunked responses: content of any size through a small buffer, and a complete message whatever happens.
+//! Chunked responses: content of any size through a small buffer, and a complete message in every case.
 
 mod content;
 mod early_ends;

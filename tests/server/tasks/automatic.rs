@@ -1,4 +1,4 @@
-//! Deferred calls that become tasks by themselves.
+//! Deferred calls that become tasks automatically.
 
 use super::*;
 use mcp_proto::server::Reply;
@@ -182,7 +182,7 @@ fn calls_that_have_ended_take_no_slots_from_tasks() {
     }
     let id = host.create_automatic();
     assert_eq!(host.get(&id)["status"], "working");
-    // A full table leaves calls as they are.
+    // If the table is full, a call does not become a task.
     for _ in 0..2 {
         host.create_automatic();
     }

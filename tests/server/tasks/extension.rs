@@ -197,7 +197,7 @@ fn cancellation_is_acknowledged_with_an_empty_result() {
     assert_eq!(host.take_events(), ["cancelled 0"]);
     assert_eq!(host.get(&id)["status"], "cancelled");
     assert_eq!(host.server.task(ticket).map(drop), Err(SendError::Gone));
-    // A task that has ended is acknowledged, too.
+    // The cancellation of an ended task is acknowledged, too.
     let again = host.modern("tasks/cancel", json!({"taskId": id}));
     assert_eq!(again["result"], json!({"resultType": "complete"}));
     assert!(host.take_events().is_empty());

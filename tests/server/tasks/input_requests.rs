@@ -56,7 +56,7 @@ fn responses_close_their_input_requests() {
         assert_eq!(host.take_events(), [format!("input 0 {raw}=Result({result})")]);
         let task = host.get(&id);
         assert_eq!((&task["status"], keys(&task)), (&json!("input_required"), left.to_vec()));
-        // A response again is ignored.
+        // A repeated response is ignored.
         answer(&mut host, &id, json!({first: accepted()}));
         assert!(host.take_events().is_empty());
         answer(&mut host, &id, json!({left[0]: accepted(), left[1]: accepted()}));
@@ -154,7 +154,7 @@ fn input_request_of_a_session_is_a_related_request() {
     let related = json!({"io.modelcontextprotocol/related-task": {"taskId": id}});
     assert_eq!((&asked["params"]["message"], &asked["params"]["_meta"]), (&json!("Who are you?"), &related));
     assert_eq!(host.get_core(&id)["status"], "input_required");
-    // No timeout but the time to live of the task ends the request.
+    // Only the time to live of the task ends the request.
     host.at(200_000);
     assert!(host.take().is_empty() && host.take_events().is_empty());
     host.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": accepted()}));

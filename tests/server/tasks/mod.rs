@@ -54,7 +54,7 @@ struct Host {
     deferred: Option<Vec<Ticket>>,
     events: Vec<String>,
     options: TaskOptions,
-    /// The options of a task with another random number.
+    /// The random number of the next task.
     next_random: u8,
     next_id: u64,
 }
@@ -213,7 +213,8 @@ impl Host {
     }
 }
 
-/// The application: a call becomes a task if it can, and results that it keeps say "kept".
+/// The application: makes a task of each call for which this is possible. The results that it keeps have the
+/// text "kept".
 fn handle(
     event: Event<'_>,
     options: TaskOptions,

@@ -125,7 +125,7 @@ impl Setup {
                     (1, Order::ReadFirst),
                     (5, Order::ReadFirst),
                 ];
-                // Otherwise each read and each write occurs once with this buffer, paired differently for each buffer.
+                // Other buffers get each read size and each write size once, in pairs that differ between the buffers.
                 let writes = if is_at_every_pace { &writes[..] } else { &writes[(at + nth) % 4..][..1] };
                 for (write, order) in writes.iter().copied() {
                     let pace = Pace { read, write, order, messages: false };

@@ -137,8 +137,8 @@ pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
     record.events.push(text);
 }
 
-/// Accepts the resources that the script did not `refuse`. Refuses the request with `lib:error`, and drops that with
-/// `lib:drop`.
+/// Accepts the resources that the script did not `refuse`. Refuses the request if it names `lib:error`, and drops
+/// the request if it names `lib:drop`.
 fn authorize(request: SubscriptionRequest<'_>, record: &mut Record) {
     let uris: Vec<_> = request.uris().map(|uri| uri.to_string()).collect();
     let declared = request.meta().get("io.modelcontextprotocol/clientCapabilities").is_some();

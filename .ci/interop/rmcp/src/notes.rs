@@ -170,7 +170,7 @@ impl ServerHandler for Notes {
         ServerConfig::new(capabilities).with_server_info(Implementation::new("notes", "1.0.0"))
     }
 
-    /// Lists the notes in pages. A cursor is the id before the page.
+    /// Lists the notes in pages. The cursor of a page is the id of the note before it.
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,

@@ -54,7 +54,7 @@ async fn reconnect(server: &Server) -> Result<Client, Box<dyn Error + Send + Syn
     connect(server).await
 }
 
-/// Calls the tool. Repeats the call if the server has died meanwhile, when it was started again.
+/// Calls the tool. If the server has died, repeats the call when the server runs again.
 async fn call(client: &mut Client, server: &Server) -> Result<String, Box<dyn Error + Send + Sync>> {
     let params = CallToolRequestParams::new(server.tool.clone()).with_arguments(server.arguments.clone());
     let result = match client.service.call_tool(params.clone()).await {

@@ -65,7 +65,8 @@ struct Machines<'a, 'b, P, const N: usize> {
     http: &'a mut HttpServer<'b, P>,
     server: &'a mut Server<'b>,
     wakers: [Option<Waker>; N],
-    /// Number of the last change. Tasks compare it, because futures that are joined in one task have the same waker.
+    /// Number of changes, wrapping. A future that is woken compares it, because futures joined in one task have the
+    /// same waker.
     change: u32,
 }
 

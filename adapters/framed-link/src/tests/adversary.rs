@@ -20,7 +20,7 @@ enum Operation {
     Drop(usize, usize),
     Insert(usize, Vec<u8>),
     Duplicate(usize, usize),
-    /// Writes an earlier frame again, counted from the last one.
+    /// Writes an earlier frame again. The number counts back from the last frame.
     Replay(usize),
     Cut,
     Wait(u64),

@@ -114,7 +114,7 @@ fn every_state_of_a_session_delivers_its_stream() {
 }
 
 #[test]
-fn every_state_of_a_session_in_both_directions_delivers_its_streams() {
+fn every_state_with_streams_in_both_directions_delivers_them() {
     let bounds = Bounds { sent: [1, 1], restarts: 0, in_transit: 1 };
     assert_eq!(explore(bounds), 18_004);
 }

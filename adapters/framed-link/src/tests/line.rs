@@ -18,10 +18,10 @@ pub(super) struct Wire {
     pub(super) written: Vec<Vec<u8>>,
 }
 
-/// The numbers of both ends, those of the first link first.
+/// The number of the first link, and the number of the second link.
 type SessionKey = (u16, u16);
 
-/// Two links. The index of a link is also that of the wire that it writes.
+/// Two links. A link writes to the wire with its own index.
 #[derive(Clone)]
 pub(super) struct Line {
     pub(super) links: [FramedLink; 2],

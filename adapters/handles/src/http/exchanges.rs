@@ -29,7 +29,8 @@ pub struct HttpExchanges {
     endpoint: HttpEndpoint,
     uri: Uri,
     http: HttpClient<'static, Vec<Exchange<'static>>>,
-    /// Reports that precede those of the HTTP library: the rest of a body, and requests that cannot be sent.
+    /// Reports to handle before the reports of the HTTP library: the rest of a body, and requests that cannot
+    /// be sent.
     reports: VecDeque<HttpReport>,
     /// The refusals of exchanges that have not ended.
     refusals: HashMap<ExchangeId, HttpFailure>,

@@ -3,7 +3,7 @@
 /// Resolves the endpoint that a server of HTTP+SSE has named: see [`Request::endpoint`](super::Request::endpoint).
 ///
 /// Returns the parts of the URL: origin, folder and the rest. Returns `None` for a path with the segment `..`, and for
-/// an endpoint on another origin than `url`. Messages and credentials are only for the server of the URL.
+/// an endpoint on another origin than `url`. An endpoint on another origin must not receive messages and credentials.
 ///
 /// ```
 /// use mcp_proto_http::client::resolve_endpoint;

@@ -61,7 +61,7 @@ pub enum Finish<'m> {
     Closed(StreamId),
     /// The cancellation is sent: close the HTTP exchange of the cancelled request.
     Close(ExchangeId),
-    /// The stream of HTTP+SSE has ended, and with it the session, as with [`Head::SessionLost`].
+    /// The stream of HTTP+SSE has ended, which ends the session: see [`Head::SessionLost`].
     SessionLost,
     /// The stream continues in another HTTP exchange, which [`HttpClient::poll`] returns when it is due.
     Continues,
@@ -123,7 +123,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             };
             self.session = id;
         }
-        // A request of HTTP+SSE is complete if the server has taken it.
+        // A request of HTTP+SSE is complete if the server has accepted it, and any other request if the
+        // server has refused it.
         found.is_complete |= is_success == (purpose == Purpose::LegacyRequest);
         found.is_fallback = purpose == Purpose::Initialize && is_fallback_status(status);
         let has_message = matches!(

@@ -186,7 +186,7 @@ impl<'b> ToolHeaders<'b> {
         self.push(tool)?;
         self.push(parameter.name)?;
         parameter.path.keys.iter().flatten().try_for_each(|key| self.push(*key))?;
-        // An empty part ends the record. An empty key cannot occur in it, because `push` refuses that.
+        // An empty part ends the record. No other part is empty, because `push` refuses empty keys.
         self.push_length(0)
     }
 

@@ -110,8 +110,8 @@ impl<'b> FieldBuffer<'b> {
         let joined = SEPARATOR.len().saturating_add(last.value.len());
         let joined_length = first.value.len().saturating_add(joined);
         let dropped = ENTRY_HEAD.saturating_add(last.name.len()).saturating_sub(SEPARATOR.len());
-        // The end of the name becomes the separator. It moves to the end of the first entry together with the value,
-        // and the rest of the last entry is dropped.
+        // The separator overwrites the end of the name. Then the separator and the value move to the end of the
+        // first entry, and the rest of the last entry is dropped.
         self.patch(self.length.saturating_sub(joined), SEPARATOR);
         rotate_right(self.bytes.get_mut(end..self.length).unwrap_or_default(), joined);
         self.length = self.length.saturating_sub(dropped);

@@ -163,7 +163,7 @@ impl NameMatcher {
 
     /// Returns the field if the name is complete.
     pub(super) fn field(&self) -> Option<FieldName> {
-        // No name is the beginning of another one, so a complete name has one candidate.
+        // No name begins another name, so a complete name has one candidate.
         let is_complete = |row: &&Row| match row.field {
             FieldName::McpParam => self.position > row.name.len(),
             _ => self.position == row.name.len(),

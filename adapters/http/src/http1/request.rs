@@ -119,7 +119,7 @@ impl<'a> RequestHead<'a> {
     /// 10.1.1). The server may also send its final response at once.
     #[must_use]
     pub fn expects_continue(&self) -> bool {
-        // An HTTP/1.0 client cannot expect it, and without a body there is nothing to wait for.
+        // An HTTP/1.0 client cannot expect status 100, and a request without a body has nothing to wait for.
         let has_field = self.fields.value(FieldName::Expect, b"").is_some_and(|value| !value.is_empty());
         has_field && self.line.version == HttpVersion::Http11 && !self.line.framing.is_empty()
     }

@@ -32,7 +32,7 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Starts an exchange for a request with this head.
     ///
     /// # Errors
-    /// The refusal is the whole response. The body needs no reading: the transport may close the connection.
+    /// The refusal is the whole response. The transport need not read the body, and may close the connection.
     #[inline(never)]
     pub fn begin(&mut self, head: &RequestHead<'_>, now: Millis) -> Result<ExchangeId, Refusal> {
         self.now = self.now.max(now);
@@ -89,7 +89,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Whether the path is that of the metadata of the protected resource.
+    /// Whether the path names the metadata of the protected resource.
     fn is_metadata(&self, head: &RequestHead<'_>) -> bool {
         let rest = self.policy.resource_metadata().and(head.path().strip_prefix(RESOURCE_METADATA_PATH));
         rest.is_some_and(|rest| rest.is_empty() || Some(rest) == self.config.path)

@@ -1,4 +1,5 @@
-//! Bodies: they arrive in pieces, are checked when complete, and wait until the core server takes them.
+//! Bodies of requests: collected from pieces, checked when complete, and stored until the core server takes
+//! them.
 
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind, code};
@@ -102,7 +103,7 @@ impl<P: Policy> HttpServer<'_, P> {
         {
             return;
         }
-        // A refused delivery has its response.
+        // A refused message already has its response.
         if self.exchanges.slot(index).is_none_or(|slot| slot.phase != Phase::Body) {
             return;
         }

@@ -25,7 +25,7 @@ pub(super) struct CheckedBody<'m> {
     pub(super) revision: Revision,
 }
 
-/// What the response to a body needs.
+/// The kind of a body, which determines its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyKind {
     Initialize,

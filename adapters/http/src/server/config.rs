@@ -160,7 +160,7 @@ impl<'c> HttpConfig<'c> {
         self
     }
 
-    /// Serves HTTP+SSE of `2024-11-05` on these paths. It needs [`SessionMode::Sessions`].
+    /// Serves HTTP+SSE of `2024-11-05` on these paths. Needs [`SessionMode::Sessions`].
     ///
     /// The server then refuses [chunked](mcp_proto::server::Call::chunked) responses, because all responses of such a
     /// client share one stream.

@@ -1,4 +1,4 @@
-//! Table of exchanges: one request and its response each.
+//! Table of exchanges. An exchange is one request and its response.
 
 use mcp_proto::{Millis, Revision, SessionKey, StreamId};
 
@@ -34,7 +34,7 @@ pub(super) enum Phase {
     Ending,
     /// The client has disconnected, and its request continues (handshake era).
     Detached,
-    /// The client has disconnected, and the core server has to know it (`2026-07-28`).
+    /// The client has disconnected, and the core server must be informed (`2026-07-28`).
     Closing,
 }
 
@@ -57,7 +57,7 @@ pub struct ExchangeSlot {
     pub(super) generation: u16,
     pub(super) flags: Flags,
     pub(super) status: u16,
-    /// Next exchange in the queue for the core server, or in the list of free ones.
+    /// Next exchange in the queue for the core server, or next slot in the list of free slots.
     next: u16,
     next_ready: u16,
     pub(super) phase: Phase,
@@ -143,7 +143,7 @@ impl<'b> Exchanges<'b> {
         exchanges
     }
 
-    /// Appends all slots from this index on to the list of free ones.
+    /// Appends all slots from this index on to the list of free slots.
     fn append_all_free(&mut self, from: usize) {
         for index in from..self.slots.as_slice().len() {
             self.append_free(u16::try_from(index).unwrap_or(NONE));

@@ -24,7 +24,7 @@ impl Flags {
     pub(super) const GENERAL: Flags = Flags(128);
     /// The stream of HTTP+SSE: it carries all messages, and does not end with a response.
     pub(super) const LEGACY: Flags = Flags(256);
-    /// The exchange is in the list of those with output.
+    /// The exchange is in the list of exchanges with output.
     pub(super) const IS_READY: Flags = Flags(512);
     /// The exchange counts as a stream without a call.
     pub(super) const LISTENS: Flags = Flags(1024);

@@ -8,7 +8,7 @@ const SUFFIX: &[u8] = b"?=";
 
 /// Whether a header field has the value of a string in the body. The field may be wrapped in base64.
 pub(super) fn equals_string(field: &[u8], value: Json<'_>) -> bool {
-    // The usual case: the same bytes, without escapes and without base64.
+    // Fast path: both have the same bytes, without escapes and without base64.
     let is_plain = |byte: &u8| matches!(byte, b'\t' | b' '..=b'[' | b']'..=b'~');
     if inner_bytes(value) == field && field.iter().all(is_plain) && !field.starts_with(PREFIX) {
         return true;

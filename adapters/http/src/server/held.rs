@@ -1,4 +1,5 @@
-//! Messages for a session that has no event stream. They wait in the memory for replay until the client opens one.
+//! Messages for a session that has no event stream. They wait in the memory for replay until the client opens a
+//! stream.
 
 use mcp_proto::SessionKey;
 

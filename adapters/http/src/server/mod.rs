@@ -138,7 +138,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
 
     /// Lends storage for sent events, so that a client can resume an event stream (`Last-Event-ID`).
     ///
-    /// Messages for a session without an event stream wait in it, too, until the client opens one (GET).
+    /// This storage also holds messages for a session without an event stream, until the client opens a
+    /// stream (GET).
     #[must_use]
     pub fn replay_buffer(mut self, events: impl Into<Buffer<'b>>) -> HttpServer<'b, P> {
         self.replay = Replay::new(events.into());

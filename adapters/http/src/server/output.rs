@@ -102,8 +102,9 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Closes the connection of a deferred call, and keeps its event stream. The client connects again with
     /// `Last-Event-ID` after [`HttpTimes::retry`](super::HttpTimes::retry).
     ///
-    /// A long call thus needs no connection. Returns `false`, without an effect, unless the client knows how to
-    /// continue: since `2025-11-25`, in a session, with a [replay buffer](HttpServer::replay_buffer).
+    /// A long call thus needs no connection. Has an effect only in a session since `2025-11-25`, with a [replay
+    /// buffer](HttpServer::replay_buffer), because other clients do not know how to continue. Otherwise returns
+    /// `false`.
     pub fn release_connection(&mut self, server: &Server<'_>, ticket: Ticket) -> bool {
         let Some(index) = server.stream_of(ticket).and_then(|stream| self.exchanges.find(stream)) else {
             return false;
@@ -127,7 +128,7 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Gives an exchange up: its client does not read.
+    /// Gives an exchange up, because its client does not read.
     pub(super) fn cut(&mut self, index: u16) {
         self.exchanges.set_ready(index);
         self.disconnect(index);

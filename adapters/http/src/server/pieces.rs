@@ -107,7 +107,7 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Tells the core server that the stream of an exchange has closed.
+    /// Reports to the core server that the stream of an exchange has closed.
     fn close_and_continue(&mut self, index: u16) -> bool {
         if let Some(slot) = self.exchanges.slot_mut(index) {
             slot.phase = Phase::Closing;

@@ -66,7 +66,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(())
     }
 
-    /// Returns the key of a sealed session: the one that its requests in flight have, or an unused one.
+    /// Returns the key of a sealed session: the key of its requests in flight, or an unused key.
     fn sealed_key(&self, contents: &[u8; 16]) -> SessionKey {
         let known = self.exchanges.position(|slot| slot.is_handshake_request() && slot.sealed == *contents);
         match known.and_then(|index| self.exchanges.slot(index)) {
@@ -107,7 +107,7 @@ impl<P: Policy> HttpServer<'_, P> {
         self.sessions.current() != key || self.replace(server, Session::new(SessionKey::NONE)).is_ok()
     }
 
-    /// Returns the session of an `initialize`, which it creates at the first call.
+    /// Returns the session of an `initialize`. The first call creates this session.
     fn new_session(&mut self, index: u16) -> Result<SessionKey, NotSelected> {
         let Some(slot) = self.exchanges.slot(index) else { return Err(NotSelected::Busy) };
         if slot.flags.has(Flags::NEW_SESSION) {

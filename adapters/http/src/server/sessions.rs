@@ -16,7 +16,7 @@ pub struct SessionSlot {
     last_used: Millis,
     session: Session,
     state: SlotState,
-    /// Number of exchanges of the session, those of the general stream included.
+    /// Number of exchanges of the session, including its general streams.
     open: u16,
     /// Number of messages that wait for an event stream.
     held: u16,

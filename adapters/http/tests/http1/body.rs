@@ -1,4 +1,4 @@
-//! Framing of bodies.
+//! Tests of the framing of bodies: chunks, lengths, the end of the connection.
 
 use super::{BodyDecoder, BodyFraming, cut_everywhere, decode_body};
 use mcp_proto_http::WriteError;

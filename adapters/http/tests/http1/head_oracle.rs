@@ -1,7 +1,7 @@
 //! Heads, compared with `httparse`.
 //!
-//! A head that this parser accepts is one that `httparse` accepts, with the same content. Of what `httparse` accepts, this
-//! parser rejects only what its documentation says.
+//! `httparse` accepts every head that this parser accepts, with the same content. This parser rejects more heads, but
+//! only for the reasons that its documentation names.
 
 use mcp_proto_http::HeaderFields;
 use mcp_proto_http::http1::{HttpError, HttpVersion, RequestDecoder, ResponseDecoder};
@@ -34,7 +34,7 @@ const REQUEST_FIELDS: [(&str, bool); 10] = [
 const RESPONSE_FIELDS: [(&str, bool); 3] =
     [("retry-after", false), ("www-authenticate", true), ("allow", true)];
 
-/// Bytes that any valid head of this length fits in.
+/// Returns a buffer that is large enough for any valid head of this length.
 fn buffer_for(input: &[u8]) -> Vec<u8> {
     vec![0xEE; 4 * input.len() + 64]
 }

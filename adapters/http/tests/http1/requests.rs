@@ -1,4 +1,4 @@
-//! Valid request heads.
+//! Tests of valid request heads, and of the limits of their length.
 
 use super::{BodyFraming, HttpVersion, accepted, parse_request, rejected, request};
 use mcp_proto_http::HeaderFields;

@@ -1,4 +1,4 @@
-//! Response heads.
+//! Tests of response heads, valid and invalid.
 
 use super::{BodyFraming, HttpVersion, cut_everywhere, parse_response, rejected, response};
 use mcp_proto_http::http1::ResponseDecoder;

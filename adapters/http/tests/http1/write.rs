@@ -1,4 +1,4 @@
-//! Written heads.
+//! Tests of the writer of heads.
 
 use super::{BodyFraming, accepted, parse_response};
 use mcp_proto_http::WriteError;

@@ -52,7 +52,7 @@ fn only_a_whole_bearer_token_is_accepted() {
         let fields = Fields(&request.fields);
         assert_eq!(head_of(&request, &fields).bearer_user(TOKENS), user, "{field}");
     }
-    // A token in the target is no token, and a second field makes both invalid.
+    // A token in the target does not count, and a second field `Authorization` makes both invalid.
     let mut harness = Harness::new(HttpConfig::new());
     harness.http.policy().tokens = &["first"];
     let request = Request { target: "/mcp?access_token=first".into(), ..Request::call(1, "echo") };
@@ -104,7 +104,7 @@ fn resource_metadata_needs_no_token() {
         let without = Harness::new(HttpConfig::new().path("/mcp")).ask(&request);
         assert_ne!(without.status, 200, "{request:?}");
     }
-    // The document takes space for output, of which there may be none.
+    // The document needs more space for output than this server has.
     let sizes = Sizes { output: 64, ..Sizes::default() };
     let mut harness = Harness::with_sizes(HttpConfig::new(), sizes);
     harness.http.policy().metadata = Some(DOCUMENT);

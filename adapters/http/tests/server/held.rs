@@ -57,7 +57,7 @@ fn held_messages_are_sent_when_a_stream_opens() {
     let events = reply.events();
     assert!(events.len() == 2 && events[0].contains(r#""method":"ping""#), "{reply:?}");
     assert!(events[1].contains("notifications/resources/updated"), "{reply:?}");
-    // New events follow them on the stream, and another stream gets none of them.
+    // New events follow the held messages on the stream, and another stream gets no held message.
     update(&mut harness);
     let ids = harness.reply(stream).ids();
     let second = harness.send(&get(&session)).unwrap();
@@ -108,7 +108,7 @@ fn session_holds_a_limited_number_of_messages() {
     for (session, count) in [(&session, 2), (&other, 1)] {
         let stream = harness.send(&get(session)).unwrap();
         assert_eq!(harness.reply(stream).events().len(), count);
-        // After they were sent, the session holds others.
+        // After these messages were sent, the session can hold others.
         harness.http.close(stream);
         harness.run();
         ping(&mut harness, session);
@@ -158,7 +158,7 @@ fn held_messages_wait_for_space_in_their_order() {
     assert!(events[..7].iter().all(|event| event.contains("ping")), "{events:?}");
 }
 
-/// D-S11, B-S20: the next session in the same slot gets none of them, and no event id names them.
+/// D-S11, B-S20: the next session in the same slot gets no held message, and no event id names one.
 #[test]
 fn held_messages_end_with_their_session() {
     let (mut harness, session) = subscribed(HTTP, Sizes { sessions: 1, ..replay(2000) });

@@ -41,7 +41,7 @@ fn old_client_talks_over_two_endpoints() {
     assert_eq!(reply.body.matches("event: message\ndata: ").count(), 6);
     assert!(!reply.ended && reply.field("mcp-session-id").is_empty());
     assert_eq!(harness.http.open_exchanges(), 1);
-    // Streamable HTTP works beside it.
+    // The same server still serves Streamable HTTP.
     assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
 }
 

@@ -66,7 +66,7 @@ fn bodies_in_pieces_share_bounded_memory() {
     assert_eq!(ids.map(|id| harness.reply(id).status), [0, 0, 503]);
     harness.piece(ids[1], &request, rest, true);
     assert_eq!(harness.reply(ids[1]).status, 200);
-    // A whole body needs no part. A closed exchange gives its part back.
+    // A body in one piece needs no memory. A closed exchange releases the memory of its body.
     assert_eq!(harness.ask(&request).status, 200);
     harness.http.close(ids[0]);
     for _ in 0..5 {
@@ -116,7 +116,7 @@ fn bodies_wait_for_a_busy_server() {
     for (id, request) in ids.iter().zip(&requests) {
         harness.pass(*id, request, request.body.as_bytes(), true);
     }
-    // The client of a waiting request leaves: it is never called.
+    // The client of a waiting request disconnects, so its tool is never called.
     harness.http.close(ids[2]);
     harness.run();
     assert_eq!((harness.reply(ids[0]).status, harness.reply(ids[1]).status), (200, 200));
@@ -130,7 +130,7 @@ fn client_that_does_not_read_is_cut() {
     harness.stalled.push(slow);
     let request = Request::call(1, "large");
     harness.piece(slow, &request, request.body.as_bytes(), true);
-    // The pages hold one large response: the second one waits, and nothing else is lost.
+    // The pages hold one large response, so the second response waits.
     let other = harness.send(&request).unwrap();
     assert_eq!(harness.reply(other).status, 0);
     harness.advance(30_000);

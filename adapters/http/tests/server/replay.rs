@@ -65,7 +65,7 @@ fn running_stream_is_resumed() {
     let last = &harness.reply(resumed).ids()[1];
     let again = harness.ask(&resume(&session, last));
     assert!(again.ended && again.events().len() == 1 && again.events()[0].contains("result"), "{again:?}");
-    // The resumed stream replaces its connection, which is still open.
+    // A resumed stream replaces its old connection, even if this connection is still open.
     let other = harness.reply(ids[1]).ids()[0].clone();
     let taken = harness.send(&resume(&session, &other)).unwrap();
     assert_eq!(harness.reply(taken).events().len(), 2);

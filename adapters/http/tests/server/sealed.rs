@@ -14,7 +14,7 @@ fn sealed_session_works_on_any_node() {
     for node in [&mut first, &mut second] {
         let reply = node.ask(&Request::old(old_call(1, "echo"), &session));
         assert!(reply.status == 200 && reply.body.contains("echo"), "{reply:?}");
-        // Another key, another user, or another text: unknown.
+        // The id is unknown with another key, another user, or another text.
         let forged = session.replacen(&session[20..21], if &session[20..21] == "0" { "1" } else { "0" }, 1);
         for id in [forged.as_str(), &session[1..], "x"] {
             assert_eq!(node.ask(&Request::old(old_call(1, "echo"), id)).status, 404, "{id}");
@@ -59,11 +59,11 @@ fn sealed_sessions_with_similar_ids_are_independent() {
     assert_eq!((harness.reply(first).status, harness.reply(second).status), (0, 202));
     harness.respond(0);
     assert!(harness.reply(first).body.contains("late"), "{:?}", harness.reply(first));
-    // Requests of one session share their ids.
+    // A session refuses an id that another of its requests in flight has.
     harness.send(&Request::old(old_call(1, "defer"), &sessions[0])).unwrap();
     let reply = harness.ask(&Request::old(old_call(1, "echo"), &sessions[0]));
     assert!(reply.body.contains("error"), "{reply:?}");
     assert!(harness.ask(&Request::old(old_call(1, "echo"), &sessions[1])).body.contains("echo"));
-    // A handshake shares no ids with them either.
+    // A handshake is independent of the ids of both sessions.
     assert_eq!(harness.initialize("2025-06-18").len(), 64);
 }

@@ -63,7 +63,7 @@ fn initialize_creates_a_session() {
         assert_eq!((reply.status, reply.field("mcp-session-id")), (200, ""), "{reply:?}");
         assert!(reply.body.contains("echo"));
     }
-    // A failed `initialize` creates none.
+    // A failed `initialize` creates no session.
     let bad = initialize("2025-06-18").replace("clientInfo", "nobody");
     let reply = harness.ask(&Request::post(bad));
     assert_eq!((reply.status, reply.code(), reply.field("mcp-session-id")), (200, -32602, ""));
@@ -231,7 +231,7 @@ fn changed_list_is_reported_to_every_session() {
     let sessions = [harness.initialize("2025-11-25"), harness.initialize("2025-06-18")];
     let streams = sessions.each_ref().map(|session| harness.send(&get(session)).unwrap());
     harness.changed(Change::Tools);
-    // Nothing is reported again when a session has its turn.
+    // A request of a session does not report the change again.
     for session in &sessions {
         assert_eq!(harness.ask(&Request::old(PING, session)).status, 200);
     }
@@ -261,7 +261,7 @@ fn idle_sessions_end() {
     harness.run();
     let fourth = harness.initialize("2025-11-25");
     assert_eq!([&first, &third, &fourth].map(|it| status(&mut harness, it)), [404, 200, 200]);
-    // Time alone ends those without a stream.
+    // Time alone ends sessions without a stream.
     for _ in 0..4 {
         harness.advance(Millis::seconds(8 * 3600).0 / 4);
     }

@@ -138,7 +138,7 @@ fn subscription_is_a_stream_that_stays_open() {
         assert_eq!(events.len(), 2);
         assert!(events[1].contains("notifications/tools/list_changed"), "{events:?}");
     }
-    // E-L7: the client ends one by closing it.
+    // E-L7: the client ends a subscription by closing its stream.
     harness.http.close(ids[0]);
     harness.run();
     harness.changed(Change::Tools);

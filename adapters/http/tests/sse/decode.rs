@@ -1,4 +1,4 @@
-//! Decoded events.
+//! Tests of the decoder of event streams.
 
 use mcp_proto::Millis;
 use mcp_proto_http::sse::{SseDecoder, SseEvent, SseItem};
@@ -173,7 +173,7 @@ fn last_event_id_is_that_of_received_events() {
     assert_eq!((decoder.last_event_id(), decoder.retry()), (&b"s1-7"[..], Some(Millis(9))));
     let text = "\u{feff}data: c\n\n";
     assert_eq!(decode(&mut decoder, [text.as_bytes()]), ["message=c"]);
-    // An event that was received last, and an event that is too long, keep nothing of the old connection.
+    // After a reconnect, no data remains of the last event or of an event that is too long.
     for text in ["id: 2\ndata: d\n\n", &format!("id: 2\ndata: {}", "x".repeat(50))] {
         decode(&mut decoder, [text.as_bytes()]);
         decoder.reconnect();

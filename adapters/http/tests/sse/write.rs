@@ -1,4 +1,4 @@
-//! Written events.
+//! Tests of the writer of event streams.
 
 use mcp_proto::Millis;
 use mcp_proto_http::WriteError;

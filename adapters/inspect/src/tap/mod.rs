@@ -1,6 +1,7 @@
 //! A tap between a client and a server: forwards all bytes unchanged, and records the dialogue.
 //!
-//! A client starts `mcp-inspect --tap -- SERVER` instead of the server. The exit code is that of the server.
+//! A client starts `mcp-inspect --tap -- SERVER` instead of the server. The exit code is the exit code of the
+//! server.
 
 mod record;
 pub(crate) mod transcript;

@@ -25,7 +25,8 @@ const SCRIPT: &str = include_str!("page.js");
 const MAX_CONNECTIONS: usize = 32;
 /// The timeout for a request to arrive, and for a browser to read bytes.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time between comments on an idle event stream. They detect that the browser has gone.
+/// The time between comments on an idle event stream. A failed comment shows that the browser has
+/// disconnected.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 pub(super) struct Site {

@@ -1,4 +1,4 @@
-//! Lines of the board.
+//! Handles lines of the board: responses, requests, damaged messages, log output.
 
 use std::time::Instant;
 

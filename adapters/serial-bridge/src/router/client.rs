@@ -1,4 +1,4 @@
-//! Lines of the client.
+//! Handles lines of the client: records requests, and passes messages on to the board.
 
 use std::time::Instant;
 

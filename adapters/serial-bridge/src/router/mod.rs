@@ -62,7 +62,7 @@ pub(crate) struct Router {
     phase: Phase,
     /// Time limit of a replay, after which it is repeated.
     patience: Duration,
-    /// The part of the bridge's own ids that is random.
+    /// The random part of the bridge's own ids.
     seed: u32,
     issued_ids: u32,
     client_lines: Lines,
@@ -86,7 +86,8 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    /// Creates a router without a link. `seed` makes the ids of the bridge different from those of a previous bridge.
+    /// Creates a router without a link. `seed` makes the ids of the bridge different from the ids of a previous
+    /// bridge.
     pub(crate) fn new(settings: Settings, seed: u32) -> Router {
         Router {
             settings,

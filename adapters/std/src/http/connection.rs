@@ -136,7 +136,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
             shared.arm(shared.run(&mut machines));
             self.take_output(&mut machines);
             if !self.output.is_empty() {
-                // The output that was taken has freed memory, for which other exchanges may wait.
+                // Other exchanges may wait for the memory that the taken output has freed.
                 shared.arm(shared.run(&mut machines));
                 return Ok(());
             }
@@ -204,7 +204,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
 
     /// Reads more input, or waits for the next deadline. Returns `false` at the end of the input.
     fn read(&mut self) -> io::Result<bool> {
-        // Without a deadline of the connection, the exchange has the deadline of its body.
+        // If the connection has no deadline, the time limit of a body applies.
         let left = match self.http.deadline() {
             Some(at) => at.since(self.shared.now()),
             None => self.shared.config.get_times().body,

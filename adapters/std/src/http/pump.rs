@@ -11,7 +11,7 @@ use super::transport::Transport;
 use crate::pump::{PumpImpl, PumpStatus, RunOptions};
 use crate::sync::{wait, wait_for};
 
-/// Connects a client in message mode with HTTP requests.
+/// Sends each message of a client in an HTTP request, and passes the responses to the client.
 pub(super) struct HttpPump {
     transport: Transport,
     /// The reason why the last stream has closed.

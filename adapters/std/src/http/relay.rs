@@ -236,7 +236,7 @@ impl<W: Write> Relay<W> {
             }
             MessageKind::Notification if is_method(methods::CANCELLED.name()) => {
                 let id = message.params().and_then(|params| params.get("requestId")).map(Json::bytes);
-                // An absent request already has its response.
+                // If the id is unknown, its request already has a response.
                 let Some(stream) = id.and_then(|id| self.client.forget(id)) else { return Ok(()) };
                 (OutboundMessageKind::Abort, Relation::Request(stream))
             }
@@ -291,7 +291,7 @@ impl Handshake {
         }
     }
 
-    /// Whether a message is a response to the repeated `initialize`. Over HTTP+SSE, only its id shows this.
+    /// Whether a message is a response to the repeated `initialize`. Over HTTP+SSE, only the id shows this.
     fn is_answer(&self, message: &[u8], stream: StreamId) -> bool {
         let id = |text| Message::parse(text).ok()?.id().map(Json::bytes);
         let has_id =

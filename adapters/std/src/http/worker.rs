@@ -1,4 +1,4 @@
-//! Threads that perform HTTP requests, one at a time each.
+//! Threads that perform HTTP requests. A thread performs one request at a time.
 
 use std::io::{ErrorKind, Read};
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -22,7 +22,7 @@ const MAX_REPORTS: usize = 16;
 /// Time limit for the server to confirm the end of a session.
 const END_TIME: Millis = Millis(2_000);
 
-/// Connects a client in message mode with HTTP requests.
+/// Sends each message of a client in an HTTP request, and passes the responses to the client.
 pub(crate) struct HttpPump {
     state: PumpState,
     exchanges: HttpExchanges,

@@ -87,7 +87,8 @@ impl TestServer {
         TestServer { address, shared, events, stop, thread: Some(thread) }
     }
 
-    /// Ends the server, and starts another one at the same address. It knows no sessions.
+    /// Ends the server, and starts another one at the same address. The new server knows no sessions of the
+    /// old one.
     pub(crate) fn restart(&mut self) {
         self.end();
         *self = TestServer::start_on(TcpListener::bind(self.address).unwrap());
@@ -136,7 +137,8 @@ impl Drop for TestServer {
     }
 }
 
-/// Returns the method of a request, `session` if it names one, and `resumed` if it resumes a stream.
+/// Returns the method of a request, with `session` if the request names a session, and `resumed` if it
+/// resumes a stream.
 fn shown(head: &RequestHead<'_>) -> String {
     let method = match head.method {
         Method::Get => "GET",
@@ -156,7 +158,7 @@ fn handle(event: Event<'_>, server: &ServerHandle, shared: &Arc<Shared>) {
             (1..=3u32).for_each(|step| answer.progress(step, Some(3.into()), "counting"));
             answer.text("counted");
         }),
-        // A response after progress is an event, without progress a body of JSON.
+        // A response after progress is an event of a stream. A response without progress is a JSON body.
         "large" => server.run(call, |answer| {
             answer.progress(1u32, None, "");
             answer.text("7".repeat(LARGE));
@@ -190,7 +192,7 @@ fn handle(event: Event<'_>, server: &ServerHandle, shared: &Arc<Shared>) {
     }
 }
 
-/// Obtains input from the client as its era permits, and responds to the call with it.
+/// Obtains input from the client in the way of its era, and responds to the call with the input.
 fn obtain_input(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync)) {
     if call.can_require_input() {
         return match call.input("key").map(|answer| answer.to_string()) {

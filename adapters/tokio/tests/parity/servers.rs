@@ -227,7 +227,7 @@ impl Adapter {
         Running { address, stop, held, server }
     }
 
-    /// Serves until the switch that `new_stop` returns is used.
+    /// Serves until the [`Stop`] that `new_stop` returns is used.
     pub(super) fn serve(
         self,
         limits: Limits,

@@ -35,7 +35,7 @@ unsafe fn DefaultHandler(_: i16) {
     ethernet();
 }
 
-/// The sockets, and those of the clients that are served.
+/// The sockets, and the assignment of sockets to connections.
 struct Sockets<'n> {
     ethernet: &'n mut Ethernet,
     interface: Interface,
@@ -118,7 +118,7 @@ impl Network for Sockets<'_> {
 
     fn wait(&mut self, until: Millis) {
         if self.poll() {
-            // The sockets may have input, of which no interrupt will report again.
+            // The sockets may have input, and no further interrupt reports this input.
             return;
         }
         let now = self.ethernet.now();

@@ -24,7 +24,7 @@ static CONFIG: ServerConfig = ServerConfig::new("tasks", env!("CARGO_PKG_VERSION
     .second_initialize(SecondInitialize::Restart);
 
 const TASKS: usize = 4;
-/// The messages about the status after each sample. The task completes with the sample after the last one.
+/// The status messages of the first four samples. The fifth sample completes the task.
 const SAMPLES: [&str; 4] = ["1 of 5", "2 of 5", "3 of 5", "4 of 5"];
 const PAUSE: Millis = Millis::seconds(1);
 const NEVER: Millis = Millis(u64::MAX);
@@ -42,8 +42,8 @@ impl Measurement {
         if running.is_some() {
             return call.fail("another measurement is running");
         }
-        // One client at a time is connected to a UART, so the id needs no random bits. The time makes ids differ from those
-        // before a restart.
+        // One client at a time is connected to a UART, so the id needs no random bits. The time makes the ids of
+        // consecutive tasks differ.
         let options = TaskOptions::new(u128::from(now.0).to_le_bytes()).ttl(Millis::seconds(60));
         match call.into_task(options.poll_interval(Millis(500))) {
             Ok(task) => *running = Some(Measurement { task, samples: 0, next: now.plus(PAUSE) }),

@@ -55,7 +55,7 @@ fn main() -> ! {
     clock.set_reload(CYCLES_PER_MILLISECOND - 1);
     clock.enable_counter();
     clock.enable_interrupt();
-    // SAFETY: the address is that of the first UART, which nothing else uses.
+    // SAFETY: this is the address of the first UART, which nothing else uses.
     let registers = unsafe { UniqueMmioPointer::new(NonNull::new(UART).expect("not zero")) };
     // QEMU needs no baud rate. On a chip: `uart.enable(…)`.
     let mut uart = Uart::new(registers);

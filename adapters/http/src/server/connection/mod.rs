@@ -27,7 +27,7 @@ pub const RESPONSE_SPACE: usize = 320;
 /// 4. [`status`](Connection::status), which reports when to close the socket.
 ///
 /// A connection serves its requests one after the other, and consumes no input while a response is pending. So
-/// pipelined requests stay in the buffer of the caller. The times are those of [`HttpTimes`](super::HttpTimes).
+/// pipelined requests stay in the buffer of the caller. [`HttpTimes`](super::HttpTimes) has the time limits.
 ///
 /// ```
 /// use mcp_proto::server::{Event, Server};

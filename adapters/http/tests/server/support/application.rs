@@ -36,7 +36,7 @@ pub(crate) const LARGE: &str = match std::str::from_utf8(&[b'x'; 1500]) {
 pub(crate) struct TestPolicy {
     pub(crate) counter: u8,
     pub(crate) needs_token: bool,
-    /// The tokens of the users, in place of those that any text names.
+    /// The accepted tokens. If there are none, any text in `Authorization` names a user.
     pub(crate) tokens: &'static [&'static str],
     pub(crate) metadata: Option<&'static str>,
     pub(crate) key: u8,

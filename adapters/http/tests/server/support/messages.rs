@@ -25,7 +25,8 @@ impl Request {
         Request { body: body.into(), ..request }
     }
 
-    /// A request of 2026-07-28 with its header fields. `members` are those of `params` besides `_meta`.
+    /// A request of 2026-07-28 with its header fields. `members` are the members of `params` other than
+    /// `_meta`.
     pub(crate) fn modern(id: impl std::fmt::Display, method: &str, members: &str) -> Request {
         let body = format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{members}{}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"io.modelcontextprotocol/logLevel":"debug","progressToken":"t"}}}}}}"#,
