@@ -51,7 +51,8 @@
 //! - The schema has no limit for floating-point numbers, but the decoder refuses a number that the type of the field
 //!   cannot hold. The decoder compares bounds after the conversion. For example, an `f32` field reads 0.50000000001
 //!   as 0.5.
-//! - A [`Decimal`] keeps the first 18 digits of a number, and links no floating-point code.
+//! - A [`Decimal`] keeps the first 18 digits of a number, and links no floating-point code, in arguments and in
+//!   structured results.
 //!   The bounds and the default of a `Decimal` are literals with a decimal point, as for floats.
 //!
 //!   ```

@@ -116,3 +116,35 @@ fn digits_of_any_integer_are_written() {
         assert_eq!(digits(value, &mut [0; 20]), value.to_string());
     }
 }
+
+#[cfg(feature = "serde")]
+#[test]
+fn decimals_are_encoded_as_numbers() {
+    use crate::buffer::BufferMut;
+    use crate::json::{EncodeError, Writer};
+    use std::collections::BTreeMap;
+
+    let encode = |decimal: Decimal, room: &mut [u8]| {
+        let limit = room.len();
+        let mut writer = Writer::new(BufferMut::Lent(room), 0, limit);
+        writer
+            .serialize(&[Some(decimal)])
+            .map(|()| std::string::String::from_utf8(writer.written().to_vec()).unwrap())
+    };
+    for text in ["0", "-12.25", "21.5", "0.000001", "1000", "-9223372036854775808"] {
+        let decimal = decimal(text);
+        let expected = std::format!("[{text}]");
+        assert_eq!(encode(decimal, &mut [0; 64]), Ok(expected.clone()));
+        assert_eq!(serde_json::to_string(&[decimal]).unwrap(), expected.replace("0.000001", "1e-6"));
+        assert_eq!(serde_json::from_str::<[Decimal; 1]>(&expected).unwrap(), [decimal]);
+    }
+    for text in ["1.234567890123456789", "-1e-32768", "1e32767", "-1.234567890123456789e-7"] {
+        assert_eq!(encode(decimal(text), &mut [0; 64]), Ok(std::format!("[{}]", decimal(text))));
+    }
+    assert!(serde_json::to_string(&decimal("1e400")).is_err());
+    assert_eq!(encode(decimal("21.5"), &mut [0; 4]), Err(EncodeError::TooLong));
+    let mut room = [0; 32];
+    let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, 32);
+    writer.serialize(&BTreeMap::from([(decimal("1.5"), 1)])).unwrap();
+    assert_eq!(writer.written(), br#"{"1.5":1}"#);
+}

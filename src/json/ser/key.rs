@@ -5,22 +5,24 @@ use crate::json::writer::Writer;
 use core::fmt;
 use serde_core::ser::{self, Serialize, Serializer};
 
-/// A serializer that accepts text and rejects all other values.
-pub(super) struct TextOnly<'w, 'a> {
+/// A serializer that accepts text and rejects all other values. `KEY` is a constant parameter, so that a
+/// [`Decimal`](crate::Decimal) links no floating-point code.
+pub(super) struct TextOnly<'w, 'a, const KEY: bool> {
     writer: &'w mut Writer<'a>,
-    is_key: bool,
 }
 
-impl<'w, 'a> TextOnly<'w, 'a> {
+impl<'w, 'a> TextOnly<'w, 'a, true> {
     /// Creates a serializer that writes a member name and its colon. Numbers and booleans become strings, as in
     /// `serde_json`.
-    pub(super) fn key(writer: &'w mut Writer<'a>) -> TextOnly<'w, 'a> {
-        TextOnly { writer, is_key: true }
+    pub(super) fn key(writer: &'w mut Writer<'a>) -> TextOnly<'w, 'a, true> {
+        TextOnly { writer }
     }
+}
 
+impl<'w, 'a> TextOnly<'w, 'a, false> {
     /// Creates a serializer that writes the text verbatim, as a JSON value.
-    pub(super) fn value(writer: &'w mut Writer<'a>) -> TextOnly<'w, 'a> {
-        TextOnly { writer, is_key: false }
+    pub(super) fn value(writer: &'w mut Writer<'a>) -> TextOnly<'w, 'a, false> {
+        TextOnly { writer }
     }
 }
 
@@ -32,7 +34,7 @@ macro_rules! printed {
     )*};
 }
 
-impl Serializer for TextOnly<'_, '_> {
+impl<const KEY: bool> Serializer for TextOnly<'_, '_, KEY> {
     type Ok = ();
     type Error = EncodeError;
     type SerializeSeq = ser::Impossible<(), EncodeError>;
@@ -49,8 +51,13 @@ impl Serializer for TextOnly<'_, '_> {
         serialize_bool bool, serialize_char char
     );
 
+    /// Returns `false` for a JSON value, because a [`Decimal`](crate::Decimal) must pass its text.
+    fn is_human_readable(&self) -> bool {
+        KEY
+    }
+
     fn serialize_str(self, value: &str) -> Done {
-        if !self.is_key {
+        if !KEY {
             return self.writer.raw(value).map_err(|_| EncodeError::Invalid);
         }
         self.writer.key(value);
@@ -58,7 +65,7 @@ impl Serializer for TextOnly<'_, '_> {
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Done {
-        if !self.is_key {
+        if !KEY {
             return Err(EncodeError::Invalid);
         }
         self.writer.key_display(&format_args!("{value}"));

@@ -3,6 +3,7 @@
 //! The crate has its own serializer because existing small serializers panic if a `Serialize` fails or a key is not a
 //! string. This serializer also needs no second buffer, and works with a writer that only counts.
 
+use super::de::DECIMAL;
 use super::write_text::{WriteText, prints};
 use super::writer::Writer;
 use core::fmt;
@@ -193,7 +194,11 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
         self.serialize_str(variant)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Done {
+    #[inline]
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Done {
+        if name == DECIMAL {
+            return value.serialize(TextOnly::value(self.0));
+        }
         value.serialize(self)
     }
 

@@ -8,7 +8,7 @@ use esp_hal::gpio::{Level, Output, OutputConfig};
 use esp_hal::main;
 use esp_hal::time::Instant;
 use esp_hal::usb::usb_serial_jtag::UsbSerialJtag;
-use mcp_proto::server::{Event, Router, SecondInitialize, ServerConfig};
+use mcp_proto::server::{Router, SecondInitialize, ServerConfig};
 use mcp_proto::{Millis, Server, ToolArguments, router, tool};
 use mcp_proto_embedded::{Link, Pump, PumpStatus};
 
@@ -16,8 +16,16 @@ esp_bootloader_esp_idf::esp_app_desc!();
 
 static ROUTER: Router<Board> = router![led_set];
 static CONFIG: ServerConfig = ServerConfig::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
-    .features(&[ROUTER.tools()])
+    .features(ROUTER.features())
     .second_initialize(SecondInitialize::Restart);
+
+/// Sizes of the receive and the transmit buffer: see docs/buffers.md of mcp-proto.
+const RX: usize = 640;
+const TX: usize = 1024;
+const _: () = assert!(
+    ROUTER.tools().list_size(&CONFIG) <= TX,
+    "TX is too small for the list of tools"
+);
 
 /// The hardware of the tools.
 struct Board {
@@ -68,16 +76,16 @@ fn main() -> ! {
     let led = Output::new(chip.GPIO8, Level::Low, OutputConfig::default());
     let (mut board, mut usb) = (Board { led }, Usb(UsbSerialJtag::new(chip.USB_DEVICE)));
 
-    // docs/buffers.md of mcp-proto lists the required sizes.
-    let (mut rx, mut tx) = ([0; 640], [0; 1024]);
+    let (mut rx, mut tx) = ([0; RX], [0; TX]);
     let mut server = Server::new(&CONFIG, &mut rx, &mut tx).expect("the buffers are large enough");
     let mut pump = Pump::new().session_marks();
     loop {
         let now = Millis(Instant::now().duration_since_epoch().as_millis());
         match pump.step(&mut server, &mut usb, now) {
             PumpStatus::Event => {
-                if let Some(Event::Call(call)) = server.event() {
-                    ROUTER.call(&mut board, call);
+                if let Some(event) = server.event() {
+                    // Returns events that are no requests for the functions.
+                    _ = ROUTER.handle(&mut board, event);
                 }
             }
             // A new client.

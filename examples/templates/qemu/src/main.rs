@@ -9,14 +9,22 @@ use arm_pl011_uart::{PL011Registers, Uart, UniqueMmioPointer};
 use cortex_m::Peripherals;
 use cortex_m::peripheral::syst::SystClkSource;
 use cortex_m_rt::{entry, exception};
-use mcp_proto::server::{Event, Router, SecondInitialize, ServerConfig};
+use mcp_proto::server::{Router, SecondInitialize, ServerConfig};
 use mcp_proto::{Millis, Server, ToolArguments, router, tool};
 use mcp_proto_embedded::{Pump, PumpStatus};
 
 static ROUTER: Router<Board> = router![led_set];
 static CONFIG: ServerConfig = ServerConfig::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
-    .features(&[ROUTER.tools()])
+    .features(ROUTER.features())
     .second_initialize(SecondInitialize::Restart);
+
+/// Sizes of the receive and the transmit buffer: see docs/buffers.md of mcp-proto.
+const RX: usize = 640;
+const TX: usize = 1024;
+const _: () = assert!(
+    ROUTER.tools().list_size(&CONFIG) <= TX,
+    "TX is too small for the list of tools"
+);
 
 /// The hardware of the tools.
 struct Board {
@@ -61,8 +69,7 @@ fn main() -> ! {
     let mut uart = Uart::new(registers);
     let mut board = Board { led: false };
 
-    // docs/buffers.md of mcp-proto lists the required sizes.
-    let (mut rx, mut tx) = ([0; 640], [0; 1024]);
+    let (mut rx, mut tx) = ([0; RX], [0; TX]);
     let mut server = Server::new(&CONFIG, &mut rx, &mut tx).expect("the buffers are large enough");
     let mut pump = Pump::new().session_marks();
     let mut now = Millis::ZERO;
@@ -73,8 +80,9 @@ fn main() -> ! {
         now = now.plus(Millis(passed.into()));
         match pump.step(&mut server, &mut uart, now) {
             PumpStatus::Event => {
-                if let Some(Event::Call(call)) = server.event() {
-                    ROUTER.call(&mut board, call);
+                if let Some(event) = server.event() {
+                    // Returns events that are no requests for the functions.
+                    _ = ROUTER.handle(&mut board, event);
                 }
             }
             // A client has connected or disconnected.

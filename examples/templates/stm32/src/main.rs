@@ -8,14 +8,22 @@ use embassy_stm32::gpio::{Level, Output, Speed};
 use embassy_stm32::peripherals::USART2;
 use embassy_stm32::usart::{BufferedInterruptHandler, BufferedUart, Config};
 use embassy_time::Instant;
-use mcp_proto::server::{Event, Router, SecondInitialize, ServerConfig};
+use mcp_proto::server::{Router, SecondInitialize, ServerConfig};
 use mcp_proto::{Millis, Server, ToolArguments, router, tool};
 use mcp_proto_embedded::{Pump, PumpStatus, Timer};
 
 static ROUTER: Router<Board> = router![led_set];
 static CONFIG: ServerConfig = ServerConfig::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
-    .features(&[ROUTER.tools()])
+    .features(ROUTER.features())
     .second_initialize(SecondInitialize::Restart);
+
+/// Sizes of the receive and the transmit buffer: see docs/buffers.md of mcp-proto.
+const RX: usize = 640;
+const TX: usize = 1024;
+const _: () = assert!(
+    ROUTER.tools().list_size(&CONFIG) <= TX,
+    "TX is too small for the list of tools"
+);
 
 /// The hardware of the tools.
 struct Board {
@@ -71,8 +79,7 @@ async fn main(_spawner: Spawner) {
     );
     let (mut output, mut input) = uart.expect("115,200 baud are possible").split();
 
-    // docs/buffers.md of mcp-proto lists the required sizes.
-    let (mut rx, mut tx) = ([0; 640], [0; 1024]);
+    let (mut rx, mut tx) = ([0; RX], [0; TX]);
     let mut server = Server::new(&CONFIG, &mut rx, &mut tx).expect("the buffers are large enough");
     let mut pump = Pump::new().session_marks();
     loop {
@@ -81,8 +88,9 @@ async fn main(_spawner: Spawner) {
             .await
         {
             PumpStatus::Event => {
-                if let Some(Event::Call(call)) = server.event() {
-                    ROUTER.call(&mut board, call);
+                if let Some(event) = server.event() {
+                    // Returns events that are no requests for the functions.
+                    _ = ROUTER.handle(&mut board, event);
                 }
             }
             // A new client.
