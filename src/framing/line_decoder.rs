@@ -1,4 +1,4 @@
-//! `LineDecoder`: finds lines in received bytes and discards oversized lines.
+//! `LineDecoder`: finds lines in received bytes, and scans each byte on arrival.
 
 use core::ops::Range;
 

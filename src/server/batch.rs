@@ -1,4 +1,4 @@
-//! Batches: several messages in one line, with their responses in one line.
+//! Batches: handles the messages of one line in order, and collects their responses in one line.
 //!
 //! The server handles the members of a batch in order, as if each were a line. The server collects the responses in a
 //! separate buffer, and sends one message when the last response is complete.

@@ -1,4 +1,4 @@
-//! The pump's state, and the code shared by its three drivers.
+//! `Pump`: marks lines that lost bytes, and detects session marks. Its three drivers share this code.
 
 use embedded_io::ErrorKind;
 use mcp_proto::{Receive, Transmit};

@@ -1,4 +1,4 @@
-//! Batches: makes one array element after another the current line.
+//! Batches as lines: makes one element of an array after another the current line, for clients.
 //!
 //! The iteration stores no state, because the byte after an element shows whether another element follows.
 //!

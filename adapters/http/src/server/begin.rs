@@ -7,8 +7,8 @@ use super::HttpServer;
 use super::authorization::{RESOURCE_METADATA_PATH, Verdict};
 use super::body_checks::is_modern_head;
 use super::config::SessionMode;
+use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeId, Phase};
-use super::flags::Flags;
 use super::head_checks::{
     AFTER_AUTHORIZATION, Accepted, BEFORE_AUTHORIZATION, Endpoint, check_metadata, endpoint,
 };

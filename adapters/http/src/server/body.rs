@@ -7,12 +7,12 @@ use mcp_proto::server::Server;
 use mcp_proto::{Millis, Revision, StreamId};
 
 use super::HttpServer;
-use super::bodies::{Bodies, NO_PART};
 use super::body_checks::{BodyKind, CheckedBody, check};
+use super::body_pool::{Bodies, NO_PART};
 use super::config::SessionMode;
 use super::deliver::Delivery;
+use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeId, Phase};
-use super::flags::Flags;
 use super::policy::Policy;
 use super::request::RequestHead;
 use super::response::Refusal;

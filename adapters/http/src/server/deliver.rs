@@ -5,9 +5,9 @@ use mcp_proto::server::Server;
 use mcp_proto::{Action, StreamId};
 
 use super::HttpServer;
+use super::chunked_responses::PieceStep;
+use super::exchange_flags::Flags;
 use super::exchanges::Phase;
-use super::flags::Flags;
-use super::pieces::PieceStep;
 use super::policy::Policy;
 use super::session::NotSelected;
 

@@ -3,8 +3,8 @@
 use mcp_proto::StreamId;
 
 use super::HttpServer;
+use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeSlot, Phase};
-use super::flags::Flags;
 use super::policy::Policy;
 use super::replay::HELD;
 use super::response::{Detail, MediaType, Refusal, decimal};
@@ -167,8 +167,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let now = self.now;
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         self.pages.release(&mut slot.output);
-        let part = core::mem::replace(&mut slot.body, super::bodies::NO_PART);
-        if part != super::bodies::NO_PART {
+        let part = core::mem::replace(&mut slot.body, super::body_pool::NO_PART);
+        if part != super::body_pool::NO_PART {
             self.bodies.release(part);
         }
         if self.selected == Some(index) {

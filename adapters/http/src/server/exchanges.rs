@@ -2,11 +2,11 @@
 
 use mcp_proto::{Millis, Revision, SessionKey, StreamId};
 
-use super::bodies::NO_PART;
-use super::flags::Flags;
-use super::pages::Chain;
+use super::body_pool::NO_PART;
+use super::exchange_flags::Flags;
+use super::page_pool::Chain;
 use super::response::MediaType;
-use super::slots::Slots;
+use super::slot_table::Slots;
 
 /// Index that stands for no exchange.
 pub(super) const NONE: u16 = u16::MAX;

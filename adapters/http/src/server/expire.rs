@@ -34,7 +34,9 @@ impl<P: Policy> HttpServer<'_, P> {
                 self.refuse(index, refusal, None);
             }
             Phase::Waiting => self.open_stream(index),
-            Phase::Stream if slot.output.is_empty() && slot.flags.has(super::flags::Flags::HEAD_SENT) => {
+            Phase::Stream
+                if slot.output.is_empty() && slot.flags.has(super::exchange_flags::Flags::HEAD_SENT) =>
+            {
                 self.push_comment(index);
             }
             Phase::Stream | Phase::Ending => self.cut(index),

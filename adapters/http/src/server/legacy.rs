@@ -4,8 +4,8 @@ use mcp_proto::Millis;
 use mcp_proto::rpc::code;
 
 use super::HttpServer;
+use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeId, Phase};
-use super::flags::Flags;
 use super::policy::Policy;
 use super::request::RequestHead;
 use super::response::{Refusal, SessionId};

@@ -4,8 +4,8 @@ use mcp_proto::server::Server;
 use mcp_proto::{Millis, SessionKey, Ticket};
 
 use super::HttpServer;
+use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeId, Phase};
-use super::flags::Flags;
 use super::policy::Policy;
 use super::response::{MediaType, ResponseHead, SessionId};
 use super::sealed;

@@ -4,10 +4,10 @@ use mcp_proto::server::Server;
 use mcp_proto::{Action, Millis};
 
 use super::HttpServer;
+use super::chunked_responses::PieceStep;
 use super::deliver::Delivery;
+use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeId, Phase};
-use super::flags::Flags;
-use super::pieces::PieceStep;
 use super::policy::Policy;
 
 /// Next step for the caller, returned by [`HttpServer::poll`].

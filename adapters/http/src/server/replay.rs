@@ -5,8 +5,8 @@ use mcp_proto::{Buffer, SessionKey};
 
 use super::HttpServer;
 use super::event_stream::EventId;
+use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeId, Phase};
-use super::flags::Flags;
 use super::policy::Policy;
 use super::response::Refusal;
 

@@ -5,10 +5,10 @@ use mcp_proto::rpc::code;
 use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, Revision, SessionKey};
 
 use super::HttpServer;
+use super::chunked_responses::PieceStep;
 use super::event_stream::EVENT_OVERHEAD;
+use super::exchange_flags::Flags;
 use super::exchanges::Phase;
-use super::flags::Flags;
-use super::pieces::PieceStep;
 use super::policy::Policy;
 use super::response::{MediaType, Refusal};
 

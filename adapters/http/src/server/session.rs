@@ -6,8 +6,8 @@ use mcp_proto::{ClientCapabilities, SendError, SessionKey, StreamId, Ticket};
 
 use super::HttpServer;
 use super::config::SessionMode;
+use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeSlot, Phase};
-use super::flags::Flags;
 use super::policy::Policy;
 use super::response::Refusal;
 use super::sealed;

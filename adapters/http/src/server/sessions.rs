@@ -3,7 +3,7 @@
 use mcp_proto::server::Session;
 use mcp_proto::{Millis, SessionKey};
 
-use super::slots::Slots;
+use super::slot_table::Slots;
 
 /// Index that stands for no session.
 const NONE: u16 = u16::MAX;

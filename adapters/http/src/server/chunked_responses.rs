@@ -5,8 +5,8 @@ use mcp_proto::server::Server;
 
 use super::HttpServer;
 use super::event_stream::EVENT_OVERHEAD;
+use super::exchange_flags::Flags;
 use super::exchanges::Phase;
-use super::flags::Flags;
 use super::policy::Policy;
 use super::response::{MediaType, Refusal};
 

@@ -5,8 +5,8 @@ use mcp_proto::SessionKey;
 
 use super::HttpServer;
 use super::event_stream::{EVENT_OVERHEAD, next_event_id};
+use super::exchange_flags::Flags;
 use super::exchanges::Phase;
-use super::flags::Flags;
 use super::policy::Policy;
 use super::replay::HELD;
 

@@ -1,4 +1,4 @@
-//! Facts about an exchange, as bits.
+//! `Flags`: the state of an exchange that needs one bit each.
 
 /// Facts about an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
