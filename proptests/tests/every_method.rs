@@ -1,5 +1,6 @@
-//! Sends every method of every revision with random strings, and checks each message against the
-//! official schema. No method of the table may be missing.
+//! Sends every method of every revision with random strings, and checks each message with the official schema.
+//!
+//! No method of the table may be missing.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

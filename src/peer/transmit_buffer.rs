@@ -1,4 +1,4 @@
-//! `TransmitBuffer`: queue of complete outbound messages. A message that does not fit is refused.
+//! `TransmitBuffer`: queue of complete outbound messages. Refuses a message that does not fit, and reserves space for responses.
 
 mod open_message;
 

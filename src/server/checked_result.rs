@@ -1,4 +1,4 @@
-//! Structured results, which debug builds on hosts check against the output schema.
+//! Checks structured results against the output schema, in debug builds with `std`.
 
 use crate::server::call::Call;
 use crate::server::reply::Reply;

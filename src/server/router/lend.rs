@@ -1,4 +1,4 @@
-//! The bounds of a router's context, with compiler messages for a context that lacks the state of a function.
+//! Traits of contexts that lend state to the functions of a router, and the compiler messages for others.
 
 use core::borrow::{Borrow, BorrowMut};
 

@@ -1,5 +1,4 @@
-//! Bodies of requests: collected from pieces, checked when complete, and stored until the core server takes
-//! them.
+//! Bodies of requests: collects their pieces, checks them, and stores them for the core server.
 
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind, code};

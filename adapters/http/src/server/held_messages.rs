@@ -1,5 +1,6 @@
-//! Messages for a session that has no event stream. They wait in the memory for replay until the client opens a
-//! stream.
+//! Messages for a session without an event stream, which wait until the client opens one.
+//!
+//! They wait in the memory for replay.
 
 use mcp_proto::SessionKey;
 
