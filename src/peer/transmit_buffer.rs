@@ -1,4 +1,4 @@
-//! `TransmitBuffer`: queue of complete outbound messages. Refuses a message that does not fit, and reserves space for responses.
+//! `TransmitBuffer`: queue of outbound messages. Refuses those that do not fit, and knows if a response would fit.
 
 mod open_message;
 
