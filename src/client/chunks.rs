@@ -1,7 +1,7 @@
 //! Results in chunks: the content of a result that may be larger than the receive buffer.
 //!
-//! The client calls this module only through a [`ChunkHook`], so that a client without chunks does not link it. The
-//! client removes the strings of content from the line before it handles the line. The rest of the line is a result
+//! The client calls this module only through a [`ChunkHook`], so that a client without chunks does not link the module.
+//! The client removes the strings of content from the line before it handles the line. The rest of the line is a result
 //! with empty strings.
 
 mod content_walk;
@@ -144,9 +144,10 @@ impl Client<'_> {
     /// [observer](crate::Observer) sees the message without its content.
     ///
     /// Some servers write the `id` after the result. A large result then has chunks if no other request awaits a
-    /// response. The client checks the `id` at the end of the message. If it is not the id of this request, the request
-    /// fails with [`RequestFailure::Invalid`], and the application discards the chunks. With several requests in
-    /// flight, a large result with its `id` at the end is a failure ([`RequestFailure::TooLong`]) of its own request.
+    /// response. The client checks the `id` at the end of the message. If the `id` does not belong to this request, the
+    /// request fails with [`RequestFailure::Invalid`], and the application discards the chunks. With several requests
+    /// in flight, a large result with its `id` at the end is a failure ([`RequestFailure::TooLong`]) of its own
+    /// request.
     ///
     /// ```
     /// use mcp_proto::client::{ChunkData, Client, Event, Options};

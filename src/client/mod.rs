@@ -145,7 +145,7 @@ pub struct Client<'b> {
     grace_deadline: Option<Millis>,
     /// While the connection closes, the first slot that `drain` has not processed.
     next_ended_slot: u32,
-    /// Code that receives results in chunks. The first call of `receive_chunks` sets it.
+    /// Code that receives results in chunks. The first call of `receive_chunks` sets this function.
     chunk_hook: Option<ChunkHook>,
     chunks: ChunkState,
 }

@@ -25,7 +25,7 @@ impl LineDecoder<'_> {
     /// incomplete character or escape.
     ///
     /// If the line is complete or many bytes follow, the part is replaced: the string is then empty, and spaces follow
-    /// it. The work is therefore linear in the input.
+    /// the string. The work is therefore linear in the input.
     pub(crate) fn remove_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));

@@ -146,7 +146,7 @@ impl Default for Limits {
 pub enum SecondInitialize {
     /// The server refuses the request with -32600, and the session continues.
     Refuse,
-    /// The server restarts the session. It cancels requests in flight and sends no response to these requests.
+    /// The server restarts the session. The server cancels requests in flight and sends no response to these requests.
     ///
     /// This policy is for a UART, which has no connections: a new client sends the second `initialize`. The new client
     /// may reuse the id of a request in flight. Before the handshake is complete, the server also restarts the session

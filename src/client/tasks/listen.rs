@@ -1,6 +1,7 @@
 //! Subscriptions of the client to its own tasks (`2026-07-28`).
 //!
-//! A subscription takes a slot, whose text is the id of the task as JSON. The client emits no event for it.
+//! A subscription takes a slot, whose text is the id of the task as JSON. The client emits no event for such a
+//! subscription.
 
 use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;

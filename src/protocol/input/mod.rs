@@ -133,8 +133,8 @@ pub(crate) fn write_request(
     valid
 }
 
-/// Writes a notification. The closure `params` writes the parameters. It returns `false` if the parameters are not
-/// valid. If the closure writes nothing, the message has no member `params`.
+/// Writes a notification. The closure `params` writes the parameters. The closure returns `false` if the parameters are
+/// not valid. If the closure writes nothing, the message has no member `params`.
 pub(crate) fn write_notification(
     out: &mut Writer<'_>,
     method: &str,

@@ -180,7 +180,7 @@ impl<'t> Tool<'t> {
     ///
     /// The rest of the line must fit into the receive buffer. The members `method`, `name` and `arguments` must precede
     /// the string in this order. The text before the string takes at most seven eighths of the buffer. Official clients
-    /// write them so. The `id` may follow. Otherwise the server refuses the line as too long.
+    /// write the members in this order. The `id` may follow. Otherwise the server refuses the line as too long.
     ///
     /// [`Tools::new`](crate::server::Tools::new) checks at compile time that the schema has the argument as a string:
     ///

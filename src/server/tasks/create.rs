@@ -17,8 +17,8 @@ use crate::time::Millis;
 impl<'a> Call<'a> {
     /// Whether the call may become a task.
     ///
-    /// In `2025-11-25` the client requests a task, and the server must then respond with one. In `2026-07-28` the client
-    /// declares the extension, and the server decides.
+    /// In `2025-11-25` the client requests a task, and the server must then respond with a task. In `2026-07-28` the
+    /// client declares the extension, and the server decides.
     #[must_use]
     pub fn can_become_task(&self) -> bool {
         self.task_request().is_some()
