@@ -134,10 +134,10 @@ impl Client<'_> {
     /// Call the method after [`call_json`](Client::call_json), [`read_resource`](Client::read_resource) or their
     /// variants, before the next poll. All text and all binary data in the content blocks of a tool result, or in the
     /// contents of a resource, arrives in chunks, in order. The chunks end with the
-    /// [`Response`](crate::client::Event::Response), which contains all the rest, such as `isError`, structured content
-    /// and the media types, with empty strings in place of the content. The rest must fit into the receive buffer.
-    /// Otherwise the request fails with [`RequestFailure::TooLong`], possibly after
-    /// chunks. The application uses the chunks only if the response is a result.
+    /// [`Response`](crate::client::Event::Response), which contains the rest, such as `isError`, structured content and
+    /// the media types, with empty strings in place of the content. The rest must fit into the receive buffer.
+    /// Otherwise the request fails with [`RequestFailure::TooLong`], possibly after chunks. The application uses the
+    /// chunks only if the response is a result.
     ///
     /// Each chunk restarts the timeout of the request, but does not extend its maximum duration. In message mode, a
     /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result. An

@@ -60,13 +60,13 @@ impl ChunkState {
     }
 }
 
-/// The members after the content, at most.
+/// The longest possible text of the members after the content.
 const LAST_MEMBERS: &str = r#"],"isError":true,"structuredContent":{}}}"#;
 
 /// Maximum size of the end of a message: a group of base64, the ends of its objects, and the newline.
 const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).saturating_add(1);
 
-/// Code of chunked responses, which only a chunked response links.
+/// Code of chunked responses. Only servers with chunked responses link this code.
 ///
 /// With the ticket of a request that ends, the function completes the request's message as a failure, releases the
 /// request and emits `Expired`. With the ticket of a request whose end awaits space, the function writes the end. With
@@ -123,8 +123,8 @@ impl Chunks<'_> {
 
     /// Completes the response as a failure.
     ///
-    /// A tool result gets the flag `isError`, and `why` as a further text block if it fits into the transmit buffer. The
-    /// contents of a resource have no such flag: they just end.
+    /// A tool result gets the flag `isError`. If `why` fits into the transmit buffer, the result also gets `why` as a
+    /// further text block. The contents of a resource have no such flag: they just end.
     pub fn fail(self, why: impl WriteText) {
         let Chunks { state, ticket } = self;
         state.with(&mut |state| _ = state.end_chunks(ticket, true, Some(&why)));
@@ -339,10 +339,10 @@ impl<'a> Call<'a> {
     /// [`Event::Expired`](crate::server::Event::Expired). The client receives that end even after its cancellation,
     /// because half a message cannot be withdrawn.
     ///
-    /// On lines, the server sends no other message until the response is complete: requests wait, and other messages
-    /// fail with [`Busy`](SendError::Busy). In message mode, such as over HTTP, other responses are sent meanwhile. A
-    /// message that waits for space has precedence over the chunks. Several responses may then be open, and
-    /// [`Event::Writable`](crate::server::Event::Writable) concerns all of them.
+    /// On lines, the server sends no other message until the response is complete: the client's requests wait, and
+    /// methods that send other messages fail with [`Busy`](SendError::Busy). In message mode, such as over HTTP, other
+    /// responses are sent meanwhile. A message that waits for space has precedence over the chunks. Several responses
+    /// may then be open, and [`Event::Writable`](crate::server::Event::Writable) concerns all of them.
     ///
     /// ```
     /// use mcp_proto::server::{ChunkedContent, Event, Server};

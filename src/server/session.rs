@@ -127,7 +127,7 @@ impl Server<'_> {
         {
             return Err(SendError::Busy);
         }
-        // The hooks end sessions. A server that never replaces its session does not link them for this purpose.
+        // The hooks end sessions. Only servers that replace their session link the hooks for this purpose.
         state.in_flight_hooks = Some(&WITH_OUTBOUND);
         let Session { key, lifecycle, negotiated, pending_changes } = session;
         Ok(Session {

@@ -65,7 +65,8 @@ impl ServerState<'_> {
             let data = table.call_data(state, context, options, ttl);
             let deadline = Some(ttl).filter(|ttl| ttl.0 < u64::MAX).map(|ttl| state.peer.now.plus(ttl));
             let ticket = table.take_slot(state, data, deadline)?;
-            // A task of the extension has no progress, and neither has a task without space for the token.
+            // Two kinds of tasks have no progress: tasks of the extension, and tasks whose slot has no space for the
+            // token.
             if context.revision.has(WireFeature::Tasks) {
                 table.set_token(ticket, pending.source.progress_token(&state.peer.in_flight));
             }

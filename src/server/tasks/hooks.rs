@@ -1,6 +1,6 @@
 //! `TaskHooks`: the interface between tasks and the rest of the server.
 //!
-//! Only [`TaskTable`] refers to the implementation, so that a server without tasks does not link it.
+//! Only [`TaskTable`] refers to the implementation, so that a server without tasks does not link the implementation.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::SessionKey;
