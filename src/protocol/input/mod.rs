@@ -13,8 +13,7 @@
 //! | the directories to work in | [`ListRoots`] | [`ROOTS`](ClientCapabilities::ROOTS) | [`RootsView::from_json`] |
 //! | a form, filled in by the user | [`Form`], of [`Field`]s | [`ELICITATION_FORM`](ClientCapabilities::ELICITATION_FORM) | [`ElicitResultView::from_json`] |
 //! | a URL, opened by the user | [`OpenUrl`] | [`ELICITATION_URL`](ClientCapabilities::ELICITATION_URL) | [`ElicitResultView::from_json`] |
-//! | a message that a model generates | [`CreateMessage`], of [`SampleMessage`]s |
-//! [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
+//! | a model's message | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
 //! | a method of an extension | [`OtherRequest`] | nothing | [`Response::outcome`](crate::server::Response::outcome) |
 //!
 //! A server writes these types. The other types of an exchange:

@@ -134,8 +134,9 @@ impl<'t> Tools<'t> {
     /// With a smaller buffer, the server splits the list into pages: see [`ProtocolError::ListSplit`]. Some clients
     /// read only the first page. The size is sufficient for ids up to [`Limits::id`](crate::server::Limits::id), in all
     /// revisions, with lines and in message mode. The size may be up to 100 bytes too large, plus 60 bytes for each
-    /// tool. Zero if the list is dynamic. With an assertion in a constant, a buffer that is too small does not compile:
-    /// In a constant, an assertion makes a buffer that is too small a compile error:
+    /// tool. Zero if the list is dynamic.
+    ///
+    /// With an assertion in a constant, a buffer that is too small does not compile:
     ///
     /// ```
     /// use mcp_proto::server::{ServerConfig, Tool, Tools};
