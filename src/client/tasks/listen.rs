@@ -47,7 +47,7 @@ impl ClientState<'_> {
         if !is_granted {
             return self.abandon(listener, "");
         }
-        // The task may have changed before the subscription.
+        // Poll the task at once, because the task may have changed before the subscription.
         if let Some(task) = task
             && self.open_request(task).is_some_and(|it| it.state == OutboundState::TaskWaiting)
         {

@@ -38,7 +38,7 @@ impl Scanner {
         self.shape
     }
 
-    /// Sets the position of the first byte of the next text. The spans of that text then refer to a larger text.
+    /// Sets the position of the next text's first byte in a larger text. The spans then refer to the larger text.
     pub(crate) fn set_position(&mut self, position: usize) {
         self.position = position;
     }
