@@ -22,8 +22,7 @@
 //! generates. Up to `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application responds immediately,
 //! or defers the request with [`ServerRequest::defer`] and responds with [`Client::reply`]. In `2026-07-28` the request
 //! arrives as [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases, an
-//! [`InputRequest`]
-//! describes the input.
+//! [`InputRequest`] describes the input.
 //!
 //! Views, such as [`ToolView`], [`ResourceView`] and [`ContentView`], read the server's messages. Each view has a
 //! constructor `from_json`. The application can therefore copy JSON and view the copy later. For writing, a server uses
