@@ -64,8 +64,8 @@ impl LineDecoder<'_> {
         self.prefix = if is_chunked { LinePrefix::Chunked } else { LinePrefix::None };
     }
 
-    /// Stores the number of bytes that leave the incomplete line after the event of a chunk. The field has no other
-    /// meaning before the line is complete.
+    /// Stores the number of bytes to remove from the incomplete line after the event of a chunk. The field
+    /// `release_length` has no other use before the line is complete.
     pub(crate) fn hold_chunk(&mut self, length: usize) {
         self.release_length = length;
     }

@@ -88,8 +88,8 @@ pub enum Event<'a> {
     /// request's [stream](crate::Receive::stream_closed).
     ///
     /// The application must stop working on the request, because the server sends no response. A
-    /// [chunked](Call::chunked) response ends as a failure instead. The event also occurs
-    /// for a request that waits for the result of a task. The ticket is then unknown to the application.
+    /// [chunked](Call::chunked) response ends as a failure instead. The server also emits this event for a request that
+    /// waits for the result of a task. The ticket is then unknown to the application.
     Cancelled {
         /// The request. The ticket is no longer valid.
         ticket: Ticket,

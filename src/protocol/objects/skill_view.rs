@@ -61,7 +61,7 @@ impl<'a> SkillView<'a> {
         self.files().find(|file| file.uri().is_some_and(|own| own == uri))
     }
 
-    /// Whether the skill has a URI, a name, a description, and either files with digests or dynamic ones.
+    /// Whether the skill has a URI, a name, a description, and either files with digests or dynamic files.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]

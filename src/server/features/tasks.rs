@@ -42,7 +42,7 @@ use crate::time::Millis;
 ///   [supports](crate::server::Tool::task_support) tasks.
 /// - `2026-07-28`: the client declares the extension, and the server decides which calls become tasks.
 ///
-/// A client of one revision cannot access the tasks of the other.
+/// A client of one revision cannot access the tasks of the other revision.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tasks {
     list: bool,
