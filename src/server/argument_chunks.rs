@@ -3,7 +3,6 @@
 //! The server removes each chunk from the line before the line is complete. The complete line is a call with the rest
 //! of the string. The server calls this module only through [`ArgumentHook`]. A server without streamed arguments does
 //! not link the module.
-//! link the module.
 
 use crate::framing::LineDecoder;
 use crate::json::partial::{PartialEntry, after_value, next_entry, string_length};
