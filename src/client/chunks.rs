@@ -36,10 +36,10 @@ impl core::fmt::Debug for ChunkData<'_> {
     }
 }
 
-/// Code of chunks, which only [`Client::receive_chunks`] links.
+/// Code of chunks. Only programs that call [`Client::receive_chunks`] link this code.
 ///
-/// The client calls the hook before it handles a line, with the content of a complete line. Returns whether the hook has
-/// set an event or ended a request.
+/// The client calls the hook before it handles a line, with the content of a complete line. The hook returns whether it
+/// has set an event or ended a request.
 pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<Content>) -> bool;
 
 /// The state of the current line.

@@ -1,4 +1,4 @@
-//! Requests of one sender: those in flight, and the ids and progress tokens of earlier ones.
+//! Requests of one sender: the requests in flight, and the ids and progress tokens of earlier requests.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;

@@ -58,7 +58,7 @@ rules! {
     LineJson = "line-json", Must, "Transports, stdio";
     /// A line is UTF-8.
     LineUtf8 = "line-utf8", Must, "Transports, stdio";
-    /// A message contains no newline, and ends with one.
+    /// A newline ends each message. A message contains no other newline.
     LineNewline = "line-newline", Must, "Transports, stdio";
 
     /// Only `2025-03-26` has batches. A batch is not empty.

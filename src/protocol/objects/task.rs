@@ -85,7 +85,7 @@ pub enum TaskSupport {
     Forbidden,
     /// Calls may become tasks.
     Optional,
-    /// Calls always become tasks. The server refuses a call that cannot become one (-32601, or -32021 in
+    /// Calls always become tasks. The server refuses a call that cannot become a task (-32601, or -32021 in
     /// `2026-07-28`).
     Required,
 }

@@ -98,7 +98,7 @@ fn find_among<'i>(features: &'i [&'i dyn Feature], catalog: Catalog, is: &dyn Fn
     found.find(|found| !found.is_absent()).unwrap_or(Found::Absent)
 }
 
-/// Whether the server joins features of one kind. Boards without a heap do not link the code for it.
+/// Whether the server joins features of one kind. Boards without a heap do not link the code that joins features.
 pub(crate) const JOINS: bool = cfg!(feature = "alloc");
 
 /// Finds the entry at an index of the joined catalogs of all features.

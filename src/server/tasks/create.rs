@@ -113,7 +113,7 @@ impl TaskTable<'_> {
         }
     }
 
-    /// Takes a free slot, or one whose reservation is no longer needed.
+    /// Takes a free slot, or a slot whose reservation is no longer needed.
     pub(super) fn take_slot(
         &mut self,
         state: &ServerState<'_>,
