@@ -154,7 +154,7 @@ pub enum ProtocolError {
     /// Application error: a static list that needs several pages, because the transmit buffer is too small. Some
     /// clients read only the first page.
     ///
-    /// The machine responded with the first page. It does not report further pages of the list.
+    /// The machine responded with the first page. The machine does not report further pages of the list.
     /// [`Tools::list_size`](crate::server::Tools::list_size) returns a sufficient size.
     ListSplit,
     /// Application error: list entries that are larger than a page. The machine omitted these entries.
@@ -214,8 +214,9 @@ impl ProtocolError {
 
     /// Returns whether the message came too late, because messages of the two peers can cross.
     ///
-    /// The machine emits no event for such a message. It reports the message to the [observer](crate::Observer) and, with
-    /// the feature `alloc`, counts it: `Server::late_messages`, `Client::late_messages`.
+    /// The machine emits no event for such a message. The machine reports the message to the
+    /// [observer](crate::Observer) and, with the feature `alloc`, counts it: `Server::late_messages`,
+    /// `Client::late_messages`.
     #[must_use]
     pub fn is_late(&self) -> bool {
         matches!(self, ProtocolError::UnknownCancel | ProtocolError::LateProgress)

@@ -24,7 +24,7 @@ pub(crate) const UNALIGNED_WORDS: bool =
 /// True for ARM since the Cortex-M3, and for RISC-V.
 const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = "riscv32");
 
-/// Returns the quotient and the remainder. Both are zero for a division by zero.
+/// Returns the quotient and the remainder. Both results are zero if `by` is zero.
 pub(crate) const fn divide(value: u64, by: u32) -> (u64, u32) {
     if by == 0 {
         return (0, 0);

@@ -131,9 +131,9 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 /// Derives the JSON Schema of a type that is serialized, such as the structured result of a tool.
 ///
 /// The schema describes what serde's derived `Serialize` writes: the attributes of serde have the meaning that they
-/// have for `Serialize`. The attributes and the supported types are those of [`ToolArguments`](macro@ToolArguments),
-/// without defaults. A field is required unless it is an `Option` or has `skip_serializing_if`. A type that derives
-/// `ToolArguments` has a schema already.
+/// have for `Serialize`. The macro has the same attributes and supports the same types as
+/// [`ToolArguments`](macro@ToolArguments), but without defaults. A field is required unless it is an `Option` or has
+/// `skip_serializing_if`. A type that derives `ToolArguments` has a schema already.
 ///
 /// ```
 /// use mcp_proto::Schema;
@@ -170,8 +170,8 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 /// Derives the fields of an elicitation form, and the decoder of its content.
 ///
 /// The struct has named fields: strings, numbers, booleans, enumerations of unit variants, and lists of such
-/// enumerations. An `Option`, or a field with a default, is not required. The attributes are those of
-/// [`ToolArguments`](macro@ToolArguments), and `#[tool(title = "…")]`: the title of a field for the user. The titles of
+/// enumerations. An `Option`, or a field with a default, is not required. The macro has the attributes of
+/// [`ToolArguments`](macro@ToolArguments). `#[tool(title = "…")]` is the title of a field for the user. The titles of
 /// choices are the doc comments of the variants. The type of an enumeration derives `ToolArguments`. The formats are
 /// `email`, `uri`, `date` and `date-time`. Anything else is a compile error.
 ///
@@ -241,7 +241,7 @@ pub fn router(input: TokenStream) -> TokenStream {
     handler::expand_router(input.into()).into()
 }
 
-/// Makes a function or a method a prompt. List it in a [`router!`](macro@router).
+/// Makes a function or a method a prompt. List the function in a [`router!`](macro@router).
 ///
 /// The name of the function is the name of the prompt, and its doc comment is the description. The attribute does
 /// not change the function. The arguments are a struct with [`ToolArguments`](derive@ToolArguments): a field is an
@@ -313,7 +313,8 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Prompt, attributes.into(), item.into()).into()
 }
 
-/// Makes a function or a method a resource, or a template of resources. List it in a [`router!`](macro@router).
+/// Makes a function or a method a resource, or a template of resources. List the function in a
+/// [`router!`](macro@router).
 ///
 /// The name of the function is the name of the resource, and its doc comment is the description. The attribute does
 /// not change the function. A URI with variables, such as `{id}`, is a template. A parameter with the name of a variable
@@ -389,7 +390,7 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// Makes a function or a method suggest values for an argument of a prompt, or for a variable of a resource template.
-/// List it in a [`router!`](macro@router), together with the prompt or the resource.
+/// List the function in a [`router!`](macro@router), together with the prompt or the resource.
 ///
 /// ```
 /// use mcp_proto::server::Router;

@@ -9,7 +9,7 @@ use crate::time::Millis;
 /// Buffer for sent or received bytes of a connection.
 ///
 /// A buffer is a slice that the caller lends. With the feature `alloc`, a buffer can also be a `Vec`. The `Vec` grows
-/// up to a limit. It shrinks after many small messages, or when the connection is idle.
+/// up to a limit. The `Vec` shrinks after many small messages, or when the connection is idle.
 ///
 /// ```
 /// use mcp_proto::Buffer;

@@ -89,12 +89,12 @@ fn grown_buffer_shrinks_after_many_small_uses() {
 fn grown_buffer_shrinks_after_a_time_of_small_uses() {
     let mut buffer = Buffer::grown(100_000);
     assert!(buffer.reborrow().ensure(64_000).is_some());
-    // Bytes in use, time; then the next deadline and the size.
+    // Each row has the bytes in use and the time, and the expected deadline and size.
     for (used, now, deadline, size) in [
         (20_001, 0, None, 80_000),
         (20_000, 100, Some(5_100), 80_000),
         (0, 5_099, Some(5_100), 80_000),
-        // A large use starts the time again.
+        // A large use restarts the time.
         (20_001, 5_099, None, 80_000),
         (20_000, 6_000, Some(11_000), 80_000),
         (20_000, 11_000, None, 40_000),

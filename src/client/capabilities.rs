@@ -45,7 +45,8 @@ impl<'i> ClientConfig<'i> {
     /// Sets the methods of extensions in requests of a server (up to `2025-11-25`).
     ///
     /// The client emits an [`Event::ServerRequest`](crate::client::Event::ServerRequest) with an
-    /// [`InputRequest::Other`](crate::client::InputRequest::Other) for such a request. It refuses other unknown methods.
+    /// [`InputRequest::Other`](crate::client::InputRequest::Other) for such a request. The client refuses other unknown
+    /// methods.
     #[must_use]
     pub const fn methods(mut self, methods: &'i [&'i str]) -> Self {
         self.methods = methods;

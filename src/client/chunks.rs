@@ -1,7 +1,7 @@
 //! Results in chunks: the content of a result that may be larger than the receive buffer.
 //!
-//! The client calls this module only through a [`ChunkHook`], so that a client without chunks does not link it. The
-//! client removes the strings of content from the line before it handles the line. The rest of the line is a result
+//! The client calls this module only through a [`ChunkHook`], so that a client without chunks does not link the module.
+//! The client removes the strings of content from the line before it handles the line. The rest of the line is a result
 //! with empty strings.
 
 mod content_walk;
@@ -36,10 +36,10 @@ impl core::fmt::Debug for ChunkData<'_> {
     }
 }
 
-/// Code of chunks, which only [`Client::receive_chunks`] links.
+/// Code of chunks. Only programs that call [`Client::receive_chunks`] link this code.
 ///
-/// The client calls the hook before it handles a line, with the content of a complete line. Returns whether the hook has
-/// set an event or ended a request.
+/// The client calls the hook before it handles a line, with the content of a complete line. The hook returns whether it
+/// has set an event or ended a request.
 pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<Content>) -> bool;
 
 /// The state of the current line.
@@ -134,19 +134,20 @@ impl Client<'_> {
     /// Call the method after [`call_json`](Client::call_json), [`read_resource`](Client::read_resource) or their
     /// variants, before the next poll. All text and all binary data in the content blocks of a tool result, or in the
     /// contents of a resource, arrives in chunks, in order. The chunks end with the
-    /// [`Response`](crate::client::Event::Response), which contains all the rest, such as `isError`, structured content
-    /// and the media types, with empty strings in place of the content. The rest must fit into the receive buffer.
-    /// Otherwise the request fails with [`RequestFailure::TooLong`], possibly after
-    /// chunks. The application uses the chunks only if the response is a result.
+    /// [`Response`](crate::client::Event::Response), which contains the rest, such as `isError`, structured content and
+    /// the media types, with empty strings in place of the content. The rest must fit into the receive buffer.
+    /// Otherwise the request fails with [`RequestFailure::TooLong`], possibly after chunks. The application uses the
+    /// chunks only if the response is a result.
     ///
     /// Each chunk restarts the timeout of the request, but does not extend its maximum duration. In message mode, a
     /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result. An
     /// [observer](crate::Observer) sees the message without its content.
     ///
     /// Some servers write the `id` after the result. A large result then has chunks if no other request awaits a
-    /// response. The client checks the `id` at the end of the message. If it is not the id of this request, the request
-    /// fails with [`RequestFailure::Invalid`], and the application discards the chunks. With several requests in
-    /// flight, a large result with its `id` at the end is a failure ([`RequestFailure::TooLong`]) of its own request.
+    /// response. The client checks the `id` at the end of the message. If the `id` does not belong to this request, the
+    /// request fails with [`RequestFailure::Invalid`], and the application discards the chunks. With several requests
+    /// in flight, a large result with its `id` at the end is a failure ([`RequestFailure::TooLong`]) of its own
+    /// request.
     ///
     /// ```
     /// use mcp_proto::client::{ChunkData, Client, Event, Options};

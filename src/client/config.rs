@@ -72,15 +72,15 @@ pub struct Timeouts {
     pub probe: Millis,
     /// The timeout for the response to `initialize`. Default: thirty seconds.
     ///
-    /// Also the timeout for the response to `server/discover` if the client cannot fall back to the handshake.
+    /// This timeout also applies to the response to `server/discover` if the client cannot fall back to the handshake.
     pub initialize: Millis,
     /// The timeout for the response to a request without its own timeout. Progress restarts this timeout. Default: one
     /// minute.
     pub request: Millis,
     /// The maximum duration of a request, regardless of progress. Default: ten minutes.
     ///
-    /// Also the timeout for the application's response to a [deferred](crate::client::ServerRequest::defer) server
-    /// request.
+    /// This duration is also the timeout for the application's response to a
+    /// [deferred](crate::client::ServerRequest::defer) server request.
     pub maximum: Millis,
     /// The timeout for sending the remaining output during shutdown. Default: two seconds.
     pub grace: Millis,

@@ -23,7 +23,7 @@ use crate::protocol::objects::skill_view::{DirectoryView, SkillView};
 use crate::protocol::objects::task::TaskView;
 use crate::protocol::objects::tool_result::ToolResultView;
 
-/// An event of the client. It borrows the client until the next poll.
+/// An event of the client. The event borrows the client until the next poll.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {

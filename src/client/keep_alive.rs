@@ -1,6 +1,7 @@
 //! Sends the client's pings, and reports a server that does not respond.
 //!
-//! The client calls this module only through [`KeepAliveHooks`], so that a client without keep-alive does not link it.
+//! The client calls this module only through [`KeepAliveHooks`], so that a client without keep-alive does not link the
+//! module.
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 

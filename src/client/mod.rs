@@ -22,8 +22,7 @@
 //! generates. Up to `2025-11-25` the request arrives as [`Event::ServerRequest`]. The application responds immediately,
 //! or defers the request with [`ServerRequest::defer`] and responds with [`Client::reply`]. In `2026-07-28` the request
 //! arrives as [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases, an
-//! [`InputRequest`]
-//! describes the input.
+//! [`InputRequest`] describes the input.
 //!
 //! Views, such as [`ToolView`], [`ResourceView`] and [`ContentView`], read the server's messages. Each view has a
 //! constructor `from_json`. The application can therefore copy JSON and view the copy later. For writing, a server uses
@@ -145,7 +144,7 @@ pub struct Client<'b> {
     grace_deadline: Option<Millis>,
     /// While the connection closes, the first slot that `drain` has not processed.
     next_ended_slot: u32,
-    /// Code that receives results in chunks. The first call of `receive_chunks` sets it.
+    /// Code that receives results in chunks. The first call of `receive_chunks` sets this function.
     chunk_hook: Option<ChunkHook>,
     chunks: ChunkState,
 }

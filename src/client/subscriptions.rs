@@ -89,8 +89,9 @@ impl<'f> Filter<'f> {
 
     /// Sets the members of extensions. Each pair is a name and JSON text, such as `("drawingsListChanged", "true")`.
     ///
-    /// The server ignores members that it does not know. [`Acknowledged::raw`] has the members that it accepted, and
-    /// [`Event::Notification`](crate::client::Event::Notification) reports the notifications of an extension.
+    /// The server ignores members that it does not know. [`Acknowledged::raw`] has the members that the server
+    /// accepted, and [`Event::Notification`](crate::client::Event::Notification) reports the notifications of an
+    /// extension.
     #[must_use]
     pub const fn members<'n>(self, members: &'n [(&'n str, &'n str)]) -> Filter<'n>
     where

@@ -26,7 +26,8 @@ impl LineDecoder<'_> {
     }
 
     /// Provides space like [`make_room`](LineDecoder::make_room), but discards nothing. Returns `true` if an incomplete
-    /// line fills the buffer. The machine then removes a part of the line, or [discards](LineDecoder::discard_if_full) it.
+    /// line fills the buffer. The machine then removes a part of the line, or [discards](LineDecoder::discard_if_full)
+    /// the whole line.
     #[inline]
     pub(crate) fn is_full_after_move(&mut self) -> bool {
         // If the line is at the front and the read space is sufficient, no change is necessary.

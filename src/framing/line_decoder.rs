@@ -21,8 +21,8 @@ pub(crate) trait InputSink {
 
 /// The current line, which remains in the buffer until its release.
 ///
-/// [`LineDecoder::bytes`] returns its text. [`LineDecoder::envelope`] returns its members as spans from the start of
-/// the line.
+/// [`LineDecoder::bytes`] returns the text of the line. [`LineDecoder::envelope`] returns the members of the message as
+/// spans from the start of the line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line {
     pub(crate) content: Content,
@@ -85,7 +85,7 @@ impl LineKind {
     }
 }
 
-/// Receive buffer that is split into lines. In message mode, it contains whole messages.
+/// Receive buffer that is split into lines. In message mode, the buffer contains whole messages.
 ///
 /// The current line is at the offset `start`. The decoder scans each byte once, on arrival.
 pub(crate) struct LineDecoder<'b> {

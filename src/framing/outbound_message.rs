@@ -56,8 +56,8 @@ pub enum OutboundMessageKind {
         /// The JSON-RPC error code. An HTTP transport derives the status code of the response from this code.
         code: i32,
     },
-    /// A piece of a [chunked](crate::server::Call::chunked) result. The pieces of a stream, joined, are one message. Other
-    /// streams may have messages between them. The server sends pieces only after
+    /// A piece of a [chunked](crate::server::Call::chunked) result. The pieces of a stream, joined, are one message.
+    /// Messages of other streams may be between the pieces. The server sends pieces only after
     /// [`accept_pieces`](crate::Server::accept_pieces).
     Piece,
     /// The last piece of a chunked result. No further message for the request follows on the stream.

@@ -25,7 +25,7 @@ impl LineDecoder<'_> {
     /// incomplete character or escape.
     ///
     /// If the line is complete or many bytes follow, the part is replaced: the string is then empty, and spaces follow
-    /// it. The work is therefore linear in the input.
+    /// the string. The work is therefore linear in the input.
     pub(crate) fn remove_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));
@@ -64,8 +64,8 @@ impl LineDecoder<'_> {
         self.prefix = if is_chunked { LinePrefix::Chunked } else { LinePrefix::None };
     }
 
-    /// Stores the number of bytes that leave the incomplete line after the event of a chunk. The field has no other
-    /// meaning before the line is complete.
+    /// Stores the number of bytes to remove from the incomplete line after the event of a chunk. The field
+    /// `release_length` has no other use before the line is complete.
     pub(crate) fn hold_chunk(&mut self, length: usize) {
         self.release_length = length;
     }

@@ -1,8 +1,8 @@
 //! `Monitor`: reads both directions of a dialogue, and reports violations of the specification.
 //!
 //! A monitor is a passive state machine without I/O. The caller passes the bytes or the lines of the client and of the
-//! server, each with its time. The monitor sends nothing. It reports each [`Violation`] with its [`Rule`], and blames
-//! the side that sent the message. The monitor knows all revisions. One connection may use both eras.
+//! server, each with its time. The monitor sends nothing. The monitor reports each [`Violation`] with its [`Rule`], and
+//! blames the side that sent the message. The monitor knows all revisions. One connection may use both eras.
 //!
 //! The caller passes a message before the receiver gets it, so that a response never precedes its request.
 //!

@@ -266,7 +266,7 @@ impl Monitor {
 
     /// Records the effects of a request.
     fn record(&mut self, request: &mut Request, params: Json<'_>, report: &Report<'_>) {
-        // Recorded before the response, because a request may take effect even if it is cancelled.
+        // Record the effects before the response, because a request may take effect even if it is cancelled.
         self.dialogue.has_subscribed |= request.method == methods::RESOURCES_SUBSCRIBE.name;
         if let (Some(level), false) = (request.level, request.is_stateless) {
             self.dialogue.level = self.dialogue.level.map(|earlier| earlier.min(level));

@@ -1,4 +1,4 @@
-//! Requests of one sender: those in flight, and the ids and progress tokens of earlier ones.
+//! Requests of one sender: the requests in flight, and the ids and progress tokens of earlier requests.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -9,7 +9,7 @@ use crate::protocol::level::Level;
 use crate::protocol::revision::Revision;
 use crate::time::Millis;
 
-/// The maximum number of entries in each table. Beyond it, the monitor no longer judges unknown ids and tokens.
+/// The maximum number of entries in each table. Beyond this limit, the monitor no longer judges unknown ids and tokens.
 const LIMIT: usize = 100_000;
 
 /// The key of an id or token: the decoded text, with a leading quote for a string.

@@ -142,7 +142,7 @@ impl Monitor {
                 entry.get("name").and_then(Json::string).map(|name| name.to_string()).unwrap_or_default();
             let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
             let is_named = (1..=128).contains(&name.len()) && name.chars().all(is_plain);
-            // The revision that introduced icons also introduced this recommendation.
+            // The revision that introduced icons also introduced the recommendation for names of tools.
             if revision.has(WireFeature::Icons) && !is_named {
                 report.add(Rule::ToolName, format!("\"{name}\" is not a name of 1 to 128 plain characters"));
             }

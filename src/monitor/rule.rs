@@ -23,7 +23,7 @@ macro_rules! rules {
             /// All rules, in the order of the specification.
             pub const ALL: &[Rule] = &[$(Rule::$rule),*];
 
-            /// The name. Later versions of this crate do not change it.
+            /// The name. Later versions of this crate do not change the name.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Rule::$rule => $name,)* }
@@ -58,7 +58,7 @@ rules! {
     LineJson = "line-json", Must, "Transports, stdio";
     /// A line is UTF-8.
     LineUtf8 = "line-utf8", Must, "Transports, stdio";
-    /// A message contains no newline, and ends with one.
+    /// A newline ends each message. A message contains no other newline.
     LineNewline = "line-newline", Must, "Transports, stdio";
 
     /// Only `2025-03-26` has batches. A batch is not empty.
@@ -106,7 +106,8 @@ rules! {
     Initialized = "initialized", Must, "Lifecycle, Initialization";
     /// A server answers `initialize` with a revision that has a handshake.
     NegotiatedVersion = "negotiated-version", Must, "Lifecycle, Version negotiation";
-    /// A request of `2026-07-28` contains its revision and capabilities in `_meta`. Otherwise the server refuses it.
+    /// A request of `2026-07-28` contains its revision and capabilities in `_meta`. Otherwise the server refuses the
+    /// request.
     RequestMeta = "request-meta", Must, "Base protocol, `_meta`";
     /// A server refuses a revision that it does not support.
     UnsupportedVersion = "unsupported-version", Must, "Versioning";

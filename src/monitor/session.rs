@@ -44,7 +44,8 @@ pub(super) struct Party {
     pub(super) requests: Requests,
     /// The capabilities that this side has declared in the handshake, as JSON.
     pub(super) capabilities: Option<String>,
-    /// Number of messages of this side whose id may be unreadable. The other side may answer them without an id.
+    /// Number of messages of this side whose id may be unreadable. The other side may answer such messages without an
+    /// id.
     pub(super) unreadable: u32,
 }
 
@@ -56,7 +57,7 @@ pub(super) struct Catalog {
     pub(super) is_complete: bool,
 }
 
-/// The maximum number of stored cursors. Beyond it, the monitor no longer judges unknown cursors.
+/// The maximum number of stored cursors. Beyond this limit, the monitor no longer judges unknown cursors.
 const CURSOR_LIMIT: usize = 10_000;
 
 /// The state of both sides.

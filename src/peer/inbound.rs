@@ -138,7 +138,7 @@ pub(crate) fn begin_progress(
 pub(crate) const END: &str = "}}";
 
 impl<R: Role> Peer<'_, R> {
-    /// Marks a request as responded to, and releases its slot.
+    /// Records that a request has its response, and releases the slot of the request.
     pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
             Source::Line { .. } => self.response_pending = false,

@@ -122,7 +122,7 @@ impl KeepAliveState {
         is_expected
     }
 
-    /// Returns whether `id` belongs to any ping sent. Completes the ping in flight if it has this id.
+    /// Returns whether `id` belongs to any ping sent. Completes the ping in flight if the ping has this id.
     pub(crate) fn accept_any_response(&mut self, id: Json<'_>) -> bool {
         self.accept_response(id) || ping_number(id).is_some_and(|number| number >= 1 && number <= self.count)
     }

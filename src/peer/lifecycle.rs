@@ -58,8 +58,8 @@ pub(crate) enum Trigger {
     Shutdown,
     /// All requests have ended, or the grace period has expired.
     Drained,
-    /// Server: the connection refuses further bytes, the client does not read the output, or it does not respond to
-    /// pings.
+    /// Server: the connection refuses further bytes, the client does not read the output, or the client does not
+    /// respond to pings.
     ConnectionLost,
 }
 

@@ -30,9 +30,10 @@ pub(crate) trait Role: role::Role {
     type Inbound: InboundData;
     /// Data of an outbound request.
     type Outbound: OutboundData;
-    /// The sequence number of the next outbound request. A server has none, because its slots count their requests.
+    /// The sequence number of the next outbound request. A server stores no such number, because each slot counts its
+    /// own requests.
     type Sequence: Copy + Default;
-    /// Number of ids per sequence number for requests without a slot. Each slot has one more id per sequence number.
+    /// Each sequence number has one id for each slot, and this number of ids for requests without a slot.
     const OTHER_IDS: u32;
 
     /// Resolves the id that contains this sequence number and this place: see [`Peer::id_at`].
@@ -55,7 +56,7 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) event_holds_line: bool,
     /// Whether to emit `Writable`, because `SendError::Busy` was returned.
     pub(crate) report_writable: bool,
-    /// Number of messages that came too late. Small boards do not count them.
+    /// Number of messages that came too late. Small boards do not count such messages.
     #[cfg(feature = "alloc")]
     pub(crate) late_messages: u16,
     /// `None` before a handshake.
@@ -114,7 +115,7 @@ impl<'b, R: Role> Peer<'b, R> {
     /// Returns the earliest of `in_flight` and `others`. `in_flight` is the earliest deadline of the requests in
     /// flight.
     ///
-    /// Omits expired deadlines. Their requests wait for transmit space, so a poll would not help.
+    /// Omits expired deadlines. The requests with these deadlines wait for transmit space, so a poll would not help.
     #[inline]
     pub(crate) fn next_deadline<const N: usize>(
         &self,

@@ -33,7 +33,7 @@ impl<R: Role> Peer<'_, R> {
     }
 
     /// Returns the id of an outbound request: `sequence` × places + `place` + 1. The first
-    /// [`OTHER_IDS`](Role::OTHER_IDS) places are for requests without a slot, the others are the slots.
+    /// [`OTHER_IDS`](Role::OTHER_IDS) places are for requests without a slot. The other places are the slots.
     pub(crate) fn id_at(&self, sequence: u64, place: u32) -> u64 {
         sequence.saturating_mul(self.stride().into()).saturating_add(place.into()).saturating_add(1)
     }

@@ -122,7 +122,7 @@ pub(crate) enum OutboundState {
     AwaitingResponse,
     /// An acknowledged subscription.
     Listening,
-    /// A subscription that waits for the next connection. The slot's text holds the filter from the first request on.
+    /// A subscription that waits for the next connection. The slot's text has held the filter since the first request.
     Parked,
     /// A subscription whose request awaits transmit space on the next connection.
     Resubscribe,

@@ -128,8 +128,8 @@ impl<'a> RpcError<'a> {
 
     /// Returns the probable meaning of an error code that the specification leaves open.
     ///
-    /// `2026-07-28` forbids the interpretation of such codes. There the only hint is [`ErrorHint::ResourceNotFound`].
-    /// Returns `None` while connecting.
+    /// `2026-07-28` forbids the interpretation of such codes. In that revision the only hint is
+    /// [`ErrorHint::ResourceNotFound`]. Returns `None` while connecting.
     #[must_use]
     pub fn hint(&self) -> Option<ErrorHint> {
         Some(match (self.era?, self.code()) {

@@ -254,7 +254,8 @@ impl<'b> TransmitBuffer<'b> {
         self.buffer.trim(self.end);
     }
 
-    /// Resets all offsets to 0 once all bytes are sent. The observer has seen them: see [`TransmitBuffer::transmit`].
+    /// Resets all offsets to 0 once all bytes are sent. The observer has already seen these bytes: see
+    /// [`TransmitBuffer::transmit`].
     fn rewind(&mut self) {
         if self.start >= self.end && self.end > 0 {
             self.buffer.shrink_if_idle(self.end);
@@ -347,7 +348,7 @@ pub struct Transmit<'a> {
 }
 
 impl<'a> Transmit<'a> {
-    /// Returns the bytes to write, possibly none. In message mode they are exactly one message.
+    /// Returns the bytes to write, possibly none. In message mode, the bytes are exactly one message.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes

@@ -5,8 +5,8 @@ use crate::rpc::{Object, is_id, kind, view};
 
 /// One scanned message: valid JSON with its envelope members located, without copies.
 ///
-/// A router, proxy or fuzzer inspects a message before the client or server. It parses the message once, and passes the
-/// message on with [`Receive::parsed`](crate::Receive::parsed).
+/// A router, proxy or fuzzer inspects a message before the client or server. The program parses the message once, and
+/// passes the message on with [`Receive::parsed`](crate::Receive::parsed).
 ///
 /// ```
 /// use mcp_proto::rpc::{Message, MessageKind};

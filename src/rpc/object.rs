@@ -8,7 +8,7 @@ pub(crate) fn view(line: &[u8], span: Span) -> Json<'_> {
 }
 
 /// The kind of the value at `span`; `null` if the value is missing.
-// Not inlined, because a bounds check at each of its many uses takes a lot of flash.
+// This function is not inlined, because a bounds check in each of its many callers takes much flash.
 #[inline(never)]
 pub(crate) fn kind(line: &[u8], span: Span) -> Kind {
     Kind::starting_with(line.get(span.start))

@@ -3,7 +3,6 @@
 //! The server removes each chunk from the line before the line is complete. The complete line is a call with the rest
 //! of the string. The server calls this module only through [`ArgumentHook`]. A server without streamed arguments does
 //! not link the module.
-//! link the module.
 
 use crate::framing::LineDecoder;
 use crate::json::partial::{PartialEntry, after_value, next_entry, string_length};
@@ -95,13 +94,13 @@ impl PendingArgument {
 type MakeArgumentEvent =
     for<'a> fn(&PendingArgument, &'a LineDecoder<'_>, &'a ServerState<'_>) -> Option<Event<'a>>;
 
-/// The function that handles streamed arguments. Only tools with a streamed argument link it.
+/// The function that handles streamed arguments. Only tools with a streamed argument link the function.
 ///
 /// The argument is `None` for an incomplete line that fills the buffer. The function then sets the event of the next
 /// chunk, or removes the chunk of the last event from the line, and returns whether an event is set.
 ///
 /// Otherwise the argument is the outcome of a complete line with chunks. If the outcome is not a call of the tool, the
-/// function sets the event of the abort. It returns whether the outcome still applies.
+/// function sets the event of the abort. The function returns whether the outcome still applies.
 pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(&Received, &Spans)>) -> bool;
 
 impl Server<'_> {
@@ -211,7 +210,7 @@ fn next_chunk(server: &mut Server<'_>) -> bool {
     true
 }
 
-/// Decodes the string at `start` in place, as far as it has arrived. Returns the length of the decoded text.
+/// Decodes the string at `start` in place, as far as the string has arrived. Returns the length of the decoded text.
 fn decode_chunk(input: &mut LineDecoder<'_>, start: usize) -> Option<usize> {
     let (length, is_complete) = string_length(input.text_so_far().get(start..)?);
     // Length of a character or an escape that continues in the next bytes.

@@ -27,7 +27,7 @@ impl ChangeSet {
     /// Pending messages that the server writes before it handles a notification of the client.
     pub(crate) const ANY_PENDING: ChangeSet = ChangeSet(32 | 128);
 
-    /// The flags of the session. The others belong to the connection.
+    /// The flags of the session. The other flags belong to the connection.
     const LISTS: ChangeSet = ChangeSet(1 | 2 | 4);
 
     pub(crate) const FEATURE_FLAGS: ChangeSet = ChangeSet(64 | 128);

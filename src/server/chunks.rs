@@ -1,8 +1,8 @@
 //! Chunked responses: results that the application writes in chunks, over many polls.
 //!
 //! The server calls this module only through a [`ChunkHook`], so that a server without chunked responses does not link
-//! it. The response is an [open message](crate::peer::transmit_buffer) of the transmit buffer. The kind of its request
-//! holds its state.
+//! the module. The response is an [open message](crate::peer::transmit_buffer) of the transmit buffer. The kind of its
+//! request holds its state.
 
 mod content;
 mod transport;
@@ -60,18 +60,18 @@ impl ChunkState {
     }
 }
 
-/// The members after the content, at most.
+/// The longest possible text of the members after the content.
 const LAST_MEMBERS: &str = r#"],"isError":true,"structuredContent":{}}}"#;
 
 /// Maximum size of the end of a message: a group of base64, the ends of its objects, and the newline.
 const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).saturating_add(1);
 
-/// Code of chunked responses, which only a chunked response links.
+/// Code of chunked responses. Only servers with chunked responses link this code.
 ///
 /// With the ticket of a request that ends, the function completes the request's message as a failure, releases the
-/// request and emits `Expired`. With the ticket of a request whose end awaits space, it writes the end. With
-/// [`Ticket::NONE`], it emits `Writable` if the application waits for space and the buffer has space. In all other
-/// cases, the function returns `false`.
+/// request and emits `Expired`. With the ticket of a request whose end awaits space, the function writes the end. With
+/// [`Ticket::NONE`], the function emits `Writable` if the application waits for space and the buffer has space. In all
+/// other cases, the function returns `false`.
 pub(crate) type ChunkHook = fn(&mut ServerState<'_>, Ticket) -> bool;
 
 fn poll_chunks(state: &mut ServerState<'_>, ended: Ticket) -> bool {
@@ -123,8 +123,8 @@ impl Chunks<'_> {
 
     /// Completes the response as a failure.
     ///
-    /// A tool result gets the flag `isError`, and `why` as a further text block if it fits into the transmit buffer. The
-    /// contents of a resource have no such flag: they just end.
+    /// A tool result gets the flag `isError`. If `why` fits into the transmit buffer, the result also gets `why` as a
+    /// further text block. The contents of a resource have no such flag: they just end.
     pub fn fail(self, why: impl WriteText) {
         let Chunks { state, ticket } = self;
         state.with(&mut |state| _ = state.end_chunks(ticket, true, Some(&why)));
@@ -276,8 +276,8 @@ impl ServerState<'_> {
         self.close_chunks(ticket, chunks, None)
     }
 
-    /// Writes the end of an open response. On lines the end fits, because every piece leaves [`RESERVED`] bytes. Returns
-    /// `false` if it does not fit.
+    /// Writes the end of an open response. On lines the end fits, because every piece leaves [`RESERVED`] bytes.
+    /// Returns `false` if the end does not fit.
     fn close_chunks(&mut self, ticket: Ticket, chunks: ChunkState, why: Option<&dyn WriteText>) -> bool {
         let stream = self.chunk_stream(ticket);
         let Some(mut out) = self.peer.output.end_writer(RESERVED) else { return false };
@@ -304,7 +304,7 @@ impl ServerState<'_> {
 }
 
 impl Reply<'_> {
-    /// Responds with content that the application writes in chunks: see [`Call::chunked`]. Then
+    /// Responds with content that the application writes in chunks: see [`Call::chunked`]. Afterwards,
     /// [`Server::chunks`] takes the ticket of the deferred request.
     ///
     /// # Errors
@@ -332,16 +332,17 @@ impl<'a> Call<'a> {
     /// transmit buffer.
     ///
     /// [`Server::chunks`] takes the ticket, and returns the writer. The request is in flight like a
-    /// [deferred](Call::defer) one. Its timeout is [`Limits::deferred_timeout`](crate::server::Limits::deferred_timeout),
-    /// and restarts with every chunk. If the request ends before the response, by a cancellation, a timeout or a
-    /// shutdown, then the server completes the response with the flag `isError`, and emits
-    /// [`Event::Cancelled`](crate::server::Event::Cancelled) or [`Event::Expired`](crate::server::Event::Expired). The
-    /// client receives that end even after its cancellation, because half a message cannot be withdrawn.
+    /// [deferred](Call::defer) one. The timeout of the request is
+    /// [`Limits::deferred_timeout`](crate::server::Limits::deferred_timeout), and restarts with every chunk. If the
+    /// request ends before the response, by a cancellation, a timeout or a shutdown, then the server completes the
+    /// response with the flag `isError`, and emits [`Event::Cancelled`](crate::server::Event::Cancelled) or
+    /// [`Event::Expired`](crate::server::Event::Expired). The client receives that end even after its cancellation,
+    /// because half a message cannot be withdrawn.
     ///
-    /// On lines, the server sends no other message until the response is complete: requests wait, and other messages
-    /// fail with [`Busy`](SendError::Busy). In message mode, such as over HTTP, other responses are sent meanwhile. A
-    /// message that waits for space has precedence over the chunks. Several responses may then be open, and
-    /// [`Event::Writable`](crate::server::Event::Writable) concerns all of them.
+    /// On lines, the server sends no other message until the response is complete: the client's requests wait, and
+    /// methods that send other messages fail with [`Busy`](SendError::Busy). In message mode, such as over HTTP, other
+    /// responses are sent meanwhile. A message that waits for space has precedence over the chunks. Several responses
+    /// may then be open, and [`Event::Writable`](crate::server::Event::Writable) concerns all of them.
     ///
     /// ```
     /// use mcp_proto::server::{ChunkedContent, Event, Server};

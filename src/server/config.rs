@@ -59,8 +59,8 @@ pub struct Limits {
     pub id: usize,
     /// The maximum nesting of a message. Default and upper bound: 128.
     pub depth: u8,
-    /// The timeout of a deferred request for which the call of `defer` gives none, in milliseconds. With the feature
-    /// `alloc` of this crate, progress restarts the timeout.
+    /// The timeout of a deferred request for which the call of `defer` gives no timeout, in milliseconds. With the
+    /// feature `alloc` of this crate, progress restarts the timeout.
     ///
     /// Default: `None`. Then the timeout is one minute if the caller lends the slots, so that a forgotten request does
     /// not take a slot forever. With slots on the heap, there is no timeout.
@@ -146,7 +146,7 @@ impl Default for Limits {
 pub enum SecondInitialize {
     /// The server refuses the request with -32600, and the session continues.
     Refuse,
-    /// The server restarts the session. It cancels requests in flight and sends no response to these requests.
+    /// The server restarts the session. The server cancels requests in flight and sends no response to these requests.
     ///
     /// This policy is for a UART, which has no connections: a new client sends the second `initialize`. The new client
     /// may reuse the id of a request in flight. Before the handshake is complete, the server also restarts the session
@@ -328,7 +328,7 @@ impl<'i> ServerConfig<'i> {
         out.key("capabilities");
         out.begin_object();
         for (index, feature) in self.features.iter().enumerate() {
-            // The first feature of a kind declares the capability of all.
+            // The first feature of a kind declares the capability for all features of this kind.
             if !JOINS || self.is_first_of_kind(index, *feature) {
                 feature.write_capability(self, revision, out);
             }

@@ -28,7 +28,7 @@ pub(crate) enum Received {
     Event,
     /// The client sent `exit`: treat the input as ended.
     Exit,
-    /// A batch has begun. The next steps handle its members.
+    /// A batch has begun. The next steps handle the members of the batch.
     BatchBegun,
 }
 
@@ -61,7 +61,8 @@ fn is_notification(envelope: &Envelope) -> bool {
 
 /// Handles a valid JSON text.
 ///
-/// The output has space for a response if the class may need one. `index` is the scanner's index of the parameters.
+/// If the class may need a response, the output must have space for it. `index` is the scanner's index of the
+/// parameters.
 pub(crate) fn handle_message(
     state: &mut ServerState<'_>,
     line: &[u8],

@@ -77,7 +77,7 @@ pub enum Event<'a> {
     /// The client requests subscriptions, and the application decides which of them it accepts. Only with the feature
     /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
     SubscriptionRequest(SubscriptionRequest<'a>),
-    /// A client opened a subscription (`2026-07-28`). The server has acknowledged it.
+    /// A client opened a subscription (`2026-07-28`). The server has acknowledged the subscription.
     Listening(Listening<'a>),
     /// The client of the session subscribed to the resource with this URI. The server has responded.
     Subscribed(&'a str),
@@ -88,10 +88,10 @@ pub enum Event<'a> {
     /// request's [stream](crate::Receive::stream_closed).
     ///
     /// The application must stop working on the request, because the server sends no response. A
-    /// [chunked](Call::chunked) response ends as a failure instead. The event also occurs
-    /// for a request that waits for the result of a task. The ticket is then unknown to the application.
+    /// [chunked](Call::chunked) response ends as a failure instead. The server also emits this event for a request that
+    /// waits for the result of a task. The ticket is then unknown to the application.
     Cancelled {
-        /// The request. Its ticket is no longer valid.
+        /// The request. The ticket is no longer valid.
         ticket: Ticket,
         /// The reason, if the client gave one.
         reason: Option<Str<'a>>,
@@ -103,9 +103,10 @@ pub enum Event<'a> {
     TaskResult(TaskResult<'a>),
     /// The client responded to [input requests](crate::server::Task::require_input) of a task.
     TaskInput(TaskInput<'a>),
-    /// The client cancelled a task. The application must stop working on it.
+    /// The client cancelled a task. The application must stop working on the task.
     TaskCancelled(TaskTicket),
-    /// The time to live of a task expired, whether or not the task had ended. Its ticket is no longer valid.
+    /// The time to live of a task expired, whether or not the task had ended. The ticket of the task is no longer
+    /// valid.
     TaskExpired(TaskTicket),
     /// A request that the server sent has ended.
     Response(Response<'a>),
@@ -120,7 +121,7 @@ pub enum Event<'a> {
     Writable,
     /// The client does not respond to pings.
     PeerUnresponsive,
-    /// A message or a response was not valid. The server has handled it, and the connection continues.
+    /// A message or a response was not valid. The server has handled the error, and the connection continues.
     ProtocolError(ProtocolError),
 }
 

@@ -1,6 +1,7 @@
 //! `InFlightHooks`: ids, deadlines, cancellation and errors of requests in flight.
 //!
-//! The server calls this module only through [`InFlightHooks`], so that a server without slots does not link it.
+//! The server calls this module only through [`InFlightHooks`], so that a server without slots does not link the
+//! module.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
@@ -81,7 +82,7 @@ impl ServerState<'_> {
         }
     }
 
-    /// Handles one expired deadline. Returns `false` if there is none.
+    /// Handles one expired deadline. Returns `false` if no deadline has expired.
     pub(crate) fn expire_in_flight(&mut self) -> bool {
         self.peer.in_flight.len() > 0 && self.in_flight_hooks.is_some_and(|hooks| (hooks.expire)(self))
     }

@@ -39,11 +39,11 @@ const GRACE: Millis = Millis::seconds(5);
 /// - In the handshake era the call is deferred, and the server sends a request. The table stores the call, a value of
 ///   type `K`, and the client's response. [`step`](InputRequests::step) calls the function.
 ///
-/// Therefore a tool must request input before it changes anything. It stores in `K` the arguments that the function
-/// needs.
+/// Therefore a tool must request input before it changes anything. The tool stores in `K` the arguments that the
+/// function needs.
 ///
-/// The context `C` of the `Router` contains the table, and implements `AsMut` for it. The context of a static router
-/// must be `'static`. The main loop passes events to [`observe`](InputRequests::observe) and calls
+/// The context `C` of the `Router` contains the table, and implements `AsMut` for the table. The context of a static
+/// router must be `'static`. The main loop passes events to [`observe`](InputRequests::observe) and calls
 /// [`step`](InputRequests::step):
 ///
 /// ```
@@ -218,9 +218,11 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
         }
     }
 
-    /// Sends input requests, and calls the handlers of calls whose client has responded. Call it after each event.
+    /// Sends input requests, and calls the handlers of calls whose client has responded. Call this method after each
+    /// event.
     ///
-    /// While the transmit buffer has no space, the method does nothing. [`Event::Writable`] reports when it has space.
+    /// While the transmit buffer has no space, the method does nothing. [`Event::Writable`] reports when the buffer has
+    /// space.
     pub fn step(context: &mut C, server: &mut Server<'_>)
     where
         C: AsMut<Self>,

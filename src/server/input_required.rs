@@ -59,7 +59,7 @@ impl Reply<'_> {
     ///
     /// Each input has a unique key. The client returns `state` with the retried request.
     ///
-    /// The server stores nothing about the request. The client retries it with another id, and
+    /// The server stores nothing about the request. The client retries the request with another id, and
     /// [`Call::input`](crate::server::Call::input) then returns the client's response to an input.
     ///
     /// If the client did not declare the capability of an input, the response is an error (-32021). The response is

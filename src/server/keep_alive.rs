@@ -1,6 +1,7 @@
 //! Sends the server's pings, and reports a client that does not respond.
 //!
-//! The server calls this module only through [`KeepAliveHooks`], so that a server without keep-alive does not link it.
+//! The server calls this module only through [`KeepAliveHooks`], so that a server without keep-alive does not link the
+//! module.
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 

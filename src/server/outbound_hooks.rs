@@ -1,7 +1,7 @@
 //! `OutboundHooks`: responses, timeouts and cancellation of requests that the server sent.
 //!
 //! The server calls this module only through [`OutboundHooks`], so that a server without outbound requests does not
-//! link it.
+//! link the module.
 
 use crate::error::ProtocolError;
 use crate::framing::Content;
@@ -35,7 +35,7 @@ pub(crate) trait OutboundHooks: Sync {
         spans: &mut Spans,
     ) -> Option<Received>;
 
-    /// Handles an unreadable line. Returns `None` if it is not a response to an outbound request.
+    /// Handles an unreadable line. Returns `None` if the line is not a response to an outbound request.
     fn on_unreadable_line(
         &self,
         state: &mut ServerState<'_>,
@@ -44,7 +44,7 @@ pub(crate) trait OutboundHooks: Sync {
         envelope: &Envelope,
     ) -> Option<Received>;
 
-    /// Handles a notification. Returns `None` if it is not about outbound requests.
+    /// Handles a notification. Returns `None` if the notification is not about outbound requests.
     fn on_notification(
         &self,
         state: &mut ServerState<'_>,
@@ -74,7 +74,7 @@ pub(crate) trait OutboundHooks: Sync {
 
 struct Hooks;
 
-/// The hooks. [`WITH_OUTBOUND`](crate::server::in_flight_hooks::WITH_OUTBOUND) refers to them.
+/// The hooks. [`WITH_OUTBOUND`](crate::server::in_flight_hooks::WITH_OUTBOUND) refers to these hooks.
 pub(crate) const OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
 
 impl OutboundHooks for Hooks {
@@ -230,7 +230,7 @@ fn on_progress(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &m
 }
 
 impl Peer<'_, role::Server> {
-    /// The id of an outbound request. Its sequence number is the generation of the slot.
+    /// The id of an outbound request. The sequence number in the id is the generation of the slot.
     pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
         self.id_at(ticket.generation.into(), ticket.slot)
     }

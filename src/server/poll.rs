@@ -115,8 +115,8 @@ impl Server<'_> {
         self.input.close();
     }
 
-    /// Handles the next line or batch member. Returns `false` if there is none, or if the output has no space for its
-    /// response.
+    /// Handles the next line or batch member. Returns `false` if there is no line or member, or if the output has no
+    /// space for a response.
     fn handle_next_line(&mut self) -> bool {
         let Some(line) = self.input.line() else { return false };
         if let Content::StreamClosed = line.content {
@@ -245,7 +245,8 @@ impl Server<'_> {
             }
             let grace =
                 self.state.ending == Ending::Grace && self.state.peer.now < self.state.ending_deadline;
-            // After `shutdown` the client may still send messages. Wait for `exit`, so that the server handles them.
+            // After `shutdown` the client may still send messages. Wait for `exit`, so that the server handles these
+            // messages.
             let awaits_exit = self.state.awaits_exit && !ended && grace;
             if !awaits_exit && self.state.peer.in_flight.len() == 0 && self.state.peer.output.is_empty() {
                 return self.state.peer.lifecycle.apply(Trigger::Drained);

@@ -261,7 +261,8 @@ impl<'a> Reply<'a> {
     /// Sends a log message as a JSON value, related to this request. `data` writes the value.
     ///
     /// # Errors
-    /// The errors of [`log`](Reply::log). Also [`SendError::Unwritable`] if `data` does not write exactly one value.
+    /// The errors of [`log`](Reply::log). [`SendError::Unwritable`] also means that `data` does not write exactly one
+    /// value.
     pub fn log_with(
         &mut self,
         level: Level,

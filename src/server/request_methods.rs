@@ -103,7 +103,8 @@ macro_rules! request_methods {
             /// [`Reply::log_with`](crate::server::Reply::log_with).
             ///
             /// # Errors
-            /// The errors of [`log`](Self::log). Also an error if `data` does not write exactly one value.
+            /// The errors of [`log`](Self::log). The method also returns an error if `data` does not write exactly one
+            /// value.
             pub fn log_with(
                 &mut self,
                 level: $crate::Level,

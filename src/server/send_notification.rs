@@ -20,14 +20,15 @@ use crate::server::server_state::ServerState;
 impl Server<'_> {
     /// Sends a notification of an extension to a client of the handshake era.
     ///
-    /// `params` writes the keys and values of the parameters. If it writes nothing, the notification has no parameters.
+    /// `params` writes the keys and values of the parameters. If the closure writes nothing, the notification has no
+    /// parameters.
     ///
     /// In `2026-07-28` every notification belongs to a request: see
     /// [`notify_subscription`](Server::notify_subscription).
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending. [`SendError::Busy`]: the
-    /// transmit buffer has no space; [`Event::Writable`](crate::server::Event::Writable) reports when it has space.
+    /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending. [`SendError::Busy`]:
+    /// the transmit buffer has no space; [`Event::Writable`](crate::server::Event::Writable) reports new space.
     /// [`SendError::Unwritable`]: the notification exceeds the size limit of a response, or is not valid.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
@@ -101,7 +102,8 @@ impl ServerState<'_> {
     }
 }
 
-/// Whether notifications may still belong to this request. None may follow the response that ends a subscription.
+/// Whether notifications may still belong to this request. No notification may follow the response that ends a
+/// subscription.
 fn may_notify(inbound: &Inbound<PackedContext>) -> bool {
     let is_answered = inbound.subscription().is_some_and(|[_, flags]| flags.any(ChangeSet::SUBSCRIBED));
     inbound.state.is_deferred() && !is_answered

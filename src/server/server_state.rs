@@ -90,8 +90,8 @@ pub(crate) enum Shape {
     InputRequired,
     /// A task in place of a result (`2026-07-28`).
     Task,
-    /// A result of an extension's own type (`2026-07-28`). Its body includes the first members, which the server writes
-    /// for other results.
+    /// A result of an extension's own type (`2026-07-28`). The body of such a result includes the first members, which
+    /// the server writes for other results.
     Extension,
     /// The result of `server/discover`. Clients may cache it, and it always identifies the server.
     Discovery,

@@ -85,7 +85,7 @@ impl OutboundSession {
 }
 
 impl ServerState<'_> {
-    /// Whether an outbound request belongs to the current session. Only the client of its session may respond.
+    /// Whether an outbound request belongs to the current session. Only the client of that session may respond.
     pub(crate) fn owns_outbound(&self, ticket: Ticket) -> bool {
         self.peer.in_flight.outbound(ticket).is_some_and(|outbound| outbound.data.key() == self.session_key)
     }
@@ -107,7 +107,7 @@ impl ServerState<'_> {
 }
 
 impl Server<'_> {
-    /// Makes the machine serve another session of the handshake era, and returns the value of the current one.
+    /// Makes the machine serve another session of the handshake era, and returns the value of the current session.
     ///
     /// The caller stores the returned value until the next message of that session arrives. Requests in flight stay in
     /// the machine, whatever its current session is. The caller creates the streams of the session's requests with
@@ -127,7 +127,7 @@ impl Server<'_> {
         {
             return Err(SendError::Busy);
         }
-        // The hooks end sessions. A server that never replaces its session does not link them for this purpose.
+        // The hooks end sessions. Only servers that replace their session link the hooks for this purpose.
         state.in_flight_hooks = Some(&WITH_OUTBOUND);
         let Session { key, lifecycle, negotiated, pending_changes } = session;
         Ok(Session {

@@ -74,8 +74,8 @@ impl Handler {
         Invocation { generics, bounds: TokenStream::new(), code }
     }
 
-    /// The path of a function next to the annotated one. A function with a receiver is in an `impl` block, so its path
-    /// begins with `Self`.
+    /// The path of a function next to the annotated function. A function with a receiver is in an `impl` block, so its
+    /// path begins with `Self`.
     pub(super) fn path(&self, name: &Ident) -> TokenStream {
         let is_receiver = |parameter: &Parameter| matches!(parameter, Parameter::Receiver { .. });
         match self.signature.parameters.iter().any(is_receiver) {

@@ -12,7 +12,8 @@ use crate::parse::with_static_lifetimes;
 /// The names of the types that a handler gets from its deferred request.
 const REQUEST_PARTS: [&str; 5] = ["Ask", "Cancellation", "ClientDetails", "Log", "Progress"];
 
-/// Whether a type has a lifetime other than `'static`. `impl`, `dyn` and `fn` may have their own.
+/// Whether a type has a lifetime other than `'static`. Lifetimes after `impl`, `dyn` or `fn` do not count, because they
+/// may belong to this type only.
 fn is_borrowed(tokens: TokenStream) -> bool {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {

@@ -30,7 +30,7 @@ impl Kind {
         }
     }
 
-    /// The error for a second parameter for a value. `None` if a handler may have several.
+    /// The error if a handler has a second parameter for a value. `None` if a handler may have several such parameters.
     pub(crate) fn one_value(self) -> Option<&'static str> {
         match self {
             Kind::Tool => Some("a tool has one parameter for its arguments: put all of them into one struct"),

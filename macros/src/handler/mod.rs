@@ -79,7 +79,8 @@ fn entry_name(name: &Ident) -> Ident {
     format_ident!("__entry_from_attribute_of_{}", name)
 }
 
-/// The name of the generated function that returns the handler. The compiler shows it if the attribute is missing.
+/// The name of the generated function that returns the handler. The compiler shows this name if the attribute is
+/// missing.
 fn handler_name(name: &Ident) -> Ident {
     format_ident!("__handler_from_attribute_of_{}", name)
 }

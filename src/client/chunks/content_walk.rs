@@ -78,7 +78,8 @@ impl ContentWalk {
         }
     }
 
-    /// Skips the string that [`next_string`](ContentWalk::next_string) returned. Its text stays in the line.
+    /// Skips the string that [`next_string`](ContentWalk::next_string) returned. The text of the string stays in the
+    /// line.
     pub(crate) fn skip_string(&mut self, found: FoundString) {
         if let Place::String { in_resource, .. } = self.place {
             self.at = found.start.wrapping_add(found.length).wrapping_add(1);

@@ -82,7 +82,8 @@ fn has_elicitation(declared: ClientCapabilities) -> bool {
     declared.has(ClientCapabilities::ELICITATION_FORM) || declared.has(ClientCapabilities::ELICITATION_URL)
 }
 
-/// Writes the capability `tasks` of a client with these capabilities. Omits it if no request can become a task.
+/// Writes the capability `tasks` of a client with these capabilities. Omits the capability if no request can become a
+/// task.
 pub(super) fn write_capability(declared: ClientCapabilities, out: &mut Writer<'_>) {
     if !may_run(declared) {
         return;

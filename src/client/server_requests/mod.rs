@@ -173,8 +173,8 @@ impl<'a> ServerRequest<'a> {
     /// [`maximum`](crate::client::Timeouts::maximum). The client then responds with an error and emits
     /// [`Event::Expired`](crate::client::Event::Expired).
     ///
-    /// A request that becomes a [task](crate::client::ClientConfig::client_tasks) frees its slot at once. It expires
-    /// after the time to live of the task instead of `time`.
+    /// A request that becomes a [task](crate::client::ClientConfig::client_tasks) frees its slot at once. Such a
+    /// request expires after the time to live of the task instead of `time`.
     ///
     /// # Errors
     /// Returns the request itself if no slot is free, or if the id of the request does not fit into the text of a slot.

@@ -15,8 +15,8 @@ use crate::client::server_requests::{
     Context, Pending, RequestTask, ServerRequest, ServerRequestReply, check,
 };
 
-/// Code for requests of the server. A configuration without capabilities and without methods does not refer to it, so
-/// that such a client does not link it.
+/// Code for requests of the server. A configuration without capabilities and without methods does not refer to this
+/// code, so that such a client does not link the code.
 #[derive(Debug)]
 pub(crate) struct ServerRequests {
     /// The kind of input that a method requests. Returns `None` for an unknown method, and if the client did not declare

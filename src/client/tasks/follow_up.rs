@@ -25,7 +25,7 @@ impl ClientState<'_> {
         self.peer.in_flight.set_deadline(ticket, Some(deadline));
     }
 
-    /// Queues a poll. Its timeout starts now and includes the wait for transmit space.
+    /// Queues a poll. The timeout of the poll starts now and includes the wait for transmit space.
     pub(super) fn poll_task(&mut self, ticket: Ticket) {
         self.queue_task_request(ticket, Method::TaskGet);
     }
@@ -63,7 +63,7 @@ impl ClientState<'_> {
         self.resend(ticket, method, &mut |out, text| write_id(text, out))
     }
 
-    /// Writes `tasks/cancel`. The client ignores its response, because the ticket is no longer valid.
+    /// Writes `tasks/cancel`. The client ignores the response, because the ticket is no longer valid.
     pub(super) fn write_task_cancel(&mut self, ticket: Ticket) -> Result<(), Overflow> {
         self.unwatch_task(ticket);
         if !self.has_server_capability(ServerCapabilities::TASKS_CANCEL) {

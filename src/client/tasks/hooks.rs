@@ -84,7 +84,7 @@ impl fmt::Debug for dyn TaskHooks {
     }
 }
 
-/// The implementation. Its functions are in the other modules of `tasks`.
+/// The implementation. The functions of the implementation are in the other modules of `tasks`.
 pub(super) struct Hooks;
 
 pub(crate) static HOOKS: &dyn TaskHooks = &Hooks;

@@ -1,6 +1,7 @@
 //! Subscriptions of the client to its own tasks (`2026-07-28`).
 //!
-//! A subscription takes a slot, whose text is the id of the task as JSON. The client emits no event for it.
+//! A subscription takes a slot, whose text is the id of the task as JSON. The client emits no event for such a
+//! subscription.
 
 use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
@@ -46,7 +47,7 @@ impl ClientState<'_> {
         if !is_granted {
             return self.abandon(listener, "");
         }
-        // The task may have changed before the subscription.
+        // Poll the task at once, because the task may have changed before the subscription.
         if let Some(task) = task
             && self.open_request(task).is_some_and(|it| it.state == OutboundState::TaskWaiting)
         {

@@ -15,9 +15,9 @@ impl Client<'_> {
     /// Follows a task of an earlier connection, such as after a restart of the application.
     ///
     /// The returned ticket has the same events as the call that became the task: it ends with the result of the tool.
-    /// If the server does not know the task, the ticket ends with its error (-32602). The timeout in `options` limits
-    /// each request about the task. If `options` has no maximum, the [configured limit](crate::client::TaskLimits) of
-    /// tasks applies.
+    /// If the server does not know the task, the ticket ends with the server's error (-32602). The timeout in `options`
+    /// limits each request about the task. If `options` has no maximum, the [configured
+    /// limit](crate::client::TaskLimits) of tasks applies.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tasks, or

@@ -12,8 +12,8 @@ use serde_core::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, V
 /// any notation.
 pub const STRUCT: &str = "mcp_proto::ToolArguments";
 
-/// The struct name that a derived enum passes. The first field name is the tag, the others are the variants. The
-/// decoder returns the tag first, wherever the tag is in the text.
+/// The struct name that a derived enum passes. The first field name is the tag. The other field names are the variants.
+/// The decoder returns the tag first, wherever the tag is in the text.
 pub const ONE_OF: &str = "mcp_proto::ToolArguments: one of";
 
 impl<'de> Decoder<'de> {

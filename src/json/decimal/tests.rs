@@ -53,7 +53,7 @@ fn text_that_is_no_json_number_is_rejected() {
 
 #[test]
 fn order_is_numeric() {
-    // In rising order; the numbers in one string are equal.
+    // The strings are in rising order. The numbers in one string are equal.
     let rising = [
         "-1e32767",
         "-1e20 -100000000000000000000",

@@ -95,7 +95,7 @@ impl Span {
     }
 
     /// Returns the bytes of a text at the span. Returns no bytes for a missing span.
-    // Not inlined, because a bounds check at each of its many uses takes a lot of flash.
+    // This function is not inlined, because a bounds check in each of its many callers takes much flash.
     #[inline(never)]
     pub(crate) fn bytes(self, text: &[u8]) -> &[u8] {
         text.get(self.range()).unwrap_or_default()

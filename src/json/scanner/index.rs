@@ -180,7 +180,7 @@ impl Scanner {
         Scanned { envelope: self.envelope(), index: self.index }
     }
 
-    /// Replaces the results with those of another scan of the same text.
+    /// Replaces the results with the results of another scan of the same text.
     pub(crate) fn adopt(&mut self, scanned: &Scanned) {
         self.adopt_envelope(&scanned.envelope);
         self.index = scanned.index;

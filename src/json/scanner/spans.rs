@@ -38,7 +38,7 @@ impl Scanner {
         self.shape
     }
 
-    /// Sets the position of the first byte of the next text. The spans of that text then refer to a larger text.
+    /// Sets the position of the next text's first byte in a larger text. The spans then refer to the larger text.
     pub(crate) fn set_position(&mut self, position: usize) {
         self.position = position;
     }
@@ -87,7 +87,7 @@ impl Scanner {
         self.state = State::Failed(ScanErrorKind::GivenUp);
     }
 
-    /// Drops the id of an invalid text unless it is reliable. An id that ends at the error may be incomplete. An id
+    /// Drops the id of an invalid text unless the id is reliable. An id that ends at the error may be incomplete. An id
     /// without a method, result or error may belong to a request or to a response.
     pub(crate) fn drop_unreliable_id(&mut self) {
         let has = |member| self.member(member).is_some();

@@ -185,11 +185,11 @@ impl Scanner {
         };
     }
 
-    /// Adds the bytes of a name from `text` up to `tail` to the partial name. An escape at depth two stops the index. A
-    /// short escape or a byte that is not ASCII rules out every [`Member`](super::Member).
+    /// Adds the start of `text`, up to `tail`, to the partial name of a member. An escape at depth two stops the index.
+    /// A short escape or a byte that is not ASCII rules out every [`Member`](super::Member).
     fn add_to_name(&mut self, text: &[u8], tail: &[u8]) {
         let (plain, _) = split(text, text.len().wrapping_sub(tail.len()));
-        // Eight letters suffice, because they exceed the longest member name.
+        // Eight letters suffice, because every member name is shorter.
         plain.iter().take(8).for_each(|letter| self.name.push(*letter));
         match tail {
             [] | [b'"', ..] => {}

@@ -162,7 +162,7 @@ impl<'a> Json<'a> {
         });
     }
 
-    /// Calls `found` for each member that has one of these keys. The arguments of `found` are the index of the key, the
+    /// Calls `found` for each member with one of these keys. The arguments of `found` are the index of the key, the
     /// value, and the number of bytes after the value.
     fn each_match(self, keys: &[&str], found: &mut dyn FnMut(usize, Json<'a>, usize)) {
         let mut members = self.members();

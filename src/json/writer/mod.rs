@@ -108,7 +108,7 @@ impl<'a> Writer<'a> {
         self.at
     }
 
-    /// Returns the output so far. It is empty while the writer only counts.
+    /// Returns the output so far. The output is empty while the writer only counts.
     pub(crate) fn written(&self) -> &[u8] {
         self.room.bytes().get(self.start..self.at).unwrap_or_default()
     }
@@ -142,7 +142,7 @@ impl<'a> Writer<'a> {
         self.push_byte(b']');
     }
 
-    /// Writes the name of a member. The caller writes its value next.
+    /// Writes the name of a member. The caller writes the value of the member next.
     pub fn key(&mut self, key: &str) {
         self.order.name(self.last);
         self.escape(self.opening(), key, b"\":");
@@ -225,12 +225,12 @@ impl<'a> Writer<'a> {
         self.value(b"null");
     }
 
-    /// Writes a received value. Its line breaks become spaces.
+    /// Writes a received value. Line breaks of the value become spaces.
     pub fn json(&mut self, value: Json<'_>) {
         self.json_bytes(value.bytes());
     }
 
-    /// Validates a JSON text and writes it. Its line breaks become spaces.
+    /// Validates a JSON text and writes it. Line breaks of the text become spaces.
     ///
     /// # Errors
     ///
@@ -343,8 +343,8 @@ impl<'a> Writer<'a> {
         self.last == byte
     }
 
-    /// Returns the output so far and the spare capacity after it, at least `wanted` bytes. Both are empty while the
-    /// writer only counts. `None` means an overflow.
+    /// Returns the output so far and the spare capacity after it, at least `wanted` bytes. Both slices are empty while
+    /// the writer only counts. `None` means an overflow.
     fn reserve(&mut self, wanted: usize) -> Option<(&mut [u8], &mut [u8])> {
         let (at, limit) = (self.at, self.limit);
         let all = self.reserve_to(at.wrapping_add(wanted))?;
@@ -352,7 +352,7 @@ impl<'a> Writer<'a> {
         Some(all.get_mut(..usable)?.split_at_mut_checked(at).unwrap_or_default())
     }
 
-    /// Returns the buffer, with at least `end` bytes. It is empty while the writer only counts. `None` means an
+    /// Returns the buffer, with at least `end` bytes. The buffer is empty while the writer only counts. `None` means an
     /// overflow.
     #[inline]
     fn reserve_to(&mut self, end: usize) -> Option<&mut [u8]> {

@@ -17,8 +17,8 @@ impl<D: Data> InFlight<'_, D> {
         self.id_and_rest(ticket).0
     }
 
-    /// Returns the peer's id of a request, also after its expiry: the id is then removed from the index, but its text
-    /// remains.
+    /// Returns the peer's id of a request, even if the request has expired. An expired request is not in the index, but
+    /// the slot still has the text of its id.
     pub(crate) fn id_or_text(&self, ticket: Ticket) -> &[u8] {
         match self.id(ticket) {
             b"" => self.text(ticket),
@@ -76,7 +76,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Removes a request from the index. Its former id stays in the slot as plain text.
+    /// Removes a request from the index. The former id of the request stays in the slot as plain text.
     pub(crate) fn remove_id(&mut self, ticket: Ticket) {
         self.unlink_id(ticket);
         if let Some(slot) = self.taken_slot_mut(ticket) {

@@ -93,7 +93,7 @@ impl<D: Data> Slot<D> {
     };
 }
 
-/// Index that stands for no slot. It is also the maximum number of slots.
+/// Index that stands for no slot. The value is also the maximum number of slots.
 const NONE: u32 = u16::MAX as u32;
 
 const NO_QUEUE: (u16, u16) = (NONE as u16, NONE as u16);

@@ -66,7 +66,7 @@ impl<D: Data> InFlight<'_, D> {
         text.get(from..to).unwrap_or_default()
     }
 
-    /// Stores the concatenation of `pieces` as the text of a request. Returns `false` if it does not fit.
+    /// Stores the concatenation of `pieces` as the text of a request. Returns `false` if the text does not fit.
     pub(crate) fn set_text(&mut self, ticket: Ticket, pieces: [&[u8]; 2]) -> bool {
         let [first, second] = pieces;
         let length = first.len().wrapping_add(second.len());

@@ -21,15 +21,15 @@ impl TaskTable<'_> {
         is_stored
     }
 
-    /// Replaces the payload. Returns `false` if it does not fit.
+    /// Replaces the payload. Returns `false` if the payload does not fit.
     pub(crate) fn set_payload(&mut self, ticket: Ticket, payload: &[u8]) -> bool {
         let start = self.data(ticket).map_or(0, TaskData::payload_start);
         let end = self.slots.text(ticket).len();
         self.slots.splice_text(ticket, start..end, payload)
     }
 
-    /// Stores the result or error of a task as its payload. Returns `None` if it does not fit or is not valid. The
-    /// input requests are removed in either case.
+    /// Stores the result or error of a task as its payload. Returns `None` if the result or error does not fit or is
+    /// not valid. The input requests are removed in either case.
     pub(crate) fn store(
         &mut self,
         ticket: Ticket,
@@ -75,8 +75,8 @@ impl TaskTable<'_> {
         Some(if has_failed == Some(true) && error.is_none() { TaskState::ToolFailed } else { end })
     }
 
-    /// Stores the response to a call like [`store_response`](TaskTable::store_response). If it does not fit, stores an
-    /// error instead, and also returns the error for the application.
+    /// Stores the response to a call like [`store_response`](TaskTable::store_response). If the response does not fit,
+    /// stores an error instead, and also returns this error for the application.
     pub(crate) fn store_or_refuse(
         &mut self,
         ticket: Ticket,
@@ -150,8 +150,8 @@ pub(crate) fn write_members(stored: Json<'_>, except: &str, out: &mut Writer<'_>
 
 /// Writes the object that a task stores as its result or error.
 ///
-/// A result equals the result of a call without a task. It includes `resultType` in `2026-07-28`. In `2025-11-25`, it
-/// also has the `_meta` that `tasks/result` requires.
+/// A result equals the result of a call without a task. The result includes `resultType` in `2026-07-28`. In
+/// `2025-11-25`, the result also has the `_meta` that `tasks/result` requires.
 pub(crate) fn write_payload_object(
     out: &mut Writer<'_>,
     revision: Revision,

@@ -306,7 +306,7 @@ impl<'b> TaskTable<'b> {
         self.is_pending = true;
     }
 
-    /// Ends a task. Its input requests are no longer open.
+    /// Ends a task. The input requests of the task are no longer open.
     pub(crate) fn set_end(&mut self, ticket: Ticket, end: TaskState) {
         let Some(data) = self.slots.get_mut(ticket) else { return };
         (data.state, data.open) = (end, 0);

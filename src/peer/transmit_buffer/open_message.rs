@@ -10,7 +10,8 @@ use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::Writer;
 use crate::peer::transmit_buffer::{Gate, Overflow, TransmitBuffer, UNSENT_LIMIT};
 
-/// Minimum space for the pieces of a message. Half of it holds the longest escape sequence and the longest character.
+/// Minimum space for the pieces of a message. Half of this space holds the longest escape sequence and the longest
+/// character.
 const MIN_SPACE: usize = 16;
 
 impl TransmitBuffer<'_> {
@@ -31,7 +32,7 @@ impl TransmitBuffer<'_> {
         }
     }
 
-    /// Returns whether a message may be open.
+    /// Returns whether the buffer permits open messages.
     pub(crate) fn accepts_pieces(&self) -> bool {
         self.link.gate != Gate::Whole || !self.is_message_mode()
     }
@@ -47,7 +48,7 @@ impl TransmitBuffer<'_> {
         reserved: usize,
     ) -> Result<(), Overflow> {
         let to = to.filter(|_| self.piece_space(reserved) >= MIN_SPACE).ok_or(Overflow)?;
-        // An observer sees the messages before the open one first.
+        // Show the observer all earlier messages before the open message.
         self.observe_sent();
         if !self.add_piece(stream, Some(to), reserved) {
             return Err(Overflow);

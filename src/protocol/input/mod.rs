@@ -13,8 +13,7 @@
 //! | the directories to work in | [`ListRoots`] | [`ROOTS`](ClientCapabilities::ROOTS) | [`RootsView::from_json`] |
 //! | a form, filled in by the user | [`Form`], of [`Field`]s | [`ELICITATION_FORM`](ClientCapabilities::ELICITATION_FORM) | [`ElicitResultView::from_json`] |
 //! | a URL, opened by the user | [`OpenUrl`] | [`ELICITATION_URL`](ClientCapabilities::ELICITATION_URL) | [`ElicitResultView::from_json`] |
-//! | a message that a model generates | [`CreateMessage`], of [`SampleMessage`]s |
-//! [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
+//! | a model's message | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
 //! | a method of an extension | [`OtherRequest`] | nothing | [`Response::outcome`](crate::server::Response::outcome) |
 //!
 //! A server writes these types. The other types of an exchange:
@@ -133,8 +132,8 @@ pub(crate) fn write_request(
     valid
 }
 
-/// Writes a notification. The closure `params` writes the parameters. It returns `false` if the parameters are not
-/// valid. If the closure writes nothing, the message has no member `params`.
+/// Writes a notification. The closure `params` writes the parameters. The closure returns `false` if the parameters are
+/// not valid. If the closure writes nothing, the message has no member `params`.
 pub(crate) fn write_notification(
     out: &mut Writer<'_>,
     method: &str,

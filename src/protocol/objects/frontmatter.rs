@@ -11,7 +11,7 @@ pub(crate) struct Fields<'t> {
     rest: &'t [u8],
 }
 
-/// A field: a name and a string. Both are parts of valid UTF-8, cut at ASCII characters.
+/// A field: a name and a string. Both texts are parts of valid UTF-8, cut at ASCII characters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<'t> {
     pub(crate) name: &'t [u8],

@@ -66,7 +66,7 @@ impl ListedObject for Prompt<'_> {
     }
 }
 
-/// An argument of a prompt. Its value is a string.
+/// An argument of a prompt. The value of an argument is a string.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptArgument<'t> {
     pub(crate) name: &'t str,
@@ -150,7 +150,7 @@ impl<'a> PromptView<'a> {
 }
 
 view! {
-    /// An argument of a prompt. Its value is a string.
+    /// An argument of a prompt. The value of an argument is a string.
     PromptArgumentView
 }
 

@@ -23,8 +23,8 @@ pub(crate) const MAIN_SUFFIX: &str = "/SKILL.md";
 
 /// A skill: instructions for an agent, in a folder with a `SKILL.md` and other files.
 ///
-/// The compiler computes the digests of the files. It also reads the frontmatter, so a skill whose URI and `SKILL.md`
-/// contradict each other does not compile. See [`Skills`](crate::server::Skills).
+/// The compiler computes the digests of the files. The compiler also reads the frontmatter, so a skill whose URI and
+/// `SKILL.md` contradict each other does not compile. See [`Skills`](crate::server::Skills).
 ///
 /// ```
 /// use mcp_proto::server::{Skill, SkillFile};
@@ -58,7 +58,7 @@ impl<'t> Skill<'t> {
     /// Creates a skill whose files the application generates. `frontmatter` is the JSON text of an object.
     ///
     /// The application responds to [`Event::ReadResource`](crate::server::Event::ReadResource) with the files. Clients
-    /// cannot verify them, and some clients refuse such skills.
+    /// cannot verify such files, and some clients refuse such skills.
     #[must_use]
     pub const fn dynamic(uri: &'t str, frontmatter: &'t str) -> Skill<'t> {
         Skill { uri, main: None, frontmatter: Some(frontmatter), files: &[] }
@@ -201,7 +201,7 @@ impl<'t> SkillFile<'t> {
         SkillFile::new(path, FileContent::Blob(bytes), sha256(bytes), bytes.len() as u64)
     }
 
-    /// Creates a file with this number of bytes and this SHA-256 digest, which the application reads.
+    /// Creates a file that the application reads, with this number of bytes and this SHA-256 digest.
     ///
     /// The application responds to [`Event::ReadResource`](crate::server::Event::ReadResource) with the bytes.
     #[must_use]

@@ -61,7 +61,7 @@ impl<'a> SkillView<'a> {
         self.files().find(|file| file.uri().is_some_and(|own| own == uri))
     }
 
-    /// Whether the skill has a URI, a name, a description, and either files with digests or dynamic ones.
+    /// Whether the skill has a URI, a name, a description, and either files with digests or dynamic files.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]
@@ -83,8 +83,8 @@ impl<'a> SkillView<'a> {
 
     /// Whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no others.
     ///
-    /// The application must not load the skill if they differ. `None` if the frontmatter has other YAML than one string
-    /// per line. The application then needs a parser of YAML to compare.
+    /// The application must not load the skill if the fields differ. `None` if the frontmatter has other YAML than one
+    /// string per line. The application then needs a parser of YAML to compare.
     #[must_use]
     pub fn has_frontmatter_of(&self, text: &str) -> Option<bool> {
         let fields = Fields::new(text).filter(|fields| fields.is_known())?;

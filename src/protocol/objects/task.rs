@@ -74,7 +74,7 @@ impl TaskStatus {
 
 /// Whether calls of a tool may become tasks.
 ///
-/// `2025-11-25` shows the value to clients. In `2026-07-28` only the server uses it.
+/// `2025-11-25` shows the value to clients. In `2026-07-28` only the server uses the value.
 ///
 /// Specification: 2025-11-25, *Tasks*, *Tool-level negotiation*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -85,7 +85,7 @@ pub enum TaskSupport {
     Forbidden,
     /// Calls may become tasks.
     Optional,
-    /// Calls always become tasks. The server refuses a call that cannot become one (-32601, or -32021 in
+    /// Calls always become tasks. The server refuses a call that cannot become a task (-32601, or -32021 in
     /// `2026-07-28`).
     Required,
 }
@@ -146,7 +146,7 @@ view! {
 }
 
 impl<'a> TaskView<'a> {
-    /// The id. An application stores it to continue with the task after a restart.
+    /// The id. An application stores the id to continue with the task after a restart.
     #[must_use]
     pub fn id(&self) -> Option<Str<'a>> {
         text(self.task(), "taskId")
@@ -188,7 +188,7 @@ impl<'a> TaskView<'a> {
         self.millis(["pollIntervalMs", "pollInterval"])
     }
 
-    /// A text for the model while the task runs (`2025-11-25`). Only the response that creates a task has one.
+    /// A text for the model while the task runs (`2025-11-25`). Only the response that creates a task has such a text.
     #[must_use]
     pub fn immediate_response(&self) -> Option<Str<'a>> {
         text(self.meta()?, "io.modelcontextprotocol/model-immediate-response")

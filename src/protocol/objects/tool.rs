@@ -145,11 +145,11 @@ impl<'t> Tool<'t> {
 
     /// Names the argument that may be larger than the receive buffer: a string, such as the content of a file.
     ///
-    /// If a line with a call fills the receive buffer within the argument, the server emits what has arrived as
-    /// [`Event::ArgumentChunk`](crate::server::Event::ArgumentChunk), and makes room for more. The chunks end with the
-    /// [`Event::Call`](crate::server::Event::Call), whose argument is the rest of the string. A call that fits into the
-    /// buffer has no chunks, so an application handles both alike: it appends the argument of the call to the chunks. If
-    /// the line is no valid call,
+    /// If a line with a call fills the receive buffer within the argument, the server emits the part of the argument
+    /// that has arrived as [`Event::ArgumentChunk`](crate::server::Event::ArgumentChunk), and removes this part from
+    /// the buffer. The chunks end with the [`Event::Call`](crate::server::Event::Call), whose argument is the rest of
+    /// the string. A call that fits into the buffer has no chunks, so an application handles both alike: it appends the
+    /// argument of the call to the chunks. If the line is not a valid call,
     /// [`Event::ArgumentsAborted`](crate::server::Event::ArgumentsAborted) ends the chunks.
     ///
     /// ```
@@ -180,7 +180,7 @@ impl<'t> Tool<'t> {
     ///
     /// The rest of the line must fit into the receive buffer. The members `method`, `name` and `arguments` must precede
     /// the string in this order. The text before the string takes at most seven eighths of the buffer. Official clients
-    /// write them so. The `id` may follow. Otherwise the server refuses the line as too long.
+    /// write the members in this order. The `id` may follow. Otherwise the server refuses the line as too long.
     ///
     /// [`Tools::new`](crate::server::Tools::new) checks at compile time that the schema has the argument as a string:
     ///
@@ -190,9 +190,9 @@ impl<'t> Tool<'t> {
     /// static TOOLS: Tools = Tools::new(&[Tool::new("flash_write", SCHEMA).streamed("data")]);
     /// ```
     ///
-    /// In message mode, and so over HTTP, a message arrives whole: each call has the whole string, and no chunks. A
-    /// message must then fit into the receive buffer, and over HTTP also into the limit of a body. So the same application
-    /// serves a UART and HTTP, with a larger buffer for HTTP.
+    /// In message mode, which HTTP uses, a message arrives whole: each call has the whole string, and no chunks. A
+    /// message must then fit into the receive buffer, and over HTTP also into the limit of a body. So the same
+    /// application serves a UART and HTTP, with a larger buffer for HTTP.
     ///
     /// Tools of a [dynamic list](crate::server::Tools::dynamic_list) cannot have such an argument. An
     /// [observer](crate::Observer) sees the message without the chunks.

@@ -43,7 +43,7 @@ impl<'f> Found<'f> {
         matches!(self, Found::Absent)
     }
 
-    /// The key of the entry. Empty for a result without one.
+    /// The key of the entry. Empty for a result without a key.
     fn key(self) -> &'f str {
         match self {
             Found::Tool(tool) => tool.key(),
@@ -98,7 +98,7 @@ fn find_among<'i>(features: &'i [&'i dyn Feature], catalog: Catalog, is: &dyn Fn
     found.find(|found| !found.is_absent()).unwrap_or(Found::Absent)
 }
 
-/// Whether the server joins features of one kind. Boards without a heap do not pay for it.
+/// Whether the server joins features of one kind. Boards without a heap do not link the code that joins features.
 pub(crate) const JOINS: bool = cfg!(feature = "alloc");
 
 /// Finds the entry at an index of the joined catalogs of all features.

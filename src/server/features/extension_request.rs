@@ -32,7 +32,7 @@ pub struct ExtensionRequest<'a> {
     reply: Reply<'a>,
 }
 
-/// Emits a request. Its method is the subject of the event.
+/// Emits a request. The subject of the event is the method of the request.
 pub(crate) fn emit_extension_request(request: &mut Request<'_, '_>) -> Received {
     let (method, params) = (request.spans.subject, request.params.span());
     let received =
@@ -43,7 +43,7 @@ pub(crate) fn emit_extension_request(request: &mut Request<'_, '_>) -> Received 
     received
 }
 
-/// The event of a notification. Its method is the subject.
+/// The event of a notification. The span `subject` is the method.
 pub(crate) fn notification_event<'e>(
     input: &'e LineDecoder<'_>,
     _: &'e ServerState<'_>,

@@ -191,7 +191,7 @@ fn write_entries(entries: &[(&str, &str)], out: &mut Writer<'_>) {
 }
 
 /// Writes the capability `extensions` with the entries of all features. Only the first feature with extensions writes
-/// it.
+/// the capability.
 pub(crate) fn write_extensions(
     own: &Extensions<'_>,
     config: &ServerConfig<'_>,

@@ -90,7 +90,7 @@ impl<'a> GetPrompt<'a> {
         match value.kind() {
             Kind::Null => None,
             Kind::String => value.string(),
-            // `Prompts::stringify` allows numbers and booleans. Their JSON text has no escapes.
+            // `Prompts::stringify` allows numbers and booleans. The JSON text of these values has no escapes.
             _ => Some(Str::trusted(value.bytes())),
         }
     }

@@ -43,7 +43,7 @@ use crate::server::server_state::Shape;
 #[derive(Debug, Clone, Copy)]
 pub struct Skills<'t> {
     catalog: &'t [Skill<'t>],
-    /// The code of `directoryRead`. The linker drops it if no server declares `directoryRead`.
+    /// The code of `directoryRead`. The linker drops this code if no server declares `directoryRead`.
     read_directory: Option<ReadDirectory>,
 }
 

@@ -42,7 +42,7 @@ use crate::time::Millis;
 ///   [supports](crate::server::Tool::task_support) tasks.
 /// - `2026-07-28`: the client declares the extension, and the server decides which calls become tasks.
 ///
-/// A client of one revision cannot access the tasks of the other.
+/// A client of one revision cannot access the tasks of the other revision.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tasks {
     list: bool,
@@ -262,7 +262,8 @@ fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let context = request.pending.context;
     let kind = RequestKind::TaskResult { task: slot_of(ticket), is_offered: false };
     let packed = PackedContext::new(&Context { kind, ..context });
-    // The request has no timeout. It needs a deadline, because the grace period ends only requests with a deadline.
+    // The request has no timeout. The request needs a deadline nevertheless, because the grace period ends only
+    // requests with a deadline.
     let deadline = Some(Millis(u64::MAX));
     let state = &mut *request.state;
     if state.peer.defer(&request.pending.source, context.stream, packed, deadline).is_some() {

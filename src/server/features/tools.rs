@@ -131,12 +131,12 @@ impl<'t> Tools<'t> {
 
     /// Returns the size of a transmit buffer that holds the whole static list in one response, in bytes.
     ///
-    /// With a smaller buffer, the server splits the list into pages: see
-    /// [`ProtocolError::ListSplit`]. Some clients read only the first page. The size
-    /// is sufficient for ids up to [`Limits::id`](crate::server::Limits::id), in all revisions, with lines and in
-    /// message mode. It may be up to 100 bytes too large, plus 60 bytes for each tool. Zero if the list is dynamic.
+    /// With a smaller buffer, the server splits the list into pages: see [`ProtocolError::ListSplit`]. Some clients
+    /// read only the first page. The size is sufficient for ids up to [`Limits::id`](crate::server::Limits::id), in all
+    /// revisions, with lines and in message mode. The size may be up to 100 bytes too large, plus 60 bytes for each
+    /// tool. Zero if the list is dynamic.
+    ///
     /// With an assertion in a constant, a buffer that is too small does not compile:
-    /// In a constant, an assertion makes a buffer that is too small a compile error:
     ///
     /// ```
     /// use mcp_proto::server::{ServerConfig, Tool, Tools};
@@ -171,7 +171,7 @@ impl<'t> Tools<'t> {
         length
     }
 
-    /// Returns the tool with this name. `None` if there is none, or the list is dynamic.
+    /// Returns the tool with this name. Returns `None` if the catalog has no such tool, or if the list is dynamic.
     ///
     /// ```
     /// use mcp_proto::server::{Tool, Tools};
@@ -196,7 +196,7 @@ impl<'t> Tools<'t> {
     /// Adds `"structuredContent":{}` to results without structured content (since `2025-06-18`). Some clients require
     /// the member.
     ///
-    /// This does not affect tools with an output schema or tools of a dynamic list.
+    /// This setting does not affect tools with an output schema or tools of a dynamic list.
     #[must_use]
     pub const fn always_structured_content(mut self) -> Self {
         self.always_structured = true;

@@ -39,7 +39,7 @@ impl<const N: usize> Space<N> {
         }
     }
 
-    /// Returns the JSON that `body` writes. Returns `None` if it does not fit.
+    /// Returns the JSON that `body` writes. Returns `None` if the JSON does not fit.
     fn write(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Option<&mut [u8]> {
         #[cfg(feature = "alloc")]
         let buffer = BufferMut::Grown { bytes: &mut self.bytes, limit: usize::MAX };
@@ -168,7 +168,7 @@ pub fn variable<'s, T: Deserialize<'s>, const N: usize>(
     decode_in_place(json).ok().filter(|_| is_text)
 }
 
-/// Returns the text that a user has typed. Returns `None` if it does not fit into `space`.
+/// Returns the text that a user has typed. Returns `None` if the text does not fit into `space`.
 pub fn typed<'s, const N: usize>(request: &Complete<'_>, space: &'s mut Space<N>) -> Option<&'s str> {
     let value = request.value();
     decode_in_place(space.write(&mut |out| out.text(value))?).ok()

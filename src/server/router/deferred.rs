@@ -8,8 +8,8 @@ use crate::server::reply::Reply;
 
 /// A context of handlers that run outside of the event loop. Clones share the state.
 ///
-/// The adapters for hosts implement this trait. The attributes of functions, such as [`tool`](macro@crate::tool), use it
-/// for `async` functions, and for functions that run on a worker thread.
+/// The adapters for hosts implement this trait. The attributes of functions, such as [`tool`](macro@crate::tool), use
+/// the trait for `async` functions, and for functions that run on a worker thread.
 #[diagnostic::on_unimplemented(
     message = "a router with the context `{Self}` cannot run handlers outside of the event loop",
     note = "an adapter with threads or tasks can: use the type `Router` of `mcp_proto_std` or `mcp_proto_tokio`",

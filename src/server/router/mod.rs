@@ -107,9 +107,9 @@ pub type CompletionHandler<C> = fn(&mut C, Complete<'_>);
 /// # let _ = on_event;
 /// ```
 ///
-/// With an adapter for threads or tasks, use its alias with the same name, such as `mcp_proto_tokio::Router<Lamp>`. The
-/// context of the alias shares the state between functions that run at the same time. The function `route` of an adapter
-/// takes only the alias.
+/// With an adapter for threads or tasks, use the adapter's type `Router`, which is an alias of this type:
+/// `mcp_proto_tokio::Router<Lamp>`. The context of the alias shares the state between functions that run at the same
+/// time. The function `route` of an adapter takes only the alias.
 ///
 /// The router uses no heap and has no state. `C` is the context that [`handle`](Router::handle) lends to the handlers.
 /// A handler with a parameter `&T` accepts each context that implements `Borrow<T>`; `&mut T` requires `BorrowMut<T>`.

@@ -245,8 +245,8 @@ tables! {
 /// Checks that the router has each completed argument and variable.
 ///
 /// # Panics
-/// The router does not have the argument or variable of a completion, or two completions have the same one. The panic
-/// is a compile error.
+/// The router does not have the argument or variable of a completion, or two completions have the same argument or
+/// variable. The panic is a compile error.
 pub const fn check(entries: &[Entry<'_>]) {
     let mut index = 0;
     while index < entries.len() {

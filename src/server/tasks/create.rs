@@ -17,8 +17,8 @@ use crate::time::Millis;
 impl<'a> Call<'a> {
     /// Whether the call may become a task.
     ///
-    /// In `2025-11-25` the client requests a task, and the server must then respond with one. In `2026-07-28` the client
-    /// declares the extension, and the server decides.
+    /// In `2025-11-25` the client requests a task, and the server must then respond with a task. In `2026-07-28` the
+    /// client declares the extension, and the server decides.
     #[must_use]
     pub fn can_become_task(&self) -> bool {
         self.task_request().is_some()
@@ -65,7 +65,8 @@ impl ServerState<'_> {
             let data = table.call_data(state, context, options, ttl);
             let deadline = Some(ttl).filter(|ttl| ttl.0 < u64::MAX).map(|ttl| state.peer.now.plus(ttl));
             let ticket = table.take_slot(state, data, deadline)?;
-            // A task of the extension has no progress, and neither has a task without space for the token.
+            // Two kinds of tasks have no progress: tasks of the extension, and tasks whose slot has no space for the
+            // token.
             if context.revision.has(WireFeature::Tasks) {
                 table.set_token(ticket, pending.source.progress_token(&state.peer.in_flight));
             }
@@ -112,7 +113,7 @@ impl TaskTable<'_> {
         }
     }
 
-    /// Takes a free slot, or one whose reservation is no longer needed.
+    /// Takes a free slot, or a slot whose reservation is no longer needed.
     pub(super) fn take_slot(
         &mut self,
         state: &ServerState<'_>,

@@ -1,6 +1,6 @@
 //! `TaskHooks`: the interface between tasks and the rest of the server.
 //!
-//! Only [`TaskTable`] refers to the implementation, so that a server without tasks does not link it.
+//! Only [`TaskTable`] refers to the implementation, so that a server without tasks does not link the implementation.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::SessionKey;
@@ -178,7 +178,7 @@ impl TaskHooks for Hooks {
             for id in ids.elements().filter_map(Json::string) {
                 if table.find(id, context.revision, session).is_some() {
                     let ServerState { registry, peer, .. } = &mut *state;
-                    // Without space for the id, the acknowledgment omits it.
+                    // If the registry has no space for an id, the acknowledgment omits the id.
                     let owner = Owner::Listener(listener);
                     let _ = registry.add(owner, Watched::Task, id, &peer.in_flight, &mut |_| Ok(()));
                 }
@@ -250,7 +250,7 @@ impl ServerState<'_> {
         }
     }
 
-    /// Ends a task. Its open input requests end without a response.
+    /// Ends a task. Open input requests of the task end without a response.
     pub(crate) fn end_task(&mut self, table: &mut TaskTable<'_>, ticket: Ticket, end: TaskState) {
         table.set_end(ticket, end);
         input::cancel_input_requests(self, TaskTicket(ticket));

@@ -230,8 +230,8 @@ impl ServerState<'_> {
 }
 
 impl ServerState<'_> {
-    /// The session that gets the messages of a task (`2025-11-25`). Returns `None` if it is not the current session,
-    /// because the server has no data of other sessions.
+    /// The session that gets the messages of a task (`2025-11-25`). Returns `None` if that session is not the current
+    /// session, because the server has no data of other sessions.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the handshake is not complete, or the session has another revision than the task.

@@ -24,8 +24,8 @@ use crate::server::server_state::Shape;
 
 /// The feature [`Subscriptions`], for an application that decides which client may subscribe to which resource.
 ///
-/// For a valid request, the server emits [`Event::SubscriptionRequest`] before it responds. After the response, it
-/// emits neither [`Event::Subscribed`] nor [`Event::Listening`]:
+/// For a valid request, the server emits [`Event::SubscriptionRequest`] before it responds. After the response, the
+/// server emits neither [`Event::Subscribed`] nor [`Event::Listening`]:
 ///
 /// ```
 /// use mcp_proto::server::{AuthorizedSubscriptions, Event, Resource, Resources, ServerConfig};
@@ -202,8 +202,8 @@ impl<'a> SubscriptionRequest<'a> {
     /// - `subscriptions/listen`: the acknowledgment omits the other resources. All requested lists are accepted.
     ///   Returns the ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
     ///   `None` means that the server has refused the request, because no slot is free.
-    /// - `resources/subscribe`: if the predicate rejects the resource, the server refuses the request like one for an
-    ///   unknown resource, and ends an earlier subscription of the session to this resource. Returns `None`.
+    /// - `resources/subscribe`: if the predicate rejects the resource, the server refuses the request like a request
+    ///   for an unknown resource, and ends an earlier subscription of the session to this resource. Returns `None`.
     ///
     /// The predicate is called only for resources that exist, and only if the buffer has space for the URI.
     pub fn accept_if(self, mut accept: impl FnMut(&str) -> bool) -> Option<Ticket> {

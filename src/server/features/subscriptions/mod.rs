@@ -46,8 +46,8 @@ use crate::server::tasks::table::TaskStorage;
 /// - Up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`: the server accepts them if it declared
 ///   `resources.subscribe`.
 ///
-/// This feature declares no capability: the features with changing lists and resources declare their own. Configure
-/// `Subscriptions` in addition to those features. Otherwise the server cannot notify clients of `2026-07-28`.
+/// This feature declares no capability: the features with changing lists and resources declare their own capabilities.
+/// Configure `Subscriptions` in addition to those features. Otherwise the server cannot notify clients of `2026-07-28`.
 ///
 /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions) is the same feature for an application that refuses
 /// some subscriptions.
@@ -94,8 +94,8 @@ impl Sealed for Subscriptions {
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
         if revision.has(WireFeature::Subscriptions) {
-            // An upper bound: each text is a complete message, but `measure` adds the other members of a response to
-            // it.
+            // The result is an upper bound, because each text is a complete message, and `measure` still adds the other
+            // members of a response.
             measure(Shape::Result, &mut |out| {
                 write_acknowledged(out, &[], config.declared_lists(), &mut |_| {});
                 (0..config.limits.id).for_each(|_| out.token("0"));

@@ -18,7 +18,7 @@ use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegist
 use crate::server::request_context::{Context, PackedContext};
 use crate::server::server_state::{RequestTable, ServerState};
 
-/// A new subscription (`subscriptions/listen`). The server has acknowledged it.
+/// A new subscription (`subscriptions/listen`). The server has acknowledged the subscription.
 ///
 /// If the client cancels the request, the subscription ends with
 /// [`Event::Cancelled`].

@@ -135,7 +135,7 @@ impl<'b> SubscriptionRegistry<'b> {
         self.used = 0;
     }
 
-    /// The entry that begins at `at`. It may be a removed one.
+    /// The entry that begins at `at`. The entry may be removed.
     pub(crate) fn at(&self, at: usize) -> Option<Watch<'_>> {
         self.entry(at, self.used)
     }
@@ -225,7 +225,7 @@ impl<'b> SubscriptionRegistry<'b> {
         !was_removed
     }
 
-    /// Finds an entry, which may be a removed one. If there is none, returns the link where it belongs.
+    /// Finds an entry, even a removed entry. Without such an entry, returns the link to which a new entry belongs.
     fn find(&self, owner: Owner, kind: Watched, uri: Str<'_>, seed: u64) -> Result<usize, usize> {
         self.descend(hash_text(seed ^ owner.key(), uri), &|watch| {
             watch.owner == owner && watch.kind == kind && uri == *watch.uri
