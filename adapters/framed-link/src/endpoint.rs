@@ -187,8 +187,8 @@ impl Endpoint {
 
     /// Handles a damaged frame: requests a repetition, so that the other end need not wait for its timer.
     ///
-    /// An old frame can connect the two ends in different sessions, in which each end takes the other's frames for damaged
-    /// ones. So after several damaged frames in sequence, an end sends a hello, which contains its session.
+    /// An old frame can connect the two ends in different sessions. Then each end considers the frames of the other end
+    /// damaged. So after several damaged frames in sequence, an end sends a hello, which contains its session.
     pub(crate) fn damaged(&mut self) {
         self.damaged = self.damaged.saturating_add(1);
         if !self.is_connected {

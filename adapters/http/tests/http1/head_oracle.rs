@@ -1,7 +1,7 @@
 //! Heads, compared with `httparse`.
 //!
-//! `httparse` accepts every head that this parser accepts, with the same content. This parser rejects more heads, but
-//! only for the reasons that its documentation names.
+//! `httparse` accepts every head that `http1` accepts, with the same content. `http1` rejects more heads, but only
+//! for the reasons that its documentation names.
 
 use mcp_proto_http::HeaderFields;
 use mcp_proto_http::http1::{HttpError, HttpVersion, RequestDecoder, ResponseDecoder};

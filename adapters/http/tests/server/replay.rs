@@ -31,7 +31,7 @@ fn events_have_unique_ids_and_a_priming_event() {
         all.sort();
         all.dedup();
         assert_eq!(all.len(), count);
-        // E-S22: no ids in 2026-07-28.
+        // E-S22: events of 2026-07-28 have no ids.
         assert!(harness.ask(&Request::call(1, "progress")).ids().is_empty());
     }
 }
