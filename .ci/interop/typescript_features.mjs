@@ -127,7 +127,7 @@ const GROUPS = {
     const steps = [];
     const onprogress = ({ progress, total }) => steps.push([progress, total]);
     await world.text('test_tool_with_progress', {}, { onprogress });
-    // Progress that arrives together with the answer is handled after it, when the SDKs have forgotten its token.
+    // The SDKs handle progress that arrives together with the answer after the answer, without its token.
     const late = () => world.problems.filter((it) => it.includes('unknown token'));
     for (let round = 0; round < 200 && steps.length + late().length < 3; round += 1) await sleep(20);
     steps.push(...late().map((it) => JSON.parse(it.slice(it.indexOf('{'))).params).map((it) => [it.progress, it.total]));
