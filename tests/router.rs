@@ -79,7 +79,7 @@ mod words {
         Ok(text.parse::<u8>()?.to_string())
     }
 
-    // The arguments before the state, and the call between them.
+    // The parameters can have any order.
     #[tool]
     pub(super) fn raw(_: Echo<'_>, call: Call<'_>, counter: &Counter) {
         call.text(("raw ", counter.value));

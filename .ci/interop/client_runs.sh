@@ -276,7 +276,7 @@ run_rmcp_over_http() {
 # Runs our client against rmcp: `run_rmcp_at NAME COMMAND`, or with a URL as the command.
 run_rmcp_at() {
     local version name=$1 peer=$2 versions=(2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28)
-    # 2024-11-05 has another transport for HTTP.
+    # Skip 2024-11-05, which has another transport for HTTP.
     if [[ $peer == http://* ]]; then versions=("${versions[@]:1}"); fi
     rmcp() { run_client "$name" "$1" "$version" "${@:2}" -- "$peer"; }
     for version in "${versions[@]}"; do

@@ -3,7 +3,7 @@
 //     node document.mjs SECTION <LINES
 //
 // The last step of `run` and `conformance`. Reads `RESULT WHO, WHAT | COLUMN | VERDICT` lines and ignores others. Fails
-// if a verdict is FAILED, or if the document differs between the markers of SECTION; with BLESS=1 it is written.
+// if a verdict is FAILED, or if the document differs between the markers of SECTION. BLESS=1 writes the document.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -127,7 +127,7 @@ const GROUPS = {
     const steps = [];
     const onprogress = ({ progress, total }) => steps.push([progress, total]);
     await world.text('test_tool_with_progress', {}, { onprogress });
-    // Progress that arrives together with the answer is handled after it, when the SDKs have forgotten its token.
+    // The SDKs handle progress that arrives together with the answer after the answer, without its token.
     const late = () => world.problems.filter((it) => it.includes('unknown token'));
     for (let round = 0; round < 200 && steps.length + late().length < 3; round += 1) await sleep(20);
     steps.push(...late().map((it) => JSON.parse(it.slice(it.indexOf('{'))).params).map((it) => [it.progress, it.total]));
@@ -324,7 +324,7 @@ async function run(name, sdk, mode, command, failures) {
 
 const command = process.argv.slice(2);
 const isUrl = command[0].startsWith('http://');
-// 2024-11-05 has another transport for HTTP.
+// Skip 2024-11-05, which has another transport for HTTP.
 const handshake = HANDSHAKE.filter((version) => !isUrl || version > '2024-11-05');
 const runs = [
   ['sdk', 'typescript sdk', sdk1, 'handshake', ['2025-11-25']],

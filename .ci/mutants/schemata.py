@@ -245,9 +245,9 @@ def build(root, tree, mutants, known):
     dropped = {mutant for mutant in mutants if known.get(mutant.key) == mutant.stamp}
     for file in rewriter.files:
         rewriter.write(file, dropped)
-    # The library, the library with its unit tests, and all tests: a mutant that fails late would build all of it again.
+    # Three steps, because each mutant that does not compile causes another build, and the first step is the fastest.
     steps = [("check", "--lib"), ("check", "--lib", "--profile=test"), ("test", "--no-run", "--lib", "--test=it")]
-    # Its tests run the pumps, and reach little of the core.
+    # The tests of the embedded adapter run its pumps, and reach little of the core.
     with_embedded = any(mutant.file.startswith("adapters/embedded") for mutant in mutants)
     while steps:
         messages, succeeded = cargo(tree, with_embedded, *steps[0])

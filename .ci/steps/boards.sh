@@ -112,7 +112,7 @@ step_boards() {
     say .ci/interop/boards examples/firmware/boards/qemu "$programs"/{mcp-serial-bridge,mcp-inspect} "${images[@]}"
 }
 
-# Servers in C: the header is current, and official clients drive them on this computer and on a board in QEMU.
+# Servers in C: checks that the header is current, and drives the servers with official clients, also on a board.
 step_c() {
     need cc make python3
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"

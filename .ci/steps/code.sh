@@ -27,8 +27,8 @@ step_clippy() {
         -- -D warnings
 }
 
-# Every combination of features of the core. For adapters, no feature, each alone, and all: so any two features are
-# on together, off together, and on without the other.
+# Every combination of features of the core. For each adapter: no feature, each feature alone, and all features. So any
+# two features are both on, both off, and one on without the other.
 step_powerset() {
     cargo_tool cargo-hack 0.6.46
     local package options

@@ -25,7 +25,7 @@ const OTHER_DESCRIPTORS: usize = 100;
 const WINDOW: usize = 16;
 /// The first id, so that all ids have the same length.
 const FIRST_ID: usize = 1_000_000;
-/// Longer than the time after which grown buffers shrink.
+/// An idle time after which grown buffers have shrunk.
 const IDLE_TIME: Duration = Duration::from_secs(6);
 /// The time for which a loop of 60 Hz is measured.
 const FRAMES_TIME: Duration = Duration::from_secs(5);

@@ -85,7 +85,8 @@ impl Process {
         self.memory("status", "VmHWM:")
     }
 
-    /// The memory of the process without its files, in KiB. Unlike `VmRSS`, which files change, the number is exact.
+    /// The anonymous memory of the process, in KiB. The number is exact, but `VmRSS` is not, because it includes
+    /// mapped files.
     ///
     /// # Panics
     /// If the process has exited.

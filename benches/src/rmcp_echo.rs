@@ -1,4 +1,4 @@
-//! The echo server on rmcp, in memory, as in its documentation.
+//! The echo server on rmcp, connected through memory, written as in rmcp's documentation.
 
 use std::sync::Arc;
 

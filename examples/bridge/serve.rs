@@ -1,9 +1,9 @@
 //! Serves a server on stdio at a URL.
 //!
 //! The bridge starts one process for each session of the handshake era, and one for all clients of 2026-07-28. It makes
-//! the checks that protect the computer and separate clients (see `check`). It does not authenticate clients and does
-//! not resume event streams. It does not compare `Mcp-Param-*` with the body, because it does not know the schemas of
-//! the tools.
+//! the checks that protect the computer, and keep clients separate (see `check`). It does not authenticate clients and
+//! does not resume event streams. It does not compare `Mcp-Param-*` with the body, because it does not know the schemas
+//! of the tools.
 
 use std::collections::HashMap;
 use std::io;

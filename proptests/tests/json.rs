@@ -123,7 +123,7 @@ proptest! {
                 prop_assert_eq!((outside, inside), (limit, limit + 1), "{} {:?}", shown, error);
             }
             kind => {
-                // With the wrong byte, or with the rest of its character, the text is invalid.
+                // The text up to the wrong byte, or up to the end of its character, is invalid.
                 let wrong = |more: usize| envelope_of(text.get(..error.at + more).unwrap_or(&text)) == Err(error);
                 prop_assert!(wrong(1) || kind == ScanErrorKind::Utf8 && (2..=4).any(wrong), "{} {:?}", shown, error);
             }

@@ -253,7 +253,7 @@ fn error_of_the_application_fails_the_task() {
         harness.server_sends(&about(3, "result"));
         harness.sent(&[r#"{"id":3,"error":{"code":-7,"message":"no","data":true}}"#]);
     });
-    // The wrong kind of response.
+    // The application sends the wrong kind of response.
     run(|harness| {
         let tickets = defers(harness);
         harness.server_sends(SAMPLE).discard();

@@ -460,7 +460,7 @@ fn client_without_a_revision_is_a_config_error() {
             harness.at(0).events(&["failed NoRevision", "closed"]).sent(&[]);
         });
     }
-    // A client that supports only handshake revisions sends no probe, in any order of its configuration calls.
+    // A client with only handshake revisions sends no probe, in any order of the configuration calls.
     let oldest = Revisions::only(Revision::V2024_11_05);
     let handshake = Setup::new(Connect::Stateless).info.revisions(oldest).connect(Connect::Handshake);
     for info in [Setup::automatic().info.revisions(oldest), handshake] {

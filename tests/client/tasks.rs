@@ -233,7 +233,7 @@ fn unexpected_task_is_an_invalid_response() {
     });
 }
 
-/// The text of a slot is 24 bytes: 18, the quotes, and an id of four bytes.
+/// The text of a slot has 24 bytes: 18 for the client, two for quotes, and four for the id.
 #[test]
 fn too_long_task_id_ends_the_call() {
     for (id, fits) in [("abcd", true), ("abcde", false)] {

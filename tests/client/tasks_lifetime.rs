@@ -214,7 +214,8 @@ fn notification_ends_the_task_before_the_next_poll() {
             .server_sends(&notify("working", r#","statusMessage":"half""#))
             .events(&["add: task t working half"]);
         harness.at(500).sent(&[]);
-        // During a poll, the response is at least as new.
+        // While a poll waits for its response, the client ignores notifications, because the response is at
+        // least as new.
         harness.at(900).sent(&[GET]);
         harness.server_sends(&notify("completed", RESULT)).events(&[]);
         harness.server_sends(&got("working", "")).events(&["add: task t working"]);

@@ -189,7 +189,7 @@ fn tool_is_listed_with_the_members_of_its_revision() {
         };
         let meta = if named { r#","_meta":{"a": 1}"# } else { "" };
         let output = if named { r#","outputSchema":{"type":"object"}"# } else { "" };
-        // One revision has the title only among the annotations.
+        // In one revision, the title of a tool can only be an annotation.
         let hints = match revision {
             Revision::V2024_11_05 => "".into(),
             _ => format!(

@@ -293,7 +293,7 @@ fn requests_in_flight_at_end_of_input_get_a_grace_period() {
            < result 1 …
            ! closed"#,
     );
-    // A client that does not read gets the grace period again after the last response.
+    // If the client does not read, the server waits for the grace period again after the last response.
     let stuck = format!(
         "{}* block\n* eof\n* time 5000\n! expired 0\n* deadline 7000\n* state Draining\n",
         defer("1")

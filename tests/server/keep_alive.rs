@@ -111,7 +111,7 @@ fn only_the_last_ping_response_ends_the_wait() {
     // Other input is not a response to the ping, and does not postpone the next ping.
     session()
         .check(&format!("* time 100\n{one}* time 105\n> call 1 ping\n< result 1\n{silent}* deadline 210\n"));
-    // A response counts once, at its arrival, up to the last millisecond.
+    // The server accepts a response until one millisecond before the timeout. A second copy has no effect.
     session().check(&format!(
         "* time 100\n{one}* time 109\n{}* deadline 209\n{}{unknown}* deadline 209\n* time 209\n{two}{}{unknown}\
          * deadline 219\n{}* deadline 309\n* time 309\n{three}",

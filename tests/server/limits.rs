@@ -39,7 +39,7 @@ fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
     let Err(ConfigError::TxTooSmall { needed: first }) = make(0) else {
         panic!("an empty buffer is too small")
     };
-    // Message mode needs more than lines: the size that `new` requires is not enough.
+    // Message mode can need more space than `new` requires, because `new` assumes lines.
     let needed = match make(first) {
         Ok(()) => first,
         Err(ConfigError::TxTooSmall { needed }) => needed,

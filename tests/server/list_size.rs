@@ -108,7 +108,7 @@ fn dynamic_list_has_no_computed_size() {
 
 #[test]
 fn request_of_the_computed_size_fits_the_receive_buffer() {
-    // 160 bytes in all.
+    // Together, these details have 160 bytes.
     let (name, number) = (format!("\"{}\"", "n".repeat(150)), "\"1.25\"");
     let details = [&name[..], number, "{}"];
     for (revision, arguments) in [

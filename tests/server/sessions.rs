@@ -35,7 +35,7 @@ impl Sessions<'_> {
         }
     }
 
-    /// Passes in a message of a session, on a stream of it.
+    /// Passes in a message of a session, on one of its streams.
     fn post(&mut self, session: u16, stream: u16, message: &str) {
         self.run();
         self.select(session.into());

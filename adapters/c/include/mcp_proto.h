@@ -239,7 +239,7 @@ typedef struct {
   uint64_t storage[MCP_CLIENT_SLOT_WORDS];
 } mcp_client_slot_t;
 
-// A text in memory of the library, of a length in bytes and without a final zero byte.
+// A text in memory of the library: `length` bytes, without a final zero byte.
 typedef struct {
   // The first byte.
   const char *text;

@@ -22,7 +22,7 @@ use crate::table::mcp_resource_t;
 /// `MCP_ERROR_NULL`
 ///
 /// # Safety
-/// The handle is NULL, or of the current event. The reference is not used after the function that called this one.
+/// `call` is NULL, or the handle of the current event. The caller uses the reference only until it returns.
 unsafe fn request<'a>(call: *mut mcp_call_t) -> Result<&'a mut Current<'static>, mcp_status_t> {
     // SAFETY: a handle is a pointer to the current request, which nothing else refers to.
     unsafe { call.cast::<Current<'static>>().as_mut() }.ok_or(mcp_status_t::MCP_ERROR_NULL)
@@ -42,7 +42,7 @@ unsafe fn respond_with(
     status(call.and_then(|call| Ok(respond(call, text?))))
 }
 
-/// The status of a function, from a result with the same type on both sides.
+/// Returns the status in either variant of the result.
 fn status(result: Result<mcp_status_t, mcp_status_t>) -> mcp_status_t {
     result.unwrap_or_else(|error| error)
 }

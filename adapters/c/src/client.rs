@@ -142,7 +142,7 @@ unsafe fn machine(client: *mut mcp_client_t) -> &'static mut Client<'static> {
 /// Returns the bytes to move.
 ///
 /// # Safety
-/// The pointer is to an initialized client. The reference is not used after the function that called this one.
+/// The pointer is to an initialized client. The caller uses the reference only until it returns.
 unsafe fn moves<'a>(client: *mut mcp_client_t) -> &'a mut Moves<'static> {
     // SAFETY: the client is initialized, and nothing refers to the place of the bytes to move.
     unsafe { &mut (*client.cast::<Storage>()).moves }
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn mcp_client_poll(
         }
         Action::Closed => out.kind = mcp_client_event_kind_t::MCP_CLIENT_CLOSED,
         Action::Event => {
-            // SAFETY: as above, and the last reference is not used any more.
+            // SAFETY: the caller promises the same requirements, and the last reference is not used any more.
             if let Some(event) = unsafe { machine(client) }.event() {
                 on_event(event, &mut out);
             }

@@ -152,13 +152,14 @@ unsafe fn machine(server: *mut mcp_server_t) -> &'static mut Server<'static> {
 /// Returns the current request.
 ///
 /// # Safety
-/// The pointer is to an initialized server. The reference is not used after the function that called this one.
+/// The pointer is to an initialized server. The caller uses the reference only until it returns.
 unsafe fn current<'a>(server: *mut mcp_server_t) -> &'a mut Current<'static> {
     // SAFETY: the server is initialized, and the request does not refer to its own place.
     unsafe { &mut (*server.cast::<Storage>()).current }
 }
 
-/// Stores the request, or the bytes to move, for which C calls functions next. Returns the handle of the request.
+/// Stores the request, or the bytes to move, that the next function calls of C use. Returns the handle of the
+/// request.
 ///
 /// # Safety
 /// The pointer is to an initialized server.
@@ -223,7 +224,7 @@ pub unsafe extern "C" fn mcp_server_poll(
                 break Current::Nothing;
             }
         }
-        // SAFETY: as above. The tables are only read after `init`.
+        // SAFETY: the caller promises the same requirements. The tables are only read after `init`.
         let (server, tables) = unsafe { (machine(server), &(*server.cast::<Storage>()).tables) };
         if let Some(next) = server.event().and_then(|event| on_event(event, tables, &mut out)) {
             break next;

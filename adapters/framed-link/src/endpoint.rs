@@ -15,7 +15,7 @@ use crate::PAYLOAD;
 use crate::frame::{FRAME, Frame, Session};
 use crate::timer::Timer;
 
-/// The damaged frames in sequence after which an end sends a hello.
+/// Number of consecutive damaged frames after which an end sends a hello.
 const MAX_DAMAGED: u8 = 8;
 
 /// The state of one end.
@@ -30,7 +30,7 @@ pub(crate) struct Endpoint {
     pub(crate) is_reset: bool,
     due: Due,
     timer: Timer,
-    /// The damaged frames since the last valid one.
+    /// Number of damaged frames since the last valid frame.
     damaged: u8,
     /// The payload in transit. Its length is 0 if no frame is in transit.
     sent: [u8; PAYLOAD],
@@ -187,8 +187,8 @@ impl Endpoint {
 
     /// Handles a damaged frame: requests a repetition, so that the other end need not wait for its timer.
     ///
-    /// An old frame can connect the two ends in different sessions, in which each end takes the other's frames for damaged
-    /// ones. So after several damaged frames in sequence, an end sends a hello, which contains its session.
+    /// An old frame can connect the two ends in different sessions. Then each end considers the frames of the other end
+    /// damaged. So after several damaged frames in sequence, an end sends a hello, which contains its session.
     pub(crate) fn damaged(&mut self) {
         self.damaged = self.damaged.saturating_add(1);
         if !self.is_connected {
@@ -235,7 +235,7 @@ impl Endpoint {
 
     fn data(&mut self, seq: u8, payload: &[u8]) {
         if seq != self.next_seq {
-            // The acknowledgment of an earlier copy was lost.
+            // The peer repeats a frame because the acknowledgment of an earlier copy was lost.
             self.due.ack |= self.received_start == self.received_end;
         } else if self.received_start == self.received_end {
             let places = self.received.iter_mut().zip(payload);

@@ -7,7 +7,7 @@
 //! | acknowledgment | kind, acknowledgment |
 //! | repeat request | kind, acknowledgment |
 //!
-//! A CRC-16 follows the body. COBS removes the zeros from both, and a zero before and after separates the frame from
+//! A CRC-16 follows the body. COBS removes the zeros from both. A zero before and after a frame separates it from
 //! its surroundings. Numbers are little-endian.
 
 use cobs::{CobsEncoder, DecodeResult, DecoderState};
@@ -21,7 +21,8 @@ const DATA: u8 = 0xF9;
 const ACK: u8 = 0xFA;
 const REPEAT: u8 = 0xFB;
 
-/// The longest frame without its delimiters: a data frame of 3 bytes before the payload, 2 after it, and 1 of COBS.
+/// The longest frame without its delimiters. A data frame has 3 bytes before the payload, 2 bytes after it, and 1
+/// byte of COBS.
 pub(crate) const SEGMENT: usize = PAYLOAD + 6;
 /// The longest frame with its delimiters.
 pub(crate) const FRAME: usize = SEGMENT + 2;

@@ -37,7 +37,7 @@ impl fmt::Debug for ServeError {
 
 impl std::error::Error for ServeError {}
 
-/// The end of a sentence about a message that is longer than the limit, in bytes.
+/// The last part of an error about a message that is too long. Contains the limit in bytes.
 pub(crate) struct LongerThan(pub(crate) usize);
 
 impl fmt::Display for LongerThan {

@@ -57,7 +57,7 @@ pub enum RequestError {
     /// The client did not declare the capability, or the revision lacks the request. In `2026-07-28`, a server sends no
     /// requests: its response lists the [required input](mcp_proto::server::Call::require_input).
     Unsupported,
-    /// The response to the call will request this input, and the client sends the call again with it
+    /// The response to the call will request this input, and the client sends the call again with the input
     /// (`2026-07-28`). The handler ends without a result: see `handler::Ask`.
     InputRequired,
     /// The client responded with an error.

@@ -231,8 +231,8 @@ impl InputResponse {
                     blocks.iter().for_each(|block| out.block(|out| write_raw(block, out)));
                 });
             }
-            // Required input has no error response, so the session cancels the request. The protocol defines the methods
-            // of required input.
+            // Required input cannot get an error response, so the session cancels the request. `Other` does not occur,
+            // because only methods of the protocol can be required input.
             Response::Error { .. } | Response::Other(_) => {}
         }
     }

@@ -13,8 +13,8 @@
 //! | head of a request | [`RequestDecoder`], [`RequestHead`] | sections 3 and 5 |
 //! | head of a response | [`ResponseDecoder`], [`ResponseHead`] | sections 4 and 5 |
 //! | body | [`BodyDecoder`], with the [`BodyFraming`] of its head | sections 6 and 7 |
-//! | own heads | [`HeadWriter`] | sections 3, 4 and 5 |
-//! | own chunks | [`write_chunk`], [`frame_chunk`], [`ChunkHead`], [`LAST_CHUNK`] | section 7.1 |
+//! | heads to send | [`HeadWriter`] | sections 3, 4 and 5 |
+//! | chunks to send | [`write_chunk`], [`frame_chunk`], [`ChunkHead`], [`LAST_CHUNK`] | section 7.1 |
 //!
 //! # Strictness
 //!

@@ -80,7 +80,7 @@ fn request_without_response_fails() {
             harness.respond(call.exchange, status, fields, &body.replace("ID", call.id()));
             let event = harness.events.last().cloned().unwrap_or_default();
             assert_eq!(event, expected, "{status} {body:.30}");
-            // The exchange is free again.
+            // The exchange of the failed call is free again.
             for _ in 0..3 {
                 harness.call();
             }

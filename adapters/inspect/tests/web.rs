@@ -206,7 +206,7 @@ fn event_stream_shows_a_session_live_and_its_end() {
     assert_eq!((&violation["revision"], &violation["id"]), (&json!("2025-06-18"), &json!("1")));
     assert!(events.message()["at"].as_u64().unwrap() >= faulty["at"].as_u64().unwrap());
 
-    // Another page begins where the last connection ended.
+    // A connection with `Last-Event-ID: 3` gets only the entries after entry 3.
     let mut later = shown.events("3");
     assert_eq!(later.next().unwrap().0, "session");
     assert_eq!(later.message(), faulty);

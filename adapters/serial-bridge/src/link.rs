@@ -135,7 +135,7 @@ fn connect(host: &str) -> io::Result<TcpStream> {
 
 /// Opens a port exclusively where the system supports exclusive access.
 ///
-/// Otherwise each of two readers would get only a part of the input.
+/// Two readers of one port would each get only a part of the input.
 fn open_exclusively(path: &str, baud: u32) -> io::Result<SerialPort> {
     let until = Instant::now() + LONGEST_WAIT;
     let mut port = loop {

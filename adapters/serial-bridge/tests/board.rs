@@ -55,7 +55,7 @@ pub(crate) struct Wire {
     pub(crate) board: SerialPort,
     /// The path that a bridge opens.
     pub(crate) path: String,
-    /// Keeps the port open between bridges. A UART also exists without a cable.
+    /// Keeps the port open between bridges, because the UART of a board stays open without a cable.
     _kept: SerialPort,
 }
 

@@ -12,7 +12,8 @@ use crate::body::{ResponseBody, StreamCut};
 use crate::head::response;
 use crate::shared::{Machines, Shared};
 
-/// One request in the state machine. Dropping the exchange before the end of the response closes it.
+/// One request in the state machine. If the exchange is dropped before the end of its response, the client
+/// has disconnected.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     shared: Arc<Shared>,
@@ -83,7 +84,7 @@ impl Exchange {
 }
 
 impl Machines {
-    /// Returns the start of a response. Otherwise stores the waker.
+    /// Returns the start of a response, or stores the waker if the response has not started.
     pub(crate) fn poll_start(
         &mut self,
         shared: &Shared,

@@ -189,7 +189,8 @@ impl Default for Memory {
     }
 }
 
-/// Uninitialized memory for the machines and their tables. As statics they take no flash, and leave no copy on the stack.
+/// Uninitialized memory for the machines and their tables. As statics, the machines take no flash, and leave no copy on
+/// the stack.
 pub struct Place<'m> {
     slots: MaybeUninit<[Slot; CONNECTIONS]>,
     server: MaybeUninit<Server<'m>>,

@@ -19,7 +19,7 @@ pub mod http;
 #[cfg(not(any(feature = "float", feature = "decimal", feature = "skills", feature = "core-decoder")))]
 #[rustfmt::skip]
 mod run;
-/// The same main loop with a number as its argument, skills or another decoder.
+/// Variants of the main loop: with a number as the argument, with skills, or with another decoder.
 #[cfg(any(feature = "float", feature = "decimal", feature = "skills", feature = "core-decoder"))]
 mod run {
     include!(concat!(env!("OUT_DIR"), "/run.rs"));

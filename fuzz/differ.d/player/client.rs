@@ -11,7 +11,7 @@ use crate::words::{self, option, raw};
 /// A client with its application.
 pub struct App<'b> {
     pub client: Client<'b>,
-    /// The handling of server requests.
+    /// The word that selects how the application handles server requests.
     manner: String,
     /// Requests of the application, with their names.
     asked: Vec<(Ticket, String)>,

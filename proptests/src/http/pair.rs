@@ -255,7 +255,7 @@ impl Pair<'_, '_, '_> {
         self.run_server();
     }
 
-    /// At most `most` bytes of a response reach the client, or its head, or its end.
+    /// The client receives the head of a response, at most `most` bytes of its body, or its end.
     fn receive(&mut self, index: usize, most: usize) {
         let connection = &mut self.connections[index];
         let exchange = connection.exchange;

@@ -343,7 +343,7 @@ impl TaskModel {
             return Ok(());
         }
         let Some(task) = request.task.and_then(|task| self.known.get_mut(task)) else {
-            // Without a task that the client may access, only a list has a result.
+            // A request that names no task of this client can have a result only if it is `tasks/list`.
             let is_list = request.method == "tasks/list";
             let named = |it: &Value| it["taskId"].as_str().map(str::to_owned);
             let listed = result["tasks"].as_array().map(|tasks| tasks.iter().filter_map(named).collect());

@@ -450,7 +450,7 @@ impl World for Scene {
             self.while_blocked.push(step);
         }
         self.run_until_idle();
-        // A client that left sends nothing.
+        // A client that has sent `exit` sends nothing else.
         self.lines.ended |= step == "> exit" && self.server.state() == State::Draining;
         let noise = self.nameless - before;
         assert!(noise <= 8, "{noise} errors in a row have no id");

@@ -298,7 +298,7 @@ impl World for Scene {
     }
 
     fn key(&self) -> String {
-        // Times are rounded, because each order of calls has other times.
+        // Times are rounded, because the exact times depend on the order of the calls.
         let known = self.known.iter().map(|it| {
             let left = (it.due - self.lines.now).div_ceil(60);
             format!("{} {} {:?} {left}", it.task.is_some(), it.id.is_some(), it.expected)

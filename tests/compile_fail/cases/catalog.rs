@@ -103,7 +103,7 @@ async fn in_a_task() -> &'static str {
     ""
 }
 
-// The context of a board runs functions at once.
+// The core router has no threads or tasks, so it refuses functions that wait.
 static BOARD: Router<()> = router![in_a_task];
 
 #[resource("note://none")]

@@ -89,7 +89,7 @@ fn other_state(_: &mut State) {}
 
 static OTHER: Router<i64> = router![other_state];
 
-// The context of a board runs functions at once.
+// The core router has no threads or tasks, so it refuses functions that wait.
 static BOARD: Router<i64> = router![asynchronous, blocking];
 
 static NO_PATH: Router<State> = router![crate];

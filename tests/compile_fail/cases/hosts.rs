@@ -77,7 +77,7 @@ static OWN: Router<()> = router![own_progress];
 #[tool]
 fn own_call(call: download::Call) {}
 
-// This alias is the way out.
+// An alias makes the name of the type harmless.
 type Download = download::Progress;
 
 #[tool]

@@ -173,7 +173,7 @@ fn call_that_has_become_a_task_survives_a_reset() {
 
 #[test]
 fn calls_that_have_ended_take_no_slots_from_tasks() {
-    // TC-34: three slots.
+    // TC-34: the table has three slots.
     let mut host = Host::automatic(table());
     for _ in 0..3 {
         host.call("optional", DECLARED);

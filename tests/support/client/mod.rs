@@ -173,7 +173,7 @@ impl ClientHarness {
             None => message.to_owned(),
         };
         let mut ids = self.notes.0.lock().unwrap().ids.clone();
-        // The last id of each name precedes the others; longer names precede their prefixes.
+        // Longer names are replaced first, because a shorter name may be a prefix of a longer one.
         ids.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         for (name, id) in ids {
             message = message.replace(&format!("@{name}"), &id);

@@ -159,7 +159,8 @@ impl Setup {
         // The server uses 24 bytes of the batch buffer itself.
         let (mut batches, mut watches) = (vec![0; self.batches + 24], vec![0; self.watches]);
         let mut server = Server::new(&info, rx, &mut tx[..]).unwrap();
-        // Owners and ids are mixed into the seed, so a seed with all bits finds errors that 0 does not find.
+        // The server mixes owners and ids into the seed, so a seed with all bits set finds errors that 0 does
+        // not find.
         server = server.seed(u64::MAX).subscription_buffer(&mut watches[..]);
         if self.batches > 0 {
             server = server.batch_buffer(&mut batches[..]);
@@ -284,7 +285,7 @@ fn message(text: &str) -> String {
         "error" => {
             let (id, code, message) = (next(), next(), next());
             let id = if id == "-" { String::new() } else { format!(r#""id":{id},"#) };
-            // After the message comes `data`, or nothing.
+            // The message may be followed by `data`.
             let (message, data) = message.split_once(" data ").unwrap_or((message, ""));
             let data = if data.is_empty() { String::new() } else { format!(r#","data":{data}"#) };
             let message = message.replace('"', r#"\""#);

@@ -10,7 +10,7 @@ mod text;
 /// A client and its application.
 pub(crate) struct Application<'b> {
     pub(crate) client: Client<'b>,
-    /// The handling of server requests.
+    /// The word that selects how the application handles server requests.
     manner: String,
     /// Client requests with their names.
     asked: Vec<(Ticket, String)>,

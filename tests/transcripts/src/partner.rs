@@ -275,7 +275,7 @@ impl Partner {
                     output.iter_mut().for_each(Speak::hang_up);
                     output = None;
                 }
-                // The machine closes without further input, so later bytes of the peer cannot be the cause.
+                // Waits for the end here, so that later bytes of the peer cannot cause it.
                 Step::Closed if !matches!(manner, Manner::Leaves(_)) => self.wait_for(usize::MAX)?,
                 Step::Closed | Step::Again => {}
                 Step::Time(_) if matches!(manner, Manner::Leaves(_)) => {}

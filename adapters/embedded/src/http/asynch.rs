@@ -65,8 +65,8 @@ struct Machines<'a, 'b, P, const N: usize> {
     http: &'a mut HttpServer<'b, P>,
     server: &'a mut Server<'b>,
     wakers: [Option<Waker>; N],
-    /// Number of changes, wrapping. A future that is woken compares it, because futures joined in one task have the
-    /// same waker.
+    /// Number of changes, wrapping. A woken future compares this number with the last one it has seen, because
+    /// futures joined in one task have the same waker.
     change: u32,
 }
 

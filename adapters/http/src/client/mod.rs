@@ -170,7 +170,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                 && exchange.progress != Progress::Free
         };
         let Some((index, exchange)) = self.exchanges.as_mut().iter_mut().enumerate().find(is_request) else {
-            // The end of an exchange cancels its request, unless a session continues it.
+            // The exchange has ended. Without a session, its end has also cancelled the request.
             return if self.session.is_some() { Aborted::Send(None) } else { Aborted::Begin(Begin::Drop) };
         };
         let id = exchange.id(index);

@@ -168,8 +168,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             (Progress::Events, Memory::Events(decoder)) => {
                 let mut consumed = start;
                 loop {
-                    // A step without an event has consumed everything. After the loop, `event` returns the event again,
-                    // because the borrow of a returned event would last for all iterations.
+                    // A step without an event has consumed all bytes. The event of a step cannot leave the loop,
+                    // because it would be borrowed in all iterations. After the loop, `event` returns it again.
                     let step = decoder.decode(bytes.get(consumed..).unwrap_or_default());
                     consumed = consumed.saturating_add(step.consumed);
                     match step.item {

@@ -108,7 +108,7 @@ fn refuse_annotations(part: Json<'_>, is_map: bool) -> Result<(), InvalidToolHea
 /// Fails if the value of a keyword has an annotation.
 fn refuse_in_keyword(keyword: Str<'_>, value: Json<'_>) -> Result<(), InvalidToolHeader> {
     let is_one_of = |names: &[&str]| names.iter().any(|name| keyword == **name);
-    // These are values, not schemas.
+    // These keywords contain values, not schemas.
     if is_one_of(&["const", "default", "enum", "examples"]) {
         return Ok(());
     }

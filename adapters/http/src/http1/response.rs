@@ -196,7 +196,7 @@ impl StartLine for StatusLine {
 
     fn validate(&mut self, fields: &FieldBuffer<'_>) -> Result<(), HttpError> {
         self.framing = match self.status {
-            // These have no body, whatever their fields say.
+            // Responses with these statuses have no body, whatever their header fields say.
             100..=199 | 204 | 304 => BodyFraming::EMPTY,
             _ => announced(fields, self.version)?.unwrap_or(BodyFraming::UntilClose),
         };

@@ -121,7 +121,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Refusal { detail, ..Refusal::new(503, code::INTERNAL_ERROR, reason) }
     }
 
-    /// Whether another stream without a call leaves enough exchanges for calls.
+    /// Whether enough exchanges for calls remain if one more stream without a call opens.
     pub(super) fn may_listen(&self) -> bool {
         let limit = self.exchanges.limit().saturating_sub(self.config.limits.reserved);
         self.exchanges.listening < limit

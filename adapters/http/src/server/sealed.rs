@@ -21,7 +21,7 @@ pub(super) fn revision(contents: &[u8; 16]) -> Option<Revision> {
     Revision::ALL.get(usize::from(first.checked_sub(1)?)).copied()
 }
 
-/// Returns the key that the session has in the core server, unless another session uses it.
+/// Returns the key of the session in the core server. Another session may have the same key.
 pub(super) fn key(contents: &[u8; 16]) -> SessionKey {
     let [_, low, high, ..] = *contents;
     SessionKey(u16::from_le_bytes([low, high]).max(1))

@@ -1,7 +1,7 @@
 //! Heads, compared with `httparse`.
 //!
-//! `httparse` accepts every head that this parser accepts, with the same content. This parser rejects more heads, but
-//! only for the reasons that its documentation names.
+//! `httparse` accepts every head that `http1` accepts, with the same content. `http1` rejects more heads, but only
+//! for the reasons that its documentation names.
 
 use mcp_proto_http::HeaderFields;
 use mcp_proto_http::http1::{HttpError, HttpVersion, RequestDecoder, ResponseDecoder};
@@ -147,7 +147,7 @@ fn is_stricter(input: &[u8], error: HttpError, is_complete: bool) -> bool {
         // `httparse` finds some errors only when a line is complete, and does not check the rest of an unknown version.
         ("request line" | "status line", _) => has_bare_line_feed || !is_complete,
         ("head", _) => true,
-        // These follow from the syntax of lines, which `httparse` checks, too.
+        // `httparse` also finds these errors, because it checks the syntax of lines.
         (
             _,
             "CR without LF"
@@ -158,7 +158,7 @@ fn is_stricter(input: &[u8], error: HttpError, is_complete: bool) -> bool {
             | "invalid byte in a name"
             | "control character in a value",
         ) => !is_complete,
-        // The rest is about known fields.
+        // The other errors are about the values of known fields, which `httparse` does not check.
         (element, _) => element != "field line",
     }
 }

@@ -52,7 +52,7 @@ fn only_a_whole_bearer_token_is_accepted() {
         let fields = Fields(&request.fields);
         assert_eq!(head_of(&request, &fields).bearer_user(TOKENS), user, "{field}");
     }
-    // A token in the target does not count, and a second field `Authorization` makes both invalid.
+    // The server ignores a token in the target, and refuses a request with two fields `Authorization`.
     let mut harness = Harness::new(HttpConfig::new());
     harness.http.policy().tokens = &["first"];
     let request = Request { target: "/mcp?access_token=first".into(), ..Request::call(1, "echo") };
@@ -100,7 +100,7 @@ fn resource_metadata_needs_no_token() {
         assert_eq!(reply.body == DOCUMENT, status == 200, "{request:?}");
         assert_eq!(reply.field("content-type"), "application/json");
         assert_eq!(harness.http.open_exchanges(), 0);
-        // Without a document, the paths are unknown.
+        // A server without a metadata document does not serve these paths.
         let without = Harness::new(HttpConfig::new().path("/mcp")).ask(&request);
         assert_ne!(without.status, 200, "{request:?}");
     }

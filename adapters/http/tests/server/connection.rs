@@ -201,7 +201,7 @@ fn expected_continue_is_sent_before_the_body() {
 #[test]
 fn slow_clients_lose_the_connection() {
     let request = bytes_of(&Request::call(1, "echo"));
-    // The sent part of a request, the time, the response, and the status.
+    // Each row: the number of request bytes sent, the time, the response, and the status of the connection.
     let table = [
         (0, 74_999, "", ConnectionStatus::Open),
         (0, 75_000, "", ConnectionStatus::Closed),

@@ -130,7 +130,7 @@ fn client_that_does_not_read_is_cut() {
     harness.stalled.push(slow);
     let request = Request::call(1, "large");
     harness.piece(slow, &request, request.body.as_bytes(), true);
-    // The pages hold one large response, so the second response waits.
+    // The output pages have space for one large response, so the second response waits.
     let other = harness.send(&request).unwrap();
     assert_eq!(harness.reply(other).status, 0);
     harness.advance(30_000);
@@ -156,7 +156,7 @@ fn slow_stream_blocks_no_other() {
     }
     assert!(harness.reply(slow).cut, "a subscription without a reader ends");
     assert_eq!(harness.reply(fast).events().len(), 11);
-    // A call only loses progress.
+    // A call whose client does not read loses only progress notifications.
     harness.stalled.clear();
     harness.read(call);
     harness.respond(0);

@@ -31,7 +31,7 @@ fn events_have_unique_ids_and_a_priming_event() {
         all.sort();
         all.dedup();
         assert_eq!(all.len(), count);
-        // E-S22: no ids in 2026-07-28.
+        // E-S22: events of 2026-07-28 have no ids.
         assert!(harness.ask(&Request::call(1, "progress")).ids().is_empty());
     }
 }
@@ -127,7 +127,7 @@ fn call_releases_its_connection_and_keeps_its_stream() {
     harness.respond(0);
     let reply = harness.ask(&resume(&session, &last));
     assert!(reply.ended && reply.events().len() == 1 && reply.body.contains("late"), "{reply:?}");
-    // Older clients, and those of 2026-07-28, cannot continue.
+    // Clients of 2025-06-18 and of 2026-07-28 cannot resume a stream.
     let old = harness.initialize("2025-06-18");
     harness.send(&Request::old(old_call(1, "defer"), &old)).unwrap();
     harness.send(&Request::call(1, "defer")).unwrap();

@@ -231,7 +231,7 @@ fn changed_list_is_reported_to_every_session() {
     let sessions = [harness.initialize("2025-11-25"), harness.initialize("2025-06-18")];
     let streams = sessions.each_ref().map(|session| harness.send(&get(session)).unwrap());
     harness.changed(Change::Tools);
-    // A request of a session does not report the change again.
+    // A later request of a session does not cause a second notification.
     for session in &sessions {
         assert_eq!(harness.ask(&Request::old(PING, session)).status, 200);
     }

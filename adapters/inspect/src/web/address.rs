@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// Returns `None` if the word is not an address, for example because it is the command of the server.
 ///
 /// # Errors
-/// The address is not on loopback, or the port is not one.
+/// The address is not on loopback, or the port is invalid.
 pub(crate) fn parse_address(word: &str) -> Option<Result<SocketAddr, String>> {
     let localhost = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let port = |digits: &str| {

@@ -1,5 +1,5 @@
 "use strict";
-// The peers choose most texts. The page shows them as text nodes only, and the browser enforces it (Trusted Types).
+// The peers choose most texts. The page shows them as text nodes only, and the browser enforces this (Trusted Types).
 
 const MAX_MESSAGES = 2000;
 const MAX_REQUESTS = 500;

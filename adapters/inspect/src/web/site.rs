@@ -54,7 +54,7 @@ impl Site {
     pub(super) fn serve(self: &Arc<Site>, listener: &TcpListener) {
         for stream in listener.incoming() {
             let Ok(stream) = stream else {
-                // For example, there are no file descriptors left.
+                // `accept` fails, for example, if no file descriptor is left.
                 thread::sleep(Duration::from_millis(100));
                 continue;
             };

@@ -65,7 +65,7 @@ impl Router {
         }
     }
 
-    /// Passes on the members of a batch that the client expects.
+    /// Passes to the client only those members of a batch that it expects.
     fn board_batch(&mut self, batch: &[u8], now: Instant) {
         let members: Vec<&[u8]> = message::members(batch).map(|member| member.bytes()).collect();
         let mut passed = members.clone();

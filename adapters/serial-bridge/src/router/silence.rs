@@ -18,7 +18,7 @@ use crate::message::{id_key, request};
 
 /// The number of checks within the time limit of a request. All but the last send a probe.
 const CHECKS: u32 = 4;
-/// Time without input after which a message of the board is not considered to be in transit.
+/// If the board sends nothing for this time, it is not in the middle of a message.
 const TRANSIT: Duration = Duration::from_secs(1);
 
 impl Requests {

@@ -271,7 +271,7 @@ fn request_is_awaited_until_answered_or_cancelled() {
         bench.client(&line);
         assert_eq!(bench.router.awaited(), left, "requests in flight after {line}");
     }
-    // The board did not know yet that its response is not wanted.
+    // The board sends its response before it receives the cancellation.
     bench.board(&result("\"1\""));
     bench.board(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
     assert_eq!(bench.router.awaited(), 1);

@@ -34,7 +34,7 @@ fn name(text: &str) -> &str {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
 }
 
-/// The type of a block of methods. Implementations of traits have none.
+/// The type whose methods this line begins to implement. `None` for the implementation of a trait.
 fn implemented(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("impl")?;
     // Skip the parameters, which may be nested.

@@ -55,7 +55,8 @@ impl Ethernet {
         Ethernet { received: [0; FRAME], to_send: [0; FRAME], ticks: Ticks::new() }
     }
 
-    /// Starts the controller with a hardware address, the clock, and their interrupts.
+    /// Starts the controller with this hardware address, starts the clock, and enables the interrupts of
+    /// both.
     pub fn start(&mut self, address: [u8; 6]) {
         CLOCKS.write(ETHERNET_CLOCKS);
         let [a, b, c, d, e, f] = address;

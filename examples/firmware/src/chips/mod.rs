@@ -21,7 +21,7 @@ pub mod virt;
 #[cfg(all(target_arch = "riscv32", any(feature = "smallest", feature = "smallest_client")))]
 pub mod virt_polled;
 
-/// Counts the starts of the board since it has power, from an arbitrary number.
+/// Counts the starts of the board since power-on. The first number is arbitrary.
 #[cfg(feature = "framed")]
 pub fn count_start() -> u16 {
     use core::sync::atomic::{AtomicU32, Ordering};

@@ -100,7 +100,7 @@ async fn main() -> ExitCode {
     let mut handshake: &[&'static str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
     let mut peer = "rmcp client 3.11.0";
     if command[0].starts_with("http://") {
-        // 2024-11-05 has another transport for HTTP.
+        // Skip 2024-11-05, which has another transport for HTTP.
         (handshake, peer) = (&handshake[1..], "rmcp client 3.11.0 over HTTP");
     }
     let mut code = ExitCode::SUCCESS;

@@ -86,7 +86,7 @@ fn slow_request_lives_as_long_as_the_board_has_it() {
 #[test]
 fn time_does_not_run_while_bytes_move_or_the_board_waits() {
     let mut bench = Bench::new();
-    // A slow line does not take the request for minutes.
+    // The line accepts no bytes for ten minutes.
     bench.client(&call("1"));
     bench.advance(600_000);
     assert_eq!(bench.client_output(), [""; 0]);
