@@ -170,13 +170,10 @@ fn invalid_derived_arguments_are_answered_with_the_field_name() {
         (r#"{"name":"a","level":1}"#, "unknown field `level`, expected one of `name`, `percent`, `then`"),
         (r#"{"name":"a","then":[]}"#, "`then`: expected an object, found []"),
         (r#"{"name":"a","then":{}}"#, "`then`: missing field `what`"),
-        (
-            r#"{"name":"a","then":{"what":7}}"#,
-            "`then.what`: unknown variant 7, expected one of `fade`, `off`",
-        ),
+        (r#"{"name":"a","then":{"what":7}}"#, "`then.what`: unknown value 7, expected one of `fade`, `off`"),
         (
             r#"{"name":"a","then":{"what":"on"}}"#,
-            "`then.what`: unknown variant \"on\", expected one of `fade`, `off`",
+            "`then.what`: unknown value \"on\", expected one of `fade`, `off`",
         ),
         (r#"{"name":"a","then":{"what":"off","x":1}}"#, "`then`: unknown field `x`, there are none"),
         (r#"{"name":"a","then":{"what":"off","what":"off"}}"#, "`then`: duplicate field `what`"),

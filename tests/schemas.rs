@@ -129,7 +129,7 @@ fn maps_decode_within_the_limits_of_their_schema() {
             "{}",
             r#"{"x":1}"#,
             "null",
-            "`speeds`: unknown variant `fast`, expected one of `slow`, `very-fast`",
+            "`speeds`: unknown value `fast`, expected one of `slow`, `very-fast`",
         ),
         ("{}", "null", "{}", "{}", "null", "`heapless`: expected an object of 1 to 3 members"),
         (

@@ -8,7 +8,9 @@ use syn::meta::ParseNestedMeta;
 use syn::{Attribute, Error, Expr, ExprPath, LitStr, Path, Result, Token};
 
 use crate::names::Case;
-use crate::parse::{Literal, Range, doc_text, parse_case, parse_rename, parse_string, set_once, skip_value};
+use crate::parse::{
+    Literal, Range, doc_text, parse_case, parse_rename, parse_string, set_once, skip_value, unsupported_item,
+};
 
 /// The direction of a derived schema.
 #[derive(Clone, Copy, PartialEq)]
@@ -149,10 +151,34 @@ fn for_each_item(
     Ok(())
 }
 
-/// Returns the error for an unknown or unsupported item.
-fn unsupported(namespace: Namespace, name: &str, meta: &ParseNestedMeta<'_>, direction: Direction) -> Error {
+/// The items of `#[tool(…)]` on a type.
+const TYPE_ITEMS: &[&str] = &["description", "allow_unknown_fields", "crate"];
+
+/// The items of `#[tool(…)]` on a variant.
+const VARIANT_ITEMS: &[&str] = &["description"];
+
+/// The items of `#[tool(…)]` on a field.
+fn field_items(direction: Direction) -> Vec<&'static str> {
+    let mut items = vec!["description", "range", "minimum", "maximum", "min_length", "max_length"];
+    items.extend(["min_items", "max_items", "format", "schema"]);
+    items.extend(match direction {
+        Direction::Decode => &["default", "header"][..],
+        Direction::Encode => &[],
+        Direction::Form => &["default", "title"],
+    });
+    items
+}
+
+/// Returns the error for an unknown or unsupported item. `items` has the supported items of `#[tool(…)]`.
+fn unsupported(
+    namespace: Namespace,
+    name: &str,
+    meta: &ParseNestedMeta<'_>,
+    direction: Direction,
+    items: &[&str],
+) -> Error {
     if namespace == Namespace::Tool {
-        return meta.error(format!("`#[tool({name})]` is not supported here"));
+        return meta.error(unsupported_item("tool", name, items));
     }
     let reason = match name {
         "flatten" => "a nested struct is a separate object: write its fields here",
@@ -245,7 +271,7 @@ impl TypeAttributes {
                     set_once(meta, &mut found.default, parse_serde_default(meta)?)?
                 }
                 (Namespace::Serde, "transparent") if !has_name => found.transparent = true,
-                _ => return Err(unsupported(namespace, name, meta, direction)),
+                _ => return Err(unsupported(namespace, name, meta, direction, TYPE_ITEMS)),
             }
             if found.open && denies_unknown {
                 return Err(meta.error("unknown fields are either denied or allowed"));
@@ -270,7 +296,7 @@ impl VariantAttributes {
                 Ok(())
             }
             (Namespace::Serde, "borrow") => skip_value(meta),
-            _ => Err(unsupported(namespace, name, meta, direction)),
+            _ => Err(unsupported(namespace, name, meta, direction, VARIANT_ITEMS)),
         })?;
         found.description = or_doc_text(found.description, attributes)?;
         Ok(found)
@@ -342,7 +368,8 @@ impl FieldAttributes {
             (Namespace::Serde, "rename") => return rename(meta, &mut self.name, direction),
             (Namespace::Serde, "skip" | "skip_deserializing" | "skip_serializing") => self.skip = true,
             (Namespace::Serde, "with" | "serialize_with") if direction == Direction::Encode => {
-                self.unknown_writer = Some(unsupported(namespace, name, meta, direction));
+                self.unknown_writer =
+                    Some(unsupported(namespace, name, meta, direction, &field_items(direction)));
                 return skip_value(meta);
             }
             (Namespace::Serde, "skip_serializing_if") => {
@@ -351,7 +378,7 @@ impl FieldAttributes {
             }
             // Fields borrow where possible, with or without the attribute.
             (Namespace::Serde, "borrow") => return skip_value(meta),
-            _ => return Err(unsupported(namespace, name, meta, direction)),
+            _ => return Err(unsupported(namespace, name, meta, direction, &field_items(direction))),
         }
         Ok(())
     }

@@ -295,8 +295,8 @@ pub fn router(input: TokenStream) -> TokenStream {
 ///
 /// # Result
 ///
-/// The function returns a value that implements `IntoPromptResult`: a text, a list of `(Role, text)`, `PromptMessages`,
-/// or a `Result`. A function that takes a `GetPrompt` returns nothing.
+/// The function returns a value that implements `IntoPromptResult`: a text, a list of `(Role, text)` with the `Role` in the
+/// root of the crate, `PromptMessages`, or a `Result`. A function that takes a `GetPrompt` returns nothing.
 ///
 /// An `async fn` runs as a task, and a function with the item `blocking` on a worker thread: see [`tool`](macro@tool).
 ///

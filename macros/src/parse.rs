@@ -234,3 +234,8 @@ mod tests {
         assert_eq!(json_string("a\"\\\n\u{1}ä"), "\"a\\\"\\\\\\u000a\\u0001ä\"");
     }
 }
+
+/// The error for an item that an attribute does not have, with the items that it has.
+pub(crate) fn unsupported_item(attribute: &str, name: &str, items: &[&str]) -> String {
+    format!("`#[{attribute}({name})]` is not supported here; supported are `{}`", items.join("`, `"))
+}

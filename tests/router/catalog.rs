@@ -271,7 +271,7 @@ fn prompt_arguments_are_decoded_from_texts() {
         (json!({ "note": "a", "loud": "yes" }), "`loud`: expected a boolean, found \"yes\""),
         (
             json!({ "note": "a", "style": "long" }),
-            "`style`: unknown variant `long`, expected one of `short`, `thorough`",
+            "`style`: unknown value `long`, expected one of `short`, `thorough`",
         ),
         (
             json!({ "note": "a", "more": "1" }),

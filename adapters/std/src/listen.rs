@@ -5,16 +5,14 @@ use std::net::{TcpListener, TcpStream};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::thread;
 
-use mcp_proto::Server;
 use mcp_proto::server::Event;
 use mcp_proto_handles::{AcceptRetry, ServeError, ServerSettings, SharedObserver, Stop};
 
 use crate::accept::{Accepted, Acceptor, ConnectionLimit};
 use crate::pool::{Pool, PoolGuard};
-use crate::serve::Serve;
+use crate::serve::{Serve, Session};
 use crate::stream::Stream;
 use crate::worker::ServerHandle;
 
@@ -158,25 +156,21 @@ impl Serve<'_> {
                     Ok(Accepted::Closed) => break,
                     Ok(Accepted::Stream(stream, address)) => {
                         retry.succeeded();
-                        // Create the server on this thread. Its creation takes the most stack memory, and a thread
-                        // keeps used stack memory. A server with an observer cannot move to its thread.
-                        let server = match observer {
-                            None => Some(self.settings.connection(None).server()?),
-                            Some(_) => None,
-                        };
-                        let connection = Connection {
-                            server,
-                            settings: self.settings.connection(None),
-                            observer: observer.clone(),
-                            stop: stop.clone(),
-                            pool: Arc::clone(workers.pool()),
+                        let settings = self.settings.connection(None);
+                        let (stop, workers) = (Some(stop.clone()), workers.share());
+                        let connection = match observer.clone() {
+                            None => Connection::Ready(Session::new(settings, stop, workers)?),
+                            Some(observer) => {
+                                Connection::Observed(Box::new(Observed { observer, settings, stop, workers }))
+                            }
                         };
                         let handler = new_handler(address);
-                        let serve = move || {
+                        // Boxed, because the start of a thread copies the closure to its stack several times.
+                        let serve: Box<dyn FnOnce() + Send> = Box::new(move || {
                             let _permit = permit;
                             // The panic hook has already reported a panic of the handler.
                             let _ = catch_unwind(AssertUnwindSafe(|| connection.serve(stream, handler)));
-                        };
+                        });
                         // If no thread can be started, dropping the closure closes the stream.
                         let _ = thread::Builder::new().name("mcp-serve".into()).spawn_scoped(scope, serve);
                     }
@@ -195,28 +189,44 @@ impl Serve<'_> {
     }
 }
 
-/// The settings and shared state that the thread of a connection uses.
-struct Connection<'s, 'o> {
-    server: Option<Box<Server<'s>>>,
+/// What the thread of a connection starts with.
+enum Connection<'s, 'o> {
+    Ready(Session<'s>),
+    /// A server with an observer cannot move to its thread, so the thread creates it.
+    Observed(Box<Observed<'s, 'o>>),
+}
+
+struct Observed<'s, 'o> {
+    observer: SharedObserver<'o>,
     settings: ServerSettings<'s>,
-    observer: Option<SharedObserver<'o>>,
-    stop: Stop,
-    pool: Arc<Pool>,
+    stop: Option<Stop>,
+    workers: PoolGuard,
 }
 
 impl Connection<'_, '_> {
     fn serve(
-        mut self,
+        self,
         stream: impl Stream,
         handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let (stop, pool) = (Some(self.stop), Some(self.pool));
-        if self.server.is_some() {
-            let (settings, server) = (self.settings, self.server);
-            return Serve { settings, stop, connections: 1, pool, server }.stream(stream, handler);
+        match self {
+            Connection::Ready(session) => session.run_stream(stream, handler),
+            Connection::Observed(observed) => observed.serve(stream, handler),
         }
-        let observer = self.observer.as_mut().map(|observer| observer as _);
-        let settings = self.settings.connection(observer);
-        Serve { settings, stop, connections: 1, pool, server: None }.stream(stream, handler)
+    }
+}
+
+impl Observed<'_, '_> {
+    // Inlined, its locals would be in the stack of connections without an observer, too.
+    #[inline(never)]
+    #[expect(clippy::boxed_local, reason = "a value would be copied to the stack of the caller")]
+    fn serve(
+        self: Box<Self>,
+        stream: impl Stream,
+        handler: impl FnMut(Event<'_>, &ServerHandle),
+    ) -> Result<(), ServeError> {
+        let Observed { mut observer, settings, stop, workers } = *self;
+        let settings = settings.connection(Some(&mut observer));
+        Session::new(settings, stop, workers)?.run_stream(stream, handler)
     }
 }

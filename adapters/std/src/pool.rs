@@ -126,6 +126,11 @@ impl PoolGuard {
         let (PoolGuard::Own(pool) | PoolGuard::Shared(pool)) = self;
         pool
     }
+
+    /// The access of another connection to these workers.
+    pub(crate) fn share(&self) -> PoolGuard {
+        PoolGuard::Shared(Arc::clone(self.pool()))
+    }
 }
 
 impl Drop for PoolGuard {

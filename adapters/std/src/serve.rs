@@ -6,7 +6,7 @@ use std::thread;
 
 use mcp_proto::server::{Event, ServerConfig};
 use mcp_proto::{Clock, Server};
-use mcp_proto_handles::{ServeError, ServerSettings, ServerShared, Stop};
+use mcp_proto_handles::{RequestHook, ServeError, ServerSettings, ServerShared, Stop};
 
 use crate::pool::{Pool, PoolGuard};
 use crate::pump::{OpenPump, Pump, PumpStatus, RunOptions};
@@ -57,10 +57,6 @@ pub struct Serve<'i> {
     pub(crate) settings: ServerSettings<'i>,
     pub(crate) stop: Option<Stop>,
     pub(crate) connections: usize,
-    /// The workers that all connections of a listener share.
-    pub(crate) pool: Option<Arc<Pool>>,
-    /// The server of a connection, if the thread of the listener has created it.
-    pub(crate) server: Option<Box<Server<'i>>>,
 }
 
 impl<'i> Serve<'i> {
@@ -72,7 +68,7 @@ impl<'i> Serve<'i> {
     /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
-        Serve { settings: ServerSettings::new(config), stop: None, connections: 64, pool: None, server: None }
+        Serve { settings: ServerSettings::new(config), stop: None, connections: 64 }
     }
 
     mcp_proto_handles::server_settings!('i);
@@ -90,7 +86,7 @@ impl<'i> Serve<'i> {
         {
             let guard = mcp_proto_handles::StdioGuard::acquire()?;
             let (input, output) = guard.streams()?;
-            self.run(Pump::poll_opener(input, output), handler)
+            self.session()?.run(Pump::poll_opener(input, output), handler)
         }
         #[cfg(not(unix))]
         self.streams(std::io::stdin(), std::io::stdout(), handler)
@@ -105,8 +101,7 @@ impl<'i> Serve<'i> {
         stream: impl Stream,
         handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let (halves, _shutdown) = halves(stream)?;
-        self.run(Pump::socket_opener(halves), handler)
+        self.session()?.run_stream(stream, handler)
     }
 
     /// Serves on two streams until the client disconnects.
@@ -127,7 +122,43 @@ impl<'i> Serve<'i> {
         output: impl Write + Send + 'static,
         handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        self.run(Pump::opener(input, output), handler)
+        self.session()?.run(Pump::opener(input, output), handler)
+    }
+
+    fn session(self) -> Result<Session<'i>, ServeError> {
+        let workers = PoolGuard::Own(Pool::new(self.settings.workers));
+        Session::new(self.settings, self.stop, workers)
+    }
+}
+
+/// A server that is ready for its connection. The listener's thread creates it, because its creation takes the most stack
+/// memory, and a thread keeps used stack memory.
+pub(crate) struct Session<'s> {
+    server: Box<Server<'s>>,
+    request_limit: usize,
+    hooks: Vec<Arc<dyn RequestHook>>,
+    stop: Option<Stop>,
+    workers: PoolGuard,
+}
+
+impl<'s> Session<'s> {
+    pub(crate) fn new(
+        mut settings: ServerSettings<'s>,
+        stop: Option<Stop>,
+        workers: PoolGuard,
+    ) -> Result<Session<'s>, ServeError> {
+        let (request_limit, hooks) = (settings.request_limit(), std::mem::take(&mut settings.hooks));
+        Ok(Session { server: settings.server()?, request_limit, hooks, stop, workers })
+    }
+
+    /// Serves on a socket until the client disconnects, then shuts the socket down.
+    pub(crate) fn run_stream(
+        self,
+        stream: impl Stream,
+        handler: impl FnMut(Event<'_>, &ServerHandle),
+    ) -> Result<(), ServeError> {
+        let (halves, _shutdown) = halves(stream)?;
+        self.run(Pump::socket_opener(halves), handler)
     }
 
     fn run(
@@ -136,18 +167,11 @@ impl<'i> Serve<'i> {
         mut handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
         // The drop order matters: the pump closes the output before this guard waits for its workers.
-        let workers = match self.pool {
-            Some(shared) => PoolGuard::Shared(shared),
-            None => PoolGuard::Own(Pool::new(self.settings.workers)),
-        };
-        let pool = Arc::clone(workers.pool());
-        let (limit, hooks) = (self.settings.request_limit(), self.settings.hooks.clone());
-        let mut server = match self.server {
-            Some(server) => server,
-            None => self.settings.server()?,
-        };
+        let workers = self.workers;
+        let (mut server, pool) = (self.server, Arc::clone(workers.pool()));
         let mut pump = open(Clock::start())?;
-        let shared = ServerShared::new(pump.wake(), limit, Some(thread::current().id()), hooks);
+        let current = Some(thread::current().id());
+        let shared = ServerShared::new(pump.wake(), self.request_limit, current, self.hooks);
         // Cancels all workers, even if the handler panics.
         let _guard = shared.close_guard();
         let has_stop = self.stop.is_some();

@@ -7,7 +7,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::{Expr, Ident, LitBool, LitStr, Path, Result, Token};
 
 use crate::handler::kind::Kind;
-use crate::parse::{parse_string, set_once};
+use crate::parse::{parse_string, set_once, unsupported_item};
 
 /// The methods of `Tool` that set a hint.
 const HINTS: [&str; 4] = ["read_only", "destructive", "idempotent", "open_world"];
@@ -96,7 +96,7 @@ impl HandlerAttributes {
                     self.methods.extend(quote!(.#hint(#value)));
                     Ok(())
                 }
-                _ => Err(meta.error(format!("`#[{}({item})]` is not supported here", kind.attribute()))),
+                _ => Err(meta.error(unsupported_item(kind.attribute(), &item, kind.items()))),
             }
         });
         parser.parse2(input.parse()?)?;

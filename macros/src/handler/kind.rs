@@ -20,6 +20,27 @@ impl Kind {
         }
     }
 
+    /// The items of the attribute.
+    pub(crate) fn items(self) -> &'static [&'static str] {
+        match self {
+            Kind::Tool => &[
+                "name",
+                "title",
+                "description",
+                "output_schema",
+                "read_only",
+                "destructive",
+                "idempotent",
+                "open_world",
+                "blocking",
+                "crate",
+            ],
+            Kind::Prompt => &["name", "title", "description", "values", "blocking", "crate"],
+            Kind::Resource => &["name", "title", "description", "mime", "blocking", "crate"],
+            Kind::Complete => &["prompt", "resource", "argument", "blocking", "crate"],
+        }
+    }
+
     /// The name of the request's type.
     pub(crate) fn request(self) -> &'static str {
         match self {

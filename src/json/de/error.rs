@@ -64,7 +64,7 @@ impl TypedError {
     #[inline(never)]
     pub(super) fn no_variant(value: &str, names: &'static [&'static str]) -> TypedError {
         let (tag, variants) = names.split_first().unwrap_or((&"", &[]));
-        let mut error = TypedError::new(&("unknown variant ", Shown(value), ", ", Names(variants)));
+        let mut error = TypedError::new(&("unknown value ", Shown(value), ", ", Names(variants)));
         error.put_inside(tag);
         error
     }
@@ -203,7 +203,7 @@ impl de::Error for TypedError {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        TypedError::new(&("unknown variant `", Shown(variant), "`, ", Names(expected)))
+        TypedError::new(&("unknown value `", Shown(variant), "`, ", Names(expected)))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {

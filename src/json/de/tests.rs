@@ -155,7 +155,7 @@ fn error_names_path_and_reason() {
     assert_eq!(error::<Choice>("{\"Struct\":[true]}"), "`Struct`: expected an object, found [true]");
     assert_eq!(
         error::<Choice>("\"Other\""),
-        "unknown variant `Other`, expected one of `Unit`, `Newtype`, `Tuple`, `Struct`"
+        "unknown value `Other`, expected one of `Unit`, `Newtype`, `Tuple`, `Struct`"
     );
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -166,7 +166,7 @@ fn error_names_path_and_reason() {
     #[derive(Debug, Deserialize)]
     enum Never {}
     assert_eq!(error::<Strict>("{\"off\":1}"), "unknown field `off`, expected `on`");
-    assert_eq!(error::<Never>("\"x\""), "unknown variant `x`, there are none");
+    assert_eq!(error::<Never>("\"x\""), "unknown value `x`, there are none");
     // A visitor's own check supplies its own message.
     assert_eq!(error::<std::num::NonZeroU8>("0"), "expected a nonzero u8, found 0");
     assert_eq!(error::<u64>("-1"), "expected an integer of at least 0, found -1");

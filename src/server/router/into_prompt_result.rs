@@ -11,14 +11,14 @@ use crate::server::reply::Reply;
 ///
 /// | type | result |
 /// |---|---|
-/// | a string, an integer, any other [`WriteText`] | one message of the user |
+/// | a string, a number, any other [`WriteText`] | one message of the user |
 /// | an array, a slice or a `Vec` of `(Role, text)` | one message for each element |
 /// | [`PromptMessages`] | messages with any content |
 /// | `Result<T, E>` | `T`, or an error (-32603) with the text of `E` |
 #[diagnostic::on_unimplemented(
     message = "a prompt cannot return `{Self}`",
     note = "return a text, a list of `(Role, text)`, `PromptMessages`, or a `Result` of one of these; the error of a \
-            `Result` is a text or a `Failure`"
+            `Result` is a text or a `server::Failure`, into which `?` converts every error"
 )]
 pub trait IntoPromptResult {
     /// Responds to a request for a prompt with this value.

@@ -10,7 +10,7 @@ use crate::server::router::into_tool_result::{IntoToolResult, Structured};
 ///
 /// | type | result |
 /// |---|---|
-/// | a string, an integer, any other [`WriteText`] | text |
+/// | a string, a number, any other [`WriteText`] | text |
 /// | a slice, an array or a `Vec` of bytes | bytes |
 /// | [`Structured<T>`], [`WrittenJson`] | JSON as text; the default media type is `application/json` |
 /// | `Option<T>` | `T`, or the error of an unknown resource |
@@ -18,7 +18,7 @@ use crate::server::router::into_tool_result::{IntoToolResult, Structured};
 #[diagnostic::on_unimplemented(
     message = "a resource cannot return `{Self}`",
     note = "return a text, bytes, `Structured<T>`, `WrittenJson`, or an `Option` or a `Result` of one of these; the error \
-            of a `Result` is a text or a `Failure`",
+            of a `Result` is a text or a `server::Failure`, into which `?` converts every error",
     note = "the `T` of a `Structured<T>` derives `serde::Serialize`"
 )]
 pub trait IntoResourceResult {

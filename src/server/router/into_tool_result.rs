@@ -14,7 +14,7 @@ use crate::server::reply::Reply;
 /// | type | result |
 /// |---|---|
 /// | `()` | one empty text block |
-/// | a string, an integer, any other [`WriteText`] | one text block |
+/// | a string, a number, any other [`WriteText`] | one text block |
 /// | [`Structured<T>`] | structured content with a text copy; the tool declares an output schema |
 /// | [`WrittenJson`](crate::server::WrittenJson) | structured content that a `Writer` writes, with a text copy |
 /// | [`Content`] | content blocks |
@@ -23,8 +23,8 @@ use crate::server::reply::Reply;
 /// With the feature `alloc`, `E` may be a [`Failure`], into which `?` converts every error that implements `Display`.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
-    note = "return a text, an integer, `()`, `Structured<T>`, `Content`, or a `Result` of one of these; the error of a \
-            `Result` is a text or a `Failure`",
+    note = "return a text, a number, `()`, `Structured<T>`, `Content`, or a `Result` of one of these; the error of a \
+            `Result` is a text or a `server::Failure`, into which `?` converts every error",
     note = "the `T` of a `Structured<T>` derives `Schema` and `serde::Serialize`"
 )]
 pub trait IntoToolResult {
