@@ -36,7 +36,7 @@ impl LineDecoder<'_> {
 
     #[inline(never)]
     fn move_or_grow(&mut self) -> bool {
-        if self.message_framing.is_some() || self.eof {
+        if self.message_framing.is_some() || self.is_ended() {
             self.reserve();
             return false;
         }
@@ -45,7 +45,7 @@ impl LineDecoder<'_> {
         // Move bytes only by at least their own length, or to complete a line in a full buffer. Each byte then moves
         // about once. A complete line that waits for transmit space does not justify a move.
         let worth_it = self.start >= held || (full && self.line.is_none());
-        if self.start > 0 && !self.is_discarding && worth_it {
+        if self.start > 0 && !self.is_discarding() && worth_it {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
                 shift(bytes, self.start);
             }
@@ -53,7 +53,7 @@ impl LineDecoder<'_> {
             (self.start, self.end) = (0, held);
         }
         let full = self.end >= self.buffer.limit();
-        if full && self.line.is_none() && !self.is_discarding {
+        if full && self.line.is_none() && !self.is_discarding() {
             return true;
         }
         self.reserve();

@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use crate::buffer::Buffer;
+use crate::framing::flags::Flags;
 use crate::framing::message_mode::{MessageFraming, WHOLE_MESSAGES};
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanned, Scanner, Span, find};
@@ -103,25 +104,13 @@ pub(crate) struct LineDecoder<'b> {
     pub(super) release_length: usize,
     /// Framing of message mode. A reference, so that a program without message mode does not link its code.
     pub(super) message_framing: Option<&'static &'static dyn MessageFraming>,
-    pub(super) id_limit: usize,
     /// Stream of the message in the buffer. Message mode only.
     pub(super) stream: StreamId,
+    /// Maximum length of an id. Two bytes, because four more bytes of RAM would be eight on a board.
+    id_limit: u16,
     /// Kind of the current line. `None` while the line is incomplete.
     pub(super) line: Option<LineKind>,
-    /// Whether the decoder discards the current line, because it is oversized.
-    pub(super) is_discarding: bool,
-    pub(super) prefix: LinePrefix,
-    pub(super) eof: bool,
-}
-
-/// The bytes that left the current line before its release.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LinePrefix {
-    None,
-    /// A byte order mark. The decoder skips only one mark per line.
-    ByteOrderMark,
-    /// Chunks of a string, after the start of the line.
-    Chunked,
+    pub(super) flags: Flags,
 }
 
 /// ASCII *cancel*, which valid JSON never contains. A link that has lost bytes inserts this byte in their place.
@@ -142,12 +131,10 @@ impl<'b> LineDecoder<'b> {
             scanner: Scanner::new(depth),
             release_length: 0,
             message_framing: None,
-            id_limit,
+            id_limit: to_u16(id_limit),
             stream: StreamId::NONE,
             line: None,
-            is_discarding: false,
-            prefix: LinePrefix::None,
-            eof: false,
+            flags: Flags::NONE,
         }
     }
 
@@ -161,7 +148,11 @@ impl<'b> LineDecoder<'b> {
     }
 
     pub(crate) fn set_id_limit(&mut self, limit: usize) {
-        self.id_limit = limit;
+        self.id_limit = to_u16(limit);
+    }
+
+    pub(super) fn id_limit(&self) -> usize {
+        self.id_limit.into()
     }
 
     pub(crate) fn limit(&self) -> usize {
@@ -172,28 +163,28 @@ impl<'b> LineDecoder<'b> {
         (self.start, self.end) = (0, 0);
         self.start_line();
         self.line = None;
-        self.eof = false;
+        self.flags = Flags::NONE;
     }
 
     pub(crate) fn is_ended(&self) -> bool {
-        self.eof
+        self.flags.any(Flags::ENDED)
     }
 
     /// Refuses further input. The decoder still returns buffered lines.
     pub(crate) fn end(&mut self) {
-        self.eof = true;
+        self.flags.add(Flags::ENDED);
     }
 
     /// Refuses further input, and drops buffered input behind the current line.
     pub(crate) fn end_behind_line(&mut self) {
         self.end = self.start.wrapping_add(self.release_length).min(self.end);
-        self.eof = true;
+        self.flags.add(Flags::ENDED);
     }
 
     /// Drops buffered input and refuses further input.
     pub(crate) fn close(&mut self) {
         self.reset();
-        self.eof = true;
+        self.flags.add(Flags::ENDED);
     }
 
     /// Returns the current line, or `None` while the line is incomplete. Repeated calls return the same line until its
@@ -201,7 +192,7 @@ impl<'b> LineDecoder<'b> {
     #[inline]
     pub(crate) fn line(&mut self) -> Option<Line> {
         // Only new bytes or the end of input can complete a line.
-        let may_end = self.scanned < self.end || self.eof || self.is_discarding;
+        let may_end = self.scanned < self.end || self.flags.any(Flags::MAY_END);
         if self.line.is_some() || may_end { self.find_or_get_line() } else { None }
     }
 
@@ -213,7 +204,7 @@ impl<'b> LineDecoder<'b> {
         let content = match self.line? {
             LineKind::Message => Content::Message,
             LineKind::TooLong => {
-                Content::TooLong { id_fits: self.scanned <= self.id_limit, limit: self.buffer.limit() }
+                Content::TooLong { id_fits: self.scanned <= self.id_limit(), limit: self.buffer.limit() }
             }
             LineKind::Truncated => Content::Truncated,
             LineKind::StreamClosed => Content::StreamClosed,
@@ -328,14 +319,14 @@ impl<'b> LineDecoder<'b> {
         }
         self.scanned = self.start;
         self.scanner.reset();
-        (self.is_discarding, self.prefix) = (false, LinePrefix::None);
+        self.flags.remove(Flags::LINE);
         self.stream = StreamId::NONE;
     }
 
     /// Returns the next complete line that is not blank.
     fn find_line(&mut self) -> Option<FoundLine> {
         loop {
-            let found = if self.is_discarding { self.scan_discarded() } else { self.scan_buffered() };
+            let found = if self.is_discarding() { self.scan_discarded() } else { self.scan_buffered() };
             let (line, at_eof) = found?;
             match line.kind {
                 LineKind::Blank => {
@@ -355,7 +346,7 @@ impl<'b> LineDecoder<'b> {
     /// Returns the complete line and a flag. The flag is `true` if the end of input completed the line without a
     /// newline.
     fn scan_buffered(&mut self) -> Option<(FoundLine, bool)> {
-        let is_new = self.scanned < self.end || self.eof;
+        let is_new = self.scanned < self.end || self.is_ended();
         if !is_new || self.is_partial_byte_order_mark() {
             return None;
         }
@@ -366,7 +357,7 @@ impl<'b> LineDecoder<'b> {
         self.scanned = self.scanned.wrapping_add(text.len());
         let length = self.scanned.saturating_sub(self.start);
         let at_eof = newline.is_none();
-        if at_eof && (!self.eof || length == 0) {
+        if at_eof && (!self.is_ended() || length == 0) {
             return None;
         }
         let release_length = length.wrapping_add((!at_eof).into());
@@ -392,7 +383,7 @@ impl<'b> LineDecoder<'b> {
     ///
     /// Returns `true` if the line may be an incomplete mark. The decoder then needs more bytes.
     fn is_partial_byte_order_mark(&mut self) -> bool {
-        if self.scanned != self.start || self.prefix != LinePrefix::None {
+        if self.scanned != self.start || self.flags.any(Flags::SHORTENED) {
             return false;
         }
         let head = self.between(self.start..self.end);
@@ -403,25 +394,33 @@ impl<'b> LineDecoder<'b> {
         if head.starts_with(&BYTE_ORDER_MARK) {
             self.start = self.start.wrapping_add(BYTE_ORDER_MARK.len());
             self.scanned = self.start;
-            self.prefix = LinePrefix::ByteOrderMark;
+            self.flags.add(Flags::BYTE_ORDER_MARK);
             return false;
         }
-        !self.eof && BYTE_ORDER_MARK.starts_with(head)
+        !self.is_ended() && BYTE_ORDER_MARK.starts_with(head)
     }
 
     /// Returns whether message mode is on and the buffer is occupied.
     ///
     /// The buffer contains a message or the end of a stream.
     pub(super) fn has_message(&self) -> bool {
-        self.message_framing.is_some() && (self.end > 0 || self.is_discarding || self.line.is_some())
+        self.message_framing.is_some() && (self.end > 0 || self.is_discarding() || self.line.is_some())
     }
 
     /// Returns whether the decoder accepts input.
     ///
     /// The input must not have ended. In message mode, the previous message must also be released.
     pub(super) fn is_open(&self) -> bool {
-        !self.eof && !self.has_message()
+        !self.is_ended() && !self.has_message()
     }
+
+    pub(super) fn is_discarding(&self) -> bool {
+        self.flags.any(Flags::DISCARDING)
+    }
+}
+
+fn to_u16(limit: usize) -> u16 {
+    limit.try_into().unwrap_or(u16::MAX)
 }
 
 impl InputSink for LineDecoder<'_> {

@@ -7,6 +7,7 @@
 
 mod batch;
 mod fill;
+mod flags;
 mod line_decoder;
 mod message_mode;
 pub(crate) mod outbound_message;

@@ -1,5 +1,6 @@
 //! Oversized lines: discards their bytes and keeps the text of their `id`.
 
+use crate::framing::flags::Flags;
 use crate::framing::line_decoder::{FoundLine, LineDecoder, LineKind};
 use crate::json::{Member, Scanner, find};
 use crate::platform::{copy, shift};
@@ -18,14 +19,14 @@ impl LineDecoder<'_> {
                 shift(bytes, id.start);
             }
         }
-        self.is_discarding = true;
+        self.flags.add(Flags::DISCARDING);
         (self.start, self.scanned, self.end) = (0, captured, self.id_capture_size());
     }
 
     /// Returns the space for the captured id. The space is one byte larger than the id limit, so that the decoder
     /// detects longer ids.
     pub(super) fn id_capture_size(&self) -> usize {
-        self.id_limit.saturating_add(1)
+        self.id_limit().saturating_add(1)
     }
 
     /// Scans and drops bytes of the discarded line.
@@ -40,7 +41,7 @@ impl LineDecoder<'_> {
         capture_id(&mut self.scanner, &mut self.scanned, text, captured);
         let release_length = match newline {
             Some(at) => id_size.saturating_add(at).saturating_add(1),
-            None if self.eof => self.end,
+            None if self.is_ended() => self.end,
             None => {
                 self.end = id_size;
                 return None;

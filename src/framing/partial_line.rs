@@ -1,7 +1,7 @@
 //! Access to a line that is still arriving, for code that reads a string of the line in chunks.
 
 use crate::framing::LineDecoder;
-use crate::framing::line_decoder::LinePrefix;
+use crate::framing::flags::Flags;
 use crate::json::Span;
 use crate::platform::shift;
 
@@ -9,7 +9,7 @@ impl LineDecoder<'_> {
     /// Returns whether an incomplete line fills the buffer.
     pub(crate) fn is_full(&self) -> bool {
         let is_incomplete = self.line.is_none() && self.message_framing.is_none();
-        is_incomplete && !self.is_discarding && self.start == 0 && self.end >= self.buffer.limit()
+        is_incomplete && !self.is_discarding() && self.start == 0 && self.end >= self.buffer.limit()
     }
 
     /// Returns the scanned bytes of the current line.
@@ -56,12 +56,16 @@ impl LineDecoder<'_> {
 
     /// Returns whether a string of the current line has left the line in chunks.
     pub(crate) fn is_chunked(&self) -> bool {
-        self.prefix == LinePrefix::Chunked
+        self.flags.any(Flags::CHUNKED)
     }
 
     /// Sets whether a string of the current line has left the line in chunks.
     pub(crate) fn set_chunked(&mut self, is_chunked: bool) {
-        self.prefix = if is_chunked { LinePrefix::Chunked } else { LinePrefix::None };
+        if is_chunked {
+            self.flags.add(Flags::CHUNKED);
+        } else {
+            self.flags.remove(Flags::CHUNKED);
+        }
     }
 
     /// Stores the number of bytes to remove from the incomplete line after the event of a chunk. The field

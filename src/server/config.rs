@@ -53,6 +53,7 @@ pub struct ServerConfig<'i> {
 #[non_exhaustive]
 pub struct Limits {
     /// The maximum length of a request id as JSON text, in bytes. The quotes of a string count. Default: 64.
+    /// The upper bound is 65,535.
     ///
     /// A request with a longer id gets an error without an id. If the server has slots, an id must also fit into the
     /// text of a slot.

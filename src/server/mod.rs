@@ -375,7 +375,7 @@ impl Server<'_> {
 /// Memory budget of a server and four slots on a small board. The budget excludes the text of the slots
 /// (`docs/footprint.md`).
 #[cfg(all(target_os = "none", target_pointer_width = "32", not(feature = "alloc")))]
-const _: () = assert!(size_of::<Server<'_>>() + 4 * size_of::<Slot>() <= 520, "a server exceeds the budget");
+const _: () = assert!(size_of::<Server<'_>>() + 4 * size_of::<Slot>() <= 512, "a server exceeds the budget");
 
 impl Machine for Server<'_> {
     fn poll(&mut self, now: Millis) -> Action<'_> {

@@ -206,7 +206,7 @@ impl ServerState<'_> {
     /// The maximum length of a request id. If the server has slots, an id must also fit into the text of a slot.
     #[inline(never)]
     pub(crate) fn id_limit(&self) -> usize {
-        let (limit, slots) = (self.config.limits.id, &self.peer.in_flight);
+        let (limit, slots) = (self.config.limits.id.min(u16::MAX.into()), &self.peer.in_flight);
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
     }
 

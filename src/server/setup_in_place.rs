@@ -45,19 +45,20 @@ impl<'b> Server<'b> {
         rx: impl Into<Buffer<'b>>,
         tx: impl Into<Buffer<'b>>,
     ) -> Result<&'p mut Server<'b>, ConfigError> {
-        Server::write_to(place, config, rx.into(), TransmitBuffer::new(tx.into()))
+        let (rx, output) = (rx.into(), TransmitBuffer::new(tx.into()));
+        check(config, config.limits.id, rx.limit(), &output)?;
+        Ok(Server::write_to(place, config, rx, output))
     }
 
-    // Not inlined, so that the stack frame for moving the server is gone afterwards.
+    // Not inlined, so that the stack frame for moving the server exists neither during the check nor afterwards.
     #[inline(never)]
     fn write_to<'p>(
         place: &'p mut MaybeUninit<Server<'b>>,
         config: &'b ServerConfig<'b>,
         rx: Buffer<'b>,
         output: TransmitBuffer<'b>,
-    ) -> Result<&'p mut Server<'b>, ConfigError> {
-        check(config, config.limits.id, rx.limit(), &output)?;
-        Ok(place.write(Server::unchecked(config, rx, output)))
+    ) -> &'p mut Server<'b> {
+        place.write(Server::unchecked(config, rx, output))
     }
 
     /// Lends storage for requests in flight, like [`in_flight`](Server::in_flight).

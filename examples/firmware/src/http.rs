@@ -245,36 +245,10 @@ fn write_server<'m>(
     tx: &'m mut [u8],
     text: &'m mut [u8],
 ) -> Result<&'m mut Server<'m>, ConfigError> {
-    let slots = slots.write([Slot::EMPTY; CONNECTIONS]);
-    write_with_messages(place, Server::new(&CONFIG, rx, tx), slots, text)
-}
-
-#[inline(never)]
-fn write_with_messages<'m>(
-    place: &'m mut MaybeUninit<Server<'m>>,
-    server: Result<Server<'m>, ConfigError>,
-    slots: &'m mut [Slot],
-    text: &'m mut [u8],
-) -> Result<&'m mut Server<'m>, ConfigError> {
-    write_with_slots(place, server?.message_mode(), slots, text)
-}
-
-#[inline(never)]
-fn write_with_slots<'m>(
-    place: &'m mut MaybeUninit<Server<'m>>,
-    server: Result<Server<'m>, ConfigError>,
-    slots: &'m mut [Slot],
-    text: &'m mut [u8],
-) -> Result<&'m mut Server<'m>, ConfigError> {
-    write_result(place, server?.in_flight(slots, text))
-}
-
-#[inline(never)]
-fn write_result<'m>(
-    place: &'m mut MaybeUninit<Server<'m>>,
-    server: Result<Server<'m>, ConfigError>,
-) -> Result<&'m mut Server<'m>, ConfigError> {
-    server.map(|server| place.write(server))
+    let server = Server::init(place, &CONFIG, rx, tx)?;
+    server.set_message_mode()?;
+    server.set_in_flight(slots.write([Slot::EMPTY; CONNECTIONS]), text)?;
+    Ok(server)
 }
 
 #[inline(never)]

@@ -3,6 +3,7 @@
 //! The decoder calls this code only through [`MessageFraming`]. A program that receives lines therefore does not link
 //! the code.
 
+use crate::framing::flags::Flags;
 use crate::framing::line_decoder::{BYTE_ORDER_MARK, FoundLine, LineDecoder, LineKind};
 use crate::framing::outbound_message::StreamId;
 use crate::framing::oversized_line::capture_id;
@@ -54,7 +55,8 @@ impl MessageFraming for WholeMessages {
         let id_size = input.id_capture_size();
         let _ = input.buffer.reborrow().ensure(id_size);
         let captured = input.buffer.bytes_mut().get_mut(..id_size).unwrap_or_default();
-        (input.is_discarding, input.scanned) = (true, 0);
+        input.flags.add(Flags::DISCARDING);
+        input.scanned = 0;
         capture_id(&mut input.scanner, &mut input.scanned, message, captured);
     }
 
@@ -62,7 +64,7 @@ impl MessageFraming for WholeMessages {
         if !input.has_message() {
             return None;
         }
-        if input.is_discarding {
+        if input.is_discarding() {
             return Some(input.finish_discarded(0));
         }
         let bytes = input.buffer.bytes().get(..input.end).unwrap_or_default();

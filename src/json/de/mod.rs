@@ -363,10 +363,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.peek() {
-            Some(b'n') => {
-                self.null()?;
-                visitor.visit_none()
-            }
+            // No `?`, because it would reserve stack space for a large error at each optional level.
+            Some(b'n') => match self.null() {
+                Ok(()) => visitor.visit_none(),
+                Err(error) => Err(error.into()),
+            },
             _ => visitor.visit_some(self),
         }
     }

@@ -122,7 +122,10 @@ fn main() -> ! {
         }
     }
     #[cfg(feature = "nested")]
-    print(&mut chip, "stack_of_a_level", nested::bytes_of_a_level());
+    {
+        print(&mut chip, "stack_of_a_level", nested::bytes_of_a_level());
+        print(&mut chip, "stack_of_an_optional_level", nested::bytes_of_an_optional_level());
+    }
     print(&mut chip, "end", 0);
     loop {
         cortex_m::asm::wfi();

@@ -208,6 +208,14 @@ mod image {
         }
     }
 
+    // Not inlined: otherwise the event takes stack while the server polls.
+    #[inline(never)]
+    fn on_event(server: &mut Server<'_>, board: &mut Board) {
+        if let Some(event) = server.event() {
+            board.handle(event);
+        }
+    }
+
     fn run(chip: &mut Polled) -> Result<(), ConfigError> {
         let (mut rx, mut tx) = ([0; 512], [0; 512]);
         #[cfg(feature = "with-slots")]
@@ -246,11 +254,7 @@ mod image {
                     }
                     Next::Wait => {}
                 },
-                Action::Event => {
-                    if let Some(event) = server.event() {
-                        board.handle(event);
-                    }
-                }
+                Action::Event => on_event(server, &mut board),
                 Action::Closed => return Ok(()),
             }
             board.advance(server);

@@ -32,7 +32,7 @@ fn here() -> usize {
 
 /// Defines nested types, each with its own name for its inner value.
 macro_rules! levels {
-    ($($outer:ident { $member:ident: $inner:ident })*) => {$(
+    ($($outer:ident { $member:ident: $inner:ty })*) => {$(
         #[derive(ToolArguments)]
         struct $outer {
             #[tool(range = 0..=100)]
@@ -41,7 +41,7 @@ macro_rules! levels {
             offset: Option<i32>,
         }
 
-        impl $outer {
+        impl Sum for $outer {
             fn sum(&self) -> i32 {
                 i32::from(self.level) + self.offset.unwrap_or_default() + self.$member.sum()
             }
@@ -49,13 +49,25 @@ macro_rules! levels {
     )*};
 }
 
-impl Probe {
+/// The sum of the numbers at all levels.
+trait Sum {
+    fn sum(&self) -> i32;
+}
+
+impl Sum for Probe {
     fn sum(&self) -> i32 {
         self.0.into()
     }
 }
 
+impl<T: Sum> Sum for Option<T> {
+    fn sum(&self) -> i32 {
+        self.as_ref().map_or(0, Sum::sum)
+    }
+}
+
 levels! { One { probe: Probe } Two { one: One } Three { two: Two } Four { three: Three } }
+levels! { First { probe: Probe } Second { one: Option<First> } Third { two: Option<Second> } Fourth { three: Option<Third> } }
 
 /// Decodes `text` and returns how deep the stack was below this function.
 #[inline(never)]
@@ -65,9 +77,15 @@ fn depth<T: for<'de> Deserialize<'de>>(text: &mut [u8], sum: fn(&T) -> i32) -> u
     if black_box(sum) < 0 { 0 } else { here() - DEEPEST.load(Ordering::Relaxed) }
 }
 
+const FLAT: &[u8; 32] = br#"{"level":1,"probe":5,"offset":2}"#;
+const NESTED: &[u8; 77] = br#"{"level":1,"three":{"level":2,"two":{"level":3,"one":{"level":4,"probe":5}}}}"#;
+
 /// Returns the bytes of stack for each level beyond the first.
 pub(super) fn bytes_of_a_level() -> usize {
-    let mut flat = *br#"{"level":1,"probe":5,"offset":2}"#;
-    let mut nested = *br#"{"level":1,"three":{"level":2,"two":{"level":3,"one":{"level":4,"probe":5}}}}"#;
-    (depth(&mut nested, Four::sum) - depth(&mut flat, One::sum)) / 3
+    (depth(&mut { *NESTED }, Four::sum) - depth(&mut { *FLAT }, One::sum)) / 3
+}
+
+/// Returns the bytes of stack for each level that is an `Option`.
+pub(super) fn bytes_of_an_optional_level() -> usize {
+    (depth(&mut { *NESTED }, Fourth::sum) - depth(&mut { *FLAT }, First::sum)) / 3
 }

@@ -1,0 +1,39 @@
+//! `Flags`: state of the input and of the current line, one bit each.
+
+/// A set of flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Flags(u8);
+
+impl Flags {
+    pub(super) const NONE: Flags = Flags(0);
+    /// The input has ended.
+    pub(super) const ENDED: Flags = Flags(1);
+    /// The decoder discards the current line, because it is oversized.
+    pub(super) const DISCARDING: Flags = Flags(2);
+    /// A byte order mark has left the current line. The decoder skips only one mark per line.
+    pub(super) const BYTE_ORDER_MARK: Flags = Flags(4);
+    /// Chunks of a string have left the current line, after its start.
+    pub(super) const CHUNKED: Flags = Flags(8);
+    /// A part of the current line has left it before its release.
+    pub(super) const SHORTENED: Flags = Flags(Flags::BYTE_ORDER_MARK.0 | Flags::CHUNKED.0);
+    /// All flags of the current line.
+    pub(super) const LINE: Flags = Flags(Flags::DISCARDING.0 | Flags::SHORTENED.0);
+    /// The current line may be complete without another byte.
+    pub(super) const MAY_END: Flags = Flags(Flags::ENDED.0 | Flags::DISCARDING.0);
+
+    /// Whether any flag of `flags` is set.
+    #[inline]
+    pub(super) fn any(self, flags: Flags) -> bool {
+        self.0 & flags.0 != 0
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, flags: Flags) {
+        self.0 |= flags.0;
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, flags: Flags) {
+        self.0 &= !flags.0;
+    }
+}
