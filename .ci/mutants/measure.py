@@ -1,5 +1,6 @@
 """Runs the tests that reach a mutant, until one fails."""
 
+import collections
 import concurrent.futures
 import json
 import os
@@ -11,23 +12,29 @@ import time
 
 # A test that takes more CPU time, in seconds, is left out, because it would run for each mutant it reaches.
 SLOWEST = 2.0
-# Tests run in waves of these sizes, because each process that starts costs time.
-WAVES = (6, 40)
-MEMORY = 4_000_000_000
+# Each mutant first runs alone, in waves of so many tests: a process that starts costs time.
+WAVES = (4, 16, 60)
+# The first wave has so many tests that caught other mutants of the function or of the file.
+PROVEN = 3
+# Then mutants of so many functions run together with all other tests, because most of them survive.
+GROUP = 12
+MEMORY = 2_000_000_000
+# Cases of each property test.
+CASES = "10"
 
 
 def limited(command, folder, seconds, **variables):
     """Runs tests with limits on time and memory. Returns whether they passed, what they wrote, and their CPU time."""
     environment = dict(os.environ, RUSTC_BOOTSTRAP="1", CARGO_MANIFEST_DIR=folder, PROPTEST_RNG_SEED="1",
-                       PROPTEST_CASES="30", RUST_BACKTRACE="0", **variables)
+                       PROPTEST_CASES=CASES, RUST_BACKTRACE="0", MUTANTS_MILLISECONDS=str(int(seconds * 1000)), **variables)
     environment.pop("MUTANTS_RECORD" if "MUTANT" in variables else "MUTANT", None)
-    limits = ["prlimit", f"--cpu={int(seconds) + 3}", f"--as={MEMORY}", "--stack=1000000000", "--core=0"]
+    limits = ["prlimit", f"--as={MEMORY}", "--stack=1000000000", "--core=0"]
     process = subprocess.Popen(
         limits + command, cwd=folder, env=environment,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
     )
     # A test that sleeps uses no CPU time.
-    timer = threading.Timer(30 + 20 * seconds, process.kill)
+    timer = threading.Timer(20 + 20 * seconds, process.kill)
     timer.start()
     output = process.stdout.read().decode(errors="replace")
     _, status, usage = os.wait4(process.pid, 0)
@@ -40,6 +47,13 @@ class Test:
     def __init__(self, binary, folder, name):
         self.binary, self.folder, self.name = binary, folder, name
         self.seconds, self.reached = 0.0, frozenset()
+
+    def is_property(self):
+        return self.folder.endswith("/proptests")
+
+    def shown(self):
+        folder = pathlib.Path(self.folder).name
+        return self.name if folder == "tree" else f"{folder}::{self.name}"
 
     def record(self):
         """Runs the test on the original. Returns whether it passed in time; its functions are then in `reached`."""
@@ -72,49 +86,124 @@ def recorded(binaries, jobs):
     return [test for test, ok in zip(tests, passed) if ok and test.seconds <= SLOWEST]
 
 
-def waves(tests):
-    """Groups of tests, first those that reach the fewest functions: they are fast and examine the mutant closely."""
-    tests = sorted(tests, key=lambda test: (len(test.reached), test.seconds))
+class Catches:
+    """How many mutants of each function and file a test has caught: it probably catches the next one, too."""
+
+    def __init__(self):
+        self.of = collections.defaultdict(collections.Counter)
+
+    def add(self, mutant, test):
+        self.of[mutant.first][test] += 1
+        self.of[mutant.file][test] += 1
+
+    def proven(self, mutant, tests):
+        """The tests to run first."""
+        function, file = self.of[mutant.first], self.of[mutant.file]
+        found = [test for test in tests if test in file]
+        return sorted(found, key=lambda test: (-function[test], -file[test]))[:PROVEN]
+
+
+def waves(tests, sizes):
     at = 0
-    for size in (*WAVES, len(tests)):
+    for size in sizes:
         if tests[at : at + size]:
             yield tests[at : at + size]
         at += size
 
 
-def judge(mutant, tests):
-    """The verdict for a mutant, with the test that caught it."""
-    if not tests:
-        return "unreached", ""
-    for wave in waves(tests):
-        for binary in dict.fromkeys(test.binary for test in wave):
-            chosen = [test for test in wave if test.binary == binary]
-            command = [binary, "--exact", "--test-threads=1", "-Zunstable-options", "--fail-fast"]
-            command += [test.name for test in chosen]
-            seconds = 3 * sum(test.seconds for test in chosen)
-            passed, output, _ = limited(command, chosen[0].folder, seconds, MUTANT=str(mutant.number))
-            if not passed:
-                failed = [line.split()[1] for line in output.splitlines()
-                          if line.startswith("test ") and line.endswith("FAILED")]
-                return "caught", failed[0] if failed else "limit"
-    return "missed", ""
+def failed(wave, mutants):
+    """Runs tests on some mutants. Returns the first that failed, if any."""
+    for binary in dict.fromkeys(test.binary for test in wave):
+        chosen = {test.name: test for test in wave if test.binary == binary}
+        command = [binary, "--exact", "--test-threads=1", "-Zunstable-options", "--fail-fast", *chosen]
+        seconds = 0.5 + 3 * sum(test.seconds for test in chosen.values())
+        folder, numbers = next(iter(chosen.values())).folder, " ".join(str(mutant.number) for mutant in mutants)
+        passed, output, _ = limited(command, folder, seconds, MUTANT=numbers)
+        if not passed:
+            # The last test failed, or was running when the process ended.
+            started = [line.split()[1] for line in output.splitlines() if line.startswith("test ")]
+            return next((chosen[name] for name in reversed(started) if name in chosen), next(iter(chosen.values())))
+    return None
+
+
+def judge(mutant, tests, catches):
+    """The test that catches a mutant, if one of those does that examine it most closely."""
+    for wave in waves(order(tests, catches.proven(mutant, tests)), WAVES):
+        found = failed(wave, [mutant])
+        if found:
+            catches.add(mutant, found)
+            return found
+    return None
+
+
+def order(tests, proven):
+    """The proven tests first, then those that reach the fewest functions: they are fast and examine a mutant closely."""
+    return sorted(tests, key=lambda test: (test not in proven, test.is_property(), len(test.reached), test.seconds))
+
+
+def groups(mutants):
+    """Groups of mutants of different functions."""
+    found = []
+    for mutant in mutants:
+        group = next((one for one in found if len(one) < GROUP and mutant.first not in one), None)
+        if group is None:
+            found.append(group := {})
+        group[mutant.first] = mutant
+    return [list(group.values()) for group in found]
+
+
+def judge_group(mutants, tests):
+    """All tests on several mutants at once. Returns those that are caught, with the tests."""
+    caught, left = {}, list(mutants)
+    tests = order([test for test in tests if any(mutant.first in test.reached for mutant in left)], ())
+    while left and tests:
+        found = failed(tests[:100], left)
+        if not found:
+            tests = tests[100:]
+            continue
+        reached = [mutant for mutant in left if mutant.first in found.reached]
+        guilty = [mutant for mutant in reached if failed([found], [mutant])]
+        caught.update((mutant, found) for mutant in guilty)
+        left = [mutant for mutant in left if mutant not in guilty]
+        if not guilty:
+            # The mutants fail it only together.
+            tests.remove(found)
+        tests = [test for test in tests if any(mutant.first in test.reached for mutant in left)]
+    return caught
 
 
 def judge_all(mutants, tests, jobs, results, path):
     """Adds the verdicts for all mutants to `results`, and stores them in `path` now and then."""
-    reaching = {}
-    firsts = sorted({mutant.first for mutant in mutants})
+    reaching, catches = collections.defaultdict(list), Catches()
     for test in tests:
         for first in test.reached:
-            reaching.setdefault(first, []).append(test)
-    print(f"{len(mutants)} mutants of {len(firsts)} functions, {len(tests)} tests", flush=True)
-    began = time.monotonic()
+            reaching[first].append(test)
+    print(f"{len(mutants)} mutants of {len({mutant.first for mutant in mutants})} functions, {len(tests)} tests", flush=True)
+    began, done, open_ = time.monotonic(), 0, []
+
+    def add(mutant, verdict, test=""):
+        nonlocal done
+        done += 1
+        results[mutant.key] = {"verdict": verdict, "test": test}
+        if verdict == "missed":
+            print(f"missed: {mutant.key}", flush=True)
+        if done % 50 == 0 or done == len(mutants):
+            print(f"{done} of {len(mutants)} after {time.monotonic() - began:.0f} s", flush=True)
+            path.write_text(json.dumps(results, indent=1, sort_keys=True))
+
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        verdicts = pool.map(lambda mutant: judge(mutant, reaching.get(mutant.first, [])), mutants)
-        for done, (mutant, (verdict, test)) in enumerate(zip(mutants, verdicts), 1):
-            results[mutant.key] = {"verdict": verdict, "test": test}
-            if verdict == "missed":
-                print(f"missed: {mutant.key}", flush=True)
-            if done % 50 == 0 or done == len(mutants):
-                print(f"{done} of {len(mutants)} after {time.monotonic() - began:.0f} s", flush=True)
-                path.write_text(json.dumps(results, indent=1, sort_keys=True))
+        found = pool.map(lambda mutant: judge(mutant, reaching[mutant.first], catches), mutants)
+        for mutant, test in zip(mutants, found):
+            if test:
+                add(mutant, "caught", test.shown())
+            elif not reaching[mutant.first]:
+                add(mutant, "unreached")
+            elif len(reaching[mutant.first]) <= sum(WAVES):
+                add(mutant, "missed")
+            else:
+                open_.append(mutant)
+        together = groups(open_)
+        print(f"{len(open_)} mutants run with all tests, in {len(together)} groups", flush=True)
+        for group, caught in zip(together, pool.map(lambda group: judge_group(group, tests), together)):
+            for mutant in group:
+                add(mutant, *("caught", caught[mutant].shown()) if mutant in caught else ("missed",))

@@ -7,9 +7,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::fs::File;
 use std::io::Write;
 use std::sync::OnceLock;
+use std::vec::Vec;
 
 struct Settings {
-    mutant: u32,
+    /// The numbers of the selected mutants, in order, at most one of each function.
+    mutants: Vec<u32>,
     /// The file that receives the first mutant of each function that is called.
     record: Option<File>,
 }
@@ -17,8 +19,8 @@ struct Settings {
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 static IS_RECORDED: [AtomicBool; 1 << 16] = [const { AtomicBool::new(false) }; 1 << 16];
 
-/// The number of the selected mutant if it is one of `first..=last`, the mutants of the calling function. Otherwise 0,
-/// which stands for the original code. At compile time, always 0.
+/// The number of a selected mutant if it is one of `first..=last`, the mutants of the calling function. 0 stands for the
+/// original, which is also what the compiler evaluates.
 pub const fn selected(first: u32, last: u32) -> u32 {
     const_eval_select((first, last), at_compile_time, at_run_time)
 }
@@ -27,15 +29,39 @@ const fn at_compile_time(_: u32, _: u32) -> u32 {
     0
 }
 
-fn at_run_time(first: u32, last: u32) -> u32 {
-    let settings = SETTINGS.get_or_init(|| Settings {
-        mutant: std::env::var("MUTANT").ok().and_then(|text| text.parse().ok()).unwrap_or(0),
+fn number(variable: &str) -> Option<u32> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+unsafe extern "C" {
+    fn setitimer(which: i32, new: &[i64; 4], old: Option<&mut [i64; 4]>) -> i32;
+}
+
+/// Ends the process after this CPU time. `prlimit` counts whole seconds, and many mutants loop.
+fn limit_time(milliseconds: u32) {
+    const ITIMER_PROF: i32 = 2;
+    let (seconds, rest) = (i64::from(milliseconds / 1000), i64::from(milliseconds % 1000));
+    // SAFETY: two `timeval`, the interval and the first time, are four 64-bit numbers on 64-bit Linux.
+    unsafe { setitimer(ITIMER_PROF, &[0, 0, seconds, rest * 1000], None) };
+}
+
+fn settings() -> Settings {
+    if let Some(milliseconds) = number("MUTANTS_MILLISECONDS") {
+        limit_time(milliseconds);
+    }
+    Settings {
+        mutants: std::env::var("MUTANT").unwrap_or_default().split(' ').filter_map(|text| text.parse().ok()).collect(),
         record: std::env::var_os("MUTANTS_RECORD").map(|path| File::create(path).unwrap()),
-    });
+    }
+}
+
+fn at_run_time(first: u32, last: u32) -> u32 {
+    let settings = SETTINGS.get_or_init(settings);
     if let Some(mut file) = settings.record.as_ref()
         && !IS_RECORDED[first as usize].swap(true, Ordering::Relaxed)
     {
         file.write_all(std::format!("{first}\n").as_bytes()).unwrap();
     }
-    if first <= settings.mutant && settings.mutant <= last { settings.mutant } else { 0 }
+    let at = settings.mutants.partition_point(|mutant| *mutant < first);
+    settings.mutants.get(at).copied().filter(|mutant| *mutant <= last).unwrap_or(0)
 }
