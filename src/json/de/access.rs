@@ -1,10 +1,10 @@
 //! serde access to containers: elements, members, member names and enum variants.
 
 use super::error_kind::ErrorKind;
-use super::{
-    Decoder, INTEGER, NATURAL, NUMBER, Step, TypedError, all_integers, bounded, integer_of, integers,
-    visit_number, visit_single, wide,
+use super::numbers::{
+    INTEGER, NATURAL, NUMBER, all_integers, bounded, integer_of, integers, visit_number, visit_single, wide,
 };
+use super::{Decoder, Step, TypedError};
 use crate::json::value::Json;
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{

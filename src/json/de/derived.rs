@@ -2,7 +2,8 @@
 #![allow(clippy::as_conversions, reason = "the index of a variant has at most 64 bits")]
 
 use super::access::{Members, Name};
-use super::{Decoder, INTEGER, Integer, NATURAL, TypedError};
+use super::numbers::{INTEGER, Integer, NATURAL};
+use super::{Decoder, TypedError};
 use crate::json::skip::{split, value_length};
 use crate::json::value::Json;
 use serde_core::de::value::U64Deserializer;
