@@ -1,6 +1,6 @@
 //! Parsers for `#[tool(…)]` and `#[serde(…)]` attributes.
 //!
-//! Unknown attributes that affect decoding are errors.
+//! An unknown item is an error, except items of serde that have no effect on the schema.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -19,7 +19,7 @@ pub(crate) enum Direction {
     Decode,
     /// The schema describes what serde's `Serialize` writes.
     Encode,
-    /// The fields of a form, and the decoder of its content.
+    /// The macro derives the fields of a form, and the decoder of its content.
     Form,
 }
 
@@ -169,7 +169,7 @@ fn field_items(direction: Direction) -> Vec<&'static str> {
     items
 }
 
-/// Returns the error for an unknown or unsupported item. `items` has the supported items of `#[tool(…)]`.
+/// Returns the error for an unknown or unsupported item. `items` lists the supported items of `#[tool(…)]`.
 fn unsupported(
     namespace: Namespace,
     name: &str,
@@ -225,7 +225,8 @@ fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     }
 }
 
-/// Returns whether a path may name a variant: a path with a type, whose last name is not the name of a constant.
+/// Returns whether a path may name a variant, such as `Speed::Slow`: it has several segments, and the last one contains
+/// a lowercase letter.
 fn is_variant(path: &ExprPath) -> bool {
     let segments = &path.path.segments;
     let name = segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
@@ -399,7 +400,7 @@ impl FieldAttributes {
         if self.skip && (kinds.contains(&true) || is_named) {
             return error("a field that is skipped is not in the schema");
         }
-        // Compares floats only. The compiler compares integers, because their bounds may be constants.
+        // The macro compares floats only. Bounds that are integers may be constants, so the compiler compares them.
         let float = |expression: Option<&Expr>| match expression.and_then(Literal::parse) {
             Some(Literal::Float(text)) => text.parse::<f64>().ok(),
             _ => None,

@@ -422,17 +422,16 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Result
 ///
-/// The function returns an array, a `Vec` or an iterator of texts or numbers, the best value first. A function that
-/// takes the typed text selects the values. Otherwise the server sends the values that begin with the typed text. A
-/// function that takes a `Complete` returns nothing.
+/// The function returns an array, a `Vec` or an iterator of texts or numbers, the best value first. If the function
+/// takes the typed text, it selects the values itself, and the server sends all of them. Otherwise the server sends
+/// only the values that begin with the typed text. A function that takes a `Complete` returns nothing.
 ///
 /// An `async fn` runs as a task, and a function with the item `blocking` on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///
 /// `prompt = "…"` with the name of a prompt, or `resource = "…"` with a URI template; `argument = "…"`; `blocking`;
-/// `crate = path`.
-/// A prompt or a template that the router does not have is a compile error in a `static`.
+/// `crate = path`. If the router is a `static`, a prompt or a template that it does not have is a compile error.
 #[proc_macro_attribute]
 pub fn complete(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Complete, attributes.into(), item.into()).into()

@@ -123,7 +123,7 @@ fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result
         from_members: None,
         absent: None,
         is_object: false,
-        // Trait functions are not constant.
+        // An inherent function, because functions of traits cannot be `const`.
         inherent: Some(quote!(
             #[doc(hidden)]
             #[allow(dead_code, unreachable_patterns)]

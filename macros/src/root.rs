@@ -12,8 +12,9 @@ const CRATES: [&str; 4] = ["mcp-proto", "mcp-proto-tokio", "mcp-proto-std", "mcp
 
 /// The path of `mcp-proto`, or of the adapter through which the compiled package uses it.
 ///
-/// An application with one adapter needs no other dependency. The manifest of the package names the adapter. A renamed
-/// dependency needs `#[tool(crate = path)]`.
+/// An adapter exports all items of `mcp-proto`, so an application with an adapter does not depend on `mcp-proto`
+/// itself. The macro searches the manifest of the package for these crates. If the dependency is renamed, the
+/// application must write `#[tool(crate = path)]`.
 pub(crate) fn default_root() -> TokenStream {
     static NAME: OnceLock<String> = OnceLock::new();
     let name = NAME.get_or_init(|| {
@@ -61,7 +62,7 @@ mod tests {
             ("[dependencies.mcp-proto-tower]\nversion = \"1\"", "mcp-proto-tower"),
             ("[target.'cfg(unix)'.dependencies]\nmcp-proto-std = \"1\"", "mcp-proto-std"),
             ("[dev-dependencies]\nmcp-proto-std = \"1\"", "mcp-proto-std"),
-            // Not dependencies of the package.
+            // These names are not dependencies of the package.
             ("[package]\nname = \"mcp-proto-std\"\n[features]\nmcp-proto-tokio = []", "mcp-proto"),
             (
                 "[workspace.dependencies]\nmcp-proto-tokio = \"1\"\n[workspace.dependencies.mcp-proto-std]",

@@ -1,4 +1,4 @@
-//! Entry point of the derive macro: dispatch on the type, and generated implementations.
+//! Entry point of the derive macros: dispatch on the type, and generated implementations.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -26,7 +26,7 @@ pub(crate) struct Generated {
     pub(crate) absent: Option<TokenStream>,
     /// Whether the type can be the arguments of a tool.
     pub(crate) is_object: bool,
-    /// Functions of the type itself.
+    /// Inherent functions of the type.
     pub(crate) inherent: Option<TokenStream>,
     /// The expression of the fields of a form.
     pub(crate) form: Option<TokenStream>,

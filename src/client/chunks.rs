@@ -38,8 +38,8 @@ impl core::fmt::Debug for ChunkData<'_> {
 
 /// Code of chunks. Only programs that call [`Client::receive_chunks`] link this code.
 ///
-/// The client calls the hook before it handles a line, with the content of a complete line. The hook returns whether it
-/// has set an event or ended a request.
+/// The client calls the hook before it handles a line. The argument is the content of the line, or `None` while the
+/// line is incomplete. The hook returns whether it has set an event or ended a request.
 pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<Content>) -> bool;
 
 /// The state of the current line.
@@ -88,7 +88,7 @@ fn before_line(client: &mut Client<'_>, content: Option<Content>) -> bool {
         None | Some(Content::Message) => next_chunk(client, content.is_some()),
         Some(_) => false,
     };
-    // After a truncated line, the end of the connection ends the request.
+    // A truncated line does not count as handled, because the end of the connection ends its request.
     client.chunks.is_handled =
         !has_event && content.is_some_and(|content| !matches!(content, Content::Truncated));
     has_event
@@ -120,7 +120,7 @@ fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
                 client.restart_timeout(ticket);
                 return true;
             }
-            // The text stays in the result.
+            // No part of the string can be decoded, so its text stays in the result.
             _ if found.is_complete => client.chunks.walk.skip_string(found),
             _ => return false,
         }
@@ -143,11 +143,11 @@ impl Client<'_> {
     /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result. An
     /// [observer](crate::Observer) sees the message without its content.
     ///
-    /// Some servers write the `id` after the result. A large result then has chunks if no other request awaits a
-    /// response. The client checks the `id` at the end of the message. If the `id` does not belong to this request, the
-    /// request fails with [`RequestFailure::Invalid`], and the application discards the chunks. With several requests
-    /// in flight, a large result with its `id` at the end is a failure ([`RequestFailure::TooLong`]) of its own
-    /// request.
+    /// Some servers write the `id` after the result. The client then emits the chunks of a large result only if no
+    /// other request awaits a response. The client checks the `id` at the end of the message. If the `id` does not
+    /// belong to this request, the request fails with [`RequestFailure::Invalid`], and the application discards the
+    /// chunks. With several requests in flight, the request of a large result with its `id` at the end fails with
+    /// [`RequestFailure::TooLong`].
     ///
     /// ```
     /// use mcp_proto::client::{ChunkData, Client, Event, Options};
@@ -218,7 +218,7 @@ impl Client<'_> {
     /// the string is not valid base64.
     fn decode(&mut self, found: FoundString) -> Option<(usize, usize)> {
         let FoundString { start, length, is_complete, is_blob, .. } = found;
-        // A character or an escape that continues in the next bytes.
+        // Length of a character or an escape whose last bytes have not arrived.
         let unfinished = if is_complete { 0 } else { self.input.scanner().unfinished() };
         let end = start.wrapping_add(length.saturating_sub(unfinished));
         let text = self.input.text_so_far_mut().get_mut(start..end)?;

@@ -48,7 +48,7 @@ impl Role for role::Client {
     type Outbound = SentRequest;
     /// Counts the requests.
     type Sequence = u64;
-    /// The connecting request has no slot.
+    /// The connecting request, which has no slot.
     const OTHER_IDS: u32 = 1;
 
     fn find_issued(peer: &Peer<'_, role::Client>, sequence: u64, place: u32) -> IssuedId {
@@ -387,7 +387,7 @@ impl<'b> ClientState<'b> {
                 self.peer.in_flight.set_deadline(ticket, None);
                 self.peer.in_flight.set_state(ticket, OutboundState::Closed);
             }
-            // The request is in the queue, where the cancellation takes its place.
+            // The next request about the task is queued. The cancellation takes its place in the queue.
             OutboundState::TaskPending => {
                 self.peer.in_flight.set_deadline(ticket, None);
                 self.peer.in_flight.set_state(ticket, OutboundState::TaskCancelPending);

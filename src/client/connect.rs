@@ -111,8 +111,8 @@ impl ClientState<'_> {
         Some(PendingEvent::ConnectFailed(failure))
     }
 
-    /// Handles a connecting request without a response. The client falls back to the handshake, or fails with
-    /// `failure`.
+    /// Handles the failure of the connecting request. The client falls back to the handshake if possible. Otherwise
+    /// connecting fails with `failure`.
     pub(crate) fn handle_connect_failure(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
         match self.peer.lifecycle.state() {
             State::Probing if self.may_fall_back() => {

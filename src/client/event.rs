@@ -106,8 +106,8 @@ pub enum Event<'a> {
         method: Str<'a>,
         /// The parameters, if the notification has any.
         params: Option<Json<'a>>,
-        /// The request that the notification belongs to, by the subscription id in its `_meta`. The request is a
-        /// [subscription](crate::Client::listen), or a request of an extension.
+        /// The request to which the notification belongs, according to the subscription id in its `_meta`. The request
+        /// is a [subscription](crate::Client::listen), or a request of an extension.
         subscription: Option<Ticket>,
     },
     /// New space in the transmit buffer after a [`SendError::Busy`](crate::SendError::Busy).

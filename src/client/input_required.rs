@@ -40,7 +40,7 @@ use crate::protocol::sampling::result::{Sampled, write_sampled};
 pub struct InputRequired<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) result: Json<'a>,
-    /// The keys of a task's earlier input requests, which the server may repeat.
+    /// The keys of a task's earlier input requests. The server may repeat these requests, and `requests` omits them.
     pub(crate) answered: Keys<'a>,
 }
 

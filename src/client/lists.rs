@@ -82,7 +82,7 @@ impl ClientState<'_> {
             return PendingEvent::Page { ticket, list, result: result.span(), last: true };
         };
         let (_, last) = outbound.data.split_text(self.peer.in_flight.text(ticket));
-        // Before the second page, no cursor is stored. A cursor as JSON text is never empty.
+        // After the first page, `last` is empty, because no cursor is stored. The JSON text of a cursor is never empty.
         let repeated = last == cursor.bytes();
         let pages = outbound.data.partial_results.saturating_add(1);
         if repeated || pages >= self.config.pages {

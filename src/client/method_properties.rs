@@ -18,7 +18,7 @@ pub(crate) enum Method {
     GetSkill,
     ReadDirectory,
     Listen,
-    /// A subscription of the client to its own task.
+    /// A subscription that the client itself opens to follow a task.
     TaskListen,
     /// A poll of a task (`tasks/get`), or the time between two polls.
     TaskGet,

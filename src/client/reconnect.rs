@@ -53,8 +53,8 @@ impl Client<'_> {
 }
 
 impl PendingEvent {
-    /// Converts a pending event whose line was dropped. Returns an event if the pending event ends a request, and
-    /// `None` otherwise.
+    /// Converts a pending event whose line was dropped. If the event reports the end of a request, the result reports
+    /// it without the line. Returns `None` for any other event.
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
             PendingEvent::Response { ticket, method, outcome } => {
@@ -103,7 +103,7 @@ impl ClientState<'_> {
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket)
             && outbound.data.method.is_task()
         {
-            // After a lost update, the client emits the open input requests again.
+            // As after a lost `tasks/update`: the client then emits the open input requests again.
             (outbound.state, outbound.data.method) = (OutboundState::AwaitingResponse, Method::TaskUpdate);
         }
     }

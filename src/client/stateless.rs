@@ -98,7 +98,7 @@ impl ClientState<'_> {
                 match (untried, mutual.and(Revisions::HANDSHAKE).latest(), stateless.latest()) {
                     (Some(revision), ..) => self.send_connect_request(revision, Trigger::Probe),
                     (None, Some(revision), _) if automatic => self.fall_back(Some(revision)),
-                    // A server may refuse a revision that it names as supported, such as a gateway during an update.
+                    // A server, such as a gateway during an update, may refuse a revision that it names as supported.
                     // The client then retries once.
                     (None, _, Some(revision)) if !self.probe_repeated => self.repeat_probe(revision),
                     _ => self.fail_connect(PendingFailure::Refused(span)),

@@ -28,7 +28,7 @@ pub enum InvalidSkill {
     NoResources,
     /// The feature `Resources` precedes the skills in the configuration.
     Order,
-    /// The server lists folders, which it cannot do for a dynamic skill.
+    /// The server declares `directoryRead`, but it cannot list the folder of a dynamic skill.
     Directory,
 }
 

@@ -10,11 +10,11 @@ impl Flags {
     pub(super) const ENDED: Flags = Flags(1);
     /// The decoder discards the current line, because it is oversized.
     pub(super) const DISCARDING: Flags = Flags(2);
-    /// A byte order mark has left the current line. The decoder skips only one mark per line.
+    /// A byte order mark was removed from the current line. The decoder skips only one mark per line.
     pub(super) const BYTE_ORDER_MARK: Flags = Flags(4);
-    /// Chunks of a string have left the current line, after its start.
+    /// Chunks of a string were removed from inside the current line.
     pub(super) const CHUNKED: Flags = Flags(8);
-    /// A part of the current line has left it before its release.
+    /// A part of the current line was removed before the release of the line.
     pub(super) const SHORTENED: Flags = Flags(Flags::BYTE_ORDER_MARK.0 | Flags::CHUNKED.0);
     /// All flags of the current line.
     pub(super) const LINE: Flags = Flags(Flags::DISCARDING.0 | Flags::SHORTENED.0);

@@ -25,7 +25,7 @@ const SHORT: usize = 128;
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, EncodeError> {
     // Most texts are short, and a `Buffer` would start with a much larger allocation.
     let mut bytes = Vec::with_capacity(SHORT);
-    // Spaces instead of zeros, because the allocation of zeroed memory takes longer.
+    // Fill the buffer with spaces, because the allocation of zeroed memory takes longer.
     bytes.resize(SHORT, b' ');
     let room = BufferMut::Grown { bytes: &mut bytes, limit: usize::MAX };
     let mut writer = Writer::new(room, 0, usize::MAX);

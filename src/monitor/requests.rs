@@ -33,7 +33,7 @@ pub(super) struct Request {
     /// Whether the server may ignore the metadata, because the client sent a stateless request in a session without
     /// discovery.
     pub(super) is_era_unclear: bool,
-    /// Number of responses to come. Several if the id was reused.
+    /// Number of responses to come: one for each use of the id.
     pub(super) responses: u32,
     /// Whether several requests with this id are in flight.
     pub(super) is_ambiguous: bool,

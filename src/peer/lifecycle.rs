@@ -37,7 +37,7 @@ pub enum State {
 pub(crate) enum Trigger {
     /// Server: accepted an `initialize`. Client: sent one.
     Initialize,
-    /// Server: accepted an `initialize` on an open session, where the policy allows a restart.
+    /// Server: accepted an `initialize` on an open session, because the configuration permits a restart.
     Restart,
     /// Server: received `notifications/initialized`.
     Initialized,

@@ -33,7 +33,7 @@ pub(crate) trait Role: role::Role {
     /// The sequence number of the next outbound request. A server stores no such number, because each slot counts its
     /// own requests.
     type Sequence: Copy + Default;
-    /// Each sequence number has one id for each slot, and this number of ids for requests without a slot.
+    /// Number of ids for requests without a slot, for each sequence number. Each slot has one more id.
     const OTHER_IDS: u32;
 
     /// Resolves the id that contains this sequence number and this place: see [`Peer::id_at`].

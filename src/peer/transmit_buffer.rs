@@ -1,4 +1,5 @@
-//! `TransmitBuffer`: queue of outbound messages. Refuses those that do not fit, and knows if a response would fit.
+//! `TransmitBuffer`: queue of outbound messages. Refuses messages that do not fit, and checks in advance whether a
+//! response fits.
 
 mod open_message;
 
@@ -13,7 +14,7 @@ use crate::platform::shift;
 #[cfg(feature = "alloc")]
 use crate::time::Millis;
 
-/// Maximum number of unsent bytes before another reply in a growing buffer.
+/// In a growing buffer, the maximum number of unsent bytes when another reply begins.
 const UNSENT_LIMIT: usize = 64 * 1024;
 
 pub(crate) struct TransmitBuffer<'b> {

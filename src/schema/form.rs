@@ -99,7 +99,7 @@ struct Text<'b> {
 }
 
 impl<'b> Text<'b> {
-    /// Writes the content, with an array for each field with several choices. `None` if the buffer is too short.
+    /// Writes the content, with an array for each multiple-choice field. `None` if the buffer is too short.
     fn content(&mut self, content: Json<'_>, fields: &[Field<'_>]) -> Option<()> {
         self.push("{")?;
         for (index, (name, value)) in content.members().enumerate() {

@@ -330,7 +330,7 @@ mod lent {
     use heapless::linear_map::LinearMap;
     use heapless::{String, Vec};
 
-    /// A string of more than `N` characters has more than `N` bytes.
+    /// The schema permits at most `N` characters, because a longer string has more than `N` bytes.
     impl<const N: usize> Schema for String<N> {
         const NODE: Node = Node::string(0, Some(N));
     }

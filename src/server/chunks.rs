@@ -1,8 +1,8 @@
 //! Chunked responses: results that the application writes in chunks, over many polls.
 //!
 //! The server calls this module only through a [`ChunkHook`], so that a server without chunked responses does not link
-//! the module. The response is an [open message](crate::peer::transmit_buffer) of the transmit buffer. The kind of its
-//! request holds its state.
+//! the module. The response is an [open message](crate::peer::transmit_buffer) of the transmit buffer. The
+//! [`RequestKind`] of its request holds the state of the response.
 
 mod content;
 mod transport;

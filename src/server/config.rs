@@ -30,9 +30,9 @@ pub struct ServerConfig<'i> {
     pub(crate) features: &'i [&'i dyn Feature],
     pub(crate) revisions: Revisions,
     pub(crate) limits: Limits,
-    /// Code of the handshake era, if `revisions` has one of this era.
+    /// Code of the handshake era, if `revisions` has a revision of this era.
     pub(crate) handshake: Option<&'static HandshakeEra>,
-    /// Code of the stateless era, if `revisions` has one of this era.
+    /// Code of the stateless era, if `revisions` has a revision of this era.
     pub(crate) stateless: Option<&'static StatelessEra>,
     /// Restarts the session for a second `initialize`.
     pub(crate) restart: Option<fn(&mut ServerState<'_>)>,

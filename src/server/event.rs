@@ -206,7 +206,7 @@ pub(crate) type MakeEvent = for<'a> fn(RequestParts<'a>, Reply<'a>) -> Option<Ev
 pub(crate) type MakeFeatureEvent =
     for<'a> fn(&'a LineDecoder<'_>, &'a ServerState<'_>, Ticket) -> Option<Event<'a>>;
 
-/// The bytes of a line around a part decoded in place.
+/// The bytes of a line before and after a part that is decoded in place.
 struct Surroundings<'a> {
     before: &'a [u8],
     after: &'a [u8],

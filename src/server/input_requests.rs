@@ -26,7 +26,7 @@ pub type InputHandler<C, K> = fn(&mut C, K, Outcome<'_>, Reply<'_>);
 const KEY: &str = "input";
 /// The default time for a response: a user reads a form and fills it in.
 const TIMEOUT: Millis = Millis::seconds(300);
-/// The time between the timeouts of an input request and of its call, in which the handler responds.
+/// The call times out this much later than its input request, so that the handler has time to respond.
 const GRACE: Millis = Millis::seconds(5);
 
 /// Input requests of tools, the same in both eras, without a heap.

@@ -238,7 +238,7 @@ impl Server<'_> {
         earliest([other, input.shrink_by_deadline(now), output.shrink_by_deadline(now)])
     }
 
-    /// Returns the time of the next poll if no bytes move.
+    /// Returns the latest time of the next poll. The caller polls earlier if bytes move.
     fn deadline(&self) -> Option<Millis> {
         let state = &self.state;
         let ending = Some(state.ending_deadline).filter(|_| state.ending != Ending::Open);

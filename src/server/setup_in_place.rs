@@ -19,8 +19,8 @@ use crate::server::{Server, ServerConfig, Slot};
 impl<'b> Server<'b> {
     /// Creates a server in `place`, like [`new`](Server::new).
     ///
-    /// A server has several hundred bytes. A compiler that optimizes for size keeps a copy on the stack for each method
-    /// that consumes and returns the server. The methods `set_…` configure a server in place. If `place` is in a
+    /// A server takes several hundred bytes. A compiler that optimizes for size keeps a copy on the stack for each
+    /// method that consumes and returns the server. The methods `set_…` configure a server in place. If `place` is in a
     /// static, the server takes no stack.
     ///
     /// ```

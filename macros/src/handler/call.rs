@@ -9,9 +9,9 @@ use crate::handler::signature::{Parameter, Signature};
 use crate::handler::{Handler, Role, handler_name};
 use crate::parse::with_static_lifetimes;
 
-/// The memory for all arguments of a prompt on a board, in bytes.
+/// The memory for all arguments of a prompt, in bytes. Only programs without a heap have this limit.
 const ARGUMENTS: usize = 256;
-/// The memory for one variable, or a text to complete.
+/// The same memory for one variable, or for the typed text of a completion.
 const TEXT: usize = 128;
 
 /// The code that calls a handler after its values are decoded, and responds.
@@ -95,7 +95,7 @@ impl Handler {
         let values = self.roles.iter().map(|role| match role {
             Role::State { .. } => state.clone(),
             Role::Request => quote!(__request),
-            // A handler with such a parameter is deferred.
+            // Does not occur, because a handler with such a parameter is deferred.
             Role::Part(_) => quote!(),
             Role::Value { .. } => {
                 let value = format_ident!("__value_{}", values.next().unwrap_or_default());

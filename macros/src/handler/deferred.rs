@@ -9,7 +9,7 @@ use crate::handler::call::Invocation;
 use crate::handler::{Handler, Kind, Role, is_named, is_text_reference};
 use crate::parse::with_static_lifetimes;
 
-/// The names of the types that a handler gets from its deferred request.
+/// The types of parameters whose values come from the deferred request.
 const REQUEST_PARTS: [&str; 5] = ["Ask", "Cancellation", "ClientDetails", "Log", "Progress"];
 
 /// Whether a type has a lifetime other than `'static`. Lifetimes after `impl`, `dyn` or `fn` do not count, because they
@@ -67,7 +67,7 @@ impl Handler {
     }
 
     /// Refuses borrowed arguments and results of a handler outside of the event loop, because the server has released
-    /// the request.
+    /// the request before the handler runs.
     fn check_owned(&self) -> Result<()> {
         if !self.is_deferred() {
             return Ok(());
@@ -167,14 +167,15 @@ impl Handler {
                 parts.extend(quote!(let #part = <#ty as #from>::from_request(__deferred);));
                 quote!(#part)
             }
-            // `check_deferred` refuses this parameter.
+            // Does not occur, because `check_deferred` refuses this parameter.
             Role::Request => quote!(),
         });
         let arguments = arguments.collect();
         (parts, arguments)
     }
 
-    /// Generates the copies of the request's properties that the response needs, and the response with `__result`.
+    /// Generates code that copies the properties of the request that the response needs, and code that responds with
+    /// `__result`.
     fn deferred_response(&self) -> (TokenStream, TokenStream) {
         let root = &self.root;
         match self.kind {

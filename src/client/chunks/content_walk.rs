@@ -2,7 +2,7 @@
 
 use crate::json::partial::{PartialEntry, after_value, next_element_start, next_entry, string_length};
 
-/// A walk over a result, which continues where more of the text has arrived.
+/// A walk over a result. The walk stops at the end of the text, and continues when more text has arrived.
 ///
 /// The text is the start of a valid JSON text, up to any byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,8 @@ impl ContentWalk {
         }
     }
 
-    /// Moves to the next value in a container, or behind the container. Returns `None` if the text ends before.
+    /// Moves to the next value in a container, or behind the container. Returns `None` if the text ends before that
+    /// position.
     fn enter(&mut self, container: Place, line: &[u8]) -> Option<()> {
         let rest = line.get(self.at..)?;
         let offset = |tail: &[u8]| line.len().wrapping_sub(tail.len());

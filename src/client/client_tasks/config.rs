@@ -10,7 +10,7 @@ use crate::peer::tasks::storage::Storage;
 use crate::peer::tasks::table::TaskTable;
 use crate::protocol::capabilities::ClientCapabilities;
 
-/// The tasks of a configuration. Only this value refers to the hooks.
+/// The configuration of a client's tasks. Only this value refers to the hooks, so other clients do not link them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClientTaskConfig {
     pub(crate) options: fn() -> TaskOptions,
@@ -31,7 +31,8 @@ impl<'i> ClientConfig<'i> {
     /// event is [`Event::Expired`](crate::client::Event::Expired).
     ///
     /// A deferred request keeps its ticket, but a task takes no slot of [`Client::in_flight`] and sends no progress. If
-    /// the table is full, a response is an error (-32603), and a deferral returns the request.
+    /// the table is full, the server receives the error -32603 instead of the application's response, and `defer`
+    /// returns the request to the application.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;

@@ -1,4 +1,4 @@
-//! Turns requests of the server into tasks, and ends them with the response of the application.
+//! Turns requests of the server into tasks, and ends these tasks with the response of the application.
 
 use crate::client::client_state::ClientState;
 use crate::client::server_requests::input_request::InputKind;

@@ -16,7 +16,8 @@ use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
 use crate::time::Millis;
 
-/// The first byte of the text after the id of a request that waits for a task. The ticket of the task follows.
+/// Marks a request that waits for the end of a task. This byte follows the id in the text of the slot, and the ticket
+/// of the task follows this byte.
 pub(super) const LINK: u8 = b't';
 
 /// Expires a task, or sends pending messages. Returns the event of an expired task.

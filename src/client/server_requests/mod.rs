@@ -117,7 +117,8 @@ impl<'a> ServerRequest<'a> {
         self.reply.stream()
     }
 
-    /// Whether the response becomes a [task](crate::client::ClientConfig::client_tasks), which the server fetches.
+    /// Whether the request becomes a [task](crate::client::ClientConfig::client_tasks), so that the server fetches the
+    /// response later.
     #[must_use]
     pub fn is_task(&self) -> bool {
         self.reply.pending.task.is_some()

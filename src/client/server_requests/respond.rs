@@ -225,7 +225,8 @@ impl ClientState<'_> {
         self.peer.pending_error = Some(error);
     }
 
-    /// Defers a request of the server. Returns `None` if a table is full.
+    /// Defers a request of the server. Returns `None` if no slot is free, the id does not fit into a slot, or the table
+    /// of tasks is full.
     pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
         let Pending { source, context, task } = pending;
         let time = time.unwrap_or(self.config.timeouts.maximum);

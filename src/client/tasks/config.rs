@@ -22,7 +22,7 @@ pub struct TaskLimits {
     /// [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the limits in
     /// its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the task.
     pub maximum: Millis,
-    /// Whether the client subscribes to each call that becomes a task (`2026-07-28`). Default: no.
+    /// Whether the client subscribes to the task of each call that becomes one (`2026-07-28`). Default: no.
     ///
     /// If the server grants the subscription, notifications replace most polls: the client then waits for the maximum
     /// time between polls. Otherwise the client polls as without a subscription. A subscription takes one more slot.
@@ -43,7 +43,7 @@ impl TaskLimits {
     pub(crate) fn interval(&self, task: Json<'_>) -> Millis {
         let [long, short] = task.pick(["pollIntervalMs", "pollInterval"]);
         let suggested = long.or(short).and_then(Json::unsigned).map_or(self.interval, Millis);
-        // Not `clamp`, which panics if the bounds are in the wrong order.
+        // `clamp` would panic if the bounds are in the wrong order.
         suggested.min(self.longest_interval).max(self.shortest_interval)
     }
 }
@@ -54,7 +54,7 @@ impl Default for TaskLimits {
     }
 }
 
-/// The task support of a configuration. Only this value refers to the hooks.
+/// The task support of a configuration. Only this value refers to the hooks, so other clients do not link them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TaskConfig {
     pub(crate) limits: TaskLimits,

@@ -65,7 +65,7 @@ pub(crate) trait TaskHooks: Sync {
     /// Writes the cancellation of a task, if the server supports it.
     fn write_cancel(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow>;
 
-    /// The keys of earlier input requests of a task, which the client does not emit again.
+    /// The keys of a task's earlier input requests. The client does not emit these requests again.
     fn answered_keys<'a>(&self, state: &'a ClientState<'_>, ticket: Ticket) -> Keys<'a>;
 
     /// Writes the id of a task from the text of its slot.

@@ -1,4 +1,4 @@
-//! Subscriptions of the client to its own tasks (`2026-07-28`).
+//! Subscriptions that the client itself opens to follow its tasks (`2026-07-28`).
 //!
 //! A subscription takes a slot, whose text is the id of the task as JSON. The client emits no event for such a
 //! subscription.
@@ -15,7 +15,7 @@ use crate::protocol::revision::WireFeature;
 use crate::time::Millis;
 
 impl ClientState<'_> {
-    /// Subscribes to a task. Without a slot or transmit space, the client only polls.
+    /// Subscribes to a task. If no slot or no transmit space is free, the client only polls.
     pub(super) fn watch_task(&mut self, id: Json<'_>) {
         let is_wanted = self.config.tasks.is_some_and(|tasks| tasks.limits.listens);
         let fits = id.bytes().len() <= self.peer.in_flight.text_limit();

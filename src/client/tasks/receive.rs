@@ -74,7 +74,7 @@ impl ClientState<'_> {
                 self.wait_for_task(ticket);
                 self.watch_task(id);
             }
-            // The response to a poll has the other members of the task.
+            // Poll at once, because only the response to a poll has the other members of the task.
             _ => self.poll_task(ticket),
         }
         Handled::Event(PendingEvent::Task { ticket, task: result.span() })
@@ -179,9 +179,9 @@ impl ClientState<'_> {
         let state = self.open_request(ticket)?.state;
         match state {
             OutboundState::TaskWaiting => Some(self.handle_task(ticket, task)),
-            // Wait for the response of the application, unless the task has ended.
+            // While the application has to respond to input requests, only the end of the task matters.
             OutboundState::NeedsInput if status.is_terminal() => Some(self.handle_task(ticket, task)),
-            // The response to the request in flight is at least as new.
+            // Ignore the notification. If a request about the task is in flight, its response is at least as new.
             _ => Some(Handled::Done),
         }
     }

@@ -21,7 +21,7 @@ pub(crate) struct Record<'t> {
     pub(crate) digest: u32,
     /// The id, as JSON text.
     pub(crate) id: &'t [u8],
-    /// The keys of the emitted input requests.
+    /// The hashes of the keys of emitted input requests.
     pub(crate) keys: &'t [u8],
 }
 
@@ -70,7 +70,7 @@ impl<'t> Record<'t> {
     }
 }
 
-/// Hashes of the keys of emitted input requests, which the client does not emit again.
+/// Hashes of the keys of emitted input requests. The client does not emit these requests again.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Keys<'t> {
     pub(crate) hashes: &'t [u8],

@@ -12,7 +12,7 @@ use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 
 impl Client<'_> {
-    /// Follows a task of an earlier connection, such as after a restart of the application.
+    /// Follows a task of an earlier connection, for example after a restart of the application.
     ///
     /// The returned ticket has the same events as the call that became the task: it ends with the result of the tool.
     /// If the server does not know the task, the ticket ends with the server's error (-32602). The timeout in `options`

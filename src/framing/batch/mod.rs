@@ -1,4 +1,4 @@
-//! Batches as lines: makes one element of an array after another the current line, for clients.
+//! Batches as lines, for clients: the elements of an array become the current line, one after another.
 //!
 //! The iteration stores no state, because the byte after an element shows whether another element follows.
 //!

@@ -15,8 +15,8 @@ const PATH: usize = 32;
 /// The largest number of bytes of a string that an error shows.
 const SHOWN: usize = 24;
 
-/// A decoding error: the text does not fit the type. Example: `` `motor[2].speed`: expected an integer from 0 to 255, found "fast" ``. A long
-/// message is cut at its end, a long path at its start.
+/// A decoding error: the text does not fit the type. An example is `` `motor[2].speed`: expected an integer from 0 to
+/// 255, found "fast" ``. A long message is cut at its end, a long path at its start.
 #[derive(Clone, Copy)]
 pub struct TypedError {
     /// The message at the start and the path at the end. The path grows backwards, because each new step precedes it.

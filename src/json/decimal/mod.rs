@@ -239,8 +239,8 @@ impl PartialOrd for Decimal {
     }
 }
 
-/// Compares magnitudes by the position of the first digit, then digit by digit. Trailing zeros would break the
-/// comparison, but occur only with the largest exponent.
+/// Compares magnitudes by the position of the first digit, then digit by digit. Equal numbers have equal digits,
+/// because trailing zeros occur only with the largest exponent.
 fn compare(left: &Decimal, right: &Decimal) -> Ordering {
     let place =
         |decimal: &Decimal, digits: &str| i32::from(decimal.exponent).saturating_add(digits.len() as i32);

@@ -215,7 +215,8 @@ impl Scanner {
 
     /// Scans complete tokens, starting at `step`. Returns the unscanned bytes: none, or the rest of a saved token.
     ///
-    /// Each step falls through to the next step. A step that does not match skips all later steps.
+    /// The blocks of the loop are in grammar order. After a match, the block of the next step continues. Without a
+    /// match, no later block applies.
     #[inline(never)]
     fn tokens<'t>(&mut self, step: Step, rest: &'t [u8]) -> &'t [u8] {
         let (mut step, mut rest) = (step, rest);

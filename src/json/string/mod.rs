@@ -166,7 +166,7 @@ impl PartialEq<Str<'_>> for Str<'_> {
 
 impl Eq for Str<'_> {}
 
-/// Writes the escaped text in quotes. Of more than 1000 bytes, writes only the beginning and the length.
+/// Writes the escaped text in quotes. If the text has more than 1000 bytes, writes only the beginning and the length.
 impl fmt::Debug for Str<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("\"")?;

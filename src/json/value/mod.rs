@@ -272,7 +272,7 @@ pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Writes the text verbatim. Of more than 1000 bytes, writes only the beginning and the length.
+/// Writes the text verbatim. If the text has more than 1000 bytes, writes only the beginning and the length.
 impl fmt::Debug for Json<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_shortened(formatter, self.raw())

@@ -31,7 +31,7 @@ pub(crate) enum Store<'b, D> {
 #[cfg(feature = "alloc")]
 const LARGE_TABLE: usize = 1024;
 
-/// Minimum length of a slot's part, once a growing table has text. Most ids fit.
+/// Minimum length of a slot's part, once a growing table has text. Most ids fit into this length.
 #[cfg(feature = "alloc")]
 const MIN_PART: u16 = 16;
 

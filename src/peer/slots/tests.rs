@@ -159,8 +159,8 @@ fn next_slot_and_deadline_ignore_earlier_order() {
     }
 }
 
-/// Takes the lowest free slot after releases in any order. Equal deadlines expire in an order that does not depend on
-/// the releases.
+/// The table takes the lowest free slot, whatever the order of earlier releases. Equal deadlines expire in an order
+/// that does not depend on the releases.
 #[test]
 fn next_slot_and_deadline_ignore_earlier_releases() {
     let due = |table: &InFlight<'_, Plain>| table.due(Millis(9)).map(|ticket| ticket.slot);

@@ -11,7 +11,8 @@ use crate::rpc::code;
 use crate::time::Millis;
 
 impl TaskTable<'_> {
-    /// Stores the progress token, or the ticket of a call. Returns `false` if the text has no space.
+    /// Stores the progress token of a task or, for an automatic task, the ticket of its call. Returns `false` if the
+    /// text has no space.
     pub(crate) fn set_token(&mut self, ticket: Ticket, token: &[u8]) -> bool {
         let Ok(length) = token.len().try_into() else { return false };
         let is_stored = self.slots.splice_text(ticket, 0..0, token);

@@ -59,7 +59,7 @@ pub struct TaskData {
     pub(crate) pad_structured: bool,
     /// Whether a call becomes the task automatically. The text then begins with the ticket of the call.
     pub(crate) is_automatic: bool,
-    /// Whether the session's notification is pending.
+    /// Whether the status notification of the task (`2025-11-25`) is pending.
     pub(crate) is_changed: bool,
 }
 

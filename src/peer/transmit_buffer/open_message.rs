@@ -24,7 +24,7 @@ impl TransmitBuffer<'_> {
         }
     }
 
-    /// Reserves the space of pieces for a whole message that did not fit.
+    /// Gives a whole message that did not fit precedence over further pieces.
     #[cold]
     pub(super) fn hold_pieces(&mut self) {
         if self.link.gate == Gate::Both {

@@ -11,8 +11,8 @@ use crate::protocol::revision::{Revision, WireFeature};
 
 /// A field of a [`Form`](super::Form). A field is optional unless it is made [`required`](Field::required).
 ///
-/// The schema omits or replaces the features that a revision lacks. Fields with several choices, and defaults other
-/// than booleans, exist from `2025-11-25` on. In older revisions, the user chooses only one value.
+/// The schema omits or replaces the features that a revision lacks. Multiple-choice fields, and defaults other than
+/// booleans, exist from `2025-11-25` on. In older revisions, the user chooses only one value.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'a> {
     name: &'a str,
@@ -50,7 +50,7 @@ impl<'a> Field<'a> {
         self.name
     }
 
-    /// Whether the field has several choices.
+    /// Whether the user may choose several values.
     #[cfg(feature = "derive")]
     pub(crate) fn has_choices(&self) -> bool {
         matches!(self.kind, Kind::Choices { .. })
@@ -200,7 +200,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the default of a field with several choices. No effect on other fields.
+    /// Sets the default of a multiple-choice field. No effect on other fields.
     #[must_use]
     pub const fn default_choices(mut self, values: &'a [&'a str]) -> Self {
         if matches!(self.kind, Kind::Choices { .. }) {

@@ -104,7 +104,7 @@ impl<'a> ElicitResultView<'a> {
         self.content?.get(name)
     }
 
-    /// The chosen values of a field with several choices. Older clients send a single value.
+    /// The chosen values of a multiple-choice field. Older clients send a single value.
     pub fn choices(&self, name: &str) -> impl Iterator<Item = Str<'a>> + use<'a> {
         one_or_many(self.field(name)).filter_map(Json::string)
     }

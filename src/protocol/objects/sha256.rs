@@ -85,7 +85,7 @@ const fn compress(state: [u32; 8], block: &[u8; 64]) -> [u32; 8] {
     state
 }
 
-// The compiler counts calls at compile time, so these functions use operators only.
+// The compiler limits the number of calls at compile time, so these functions use operators only.
 
 /// The exclusive or of three rotations to the right.
 #[expect(clippy::manual_rotate, reason = "operators instead of calls")]
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// Compares one digest over the digests of all texts with 0 to 200 bytes with the value of another implementation.
+    /// Hashes the digests of all texts of 0 to 200 bytes, and compares the result with that of another implementation.
     #[test]
     fn padding_of_every_length_is_that_of_the_standard() {
         let digests: std::vec::Vec<u8> =

@@ -217,7 +217,7 @@ impl<'t> SkillFile<'t> {
         self
     }
 
-    /// The media type, if it is set or the path shows it.
+    /// The media type, if it is set or the path ends with `.md`.
     pub(crate) fn media_type(&self) -> Option<&'t str> {
         self.mime_type.or_else(|| self.path.ends_with(".md").then_some(MARKDOWN))
     }

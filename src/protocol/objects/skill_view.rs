@@ -50,12 +50,13 @@ impl<'a> SkillView<'a> {
         has_text(self.json, "resources", "dynamic")
     }
 
-    /// The files, with `SKILL.md`. Empty if the skill [is dynamic](Self::is_dynamic).
+    /// The files, including `SKILL.md`. Empty if the skill [is dynamic](Self::is_dynamic).
     pub fn files(&self) -> impl Iterator<Item = SkillFileView<'a>> + use<'a> {
         entries(self.json, "resources").map(SkillFileView::from_json)
     }
 
-    /// The file with this URI. `None` if the skill has no such file. The application must then not use the contents.
+    /// The file with this URI. `None` if the skill has no such file. The application must then not use the contents of
+    /// the URI.
     #[must_use]
     pub fn file(&self, uri: &str) -> Option<SkillFileView<'a>> {
         self.files().find(|file| file.uri().is_some_and(|own| own == uri))

@@ -5,7 +5,7 @@
 use crate::error::InvalidToolHeader;
 use crate::protocol::objects::schema_reader::SchemaReader;
 
-/// Maximum number of annotations in one schema, and maximum number of properties in the path to an annotation.
+/// Maximum number of annotations in one schema. `DEEPEST` limits the number of properties in the path to an annotation.
 const MOST: usize = 32;
 const DEEPEST: u8 = 8;
 /// Maximum length of a name, in bytes.

@@ -49,7 +49,8 @@ pub struct Skills<'t> {
 
 type ReadDirectory = fn(&[Skill<'_>], &mut Request<'_, '_>, Str<'_>) -> Received;
 
-/// Returns the first skill that breaks a rule.
+/// Returns the first error: a skill that breaks a rule, a URI that occurs twice, or a skill in the folder of another
+/// skill.
 const fn invalid<'t>(catalog: &'t [Skill<'t>]) -> Option<ConfigError> {
     let (mut rest, mut entry) = (catalog, 0usize);
     while let [skill, tail @ ..] = rest {
@@ -221,7 +222,7 @@ impl Sealed for Skills<'_> {
     }
 }
 
-/// Finds a feature besides skills that has a method of resources.
+/// Finds the first other feature with the method `name`, and the index of the method in this feature.
 fn resources_of<'b>(features: &'b [&'b dyn Feature], name: &str) -> Option<(&'b dyn Feature, usize)> {
     features.iter().filter(|feature| !is_skills(**feature)).find_map(|feature| {
         let method = feature.methods().iter().position(|method| method.name == name)?;

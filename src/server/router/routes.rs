@@ -278,7 +278,7 @@ const fn is_equal(one: Completed<'_>, other: Completed<'_>) -> bool {
         }
 }
 
-/// Whether an entry has the completed argument. The attribute has checked the variables of templates.
+/// Whether an entry has the completed argument. The attribute has already checked the variables of templates.
 const fn has(entry: &Entry<'_>, completed: Completed<'_>) -> bool {
     match (entry, completed.reference) {
         (Entry::Template(template), Reference::Resource(uri)) => is_same_text(template.uri_template(), uri),

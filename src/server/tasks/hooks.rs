@@ -33,8 +33,8 @@ pub(crate) trait TaskHooks: Sync {
     /// Expires a task, or sends pending messages about tasks. Returns `true` if there is an event.
     fn advance(&self, state: &mut ServerState<'_>) -> bool;
 
-    /// Checks a call against the task support of its tool. Returns `None` if the call is valid, and sets the span `state`
-    /// to the member `task` (`2025-11-25`).
+    /// Checks a call against the task support of its tool. If the call is valid, sets the span `state` to its member
+    /// `task` (`2025-11-25`), and returns `None`.
     fn check_call(&self, request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received>;
 
     /// Reserves a slot for a deferred call that may become a task.

@@ -18,8 +18,8 @@ use crate::server::tasks::deliver::notify_listener;
 
 /// A request for the result of a task that the application keeps: see [`Task::finish`](crate::server::Task::finish).
 ///
-/// The application writes the result as it would for the call. Every response method consumes the value and is
-/// infallible. If the application drops a request, the server responds with an error (-32603).
+/// The application writes the result as it would for the call. Every response method consumes the value and cannot
+/// fail. If the application drops a request, the server responds with an error (-32603).
 ///
 /// The event may occur several times for a task, for example to notify a subscription. The result must be the same each
 /// time.

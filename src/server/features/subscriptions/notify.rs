@@ -98,9 +98,9 @@ impl core::fmt::Debug for Listening<'_> {
     }
 }
 
-/// Flag of a subscription with a pending end.
+/// Flag of a subscription whose end is pending.
 const ENDS: ChangeSet = ChangeSet::FEATURE_PENDING;
-/// Flag of a subscription with a sent response: only `notifications/cancelled` is pending.
+/// Flag of a subscription whose response was sent: only `notifications/cancelled` is pending.
 const ANSWERED: ChangeSet = ChangeSet::SUBSCRIBED;
 const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 

@@ -76,7 +76,7 @@ pub(crate) const HEADER: usize = 15;
 const FLAGS: usize = 6;
 const CHANGED: u8 = 1;
 const TASK: u8 = 2;
-/// The entry is not in use.
+/// Flag of an entry that is not in use.
 const REMOVED: u8 = 4;
 
 /// Offsets of the two children in an entry. A child at offset 0 is absent, because the root begins there.
