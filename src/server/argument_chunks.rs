@@ -213,7 +213,7 @@ fn next_chunk(server: &mut Server<'_>) -> bool {
 /// Decodes the string at `start` in place, as far as the string has arrived. Returns the length of the decoded text.
 fn decode_chunk(input: &mut LineDecoder<'_>, start: usize) -> Option<usize> {
     let (length, is_complete) = string_length(input.text_so_far().get(start..)?);
-    // Length of a character or an escape that continues in the next bytes.
+    // Length of a character or an escape whose last bytes have not arrived.
     let unfinished = if is_complete { 0 } else { input.scanner().unfinished() };
     let end = start.wrapping_add(length.saturating_sub(unfinished));
     let text = input.text_so_far_mut().get_mut(start..end)?;
@@ -274,6 +274,6 @@ fn end_line(server: &mut Server<'_>, outcome: &Received, spans: &Spans) -> bool 
         server.release();
         return false;
     }
-    // Duplicate members have turned the call into another request. The next poll handles the line again.
+    // If duplicate members have turned the call into another request, the next poll handles the line again.
     request.is_none()
 }

@@ -2,7 +2,7 @@
 //!
 //! The server calls this module only through a [`ChunkHook`], so that a server without chunked responses does not link
 //! the module. The response is an [open message](crate::peer::transmit_buffer) of the transmit buffer. The
-//! [`RequestKind`] of its request holds the state of the response.
+//! `RequestKind` of its request holds the state of the response.
 
 mod content;
 mod transport;

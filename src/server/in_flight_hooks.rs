@@ -25,14 +25,14 @@ pub(crate) struct InFlightHooks {
     clear: fn(&mut RequestTable<'_>),
     expire: fn(&mut ServerState<'_>) -> bool,
     write_queued: fn(&mut ServerState<'_>),
-    /// Hooks of outbound requests. The first outbound request sets them.
+    /// Hooks of outbound requests. The first outbound request, or `replace_session`, sets them.
     outbound: Option<&'static dyn OutboundHooks>,
 }
 
 /// The hooks of a server without outbound requests.
 pub(crate) static INBOUND: InFlightHooks = InFlightHooks::new(None);
 
-/// The hooks of a server that has sent a request.
+/// The hooks of a server that has sent a request, or that replaces its session.
 pub(crate) static WITH_OUTBOUND: InFlightHooks = InFlightHooks::new(Some(OUTBOUND_HOOKS));
 
 impl InFlightHooks {
@@ -51,7 +51,7 @@ impl InFlightHooks {
 }
 
 impl ServerState<'_> {
-    /// Hooks of outbound requests, if the server has sent a request.
+    /// Hooks of outbound requests, if the server has sent a request or replaces its session.
     pub(crate) fn outbound_hooks(&self) -> Option<&'static dyn OutboundHooks> {
         self.in_flight_hooks?.outbound
     }

@@ -161,9 +161,9 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
 
     /// Requests input for a call. `handler` responds to the call with the outcome and `kept`.
     ///
-    /// `handler` is not called in three cases. If the client did not declare the capability, the response is an error
-    /// that names the capability. If the table has no free place, the server responds that it is busy. If the server
-    /// cannot send the request, the call fails.
+    /// `handler` is not called if the call ends first, and in three more cases. If the client did not declare the
+    /// capability, the response is an error that names the capability. If the table is full or no slot is free, the
+    /// response says that the server is busy. If the server cannot send the request, the call fails.
     pub fn request(
         context: &mut C,
         call: Call<'_>,

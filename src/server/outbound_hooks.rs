@@ -25,7 +25,7 @@ use crate::server::server_state::{NegotiatedSession, ServerState};
 
 /// Hooks of outbound requests.
 pub(crate) trait OutboundHooks: Sync {
-    /// Handles a response. Returns `None` if the server never used the id.
+    /// Handles a response. Returns `None` if the server never used the id, or used it in another session.
     fn on_response(
         &self,
         state: &mut ServerState<'_>,
@@ -63,8 +63,8 @@ pub(crate) trait OutboundHooks: Sync {
     /// Writes the cancellation of `ticket`, the first request in the queue. The caller has reserved the space.
     fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
-    /// Fails all outbound requests that await a response. Each failure causes an event. If `deferred`, also releases
-    /// the inbound requests, and discards queued cancellations.
+    /// Fails all outbound requests that await a response. Each failure causes an event. If `deferred`, also discards
+    /// all queued messages, and releases all other requests.
     fn end_all(&self, state: &mut ServerState<'_>, deferred: bool);
 
     /// Ends one of several sessions: removes its subscriptions, and fails its outbound requests that await a response.
@@ -237,7 +237,8 @@ impl Peer<'_, role::Server> {
 }
 
 impl ServerState<'_> {
-    /// Ends an outbound request: releases its slot and emits the response.
+    /// Ends an outbound request: releases its slot and emits the response. For an input request of a task, the hooks of
+    /// tasks do so instead.
     fn finish(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
         let hooks = self.task_hooks();
         if let Some(received) = hooks.and_then(|hooks| hooks.on_response(self, ticket, kind)) {

@@ -72,7 +72,8 @@ impl Server<'_> {
         }
     }
 
-    /// Performs one step. Returns `false` if the next step needs bytes or an expired deadline.
+    /// Performs one step. Returns `false` if the next step needs bytes or an expired deadline, or if the connection is
+    /// closed.
     pub(super) fn advance(&mut self) -> bool {
         if let Some(error) = self.state.peer.pending_error.take() {
             self.state.pending_event = Some(PendingEvent::ProtocolError(error));
@@ -177,7 +178,8 @@ impl Server<'_> {
         true
     }
 
-    /// Cancels one request of a closed stream, with an event. Releases the line when no request is left.
+    /// Cancels one request of a closed stream, with an event. When no request is left, ends the session that the stream
+    /// stands for, if any, and releases the line.
     #[cold]
     fn cancel_on_closed_stream(&mut self, stream: StreamId) {
         let found =
@@ -194,7 +196,8 @@ impl Server<'_> {
         }
     }
 
-    /// Applies the result of a handled line. Sets the event, and releases the line or ends the input.
+    /// Applies the result of a handled line: sets the event, and then retains the line, releases the line, or ends the
+    /// input.
     fn apply(&mut self, outcome: Received, spans: &mut Spans) {
         match outcome {
             Received::Event => return self.retain_event_line(spans),
@@ -219,8 +222,8 @@ impl Server<'_> {
         }
     }
 
-    /// Emits `Writable` if a chunked response awaits space that no other message takes. Ends the connection when no input
-    /// and no output is left. Returns whether the server advanced.
+    /// Emits `Writable` if a chunked response awaits space that no other message takes. Ends the connection when no
+    /// input and no output is left, or when the grace period expires. Returns whether the server advanced.
     fn drain(&mut self) -> bool {
         if self.state.peer.in_flight.len() > 0 && self.state.poll_chunks(Ticket::NONE) {
             return true;

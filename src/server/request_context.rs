@@ -126,7 +126,7 @@ impl Inbound<PackedContext> {
 
     /// Whether the application must respond.
     pub(crate) fn is_open(&self) -> bool {
-        // Tickets of requests that wait for tasks are unknown to the application.
+        // A request that waits for a task counts, too, but the application does not know its ticket.
         self.state.is_deferred() && self.subscription().is_none()
     }
 

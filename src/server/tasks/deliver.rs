@@ -1,4 +1,4 @@
-//! Expires tasks, and sends messages about tasks that await transmit space: results and notifications.
+//! Turns calls into automatic tasks, expires tasks, and sends results and notifications when there is transmit space.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
@@ -29,7 +29,8 @@ enum Stop {
     Event,
 }
 
-/// Expires a task, or sends pending messages. Returns `true` if there is an event.
+/// Turns calls that take too long into tasks. Then expires a task, or sends pending messages. Returns `true` if there
+/// is an event.
 pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> bool {
     while let Some(ticket) = table.slots.due(state.peer.now) {
         if table.data(ticket).is_some_and(|data| data.state == TaskState::Reserved) {
@@ -98,7 +99,8 @@ fn is_notified(state: &ServerState<'_>, session: SessionKey) -> bool {
     }
 }
 
-/// Responds to requests that wait for the end of a task (`2025-11-25`, `tasks/result`).
+/// Responds to requests that wait for the end of a task (`2025-11-25`, `tasks/result`). If the application keeps the
+/// result, emits the event that requests the result.
 fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Result<(), Stop> {
     let mut slot = 0;
     while let Some(receiver) = state.peer.in_flight.first_from(slot) {
@@ -129,7 +131,8 @@ fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
     Ok(())
 }
 
-/// Sends `notifications/tasks` to the subscriptions that watch changed tasks (`2026-07-28`).
+/// Sends `notifications/tasks` to the subscriptions that watch changed tasks (`2026-07-28`). If the application keeps
+/// the result, emits the event that requests the result.
 fn notify_listeners(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Result<(), Stop> {
     let mut at = 0;
     while let Some(watch) = state.registry.at(at) {

@@ -78,7 +78,8 @@ pub(super) fn responses<'a>(ticket: TaskTicket, members: Json<'a>, accepted: u32
     TaskInput { ticket, responses: Responses::Object { members, accepted } }
 }
 
-/// Returns the event for a response. The payload of the task is the key of its input request.
+/// Returns the event for a response. [`on_response`] has stored the key of the input request as the payload of the
+/// task.
 pub(super) fn response<'a>(
     state: &'a ServerState<'_>,
     ticket: TaskTicket,
@@ -93,7 +94,7 @@ pub(super) fn response<'a>(
 }
 
 /// Closes the open input requests to which an object has responses. Returns one bit for each of the first
-/// [`MOST_RESPONSES`] members.
+/// [`MOST_RESPONSES`] members: whether it responds to an open input request.
 pub(crate) fn accept(
     state: &mut ServerState<'_>,
     table: &mut TaskTable<'_>,
@@ -194,7 +195,8 @@ impl ServerState<'_> {
         Ok(())
     }
 
-    /// Sends an input request (`2025-11-25`) on the stream of a request that waits for the task.
+    /// Sends an input request (`2025-11-25`) on the stream of a request that waits for the task, or to the session of
+    /// the task.
     fn send_input_request(
         &mut self,
         table: &TaskTable<'_>,
