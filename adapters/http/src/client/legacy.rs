@@ -19,8 +19,9 @@ pub(super) fn is_fallback_status(status: u16) -> bool {
 }
 
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
-    /// Opens the event stream of HTTP+SSE, unless the refused `initialize` of this exchange has a JSON-RPC response. The
-    /// exchange then waits for the endpoint.
+    /// Opens the event stream of HTTP+SSE after a refused `initialize`, whose exchange then waits for the endpoint.
+    /// Returns `false` if the refusal is a JSON-RPC response, if the server cannot speak HTTP+SSE, or if no exchange
+    /// is free.
     pub(super) fn fall_back(&mut self, id: ExchangeId, now: Millis) -> bool {
         let Some(found) = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id)) else {
             return false;

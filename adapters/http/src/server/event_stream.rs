@@ -128,7 +128,7 @@ impl<P: Policy> HttpServer<'_, P> {
         self.rearm(index);
     }
 
-    /// Starts the deadline of a stream: for its reader if output is unread, else for the next comment.
+    /// Sets the deadline of a stream: for the client to read if output is unread, otherwise for the next comment.
     pub(super) fn rearm(&mut self, index: u16) {
         let times = self.config.times;
         let Some(slot) = self.exchanges.slot(index) else { return };

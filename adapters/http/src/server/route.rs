@@ -114,7 +114,8 @@ impl<P: Policy> HttpServer<'_, P> {
         })
     }
 
-    /// The first message is a response: JSON, unless the client takes only an event stream.
+    /// Routes a response that is the first message of its exchange: as JSON, unless the client takes only an event
+    /// stream.
     fn route_first_response(&mut self, index: u16, frame: &OutboundMessage<'_>) -> bool {
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();

@@ -170,7 +170,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Reports to all clients that a list or a resource has changed: to subscriptions of `2026-07-28`, and to the
     /// general streams of sessions.
     pub fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
-        // The core server writes a changed list for its current session only, so it gets a session without a client.
+        // The core server sends list changes to its current session only, but the loop below reaches all sessions. So
+        // the core server first gets a session without a client, if possible.
         let current = self.sessions.current();
         let is_free = self.deselect(server, current);
         server.changed(change);
