@@ -124,7 +124,8 @@ impl Connection<'_> {
         }
     }
 
-    /// Begins the head of a response. `has_end` reports that the client finds the end of the response in its bytes.
+    /// Begins the head of a response. `has_end` reports that a length or the last chunk marks the end of the
+    /// response.
     fn begin_response(&mut self, has_end: bool) {
         // The connection cannot continue after an incomplete body, because its rest would be parsed as the next
         // request.
