@@ -246,7 +246,8 @@ impl Endpoint {
         }
     }
 
-    /// Makes the last frame due again, or a hello if the ends are not connected.
+    /// Makes the frame in transit due again. Without one, an acknowledgment is due, or a hello if the ends are not
+    /// connected.
     fn repeat(&mut self) {
         if !self.is_connected {
             self.due.hello = true;

@@ -126,7 +126,7 @@ impl Framed {
 
 /// Shows the complete lines of a text that arrives in pieces. Ignores damaged frames that look like text.
 fn show(pending: &mut Vec<u8>, piece: &[u8], router: &mut Router) {
-    /// Length of a line without an end.
+    /// Maximum length of a line. A longer line is split.
     const LONGEST: usize = 4096;
     if !is_utf8(piece) {
         return;

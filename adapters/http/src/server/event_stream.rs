@@ -147,7 +147,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Stores an event for replay, and returns its id. 2026-07-28 has no event ids.
+    /// Stores an event for replay, and returns its id. Returns `None` without replay, and in 2026-07-28 and HTTP+SSE,
+    /// which have no event ids.
     pub(super) fn record_event(&mut self, index: u16, data: &[u8]) -> Option<EventId> {
         if !self.has_replay() {
             return None;

@@ -107,7 +107,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.sessions.current() != key || self.replace(server, Session::new(SessionKey::NONE)).is_ok()
     }
 
-    /// Returns the session of an `initialize`. The first call creates this session.
+    /// Returns the session of an `initialize`. The first call creates this session. If the table is full, the session
+    /// that was idle for the longest time ends first, and the caller tries again.
     fn new_session(&mut self, index: u16) -> Result<SessionKey, NotSelected> {
         let Some(slot) = self.exchanges.slot(index) else { return Err(NotSelected::Busy) };
         if slot.flags.has(Flags::NEW_SESSION) {

@@ -268,7 +268,7 @@ impl<'b> Sessions<'b> {
         self.dropped
     }
 
-    /// Returns the session that was not used for the longest time and has no exchange.
+    /// Returns the session without an exchange that was not used for the longest time.
     pub(super) fn longest_idle(&self) -> Option<SessionKey> {
         let mut index = self.oldest;
         while let Some(slot) = self.slots.as_slice().get(usize::from(index)) {

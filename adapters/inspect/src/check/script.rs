@@ -189,7 +189,7 @@ impl Script {
         ));
     }
 
-    /// Sends requests that only a session of the handshake era has.
+    /// Sends requests in a session of the handshake era, also `server/discover`, which such a session lacks.
     fn session(&mut self, revision: Revision) {
         if self.declares("logging") {
             self.request("logging/setLevel", r#""level":"loud""#);
@@ -202,7 +202,7 @@ impl Script {
         self.connection.request("ping", "");
     }
 
-    /// Sends the requests of the stateless era.
+    /// Sends requests of the stateless era, and some that only sessions have.
     fn stateless(&mut self) {
         let filter = r#""notifications":{"toolsListChanged":true,"promptsListChanged":true}"#;
         let params = self.params(filter, "");

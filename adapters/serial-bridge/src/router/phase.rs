@@ -103,7 +103,8 @@ impl Router {
         self.open(now, None);
     }
 
-    /// Fails all requests except those that are sent again.
+    /// Fails all requests except those that are sent again, cancels the requests of the board, and drops unsent
+    /// output.
     fn drop_requests(&mut self, why: &str) {
         self.to_board.clear();
         for request in self.requests.in_order() {

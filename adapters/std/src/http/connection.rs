@@ -164,7 +164,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         }
     }
 
-    /// Waits until the exchange has output.
+    /// Waits for output of the exchange, at most for [`CHECK_INTERVAL`].
     ///
     /// # Errors
     /// The client has disconnected, or the server is closed.

@@ -143,7 +143,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Writes a piece that contains numbers.
+    /// Writes a head, the body of a refusal, or the head of a chunk. Returns `None` if it does not fit.
     #[inline(never)]
     fn write_piece<'a, P: Policy>(&self, http: &HttpServer<'_, P>, space: &'a mut [u8]) -> Option<&'a [u8]> {
         match (self.piece, &self.request) {
