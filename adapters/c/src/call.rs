@@ -22,7 +22,8 @@ use crate::table::mcp_resource_t;
 /// `MCP_ERROR_NULL`
 ///
 /// # Safety
-/// `call` is NULL, or the handle of the current event. The caller uses the reference only until it returns.
+/// `call` is NULL, or the handle of the current event. The calling function does not keep the reference after it
+/// returns.
 unsafe fn request<'a>(call: *mut mcp_call_t) -> Result<&'a mut Current<'static>, mcp_status_t> {
     // SAFETY: a handle is a pointer to the current request, which nothing else refers to.
     unsafe { call.cast::<Current<'static>>().as_mut() }.ok_or(mcp_status_t::MCP_ERROR_NULL)
@@ -42,7 +43,7 @@ unsafe fn respond_with(
     status(call.and_then(|call| Ok(respond(call, text?))))
 }
 
-/// Returns the status in either variant of the result.
+/// Returns the status from `Ok` or from `Err`.
 fn status(result: Result<mcp_status_t, mcp_status_t>) -> mcp_status_t {
     result.unwrap_or_else(|error| error)
 }
@@ -96,7 +97,7 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_call_json(call: *mut mcp_call_t, json: *const c_char) -> mcp_status_t {
     let respond = |call: &mut Current<'static>, json: &str| {
-        // The writer remembers an error.
+        // The writer records an error, so the result is not needed here.
         let body = |out: &mut Writer<'_>| _ = out.raw(json);
         call.respond(|call| call.structured_with(body), |reply| reply.structured_with(body))
     };
@@ -203,7 +204,7 @@ pub unsafe extern "C" fn mcp_read_blob(
     }))
 }
 
-/// The URI and the media type of an entry.
+/// The URI and the media type of an entry of the table of resources.
 ///
 /// # Safety
 /// `resource` is NULL, or an entry of the table.

@@ -126,7 +126,7 @@ unsafe fn init(
     Ok(())
 }
 
-/// Forgets the bytes to move, and returns the client.
+/// Overwrites the [`Moves`], which borrow the client, and returns the client.
 ///
 /// # Safety
 /// The pointer is to an initialized client. The reference is not used after the next function that takes the client.
@@ -139,12 +139,12 @@ unsafe fn machine(client: *mut mcp_client_t) -> &'static mut Client<'static> {
     }
 }
 
-/// Returns the bytes to move.
+/// Returns the [`Moves`] of the last poll.
 ///
 /// # Safety
-/// The pointer is to an initialized client. The caller uses the reference only until it returns.
+/// The pointer is to an initialized client. The calling function does not keep the reference after it returns.
 unsafe fn moves<'a>(client: *mut mcp_client_t) -> &'a mut Moves<'static> {
-    // SAFETY: the client is initialized, and nothing refers to the place of the bytes to move.
+    // SAFETY: the client is initialized, and nothing else refers to the field `moves`.
     unsafe { &mut (*client.cast::<Storage>()).moves }
 }
 
@@ -164,7 +164,8 @@ pub unsafe extern "C" fn mcp_client_lend_slots(
     // fit.
     let (slots, text) =
         unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
-    // SAFETY: the client is initialized. The client is moved out and in again, and `in_flight` does not unwind.
+    // SAFETY: the client is initialized. `read` moves the client out, and `write` moves it in again. `in_flight` does
+    // not unwind.
     unsafe {
         let place: *mut Client<'static> = machine(client);
         place.write(place.read().in_flight(slots, text));
@@ -193,7 +194,7 @@ pub unsafe extern "C" fn mcp_client_poll(
         }
         Action::Closed => out.kind = mcp_client_event_kind_t::MCP_CLIENT_CLOSED,
         Action::Event => {
-            // SAFETY: the caller promises the same requirements, and the last reference is not used any more.
+            // SAFETY: the caller promises the same requirements. The reference for `poll` is not used any more.
             if let Some(event) = unsafe { machine(client) }.event() {
                 on_event(event, &mut out);
             }
@@ -348,7 +349,7 @@ fn options(timeout: u64) -> Options<'static> {
     if timeout == 0 { Options::DEFAULT } else { Options::DEFAULT.timeout(Millis(timeout)) }
 }
 
-/// Writes the ticket of a request that was sent.
+/// Writes the ticket of the request, or `MCP_NO_TICKET` if the request was not sent. Returns the status.
 ///
 /// # Safety
 /// `ticket` is NULL, or points to space for a ticket.

@@ -40,7 +40,7 @@ impl Program {
         program
     }
 
-    /// Writes until the client waits for input, or has an event of another kind.
+    /// Polls and writes output, until the client waits for input or has an event.
     fn run(&mut self) -> mcp_client_event_kind_t {
         loop {
             let kind = unsafe { mcp_client_poll(self.client, self.now, &mut self.event) };
@@ -56,7 +56,7 @@ impl Program {
         }
     }
 
-    /// Passes a line through the space of the client, and checks the event that follows.
+    /// Writes a line into the client's space for received bytes, and checks the kind of the next event.
     fn hears(&mut self, line: &str, expected: mcp_client_event_kind_t) {
         assert_eq!(self.run(), MCP_CLIENT_IO, "{line}");
         let (line, mut size) = (format!("{line}\n"), 0);

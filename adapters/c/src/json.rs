@@ -36,7 +36,7 @@ fn index(digits: &str) -> Option<usize> {
     Json::parse(digits.as_bytes()).ok()?.unsigned()?.try_into().ok()
 }
 
-/// The number at a path, multiplied by ten to the power of `digits`, without its remaining fraction.
+/// The number at a path, multiplied by ten to the power of `digits`, without the fraction that remains.
 ///
 /// # Errors
 /// `MCP_ERROR_MISSING`. `MCP_ERROR_TYPE`: the value is not a number, or the product does not fit.

@@ -1,4 +1,4 @@
-//! Events of the core as events of C, and the request that waits for the response of C.
+//! Converts events of the core into events for C, and stores the request to which C responds.
 
 use core::mem;
 
@@ -34,7 +34,7 @@ pub(crate) fn from_c(ticket: u64) -> Ticket {
     Ticket::from_bits(!ticket)
 }
 
-/// Turns an event of the core into an event of C. Returns `None` if the event needs nothing from C.
+/// Turns an event of the core into an event of C. Returns `None` if C need not see the event.
 pub(crate) fn on_event<'a>(event: Event<'a>, tables: &Tables, out: &mut mcp_event_t) -> Option<Current<'a>> {
     out.kind = match event {
         Event::Call(call) => {
@@ -98,7 +98,8 @@ pub(crate) fn on_resource_event<'a>(
 }
 
 impl Current<'_> {
-    /// Adds the texts of the request to the event. They borrow from the request, so it must be in its final place.
+    /// Adds the texts of the request to the event. They borrow from the request, so the request must not move
+    /// afterwards.
     pub(crate) fn describe(&self, out: &mut mcp_event_t) {
         match self {
             Current::Call(call) => {

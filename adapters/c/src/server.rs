@@ -1,8 +1,8 @@
 //! Functions of a server: `mcp_server_…`.
 //!
-//! The storage of C holds a [`Storage`], whose parts refer to each other: the server borrows the configuration, and the
-//! current request borrows the server. So the functions never create a reference to the whole storage, only to the part
-//! that they use. The current request is forgotten before the server is used again.
+//! The storage of C holds a [`Storage`], whose parts refer to each other: the server borrows the configuration, and
+//! the current request borrows the server. So the functions never create a reference to the whole storage, only to
+//! the part that they use. [`machine`] overwrites the current request before a function uses the server again.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -136,7 +136,7 @@ unsafe fn init(
     Ok(())
 }
 
-/// Forgets the current request, and returns the server.
+/// Overwrites the current request, which borrows the server, and returns the server.
 ///
 /// # Safety
 /// The pointer is to an initialized server. The reference is not used after the next function that takes the server.
@@ -149,17 +149,16 @@ unsafe fn machine(server: *mut mcp_server_t) -> &'static mut Server<'static> {
     }
 }
 
-/// Returns the current request.
+/// Returns the [`Current`] of the last poll.
 ///
 /// # Safety
-/// The pointer is to an initialized server. The caller uses the reference only until it returns.
+/// The pointer is to an initialized server. The calling function does not keep the reference after it returns.
 unsafe fn current<'a>(server: *mut mcp_server_t) -> &'a mut Current<'static> {
-    // SAFETY: the server is initialized, and the request does not refer to its own place.
+    // SAFETY: the server is initialized, and the value of `current` does not refer to itself.
     unsafe { &mut (*server.cast::<Storage>()).current }
 }
 
-/// Stores the request, or the bytes to move, that the next function calls of C use. Returns the handle of the
-/// request.
+/// Stores the request, or the bytes to move, for the next function calls of C. Returns the handle of the request.
 ///
 /// # Safety
 /// The pointer is to an initialized server.
@@ -212,7 +211,8 @@ pub unsafe extern "C" fn mcp_server_poll(
 ) -> mcp_event_kind_t {
     let mut out = mcp_event_t::new(mcp_event_kind_t::MCP_EVENT_OTHER);
     let next = loop {
-        // SAFETY: the caller promises the same requirements, and the last reference is not used any more.
+        // SAFETY: the caller promises the same requirements. The reference of the last iteration is not used any
+        // more.
         match unsafe { machine(server) }.poll(Millis(now)) {
             Action::Io(io) => {
                 (out.kind, out.deadline) = (mcp_event_kind_t::MCP_EVENT_IO, deadline(&io));

@@ -101,7 +101,7 @@ pub struct mcp_server_config_t {
     pub restart_on_initialize: bool,
 }
 
-/// The tables of a server, which have been checked.
+/// The checked tables of a server.
 #[derive(Clone, Copy)]
 pub(crate) struct Tables {
     tools: &'static [mcp_tool_t],
@@ -173,7 +173,7 @@ impl Tables {
     }
 }
 
-/// Fails if the first entry with a name is not the entry with this index.
+/// Fails if an entry before the one at `index` has the same name or URI. `first` is the first entry that has it.
 fn is_new(first: Option<usize>, index: usize) -> Result<(), mcp_status_t> {
     if first == Some(index) { Ok(()) } else { Err(mcp_status_t::MCP_ERROR_CONFIG) }
 }

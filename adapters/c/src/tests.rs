@@ -78,7 +78,7 @@ impl Program {
         unsafe { mcp_server_poll(self.server, self.now, &mut self.event) }
     }
 
-    /// Writes until the server waits for input, or has an event of another kind.
+    /// Polls and writes output, until the server waits for input or has an event.
     fn run(&mut self) -> mcp_event_kind_t {
         loop {
             let kind = self.poll();
@@ -113,7 +113,7 @@ impl Program {
         assert_eq!((self.event.index, text_of(self.event.name)), (1, "b"));
     }
 
-    /// Takes the last line that the server wrote, after it wrote all.
+    /// Returns the last line of the server's output since the last call.
     fn last_line(&mut self) -> String {
         assert_eq!(self.run(), MCP_EVENT_IO);
         let text = String::from_utf8(std::mem::take(&mut self.written)).unwrap();
@@ -210,7 +210,7 @@ fn deferred_call_is_resumed_with_progress() {
     assert_eq!(unsafe { mcp_call_fail(program.event.call, c"busy".as_ptr()) }, MCP_OK);
     assert!(program.last_line().contains("busy"));
     for (step, expected) in [(1, MCP_OK), (1, MCP_ERROR_NOT_WANTED), (2, MCP_OK)] {
-        // The response needs the space of the transmit buffer.
+        // A resumed request needs transmit space for its response, so write all output first.
         assert_eq!(program.run(), MCP_EVENT_IO);
         let (status, call) = program.resume(ticket);
         assert_eq!(status, MCP_OK);

@@ -196,7 +196,8 @@ impl FramedPump {
         }
     }
 
-    /// Polls the machine once, and moves bytes between the machine and the link.
+    /// Reports a new session of the other end. Otherwise polls the machine once, and moves bytes between machine and
+    /// link.
     fn turn(&mut self, machine: &mut dyn Machine, now: Millis) -> PumpStatus {
         if self.link.take_reset() {
             self.pump.new_session();

@@ -227,8 +227,8 @@ impl Pump {
         }
     }
 
-    /// Passes buffered input, a cancel byte or the end of input to the machine. Returns `None` if there is nothing to
-    /// pass or the machine has no space.
+    /// Reports a session mark that has arrived. Otherwise passes buffered input, a cancel byte or the end of input to
+    /// the machine. Returns `None` if there is nothing to pass or the machine has no space.
     pub(crate) fn feed(&mut self, mut receive: Receive<'_>) -> Option<PumpStatus> {
         if core::mem::take(&mut self.has_mark) {
             self.clear_lines();

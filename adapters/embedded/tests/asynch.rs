@@ -85,7 +85,8 @@ fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
     })
 }
 
-/// Runs a server until it is idle. `polls` holds the number of polls for each future, repeated in turn.
+/// Runs a server until it is idle. `polls` says how often each future is polled before it is dropped. The list
+/// repeats.
 fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, App) {
     let uart = RefCell::new(uart);
     let (stuck, time) = (Cell::new(false), Cell::new(0));

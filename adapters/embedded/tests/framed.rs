@@ -54,7 +54,7 @@ impl Peer {
         if self.count.is_multiple_of(self.damages) { byte ^ 0x20 } else { byte }
     }
 
-    /// Moves bytes to and from the pump's side of the line.
+    /// Adds the peer's frames to the line, and moves bytes of the line into `space`.
     fn read(&mut self, space: &mut [u8]) -> Option<usize> {
         let accepted = self.link.send(self.input.make_contiguous());
         self.input.drain(..accepted);
@@ -125,7 +125,7 @@ fn serve(
     })
 }
 
-/// The distances between damaged bytes: none, and 1.2 % of the bytes.
+/// The distances between damaged bytes: no damage, and one byte in 83 (1.2 %).
 const DAMAGES: [u64; 2] = [u64::MAX, 83];
 
 #[test]
@@ -136,7 +136,7 @@ fn polled_session_is_intact_on_a_noisy_line() {
             let now = peer.time();
             match pump.step(server, peer, now) {
                 PumpStatus::Idle(deadline) => {
-                    // The pump need not be called before its deadline.
+                    // An idle pump reports no deadline, or one in the future.
                     assert!(deadline.is_none_or(|at| at > now), "{deadline:?} at {now:?}");
                     None
                 }

@@ -103,7 +103,6 @@ fn steps_serve_requests_in_pieces_of_any_size() {
     }
 }
 
-/// The behavior of the link after a request, and the resulting state.
 #[test]
 fn lost_connection_closes_the_exchange() {
     for end in [On::End, On::Error(ErrorKind::ConnectionReset), On::Error(ErrorKind::Other)] {
@@ -168,7 +167,7 @@ fn run_serves_a_blocking_connection() {
     assert!(sent.contains("late") && sent.ends_with('}'), "{sent}");
 }
 
-/// One end of a connection in memory. It wakes its reader.
+/// One direction of a connection in memory. It wakes its reader.
 #[derive(Default)]
 struct Pipe {
     bytes: RefCell<VecDeque<u8>>,

@@ -45,7 +45,7 @@ pub(crate) struct Endpoint {
     next_seq: u8,
 }
 
-/// The frames to send.
+/// The kinds of frames that [`Endpoint::next_frame`] must send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Due {
     hello: bool,
@@ -77,13 +77,14 @@ impl Endpoint {
 
     /// Ends the session, and begins one with the end that has this number. 0 stands for an unknown number.
     pub(crate) fn begin(&mut self, remote: u16) {
-        // Any sequence without short cycles suffices.
+        // Any sequence of numbers without short cycles suffices.
         let next = self.local.wrapping_mul(25_173).wrapping_add(13_849);
         let is_reset = self.is_reset || self.is_connected;
         *self = Endpoint { remote, is_reset, ..Endpoint::new(next) };
     }
 
-    /// Accepts bytes of the stream, and returns their number. While a frame is in transit, returns 0.
+    /// Accepts bytes of the stream, and returns their number. Returns 0 while a frame is in transit, before the ends
+    /// are connected, and while a reset is not reported.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> usize {
         if !self.is_connected || self.is_reset || self.sent_len > 0 {
             return 0;
@@ -245,7 +246,8 @@ impl Endpoint {
         }
     }
 
-    /// Sends the last frame again.
+    /// Makes the frame in transit due again. Without one, an acknowledgment is due, or a hello if the ends are not
+    /// connected.
     fn repeat(&mut self) {
         if !self.is_connected {
             self.due.hello = true;

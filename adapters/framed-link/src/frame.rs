@@ -39,7 +39,7 @@ const NONE: Session = [0; 4];
 /// A frame without its encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Frame<'f> {
-    /// Begins a session between the two numbers. The number of an unknown receiver is 0.
+    /// Begins a session between the ends with these numbers. The number of an unknown receiver is 0.
     Hello { sender: u16, receiver: u16 },
     /// A piece of the stream.
     Data { seq: u8, ack: u8, payload: &'f [u8] },

@@ -57,7 +57,7 @@ impl Cancellation {
     }
 }
 
-/// The cancellation state of one request, and the record of its observers.
+/// The cancellation state of one request, and the record that hooks and tracing keep of it.
 #[derive(Debug, Default)]
 pub(crate) struct Task {
     cancelled: Signal<bool>,

@@ -137,8 +137,8 @@ impl ClientHandle {
         self.listen_with(lists, uris, &[]).await
     }
 
-    /// Like [`listen`](ClientHandle::listen), with filter members of extensions. Each pair is a name and JSON text, such
-    /// as `("drawingsListChanged", "true")`.
+    /// Like [`listen`](ClientHandle::listen), but adds members that extensions define to the filter of the
+    /// subscription. Each pair is a name and JSON text, such as `("drawingsListChanged", "true")`.
     ///
     /// The notifications of the extensions are [`Notification::Other`](crate::Notification::Other).
     ///
@@ -180,7 +180,8 @@ impl ClientHandle {
     /// the transmit buffer.
     ///
     /// # Errors
-    /// [`CallError::Unsupported`]: in `2026-07-28`, without declared `extensions`. For other errors see [`CallError`].
+    /// [`CallError::Unsupported`]: the revision is `2026-07-28`, and the client has not declared `extensions`. For
+    /// other errors see [`CallError`].
     pub async fn notify(&self, method: &str, params: &str) -> Result<(), CallError> {
         check_params(params)?;
         self.send_request(Request::Notify { method: method.into(), params: params.into() }).await.map(drop)

@@ -55,7 +55,7 @@ pub struct ExtensionSettings {
     pub declared: &'static [(&'static str, &'static str)],
     /// The methods of requests that the client handles.
     pub methods: &'static [&'static str],
-    /// The values of `resultType`.
+    /// The values of `resultType` that the client accepts, besides those of the specification.
     pub result_types: &'static [&'static str],
 }
 

@@ -206,7 +206,7 @@ pub enum CallError {
     Cancelled,
     /// The connection is closed.
     Closed,
-    /// The limit of requests in flight is reached.
+    /// The limit of requests that wait to be sent is reached.
     Busy,
     /// The server does not offer the feature.
     Unsupported,

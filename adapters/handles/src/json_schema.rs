@@ -175,7 +175,8 @@ fn generate<T: JsonSchema>(contract: Contract) -> Stored {
     (schema.as_value().to_string().leak(), description)
 }
 
-/// Returns whether the schema describes an object. An enum of objects has no `type`, which the specification requires.
+/// Returns whether the schema describes an object. Adds `"type": "object"`, which the specification requires, to the
+/// schema of an enum without a type.
 fn is_object(schema: &mut Schema) -> bool {
     let is_enum = schema.get("oneOf").or_else(|| schema.get("anyOf")).is_some();
     let Some(members) = schema.as_object_mut() else { return false };

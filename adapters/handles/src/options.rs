@@ -51,7 +51,7 @@ impl CallOptions {
         self
     }
 
-    /// Removes both timeouts. For example, a request may stay open as a subscription of an extension.
+    /// Removes both timeouts. Useful for a request that stays open, such as a subscription of an extension.
     #[must_use]
     pub const fn without_timeout(self) -> Self {
         self.timeout(Duration::MAX).maximum(Duration::MAX)

@@ -60,8 +60,9 @@ impl ClientSession {
     /// Records the loss of a connection, and takes one of the attempts to replace it. Returns the pause before the
     /// attempt, or `None` if the client is closing or no attempt is left.
     ///
-    /// The session drops requests of the server, and keeps unsent requests of the client and the input of its tasks. The
-    /// handles call `wake` until the new connection [opens](ClientSession::connection_opened).
+    /// The session drops requests of the server, and keeps unsent requests of the client and the input of its tasks.
+    /// Until the new connection [opens](ClientSession::connection_opened), the handles call `wake` after each
+    /// command.
     pub fn begin_attempt(&mut self, now: Millis, wake: Wake) -> Option<Millis> {
         if self.is_closing {
             return None;
@@ -97,7 +98,7 @@ impl ClientSession {
         }
     }
 
-    /// Records the time of the first call after the handshake.
+    /// At the first call after the handshake, records `now` as the time at which the connection was established.
     pub(crate) fn record_connected(&mut self, now: Millis) {
         if !self.is_connecting {
             self.connected_at.get_or_insert(now);

@@ -24,7 +24,7 @@ pub struct Responder {
     link: RequestLink,
     /// The permit of a running request, released when the response is queued.
     permit: Option<RequestPermit>,
-    /// Whether the response may be open.
+    /// Whether the request was or will be answered in chunks, so that its response may be open.
     is_chunked: bool,
 }
 

@@ -176,7 +176,7 @@ impl ServerCommand {
         })
     }
 
-    /// Sends a log message, within a request if there is a ticket.
+    /// Sends a log message, within the request of `ticket` if there is one.
     pub(crate) fn log(ticket: Option<Ticket>, level: Level, text: String) -> ServerCommand {
         let command = ServerCommand::new(move |server, _| {
             Delivery::from_send_result(match ticket {
@@ -187,8 +187,8 @@ impl ServerCommand {
         ServerCommand { session_of: ticket, ..command }
     }
 
-    /// Sends a log message with data, within a request if there is a ticket. Returns `None` if the data does not
-    /// serialize.
+    /// Sends a log message with data, within the request of `ticket` if there is one. Returns `None` if the data does
+    /// not serialize.
     pub(crate) fn log_data<T: Serialize + ?Sized>(
         ticket: Option<Ticket>,
         level: Level,
@@ -208,8 +208,8 @@ impl ServerCommand {
         Some(ServerCommand { session_of: ticket, ..command })
     }
 
-    /// Sends a notification of an extension, to the session or within a request. Returns `None` if `params` do not
-    /// serialize to an object.
+    /// Sends a notification of an extension, to the session or within a request. Returns `None` if `params` serialize
+    /// neither to an object nor to `null`.
     pub(crate) fn notify<T: Serialize + ?Sized>(
         ticket: Option<Ticket>,
         method: &str,

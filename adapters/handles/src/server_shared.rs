@@ -101,7 +101,7 @@ impl PendingChanges {
         }
     }
 
-    /// Returns whether there was a change.
+    /// Notifies the clients of all changes. Returns whether there was a change.
     fn notify(self, server: &mut Server<'_>, sessions: &mut dyn Sessions) -> bool {
         let is_new = !self.lists.is_empty() || !self.resources.is_empty();
         self.lists.into_iter().for_each(|list| sessions.changed(server, list));
@@ -122,7 +122,7 @@ pub trait Sessions {
     fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>);
 }
 
-/// The session of a connection.
+/// The only session of a connection.
 struct OneSession;
 
 impl Sessions for OneSession {

@@ -161,7 +161,8 @@ impl ClientSession {
     ) -> Option<Result<ServerDetails, ConnectError>> {
         self.http_failure = failure;
         match (self.handle_event(client), self.http_failure.take()) {
-            // A server that does not respond to the probe may speak an earlier revision.
+            // The exception stays `Closed`: a server whose response has no message may speak an earlier revision, so
+            // the owner connects again.
             (Some(Err(ConnectError::Closed(_))), Some(failure)) if !failure.is_no_message() => {
                 Some(Err(ConnectError::Http(failure.into())))
             }
@@ -376,7 +377,8 @@ impl ClientSession {
         self.shared.broadcast(&notification);
     }
 
-    /// Adds a page to a list request. The last page completes the request.
+    /// Adds a page to a list request. The last page completes the request, or the page with the tool that the request
+    /// searches.
     fn add_page<'a>(&mut self, ticket: Ticket, is_last: bool, entries: impl Iterator<Item = Json<'a>>) {
         let Some(sent) = self.sent.get_mut(&ticket) else { return };
         let matches = |entry: &Json<'a>| match &sent.state.request {
@@ -406,7 +408,8 @@ impl ClientSession {
         notification
     }
 
-    /// Completes a request and releases its slot.
+    /// Completes a request and releases its slot, unless it is a call that waits to be repeated: see
+    /// [`HeaderMismatches`].
     pub(crate) fn complete(&mut self, ticket: Ticket, result: Result<ResponseBody, CallError>) {
         let Some(sent) = self.sent.remove(&ticket) else { return };
         self.finish_list(&sent.state, &result);

@@ -1,6 +1,6 @@
 //! Operations on bytes: runs of a class at the front of a text, copies, and rotation.
 
-/// Bytes that [`split_long_run`] tests at once. Compilers use vector instructions for them.
+/// Number of bytes that [`split_long_run`] tests at once. Compilers use vector instructions for them.
 const BLOCK: usize = 16;
 
 /// Splits off the bytes at the front for which the predicate holds.

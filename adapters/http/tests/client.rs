@@ -413,7 +413,7 @@ fn annotated_parameters_of_listed_tools_are_fields() {
     }
 }
 
-/// E-C5, E-C6: a method of an extension has no name.
+/// E-C5, E-C6: a message with a method of an extension has no field `Mcp-Name`.
 #[test]
 fn own_messages_repeat_their_method_only() {
     for (result, event) in [

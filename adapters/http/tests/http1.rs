@@ -71,7 +71,7 @@ fn fields(head: &dyn HeaderFields) -> Vec<(&'static str, String)> {
     NAMES.iter().filter_map(value).collect()
 }
 
-/// Passes pieces to `feed` until it leaves a rest.
+/// Passes pieces to `feed` until `feed` does not consume a whole piece.
 fn feed_all<'i>(
     pieces: impl IntoIterator<Item = &'i [u8]>,
     mut feed: impl FnMut(&[u8]) -> Result<usize, HttpError>,
@@ -135,7 +135,7 @@ fn response<'i>(buffer: usize, limit: usize, pieces: impl IntoIterator<Item = &'
     Ok(Some((owned, consumed)))
 }
 
-/// Checks that the result depends neither on cuts at any position nor on single bytes. Returns the result.
+/// Parses the whole input, the input cut at each position, and single bytes. Checks that all results are equal.
 fn cut_everywhere<T: PartialEq + std::fmt::Debug>(
     input: &[u8],
     parse: impl Fn(&mut dyn Iterator<Item = &[u8]>) -> T,
@@ -151,12 +151,12 @@ fn cut_everywhere<T: PartialEq + std::fmt::Debug>(
     whole
 }
 
-/// Parses a request head with a buffer of 300 bytes, cut everywhere.
+/// Parses a request head with a buffer of 300 bytes, with [`cut_everywhere`].
 fn parse_request(input: impl AsRef<[u8]>) -> Parsed {
     cut_everywhere(input.as_ref(), |pieces| request(300, 16 * 1024, pieces))
 }
 
-/// Parses a response head with a buffer of 300 bytes, cut everywhere.
+/// Parses a response head with a buffer of 300 bytes, with [`cut_everywhere`].
 fn parse_response(input: impl AsRef<[u8]>) -> Parsed {
     cut_everywhere(input.as_ref(), |pieces| response(300, 16 * 1024, pieces))
 }

@@ -48,7 +48,8 @@ pub(crate) fn server_request_handler(
     (declared, host)
 }
 
-/// Fills in a form, field by field. A field without a value keeps its default, or is omitted.
+/// Fills in a form, field by field. A field without a value keeps its default, or is omitted. Declines if a required
+/// field has no value.
 fn fill_in(form: &FormView<'_>, answers: &[(String, String)]) -> InputResponse {
     let mut content = BTreeMap::new();
     for field in form.fields() {

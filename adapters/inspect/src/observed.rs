@@ -1,4 +1,4 @@
-//! The observer of our own client: passes every message to a monitor, the trace and the page.
+//! The observer of the client in this program: it passes every message to a monitor, the trace and the page.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -200,7 +200,7 @@ impl Arguments {
                 _ => arguments.prompt = Some((name, texts(&json)?)),
             }
         }
-        // A check waits for each response that a server forgets.
+        // A check waits the whole timeout for each response that the server does not send, so its default is shorter.
         let default = if arguments.mode == Mode::Check { 10 } else { 60 };
         arguments.timeout = timeout.unwrap_or(Duration::from_secs(default));
         let default = if arguments.subscribe.is_empty() { 0 } else { 5 };

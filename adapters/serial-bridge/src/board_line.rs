@@ -1,4 +1,5 @@
-//! The line between the router and the board: plain bytes, or frames with checksums.
+//! The line between the router and the board: plain bytes, or frames with checksums. Text of the board between frames
+//! is shown: it goes to the log.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use mcp_proto_framed_link::FramedLink;
 
 use crate::router::{MARK, Router};
 
-/// Silence after which text is shown, if no frame follows it.
+/// The time after which text is shown, if no frame follows it.
 const SILENCE: Duration = Duration::from_millis(200);
 
 /// Moves bytes between the router and the line, without I/O.
@@ -47,7 +48,7 @@ impl BoardLine {
         }
     }
 
-    /// Takes at most `limit` bytes for the board.
+    /// Takes bytes for the board: at most `limit` plain bytes, or the rest of a frame.
     pub(crate) fn output(&mut self, limit: usize, router: &mut Router, now: Instant) -> Vec<u8> {
         match &mut self.framed {
             None => router.to_board.drain(..router.to_board.len().min(limit)).collect(),
@@ -101,7 +102,7 @@ impl Framed {
         for byte in bytes {
             self.link.input(std::slice::from_ref(byte), time, |text| show(&mut self.text, text, router));
             if self.link.take_reset() {
-                // The mark of a board that has restarted.
+                // The board has restarted: pass a session mark to the router, as a board without frames sends it.
                 router.board_input(MARK.as_bytes(), now);
             }
             let received = self.link.received();
@@ -125,7 +126,7 @@ impl Framed {
 
 /// Shows the complete lines of a text that arrives in pieces. Ignores damaged frames that look like text.
 fn show(pending: &mut Vec<u8>, piece: &[u8], router: &mut Router) {
-    /// Length of a line without an end.
+    /// Maximum length of a line. A longer line is split.
     const LONGEST: usize = 4096;
     if !is_utf8(piece) {
         return;

@@ -130,8 +130,8 @@ pub(crate) fn run(link: Link, options: Options) -> Result<(), String> {
     result
 }
 
-/// Watches deadlines until one side disconnects. Then waits until all requests in flight have responses, at most for
-/// the grace period.
+/// Watches deadlines until the board is lost, or the client closes stdout. After the end of stdin, waits until all
+/// requests in flight have responses, at most for the grace period.
 fn serve(shared: &Shared) -> Result<(), String> {
     let mut ends = None;
     let mut state = shared.lock();
@@ -235,7 +235,8 @@ fn read_board(shared: &Shared, link: Link) {
     }
 }
 
-/// Reads until the link is lost. Returns the error, and whether the board has sent anything.
+/// Opens a session on the link, and reads until the link is lost. Returns whether the board has sent anything, and
+/// the error.
 fn read_link(shared: &Shared, link: Link) -> (bool, io::Error) {
     if shared.options.sends_break {
         link.send_break(|| sleep(BREAK));

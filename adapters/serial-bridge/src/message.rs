@@ -22,7 +22,7 @@ pub(crate) enum DamagedKind {
     Unknown,
 }
 
-/// Parses a line from which white space and control characters around the message are removed.
+/// Parses a line. The caller has removed white space and control characters around the message.
 ///
 /// # Errors
 /// The line is not JSON, not a message, or a batch with an invalid member.

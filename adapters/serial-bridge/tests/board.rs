@@ -75,7 +75,7 @@ impl Wire {
     }
 }
 
-/// An action of a test on a running board.
+/// The state that a test and its running board share.
 #[derive(Default)]
 struct Control {
     /// The number of session marks received.
@@ -325,7 +325,7 @@ fn begin(call: Call<'_>, now: Millis) -> Option<Slow> {
     }
 }
 
-/// Whether the call is still in flight.
+/// Performs the due step of a slow call. Returns whether the call is still in flight.
 fn step(server: &mut Server<'_>, call: &mut Slow, now: Millis) -> bool {
     if call.next > now {
         return true;

@@ -55,7 +55,7 @@ impl ConnectionLimit {
         lock(&self.shared.state).is_closed
     }
 
-    /// Waits until the limit permits a connection, or is closed.
+    /// Waits until the limit permits a connection, or [`close`](ConnectionLimit::close) is called.
     pub(crate) fn acquire(&self) -> Permit {
         let mut state = lock(&self.shared.state);
         while state.open >= self.shared.limit && !state.is_closed {
@@ -65,8 +65,8 @@ impl ConnectionLimit {
         Permit(Arc::clone(&self.shared))
     }
 
-    /// Waits for at most `time` until the limit permits a connection. Returns `None` after that time, or if the limit is
-    /// closed.
+    /// Waits until the limit permits a connection, for at most `time`. Returns `None` if the limit permits none, or
+    /// was closed. Another connection may take the permit, so the method may return `None` early.
     #[cfg(feature = "http")]
     pub(crate) fn acquire_within(&self, time: Duration) -> Option<Permit> {
         let mut state = lock(&self.shared.state);
@@ -99,7 +99,7 @@ impl Drop for Permit {
     }
 }
 
-/// A listener that accepts connections until its connection limit is closed.
+/// A listener that accepts connections until [`ConnectionLimit::close`] is called.
 pub(crate) struct Acceptor<L> {
     listener: L,
     connections: ConnectionLimit,
@@ -127,7 +127,7 @@ impl<L: Listener> Acceptor<L> {
         Ok(Acceptor { listener, connections })
     }
 
-    /// Waits for a connection, or until the limit is closed.
+    /// Waits for a connection, or until [`ConnectionLimit::close`] is called.
     pub(crate) fn accept(&self) -> io::Result<Accepted<L::Stream, L::Address>> {
         loop {
             if self.connections.is_closed() {

@@ -124,8 +124,8 @@ impl ClientHandle {
         Ok(Subscription { inner: block_on(self.inner.listen(lists, uris))? })
     }
 
-    /// Like [`listen`](ClientHandle::listen), with filter members of extensions. Each pair is a name and JSON text, such
-    /// as `("drawingsListChanged", "true")`.
+    /// Like [`listen`](ClientHandle::listen), but adds members that extensions define to the filter of the
+    /// subscription. Each pair is a name and JSON text, such as `("drawingsListChanged", "true")`.
     ///
     /// The notifications of the extensions are [`Notification::Other`](crate::Notification::Other).
     ///
@@ -159,8 +159,8 @@ impl ClientHandle {
     /// the transmit buffer.
     ///
     /// # Errors
-    /// [`CallError::Unsupported`]: in `2026-07-28`, without declared [extensions](crate::Connector::extensions). For other
-    /// errors see [`CallError`].
+    /// [`CallError::Unsupported`]: the revision is `2026-07-28`, and the connector has not declared
+    /// [extensions](crate::Connector::extensions). For other errors see [`CallError`].
     pub fn notify(&self, method: &str, params: &str) -> Result<(), CallError> {
         block_on(self.inner.notify(method, params))
     }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use mcp_proto_handles::{Stop, lock};
 
-/// The switches that a signal uses, each with the time for running requests.
+/// The switches that a signal operates, each with the time for running requests.
 static STOPS: Mutex<Vec<(Stop, Duration)>> = Mutex::new(Vec::new());
 
-/// Returns a [`Stop`] switch. Ctrl-C uses it, and on Unix also SIGTERM and SIGHUP.
+/// Returns a [`Stop`] switch, which stops its servers at Ctrl-C, and on Unix also at SIGTERM and SIGHUP.
 ///
 /// Running requests have `time` to finish. A second signal ends this time. The process has one handler of these signals,
 /// so the function fails if the application has installed another one with the crate `ctrlc`. Needs the feature `signal`.

@@ -189,7 +189,7 @@ impl Serve<'_> {
     }
 }
 
-/// What the thread of a connection starts with.
+/// The server of a connection, for the thread of this connection.
 enum Connection<'s, 'o> {
     Ready(Session<'s>),
     /// A server with an observer cannot move to its thread, so the thread creates it.
@@ -217,7 +217,7 @@ impl Connection<'_, '_> {
 }
 
 impl Observed<'_, '_> {
-    // Inlined, its locals would be in the stack of connections without an observer, too.
+    // Not inlined: otherwise the locals would also take stack memory of connections without an observer.
     #[inline(never)]
     #[expect(clippy::boxed_local, reason = "a value would be copied to the stack of the caller")]
     fn serve(

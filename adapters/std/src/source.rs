@@ -19,7 +19,7 @@ pub(crate) enum Source {
 
 type Opener = Box<dyn FnMut() -> io::Result<Link> + Send>;
 
-/// An open connection.
+/// A connection: the function that creates its pump, and the cleanup after its end.
 pub(crate) struct Link {
     pub(crate) open: OpenPump,
     pub(crate) teardown: Teardown,

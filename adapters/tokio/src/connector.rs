@@ -208,7 +208,8 @@ impl Connector {
         self.start(ServerSource::Once(Some((Box::new(input), Box::new(output))))).await
     }
 
-    /// Runs the connection in a task. Dropping this future closes the connection.
+    /// Runs the connection in a task, and waits until the client is connected. Dropping this future closes the
+    /// connection.
     pub(crate) async fn start(mut self, server: ServerSource) -> Result<ClientHandle, ConnectError> {
         let shared = ClientShared::new(&self.settings);
         let (report, connected) = oneshot::channel();

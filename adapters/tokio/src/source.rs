@@ -19,7 +19,7 @@ pub(crate) type Input = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type Output = Box<dyn AsyncWrite + Send + Unpin>;
 pub(crate) type Opening = Pin<Box<dyn Future<Output = io::Result<(Input, Output)>> + Send>>;
 
-/// The server to connect to, and what applies to its process.
+/// The server to connect to, and the settings of its process.
 pub(crate) struct Source {
     pub(crate) server: ServerSource,
     pub(crate) stderr: Stderr,

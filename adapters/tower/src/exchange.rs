@@ -12,8 +12,8 @@ use crate::body::{ResponseBody, StreamCut};
 use crate::head::response;
 use crate::shared::{Machines, Shared};
 
-/// One request in the state machine. If the exchange is dropped before the end of its response, the client
-/// has disconnected.
+/// One request in the state machine. Dropping the exchange before the end of its response reports to the state
+/// machine that the client has disconnected.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     shared: Arc<Shared>,
@@ -21,7 +21,7 @@ pub(crate) struct Exchange {
     is_open: bool,
 }
 
-/// The first part of a response.
+/// The start of a response: a complete response, or the head of an event stream.
 pub(crate) enum Start {
     Full(ResponseHead, Bytes),
     Stream(ResponseHead),
@@ -36,7 +36,7 @@ impl Exchange {
         self.id
     }
 
-    /// Returns the response when it starts.
+    /// Returns the start of the response as soon as it is known.
     pub(crate) fn poll_start(&mut self, context: &mut Context<'_>) -> Poll<Result<Start, StreamCut>> {
         let id = self.id;
         self.shared.with(|shared, machines, now| machines.poll_start(shared, id, now, context))
@@ -101,7 +101,7 @@ impl Machines {
             return Poll::Pending;
         };
         if head.length.is_none() && head.media_type != MediaType::None {
-            // The body returns the output as it arrives.
+            // Report the head as sent. The body then returns the output as it arrives.
             self.core.http.sent(id, 0, now);
             return Poll::Ready(Ok(Start::Stream(head)));
         }

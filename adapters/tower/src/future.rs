@@ -87,7 +87,8 @@ impl<B: Body> Future for ResponseFuture<B> {
 type Started = Poll<Result<Start, Box<Response<ResponseBody>>>>;
 
 impl<D: bytes::Buf> RequestState<D> {
-    /// Begins the exchange, unless it has begun, and passes a complete body to the state machine. Runs the machine.
+    /// Begins the exchange, unless it has begun, and passes a complete body to the state machine. Runs the machine,
+    /// and returns the start of the response as soon as it is known.
     fn advance(&mut self, context: &mut Context<'_>) -> Started {
         let RequestState { shared, head, body_length, received, is_complete, exchange } = self;
         let fields = Fields::new(head);

@@ -140,14 +140,14 @@ impl Machines {
         }
     }
 
-    /// Wakes this task when an exchange has output.
+    /// Registers this task, so that it wakes when the exchange has output.
     pub(crate) fn wait(&mut self, exchange: ExchangeId, context: &Context<'_>) {
         self.waiting.insert(exchange, context.waker().clone());
     }
 
     /// Removes the waker of the task that waits for this exchange.
     pub(crate) fn forget(&mut self, exchange: ExchangeId) {
-        // A destructor of a waker may use the lock.
+        // Not dropped under the lock, because the destructor of a waker may use the lock.
         self.woken.extend(self.waiting.remove(&exchange));
     }
 }

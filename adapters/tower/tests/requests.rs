@@ -150,7 +150,7 @@ fn body_over_the_limit_is_refused() {
     let announced = format!("{first}Content-Length: 99999999\r\n{rest}\r\n\r\n");
     let response = server.exchange(&announced);
     assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
-    // Without a length, the bytes count.
+    // Without an announced length, the server counts the bytes that arrive.
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
     let unannounced =
         format!("{first}Transfer-Encoding: chunked\r\n{rest}\r\n\r\n{chunk}1\r\nx\r\n0\r\n\r\n");

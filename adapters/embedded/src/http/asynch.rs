@@ -15,7 +15,7 @@ use crate::asynch::{Timer, into_option, read_if, sleep, write_or_flush};
 /// The number of bytes in one write.
 const WRITE_SIZE: usize = 128;
 
-/// The servers that the tasks of all connections share, on one executor.
+/// The HTTP server and the core server, which the tasks of all connections share on one executor.
 ///
 /// `N` is the number of tasks: one for each connection, and one that handles events. The tasks wake each other. If there
 /// are more tasks than `N`, they wake each other all the time.
@@ -153,7 +153,10 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         }
     }
 
-    /// Polls the servers until they wait. Returns the next deadline, or whether there is an event if they do not wait.
+    /// Polls the servers until they wait. Returns the next deadline.
+    ///
+    /// # Errors
+    /// `true`: there is an event. `false`: the server is closed.
     fn advance(&self, now: Millis) -> Result<Option<Millis>, bool> {
         let Ok(mut machines) = self.0.try_borrow_mut() else { return Ok(None) };
         let Machines { http, server, .. } = &mut *machines;
@@ -192,8 +195,9 @@ impl<P, const N: usize> core::fmt::Debug for HttpShared<'_, '_, P, N> {
 impl HttpPump<'_> {
     /// Serves one connection until it ends. The caller then closes the socket.
     ///
-    /// Returns [`HttpStatus::Closing`] if the server ends the connection after a response, and
-    /// [`HttpStatus::Closed`] otherwise. A caller that closes the socket gently drops input for a short time first.
+    /// Returns [`HttpStatus::Closing`] if the server ends the connection after a response, and [`HttpStatus::Closed`]
+    /// otherwise. After `Closing`, the caller should read and drop input for a short time before it closes the
+    /// socket.
     ///
     /// The pump drops a pending future of the driver when the other direction has moved bytes, like
     /// [`Pump::wait`](crate::Pump::wait).
@@ -212,7 +216,7 @@ impl HttpPump<'_> {
             let status = self.status(false);
             let HttpStatus::Idle(deadline) = status else { break status };
             let flushes = length == 0 && is_unflushed;
-            // Buffered input waits for the end of the response before it.
+            // Buffered input waits until the response to the request before it is complete.
             let reads = self.wants_more();
             let has_input = !reads && self.connection.takes_input();
             let (written, arrived) = {
@@ -258,7 +262,7 @@ impl HttpPump<'_> {
         status
     }
 
-    /// Copies the next output. Returns its length.
+    /// Copies the next output into `bytes`. Returns its length.
     fn fill<P: Policy, const N: usize>(
         &mut self,
         shared: &HttpShared<'_, '_, P, N>,

@@ -206,7 +206,7 @@ impl<'b> HttpPump<'b> {
 /// The link has failed, or the client has disconnected.
 struct Lost;
 
-/// Accepts an error that means that no byte has moved and none was lost.
+/// Returns `Ok(0)` for an error without an effect: no byte has moved, and none was lost.
 fn is_harmless(kind: ErrorKind) -> Result<usize, Lost> {
     match classify(kind) {
         ErrorClass::TimedOut => Ok(0),

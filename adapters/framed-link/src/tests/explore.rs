@@ -62,7 +62,7 @@ impl Model {
             if self.has_space(side) {
                 after(&|model| _ = model.line.write_one(side));
                 after(&|model| {
-                    // The clock does not advance, so that no other time limit expires.
+                    // Only the timer of this link expires: the clock jumps to its deadline and back.
                     let now = model.line.now;
                     model.line.now = model.line.links[side].deadline().unwrap_or(now);
                     _ = model.line.write_one(side);
@@ -91,12 +91,12 @@ impl Model {
     }
 }
 
-/// Visits all states, and checks that each delivers its stream. Returns their number.
+/// Visits all states, and checks that all bytes arrive if the line has no further damage. Returns the number of
+/// states.
 fn explore(bounds: Bounds) -> usize {
     let start = Model { bounds, line: Line::new([1, 2]), sent: [0; 2], restarts: 0 };
     let (mut known, mut waiting) = (HashSet::from([start.key()]), std::vec![start]);
     while let Some(model) = waiting.pop() {
-        // Without further damage, all bytes arrive.
         let mut end = model.line.clone();
         end.settle();
         end.expect_complete();

@@ -27,14 +27,15 @@ pub(super) struct Line {
     pub(super) links: [FramedLink; 2],
     pub(super) wires: [Wire; 2],
     pub(super) now: Millis,
-    /// The bytes that each link has accepted, and that were received from it, in each session.
+    /// The bytes that each link accepted for sending, by session.
     accepted: [BTreeMap<SessionKey, Vec<u8>>; 2],
+    /// The bytes that were received from each link, by session.
     pub(super) received: [BTreeMap<SessionKey, Vec<u8>>; 2],
     /// The session in which each link is connected, until the link reports its end.
     sessions: [Option<SessionKey>; 2],
     pub(super) resets: [u32; 2],
     next_byte: u8,
-    /// Text that each wire has delivered.
+    /// The bytes outside frames, such as log text of a board, that came over each wire.
     pub(super) text: [Vec<u8>; 2],
 }
 

@@ -18,7 +18,7 @@ use crate::http_failure::HttpFailure;
 
 /// Number of additional exchanges: for responses, notifications, and the stream of the session.
 const SPARE_EXCHANGES: usize = 64;
-/// Memory for parameters that are header fields.
+/// Memory for the parameters of tools that are sent as header fields, in bytes.
 const TOOL_HEADERS: usize = 1024 * 1024;
 
 /// The HTTP exchanges of one connection with a server at a URL. No method waits for the network.
@@ -164,8 +164,8 @@ impl HttpExchanges {
         HttpAction::Abort(exchange)
     }
 
-    /// Passes the next message or end to `take`, if the next report contains one. `next` returns the next report. Call it
-    /// only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
+    /// Passes the next message or end to `take`, if the next report contains one. `next` returns the next report.
+    /// Call `receive` only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
     ///
     /// Returns `None` if there is no report.
     pub fn receive(

@@ -17,7 +17,8 @@ const AGENT: &str = concat!("mcp-proto/", env!("CARGO_PKG_VERSION"));
 /// Returns the request with the fields of the endpoint.
 ///
 /// # Errors
-/// Returns the reason why the request cannot be sent: a field that is invalid or too long.
+/// Returns the reason why the request cannot be sent: a field that is invalid or too long, or an endpoint on another
+/// origin.
 pub(super) fn to_http(
     request: &client::Request<'_>,
     uri: &Uri,

@@ -22,7 +22,7 @@ struct ResourceMetadata<'a> {
     document: Cow<'a, str>,
 }
 
-/// A message authentication code of session ids: see [`HttpAccess::sign`].
+/// Computes the message authentication code of a session id: see [`HttpAccess::sign`].
 type Sign<'a> = Box<dyn Fn(&[u8]) -> [u8; 16] + Send + 'a>;
 
 /// Access to a server: hosts, origins and authorization.
@@ -66,8 +66,8 @@ impl<'a> HttpAccess<'a> {
     /// Allows only requests with one of these tokens: `Authorization: Bearer TOKEN`. Other requests get 401 with a
     /// challenge.
     ///
-    /// The position of a token, from 1 on, is the user that sessions belong to. The comparison takes constant time: see
-    /// [`RequestHead::bearer_user`]. An empty token is never accepted. This replaces
+    /// Sessions belong to a user, whose number is the position of the token, from 1 on. The comparison takes constant
+    /// time: see [`RequestHead::bearer_user`]. An empty token is never accepted. This replaces
     /// [`authorize`](HttpAccess::authorize).
     #[must_use]
     pub fn bearer(mut self, tokens: impl IntoIterator<Item = impl AsRef<str>>) -> HttpAccess<'a> {

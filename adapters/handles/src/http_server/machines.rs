@@ -9,7 +9,7 @@ use crate::server_shared::{ServerShared, Sessions};
 
 /// Number of bodies that may wait for the core server.
 const WAITING_BODIES: usize = 16;
-/// Maximum size of the unread output of all exchanges, in responses of maximum length.
+/// Maximum size of the unread output of all exchanges, as a number of responses of maximum length.
 const UNREAD_RESPONSES: usize = 4;
 
 /// The state machine of HTTP and the core server behind it.
@@ -70,8 +70,8 @@ impl<'i> HttpMachines<'i> {
         }
     }
 
-    /// Moves output of an exchange to the end of `bytes`, until `bytes` has `limit` bytes or more. Read the head first.
-    /// Returns `true` if the response is complete and its exchange has ended.
+    /// Moves output of an exchange to the end of `bytes`, until `bytes` has `limit` bytes or more. The caller reads
+    /// the head before the first call. Returns `true` if the response is complete and its exchange has ended.
     ///
     /// Call [`run`](HttpMachines::run) afterwards, because other exchanges may wait for the memory.
     pub fn take_output(

@@ -213,8 +213,9 @@ impl<'b> Exchange<'b> {
         wants_more && (self.purpose == Purpose::Listen || self.last_event_id().is_some())
     }
 
-    /// Returns the pause before the next connection: the retry time of the server, or one second. After a connection without
-    /// an event, the pause is at least one second, doubled with each such connection up to 30 seconds.
+    /// Returns the pause before the next connection: the retry time of the server (at least 100 ms), or one second.
+    /// After a connection without an event, the pause is at least one second, doubled with each such connection up to
+    /// 30 seconds.
     pub(super) fn delay(&self) -> Millis {
         const LEAST: u64 = 1_000;
         const LEAST_SET: Millis = Millis(100);

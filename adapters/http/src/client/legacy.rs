@@ -19,8 +19,9 @@ pub(super) fn is_fallback_status(status: u16) -> bool {
 }
 
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
-    /// Opens the event stream of HTTP+SSE, unless the refused `initialize` of this exchange has a JSON-RPC response. The
-    /// exchange then waits for the endpoint.
+    /// Opens the event stream of HTTP+SSE after a refused `initialize`, whose exchange then waits for the endpoint.
+    /// Returns `false` if the refusal is a JSON-RPC response, if the server cannot speak HTTP+SSE, or if no exchange
+    /// is free.
     pub(super) fn fall_back(&mut self, id: ExchangeId, now: Millis) -> bool {
         let Some(found) = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id)) else {
             return false;
@@ -42,8 +43,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         true
     }
 
-    /// Takes the endpoint from the first event of the stream. Returns the number of bytes up to the end of that event,
-    /// or of all bytes.
+    /// Takes the endpoint from the event `endpoint` of a new stream. Returns the number of bytes up to the end of
+    /// that event, or of all bytes. Returns 0 for any other exchange.
     pub(super) fn find_endpoint(&mut self, id: ExchangeId, bytes: &[u8]) -> usize {
         let found = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id));
         let Some(Exchange { memory: Memory::Events(decoder), purpose: Purpose::LegacyStream, .. }) =
@@ -79,7 +80,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         found.filter(|found| found.purpose == Purpose::LegacyStream).map(Exchange::free).is_some()
     }
 
-    /// Handles the end of the event stream, which is the end of the session.
+    /// Handles the end of the event stream: ends the session, or fails the `initialize` that waits for the endpoint.
     pub(super) fn finish_legacy_stream(&mut self) -> Finish<'_> {
         if core::mem::take(&mut self.is_legacy) {
             self.session = SessionId::NONE;

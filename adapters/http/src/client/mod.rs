@@ -193,7 +193,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         found.map(Exchange::free).is_some()
     }
 
-    /// Takes a free exchange.
+    /// Takes a free exchange. Requests and listening streams do not take the last one.
     fn start(&mut self, purpose: Purpose, progress: Progress) -> Option<(ExchangeId, &mut Exchange<'b>)> {
         let free =
             self.exchanges.as_ref().iter().filter(|exchange| exchange.progress == Progress::Free).count();

@@ -170,7 +170,7 @@ pub(super) fn stateless_version(params: Json<'_>) -> Option<Str<'_>> {
     params.get("_meta")?.get(VERSION_KEY)?.string()
 }
 
-/// Returns the parameter that `Mcp-Name` repeats.
+/// Returns the name of the parameter that `Mcp-Name` repeats.
 fn name_member(method: Str<'_>) -> Option<&'static str> {
     let names = [
         (methods::TOOLS_CALL.name(), "name"),

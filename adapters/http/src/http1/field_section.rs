@@ -73,7 +73,8 @@ impl<'b> FieldSection<'b> {
         }
     }
 
-    /// Closes the entry, and merges it with an earlier field of the same name.
+    /// Closes the entry, and merges it with an earlier field of the same name. Fails if the field must not be
+    /// repeated.
     fn line_end(&mut self) -> Result<(), HttpError> {
         let Some(field) = self.field.take() else { return Ok(()) };
         self.buffer.close().map_err(|Full| full(field))?;

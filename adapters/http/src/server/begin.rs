@@ -68,7 +68,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the session that the head names. 2026-07-28 ignores the field.
+    /// Returns the session that the head names. A request of 2026-07-28 names none, because that revision ignores the
+    /// field.
     fn named_session(&self, head: &RequestHead<'_>, user: u64) -> Result<NamedSession, Refusal> {
         if !P::HANDSHAKE {
             return Ok(NamedSession::None);
@@ -156,7 +157,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Opens the general stream of a session, or resumes the stream of an event.
+    /// Opens the general stream of a session (GET), or resumes the stream that `Last-Event-ID` names.
     fn begin_stream(&mut self, head: &RequestHead<'_>, key: SessionKey) -> Result<ExchangeId, Refusal> {
         if let Some(last) = head.field("last-event-id").filter(|_| self.has_replay()) {
             return self.resume(last, key);

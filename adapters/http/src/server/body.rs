@@ -60,7 +60,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Stores a piece. Without a free part, refuses the request.
+    /// Stores a piece of a body, and returns its part of the storage. If no part is free, refuses the request.
     fn store(&mut self, index: u16, part: u16, at: usize, bytes: &[u8]) -> Option<u16> {
         let part = if part == NO_PART { self.bodies.take() } else { Some(part) };
         let Some(part) = part else {

@@ -34,7 +34,7 @@ pub(super) enum BodyKind {
     Request,
     /// An array with a request.
     Batch,
-    /// Notifications or responses: 202.
+    /// Notifications or responses. The server responds with 202.
     OneWay,
     /// `notifications/initialized`, which only a stored session needs.
     Initialized,
@@ -82,7 +82,7 @@ const fn mismatch(reason: &'static str) -> Refusal {
     refuse(code::HEADER_MISMATCH, reason)
 }
 
-/// Returns the revision that the header field names.
+/// Returns the revision that the header field `MCP-Protocol-Version` names.
 pub(super) fn header_revision(head: &RequestHead<'_>) -> Option<Revision> {
     let field = head.field("mcp-protocol-version")?;
     Revision::ALL.into_iter().rev().find(|revision| revision.as_str().as_bytes() == field)
@@ -93,7 +93,8 @@ pub(super) fn is_modern_head(head: &RequestHead<'_>) -> bool {
     header_revision(head).is_some_and(|revision| revision.era() == Era::Stateless)
 }
 
-/// Checks a body. `session` is the revision of the session that the head names.
+/// Checks a body. `session` is the revision of the session that the head names. The outer `None` means that it names
+/// none.
 pub(super) fn check<'m>(
     config: &HttpConfig<'_>,
     policy: &impl Policy,
@@ -236,7 +237,7 @@ fn check_modern(
     if let Some(name) = params.named {
         let name = name.filter(|name| name.kind() == Kind::String);
         match (head.field("mcp-name"), name) {
-            // The core server refuses a request without its name.
+            // A request without a name in its body: the core server refuses it.
             (_, None) => {}
             (None, Some(_)) => return Err(mismatch("the header field `Mcp-Name` is missing")),
             (Some(field), Some(name)) if !equals_string(field, name) => {

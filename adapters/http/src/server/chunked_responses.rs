@@ -16,7 +16,8 @@ pub(super) type PieceHook<P> = fn(&mut HttpServer<'_, P>, PieceStep<'_, '_>) -> 
 
 /// A step of a response in pieces.
 pub(super) enum PieceStep<'s, 'i> {
-    /// Accept pieces for the next message. In HTTP+SSE all responses of a client share a stream, where pieces would mix.
+    /// Let the core server respond to the next message in pieces, unless the server also serves HTTP+SSE. There, all
+    /// responses of a client share a stream, where pieces would mix.
     Accept(&'s mut Server<'i>),
     /// Move a piece to its exchange.
     Route { index: u16, piece: &'s [u8], is_last: bool },
@@ -87,7 +88,8 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Begins a response in pieces: JSON, unless the client takes only an event stream, or it has begun.
+    /// Begins a response in pieces: a JSON body, unless the client accepts only an event stream or the stream is
+    /// open.
     fn begin_pieces(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         slot.flags.add(Flags::PIECES);

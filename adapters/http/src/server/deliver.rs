@@ -66,7 +66,7 @@ impl<P: Policy> HttpServer<'_, P> {
         if !is_taken {
             return Delivery::Busy;
         }
-        // The next poll handles the message.
+        // Before the next poll handles the message, tell the core server whether it may respond in pieces.
         if let Some(hook) = self.piece_hook {
             hook(self, PieceStep::Accept(server));
         }

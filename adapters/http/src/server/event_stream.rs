@@ -128,7 +128,7 @@ impl<P: Policy> HttpServer<'_, P> {
         self.rearm(index);
     }
 
-    /// Starts the deadline of a stream: for its reader if output is unread, else for the next comment.
+    /// Sets the deadline of a stream: for the client to read if output is unread, otherwise for the next comment.
     pub(super) fn rearm(&mut self, index: u16) {
         let times = self.config.times;
         let Some(slot) = self.exchanges.slot(index) else { return };
@@ -147,7 +147,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Stores an event for replay, and returns its id. 2026-07-28 has no event ids.
+    /// Stores an event for replay, and returns its id. Returns `None` without replay, and in 2026-07-28 and HTTP+SSE,
+    /// which have no event ids.
     pub(super) fn record_event(&mut self, index: u16, data: &[u8]) -> Option<EventId> {
         if !self.has_replay() {
             return None;

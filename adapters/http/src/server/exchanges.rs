@@ -234,7 +234,7 @@ impl<'b> Exchanges<'b> {
         if slot.flags.has(Flags::LISTENS) {
             self.listening = self.listening.saturating_sub(1);
         }
-        // The identifier stays in the list of exchanges with output until it is taken out.
+        // The slot stays in the list of exchanges with output until [`Exchanges::take_ready`] takes it out.
         let is_ready = slot.flags.has(Flags::IS_READY);
         slot.phase = Phase::Free;
         slot.flags = Flags::NONE;
@@ -293,7 +293,7 @@ impl<'b> Exchanges<'b> {
         }
     }
 
-    /// Returns an exchange whose deadline has passed. Without one, computes the earliest deadline.
+    /// Returns an exchange whose deadline has passed, and updates the earliest deadline.
     pub(super) fn due(&mut self, now: Millis) -> Option<u16> {
         if self.earliest > now {
             return None;

@@ -24,7 +24,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Stores an event in the memory for replay. Counts the held messages that it replaces.
+    /// Stores an event in the memory for replay. Counts each held message that the event replaces as dropped.
     pub(super) fn store_event(&mut self, session: SessionKey, stream: u32, number: u32, data: &[u8]) {
         let sessions = &mut self.sessions;
         self.replay.push(session, stream, number, data, &mut |evicted| sessions.drop_held(evicted));

@@ -10,7 +10,7 @@ const NAME_SIZE: usize = 96;
 
 const PREFIX: &[u8] = b"mcp-param-";
 
-/// The deepest property that the server looks at.
+/// The maximum depth of the properties that the server compares.
 const DEPTH: u8 = 16;
 
 /// Whether the fields of a call repeat the marked arguments exactly.
@@ -49,7 +49,7 @@ fn is_plain(property: Json<'_>) -> bool {
     kind.is_some_and(|kind| kind == "string" || kind == "integer" || kind == "boolean")
 }
 
-/// Writes the name of the field in lower case.
+/// Returns the name of the field in lower case.
 fn field_name<'t>(mark: &str, text: &'t mut [u8; NAME_SIZE]) -> Option<&'t str> {
     let length = PREFIX.len().saturating_add(mark.len());
     let space = text.get_mut(..length)?;

@@ -89,7 +89,7 @@ impl<'b> Replay<'b> {
         }
     }
 
-    /// Removes the oldest event. `evicted` gets the session of a held message.
+    /// Removes the oldest event. If it was a held message, calls `evicted` with its session.
     fn remove_oldest(&mut self, evicted: &mut dyn FnMut(SessionKey)) {
         let Some(first) = self.first() else { return };
         if let Some(event) = self.at(first).filter(|event| event.stream == HELD)
@@ -108,8 +108,8 @@ impl<'b> Replay<'b> {
         }
     }
 
-    /// Stores an event. An event that is longer than the whole memory is not stored. `evicted` gets the session of each
-    /// held message that is removed.
+    /// Stores an event. An event that is longer than the whole memory is not stored. Calls `evicted` with the session
+    /// of each held message that is removed.
     pub(super) fn push(
         &mut self,
         session: SessionKey,

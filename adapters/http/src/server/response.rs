@@ -32,7 +32,7 @@ impl SessionId {
         SessionId { text, length }
     }
 
-    /// Reads hexadecimal digits. Returns `None` unless the text is exactly `N` bytes.
+    /// Reads hexadecimal digits. Returns `None` unless they stand for exactly `N` bytes.
     pub(super) fn parse<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
         let mut bytes = [0; N];
         let (pairs, rest) = text.as_chunks::<2>();

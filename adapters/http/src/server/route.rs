@@ -27,7 +27,8 @@ pub(super) fn status_of(kind: OutboundMessageKind, is_modern: bool) -> u16 {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Moves a message to its exchange. Returns `false` if there is no space for it yet.
+    /// Moves a message to its exchange, or holds it for a session without an event stream. Returns `false` if there
+    /// is no space for it yet.
     #[inline(never)]
     pub(super) fn route(&mut self, frame: &OutboundMessage<'_>) -> bool {
         let index = match frame.relation() {
@@ -114,7 +115,8 @@ impl<P: Policy> HttpServer<'_, P> {
         })
     }
 
-    /// The first message is a response: JSON, unless the client takes only an event stream.
+    /// Routes a response that is the first message of its exchange: as JSON, unless the client takes only an event
+    /// stream.
     fn route_first_response(&mut self, index: u16, frame: &OutboundMessage<'_>) -> bool {
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();
@@ -141,7 +143,7 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Keeps or drops the session that an `initialize` has created.
+    /// Completes the session of an `initialize`. Without a revision in the response, ends the session.
     fn finish_initialize(&mut self, index: u16, frame: &OutboundMessage<'_>) {
         let result = Json::parse(frame.message()).ok().and_then(|message| message.get("result"));
         let version = result.and_then(|result| result.get("protocolVersion")).and_then(Json::string);

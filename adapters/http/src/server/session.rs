@@ -107,7 +107,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.sessions.current() != key || self.replace(server, Session::new(SessionKey::NONE)).is_ok()
     }
 
-    /// Returns the session of an `initialize`. The first call creates this session.
+    /// Returns the session of an `initialize`. The first call creates this session. If the table is full, the session
+    /// that was idle for the longest time ends first, and the caller tries again.
     fn new_session(&mut self, index: u16) -> Result<SessionKey, NotSelected> {
         let Some(slot) = self.exchanges.slot(index) else { return Err(NotSelected::Busy) };
         if slot.flags.has(Flags::NEW_SESSION) {
@@ -170,7 +171,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Reports to all clients that a list or a resource has changed: to subscriptions of `2026-07-28`, and to the
     /// general streams of sessions.
     pub fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
-        // The core server writes a changed list for its current session only, so it gets a session without a client.
+        // The core server sends list changes to its current session only, but the loop below reaches all sessions. So
+        // the core server first gets a session without a client, if possible.
         let current = self.sessions.current();
         let is_free = self.deselect(server, current);
         server.changed(change);

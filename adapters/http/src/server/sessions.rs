@@ -63,7 +63,7 @@ pub(super) struct Sessions<'b> {
     free: u16,
     /// Sessions that the core server has to forget, linked by `newer`.
     ending: u16,
-    /// The session in the core server, and its slot.
+    /// The key of the session in the core server.
     current: SessionKey,
     /// Number of messages that were dropped, because no event stream was open for them.
     dropped: u16,
@@ -214,7 +214,7 @@ impl<'b> Sessions<'b> {
         }
     }
 
-    /// Records that a session was used. `opened` counts its exchanges.
+    /// Records that a session was used. `opened` changes the number of its exchanges: by 1, 0 or -1.
     pub(super) fn touch(&mut self, key: SessionKey, now: Millis, opened: i8) {
         let Some(slot) = self.open_mut(key) else { return };
         slot.last_used = now;
@@ -268,7 +268,7 @@ impl<'b> Sessions<'b> {
         self.dropped
     }
 
-    /// Returns the session that was not used for the longest time and has no exchange.
+    /// Returns the session without an exchange that was not used for the longest time.
     pub(super) fn longest_idle(&self) -> Option<SessionKey> {
         let mut index = self.oldest;
         while let Some(slot) = self.slots.as_slice().get(usize::from(index)) {
@@ -280,7 +280,8 @@ impl<'b> Sessions<'b> {
         None
     }
 
-    /// Returns the time at which the oldest session was last used.
+    /// Returns the session that was not used for the longest time: its key, its last use, and whether it has an
+    /// exchange.
     pub(super) fn oldest(&self) -> Option<(SessionKey, Millis, bool)> {
         let slot = self.slots.as_slice().get(usize::from(self.oldest))?;
         Some((key_of(self.oldest), slot.last_used, slot.open > 0))
@@ -338,12 +339,12 @@ impl<'b> Sessions<'b> {
         self.current
     }
 
-    /// Returns the value of a session.
+    /// Returns the stored [`Session`] of the core server with this key.
     pub(super) fn value(&self, key: SessionKey) -> Option<Session> {
         self.slot(key).map(|slot| slot.session)
     }
 
-    /// Stores the value of the previous current session.
+    /// Stores the [`Session`] that the core server has returned, and records its replacement.
     pub(super) fn replaced(&mut self, old: Session, current: SessionKey) {
         if let Some(slot) = self.open_mut(old.key()) {
             slot.session = old;

@@ -123,7 +123,7 @@ fn compare(
         (Ok(consumed), Ok(httparse::Status::Partial)) => {
             assert!(!is_complete && consumed == input.len(), "{}", shown());
         }
-        // `httparse` counts fields, and does not know later minor versions.
+        // `httparse` limits the number of fields, and does not know later minor versions.
         (Ok(_), Err(httparse::Error::TooManyHeaders | httparse::Error::Version)) => {}
         (Ok(_), Err(_)) => panic!("{}", shown()),
         (Err(error), Ok(status)) => assert!(is_stricter(input, error, status.is_complete()), "{}", shown()),

@@ -123,7 +123,7 @@ fn session_fields_are_ignored_without_sessions() {
     assert_eq!((reply.status, reply.field("mcp-session-id")), (200, ""));
 }
 
-/// E-S13: `initialize` learns the versions that the server speaks.
+/// E-S13: the refusal of `initialize` lists the versions that the server speaks.
 #[test]
 fn initialize_without_sessions_names_the_versions() {
     let mut harness = Harness::new(HttpConfig::new());

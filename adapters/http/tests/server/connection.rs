@@ -125,7 +125,7 @@ fn pipelined_requests_are_answered_in_order() {
     }
 }
 
-/// Each request, the start of the response, and whether the connection stays open.
+/// Each row of the table: a request, the start of the response, and whether the connection stays open.
 #[test]
 fn refusals_end_the_connection_only_if_the_request_has_no_end() {
     let post = |field: &str| format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n");

@@ -34,7 +34,7 @@ fn update(harness: &mut Harness) {
     harness.changed(Change::Resource(URI));
 }
 
-/// Sends a request of the server to a session.
+/// Makes the server send a request to the client of a session.
 fn ping(harness: &mut Harness, session: &str) {
     harness.ask(&Request::old(old_call(1, "echo"), session));
     harness.server.ping(RequestOptions::DEFAULT).unwrap();

@@ -39,7 +39,7 @@ fn streams_leave_exchanges_for_calls() {
     assert!(harness.ask(&listen()).is_stream());
 }
 
-/// A body that does not arrive.
+/// The server does not wait forever for a body.
 #[test]
 fn slow_body_gets_408() {
     let mut harness = Harness::new(HttpConfig::new());
@@ -172,7 +172,7 @@ fn response_beyond_the_output_gets_500() {
     assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
 }
 
-/// An idle session takes at most 128 bytes.
+/// The slots of an idle session and of an exchange are small.
 #[test]
 fn idle_session_is_small() {
     assert!(size_of::<SessionSlot>() <= 72, "{}", size_of::<SessionSlot>());

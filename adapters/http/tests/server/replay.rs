@@ -14,7 +14,7 @@ fn resume(session: &str, id: &str) -> Request {
     Request::new("GET").with("mcp-session-id", session).with("last-event-id", id)
 }
 
-/// B-S17, B-S18, D-S2, D-S4, D-S7: priming since 2025-11-25 only.
+/// B-S17, B-S18, D-S2, D-S4, D-S7: the server sends priming events since 2025-11-25 only.
 #[test]
 fn events_have_unique_ids_and_a_priming_event() {
     for (revision, primes) in [("2025-06-18", false), ("2025-11-25", true)] {
@@ -36,7 +36,7 @@ fn events_have_unique_ids_and_a_priming_event() {
     }
 }
 
-/// B-S19, B-S20, B-C9, D-S3, D-C3: a running stream is resumed with what followed.
+/// B-S19, B-S20, B-C9, D-S3, D-C3: a running stream is resumed with the events that followed.
 #[test]
 fn running_stream_is_resumed() {
     let mut harness = harness();

@@ -241,7 +241,7 @@ fn changed_list_is_reported_to_every_session() {
     }
 }
 
-/// D-S11, B-S25: idle sessions end, and the longest idle one makes space.
+/// D-S11, B-S25: idle sessions end, and a full table drops the session that was idle for the longest time.
 #[test]
 fn idle_sessions_end() {
     let mut harness = Harness::with_sizes(HTTP, Sizes { sessions: 2, ..Sizes::default() });

@@ -3,7 +3,7 @@
 use mcp_proto::Millis;
 use mcp_proto_http::sse::{SseDecoder, SseItem};
 
-/// State after a blank line: an event or nothing, and what the stream has set.
+/// The state after a blank line: the event, if one has ended, the last id, and the reconnection time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Block {
     /// Number of bytes up to this point.

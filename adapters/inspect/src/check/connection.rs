@@ -213,7 +213,7 @@ impl Response {
         Json::parse(self.0.as_bytes()).ok()?.get("result")
     }
 
-    /// The code and the text of the error.
+    /// The error as JSON. Empty if the response has none.
     pub(crate) fn error(&self) -> String {
         let error = Json::parse(self.0.as_bytes()).ok().and_then(|message| message.get("error"));
         error.map(|error| error.to_string()).unwrap_or_default()

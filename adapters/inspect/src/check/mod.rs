@@ -37,7 +37,7 @@ pub(crate) fn check_url(arguments: &Arguments) -> Result<ExitCode, String> {
     }
 }
 
-/// Checks a server on stdin and stdout, in every revision. The exit code is 1 if it has violated a rule.
+/// Checks a server on stdin and stdout, in every revision. The exit code is 1 if the server has violated a rule.
 pub(crate) fn check(arguments: &Arguments) -> Result<ExitCode, String> {
     let mut report = Report::default();
     let mut is_checked = false;

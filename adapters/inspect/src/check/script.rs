@@ -51,7 +51,7 @@ struct Script {
 }
 
 impl Script {
-    /// Opens the session, or discovers the server. Returns why the revision is not supported.
+    /// Opens the session, or discovers the server. If the server does not support the revision, returns the reason.
     fn open(&mut self, revision: Revision) -> Result<(), String> {
         if revision.era() == Era::Stateless {
             let params = self.params("", "");
@@ -169,7 +169,7 @@ impl Script {
         }
     }
 
-    /// Requests what does not exist.
+    /// Sends requests with unknown methods, names and cursors.
     fn refusals(&mut self) {
         self.request(UNKNOWN_NAME, "");
         self.connection.send(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{UNKNOWN_NAME}"}}"#));
@@ -189,7 +189,7 @@ impl Script {
         ));
     }
 
-    /// Requests what only a session has.
+    /// Sends requests in a session of the handshake era, also `server/discover`, which such a session lacks.
     fn session(&mut self, revision: Revision) {
         if self.declares("logging") {
             self.request("logging/setLevel", r#""level":"loud""#);
@@ -202,7 +202,7 @@ impl Script {
         self.connection.request("ping", "");
     }
 
-    /// Sends the requests of the stateless era.
+    /// Sends requests of the stateless era, and some that only sessions have.
     fn stateless(&mut self) {
         let filter = r#""notifications":{"toolsListChanged":true,"promptsListChanged":true}"#;
         let params = self.params(filter, "");

@@ -31,7 +31,7 @@ struct State {
     /// Number of the last entry. The first has the number 1.
     last: u64,
     closed: Option<Millis>,
-    /// The pages that have not received everything.
+    /// Number of open pages, for which [`Feed::close`] waits.
     pages: usize,
 }
 

@@ -10,7 +10,7 @@ use super::{Router, TRIES};
 use crate::lines::Line;
 use crate::message::{self, Damaged, DamagedKind, error_code, error_response, id_key};
 
-/// The mark as a line.
+/// The session mark as a line.
 const MARK_LINE: &[u8] = b"\x04\x04\x04\x04";
 /// Part of the error for a request without a session.
 const NO_SESSION: &str = "send `initialize` first";
@@ -36,7 +36,7 @@ impl Router {
 
     fn board_line(&mut self, line: &[u8], now: Instant) {
         if line.strip_suffix(b"\r").unwrap_or(line) == MARK_LINE {
-            // While a session is opened, the mark belongs to the old session.
+            // While the router opens a session, a mark belongs to the old session.
             return match self.phase {
                 Phase::Running | Phase::Replaying { .. } => self.restarted(now),
                 Phase::Opening { .. } | Phase::Disconnected => {}
@@ -65,7 +65,7 @@ impl Router {
         }
     }
 
-    /// Passes to the client only those members of a batch that it expects.
+    /// Passes those members of a batch to the client that the client expects.
     fn board_batch(&mut self, batch: &[u8], now: Instant) {
         let members: Vec<&[u8]> = message::members(batch).map(|member| member.bytes()).collect();
         let mut passed = members.clone();

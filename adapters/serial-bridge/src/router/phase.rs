@@ -4,8 +4,8 @@
 //! So a session begins with the session mark and a `ping`. The router drops all messages before the response.
 //!
 //! A board that restarts has lost the client's session. The router detects this by the mark of a starting board, by a
-//! lost link, or by the error for a request without a session. Then requests in flight fail, and the router repeats the
-//! client's handshake before it passes on further lines.
+//! lost link, or by the error for a request without a session. Then requests in flight fail, and the router replays
+//! the session: it repeats the client's handshake before it passes on further lines.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -103,7 +103,8 @@ impl Router {
         self.open(now, None);
     }
 
-    /// Fails all requests except those that are sent again.
+    /// Fails all requests except those that are sent again, cancels the requests of the board, and drops unsent
+    /// output.
     fn drop_requests(&mut self, why: &str) {
         self.to_board.clear();
         for request in self.requests.in_order() {

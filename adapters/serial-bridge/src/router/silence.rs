@@ -1,9 +1,10 @@
 //! Ends requests about which the board has been silent for too long.
 //!
-//! A request can get lost without any sign, when damage turns it into text that the board ignores. So the router asks:
-//! after a part of the time limit it probes the request. A server that still has the request refuses the probe, and the
-//! time starts anew. If the server answers the probe, the request was lost. If the server does not answer at all, the
-//! request fails at the time limit. In both cases the client gets an error with the id of its request.
+//! A request can get lost without any sign, when damage turns it into text that the board ignores. So, after a part
+//! of the time limit, the router sends a probe: a `ping` with the id of the request. A server that still has the
+//! request refuses the probe, and the time starts anew. If the server answers the probe, the request was lost. If the
+//! server does not answer at all, the request fails at the time limit. In both cases the client gets an error with
+//! the id of its request.
 //!
 //! Progress of a request starts its time anew. The time does not run while output waits for the line, while the board
 //! sends a long message, and while the board itself waits for the client.

@@ -30,7 +30,8 @@ const RESPONSE_HEAD_SIZE: usize = 1024;
 const LINGER_SIZE: usize = 1024 * 1024;
 /// The interval at which a connection that waits for output checks whether the client has disconnected.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// The time by which the timeout of a read may exceed the deadline. Zero would require a system call before each read.
+/// The time by which the timeout of a read may exceed the deadline. With zero, each read would need another system
+/// call, which sets the timeout.
 const TIMEOUT_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// Serves all requests of a connection, one after the other.
@@ -163,7 +164,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         }
     }
 
-    /// Waits until the exchange has output.
+    /// Waits for output of the exchange, at most for [`CHECK_INTERVAL`].
     ///
     /// # Errors
     /// The client has disconnected, or the server is closed.

@@ -41,7 +41,7 @@ pub(super) struct Machines<'i> {
 }
 
 impl Machines<'_> {
-    /// Ends all responses.
+    /// Closes the machines, and wakes all connections that wait for output.
     fn close(&mut self) {
         self.is_closed = true;
         self.waiting.values().for_each(|connection| connection.notify_all());
@@ -61,7 +61,7 @@ impl TimerSignal {
         self.changed.notify_one();
     }
 
-    /// Waits until the timer is set, at most for `time`.
+    /// Waits until another thread sets the signal, or until `time` has passed.
     fn wait(&self, time: Option<Duration>) {
         let mut is_set = lock(&self.is_set);
         if !*is_set {
@@ -145,7 +145,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
         }
     }
 
-    /// Accepts connections until the limit is closed.
+    /// Accepts connections until [`ConnectionLimit::close`] is called, or the server has closed.
     fn accept<'scope>(
         &'scope self,
         scope: &'scope thread::Scope<'scope, '_>,
@@ -183,8 +183,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
 }
 
 impl<H> HttpShared<'_, H> {
-    /// Acquires a permit for a connection. If there is none, the connection that has waited for a request for the longest
-    /// time is closed. Returns `None` if the limit is closed.
+    /// Acquires a permit for a connection. If there is none, the connection that has waited for a request for the
+    /// longest time is closed. Returns `None` if [`ConnectionLimit::close`] was called.
     fn acquire_permit(&self, limit: &ConnectionLimit) -> Option<Permit> {
         let mut time = Duration::ZERO;
         loop {
@@ -201,14 +201,14 @@ impl<H> HttpShared<'_, H> {
 impl<'i> Serve<'i> {
     /// Serves MCP over HTTP/1.1 on a listener, until the server is [stopped](Serve::stopped_by).
     ///
-    /// The server speaks every revision from 2025-03-26 on, at one URL. Without
-    /// [`SessionMode::Sessions`](crate::http::SessionMode::Sessions) it speaks only 2026-07-28. Put a reverse proxy in front of it for TLS. The
-    /// defaults of [`HttpConfig`] accept local clients only.
+    /// The server speaks every revision from 2025-03-26 on, at one URL. By default, it speaks only 2026-07-28: see
+    /// [`SessionMode`](crate::http::SessionMode). Put a reverse proxy in front of it for TLS. The defaults of
+    /// [`HttpConfig`] accept local clients only.
     ///
-    /// One state machine serves all connections, and the threads of the connections call the handler for one event at a
-    /// time. Long work belongs on a worker: [`ServerHandle::run`]. A limit on [connections](Serve::connections)
-    /// includes event streams. At the limit, the server closes the connection that has waited for a request for the
-    /// longest time.
+    /// One state machine serves all connections. The threads of connections, and the calling thread, call the handler
+    /// for one event at a time. Long work belongs on a worker: [`ServerHandle::run`]. A limit on
+    /// [connections](Serve::connections) includes event streams. At the limit, the server closes the connection that
+    /// has waited for a request for the longest time.
     ///
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
@@ -228,7 +228,7 @@ impl<'i> Serve<'i> {
     /// ```
     ///
     /// # Errors
-    /// The configuration is invalid, or a thread cannot be started.
+    /// The configuration is invalid, the listener cannot be prepared, or a thread cannot be started.
     pub fn http(
         self,
         listener: TcpListener,

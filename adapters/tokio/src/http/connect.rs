@@ -192,7 +192,7 @@ mod tests {
         (address, requests)
     }
 
-    /// Returns a connector that trusts only the authority of the test, or Mozilla's.
+    /// Returns a connector that trusts either the authority of the test or the root certificates of Mozilla.
     fn connector_with(proxies: Matcher, trusts_test: bool) -> Limited<Secured> {
         let mut config = tls::default_config().unwrap();
         if trusts_test {

@@ -83,8 +83,8 @@ impl Connection<'_> {
         Ok(consumed)
     }
 
-    /// Begins the exchange of a head that was [parsed](Connection::parse), and passes on a part of the body. The last
-    /// part follows the end of the body. Does nothing without a head.
+    /// Begins the exchange of a [parsed](Connection::parse) head, unless it has begun, and passes a part of the body
+    /// to the exchange. The call after the end of the body reports that end. Without a head, does nothing.
     #[inline(never)]
     pub fn pass<P: Policy>(
         &mut self,

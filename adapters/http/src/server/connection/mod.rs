@@ -216,7 +216,8 @@ impl<'b> Connection<'b> {
         (self.piece, self.position, self.length) = (piece, 0, 0);
     }
 
-    /// Refuses a request whose end is unknown, and ends the connection after the response.
+    /// Refuses a request whose end is unknown, and ends the connection after the response. If another response has
+    /// begun, the connection closes at once.
     pub fn refuse<P: Policy>(
         &mut self,
         http: &mut HttpServer<'_, P>,
@@ -236,7 +237,8 @@ impl<'b> Connection<'b> {
         }
     }
 
-    /// Handles a deadline that has passed.
+    /// Starts the time for the first request, if this is the first call. Otherwise handles a deadline that has
+    /// passed.
     fn expire<P: Policy>(&mut self, http: &mut HttpServer<'_, P>, now: Millis) {
         match self.deadline {
             NEVER if self.phase == Phase::Head => self.deadline = now.plus(http.config.times.idle),

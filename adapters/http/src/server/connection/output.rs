@@ -33,7 +33,7 @@ impl Connection<'_> {
         now: Millis,
     ) -> &'a [u8] {
         self.expire(http, now);
-        // An exchange ends with its last byte. If it ends earlier, the server has cut the connection.
+        // `is_cut` before the last byte of a response means that the server has given the exchange up.
         let exchange = self.exchange().filter(|_| !self.is_end);
         if exchange.is_some_and(|exchange| http.output(exchange).is_cut) {
             self.phase = Phase::Closed;
@@ -124,9 +124,11 @@ impl Connection<'_> {
         }
     }
 
-    /// Begins the head of a response. `has_end` reports that the client finds the end of the response in its bytes.
+    /// Begins the head of a response. `has_end` reports that a length or the last chunk marks the end of the
+    /// response.
     fn begin_response(&mut self, has_end: bool) {
-        // Otherwise the rest of an incomplete body would be parsed as the next request.
+        // The connection cannot continue after an incomplete body, because its rest would be parsed as the next
+        // request.
         self.keeps_alive = self.keeps_alive && has_end && self.phase == Phase::Response;
         self.has_response = true;
         self.set_piece(Piece::Head);
@@ -141,7 +143,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Writes a piece that contains numbers.
+    /// Writes a head, the body of a refusal, or the head of a chunk. Returns `None` if it does not fit.
     #[inline(never)]
     fn write_piece<'a, P: Policy>(&self, http: &HttpServer<'_, P>, space: &'a mut [u8]) -> Option<&'a [u8]> {
         match (self.piece, &self.request) {
