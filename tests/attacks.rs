@@ -161,7 +161,7 @@ fn tampered_cursor_is_rejected() {
 static FIELDS: [Field<'static>; 1] = [Field::text("name")];
 static FORM: Form<'static> = Form::new("Who are you?", &FIELDS);
 
-/// A server with a tool that requires a name. The client stores the state of the tool.
+/// A server with a tool that requires a name. Until the retry, the client stores the state of the tool.
 struct Asking(Server<'static>);
 
 impl Peer for Asking {
@@ -192,8 +192,8 @@ fn grant(call: Call<'_>) {
     }
 }
 
-/// The client controls the state. The server passes the state to the application unchanged, so that the application can
-/// check a signature.
+/// A client may change the state that it stores. The server passes the state to the application unchanged, so that the
+/// application can check a signature.
 #[test]
 fn tampered_request_state_reaches_the_application() {
     let mut server = Asking(server());
@@ -217,6 +217,6 @@ fn tampered_request_state_reaches_the_application() {
     ] {
         assert_eq!(again(&tampered), Err(-32602), "{tampered}");
     }
-    // A request without a state counts as the first request, even with input responses.
+    // Without a state, the application sees a first request, even if there are input responses.
     assert!(again("null").unwrap().contains("input_required"));
 }

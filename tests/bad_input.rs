@@ -268,7 +268,7 @@ fn run((name, before, input): &Row) -> (String, String) {
     let (output, events) = serve(&[before.as_bytes(), input, after].concat(), ends);
     let answers = output.strip_prefix(&setup).expect(name);
     let alive = r#"{"jsonrpc":"2.0","id":"still","result":{}}"#;
-    // The connection continues: a later ping gets a response.
+    // Unless the input ends, the connection continues: a later ping gets a response.
     let answers = if ends { answers } else { answers.strip_suffix(&format!("{alive}\n")).expect(name) };
     let answers: Vec<_> = answers.lines().map(|line| format!("`{}`", shorten(line))).collect();
     (dash(&distinct(&answers)), dash(&distinct(&events)))

@@ -68,7 +68,7 @@ fn hello(revision: Revision) -> String {
     )
 }
 
-/// Returns the events except calls and connections.
+/// Passes lines to the server. Returns its events except calls and connections.
 fn run_server(server: &mut Server<'_>, text: &str, output: &mut Vec<u8>) -> String {
     let (mut input, mut events) = (text.as_bytes(), String::new());
     loop {

@@ -37,7 +37,7 @@ def table(head, rows):
 
 
 def throughput(numbers, part, only=""):
-    """Time for small texts, throughput for large ones; only for cases that begin with `only`."""
+    """The time for small texts and the throughput for large ones, of the cases that begin with `only`."""
     contestants = numbers.contestants(part, only)
     rows = []
     for case in numbers.cases(part, only):
@@ -69,7 +69,7 @@ def stdio_dialects(numbers):
 
 
 def http(numbers):
-    """A row for each case; CPU time, its ratio to the constant with the quartiles, and calls per second."""
+    """A row for each case: the CPU time of a call, and its ratio to a constant response, with quartiles."""
     contestants = numbers.contestants("http")
     rows = []
     for case in numbers.cases("http"):
@@ -117,7 +117,7 @@ def connections(numbers):
 
 
 def frames(numbers):
-    """A row for each kind of frame."""
+    """A row for each kind of work that a loop of 60 Hz does in a frame."""
     kinds = {
         "ready": "one `poll` of mio, then the connections that are ready or due",
         "poll": "the same, and `Server::poll` of every connection",

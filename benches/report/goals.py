@@ -7,7 +7,7 @@ from numbers_of import Numbers, short
 JSON = ["serde_json slice", "serde_json str"]
 PEERS = [*JSON, "sonic-rs", "simd-json"]
 WINDOW_1, WINDOW_64, LARGE, HUGE = "16 B, window 1", "16 B, window 64", "64 KiB, window 1", "1 MiB, window 1"
-# Cases of one call of 16 bytes that differ in their dialect alone.
+# Cases whose times are compared: calls with a text of 16 bytes, which differ in the dialect, or have observers.
 DIALECTS = {
     "both roles": [WINDOW_1, *(f"{WINDOW_1}, {it}" for it in ["progress token", "observers", "2026-07-28", "2026-07-28, progress token"])],
     "server alone": [f"16 B, server alone, {it}" for it in ["handshake", "progress token", "string id", "2026-07-28", "2026-07-28, id last"]],
@@ -24,7 +24,7 @@ REASONS = {
 
 
 class Goals:
-    """A row for each goal: its subject, the peer, the gate, the goal, the result, and what is reached.
+    """A row for each goal: its subject, the peer, the gate, the goal, the result, and whether both are reached.
 
     A gate is the value that every version must reach; a goal is the value to work for. Either may be missing."""
 

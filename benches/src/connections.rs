@@ -17,7 +17,7 @@ use crate::stdio::{check, numbered};
 
 const PART: &str = "connections";
 const COUNT: usize = 1000;
-/// The connections of the server with one loop. A process may have fewer file descriptors.
+/// Number of connections to the server with one loop, unless the process may open fewer file descriptors.
 const MANY: usize = 10_000;
 /// Descriptors that a process has besides its connections.
 const OTHER_DESCRIPTORS: usize = 100;
@@ -25,7 +25,7 @@ const OTHER_DESCRIPTORS: usize = 100;
 const WINDOW: usize = 16;
 /// The first id, so that all ids have the same length.
 const FIRST_ID: usize = 1_000_000;
-/// An idle time after which grown buffers have shrunk.
+/// The idle time after which memory is measured: grown buffers have shrunk by then.
 const IDLE_TIME: Duration = Duration::from_secs(6);
 /// The time for which a loop of 60 Hz is measured.
 const FRAMES_TIME: Duration = Duration::from_secs(5);
@@ -43,7 +43,8 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Starts a server from `NAME=COMMAND`, with the path of a socket and `arguments`, on its processor.
+    /// Starts a server from `NAME=COMMAND` on a processor of its own. The path of a socket and `arguments` are appended
+    /// to the command.
     fn start(named: &str, arguments: &str, processors: Processors) -> Crowd {
         let path = std::env::temp_dir().join(format!("mcp-proto-crowd-{}.sock", std::process::id()));
         let _ = std::fs::remove_file(&path);

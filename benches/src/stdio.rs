@@ -140,10 +140,10 @@ pub(crate) fn numbered(id: usize, text: &str) -> String {
     format!("{id:08}{}", text.get(8..).unwrap_or_default())
 }
 
-/// Measures microseconds of CPU time for each request in this dialect; the servers take turns. `name` is the suffix
-/// of the cases.
+/// Measures microseconds of CPU time for each request in this dialect; the servers take turns. `name` is the name of
+/// the dialect, or `observer`.
 pub fn measure(effort: Effort, commands: &[String], name: &str) {
-    // `observer` names servers with an observer, and no dialect. Their calls are of the handshake era.
+    // `observer` is no dialect: the caller starts servers with an observer, whose calls are of the handshake era.
     let dialect =
         if name == "observer" { Dialect::Handshake } else { Dialect::from_name(name).expect("a dialect") };
     let mut servers: Vec<Server> = commands.iter().map(|it| Server::start(it, dialect)).collect();

@@ -5,9 +5,9 @@
 //!
 //! Invariants, which `proptests/src/http/bytes.rs` checks:
 //!
-//! - Each request has one response, with the status and the body of a server that gets head and body whole.
+//! - Each request has one response. Its status and body equal those of a second server, which gets head and body whole.
 //! - The framing of a response is complete, and nothing follows its end.
-//! - A connection that stays open is idle after a response, and both servers then have as many exchanges.
+//! - A connection that stays open is idle after a response. Both servers then have the same number of exchanges.
 //! - Arbitrary bytes get no successful response.
 #![no_main]
 

@@ -6,11 +6,11 @@
 //! Invariants, which `proptests/src/http` checks:
 //!
 //! - An exchange has one head. Its body has the announced length, and nothing follows its end.
-//! - A response goes to the exchange of its request, or to the stream that continues it, once. Each request that is not
-//!   cancelled gets its response.
+//! - Each response arrives once: on the exchange of its request, or on the stream that continues the exchange. Each
+//!   request that is not cancelled, and whose client stays, gets its response.
 //! - The server closes no connection of a client that reads. After a close, an exchange has no output.
 //! - The tables keep their bounds. At the end all exchanges, bodies and pages are free.
-//! - The server becomes idle after each operation, and never waits for a time in the past.
+//! - The server becomes idle after each operation, and never waits for a past time.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::http_server::check(bytes));

@@ -6,8 +6,8 @@
 //!
 //! - The scanner accepts the same texts as `serde_json`, apart from the differences in
 //!   `proptests/src/differences.rs`.
-//! - In an accepted text it finds the same message members as `serde_json`: names decoded, the last duplicate, equal
-//!   values. Views agree with `serde_json` at every level.
+//! - In an accepted text it finds the same message members as `serde_json`: decoded names, the last of
+//!   duplicates, and equal values. Views agree with `serde_json` at every level.
 //! - The way in which the text is cut affects neither the verdict, nor the position of an error, nor the members.
 //! - The position of an error is within the text. It is at the end only if more text could make the text valid.
 //! - A lower depth limit only affects errors: the scanner still finds every member of a valid text.

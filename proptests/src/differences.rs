@@ -39,8 +39,8 @@ pub enum Difference {
     /// Ignored values may have any depth in `serde_json`. In this crate the scanner first checks the depth of the whole
     /// message.
     DeepIgnored,
-    /// `serde_json` accepts unpaired surrogates in some values. `serde_json` ignores these values, or reads them as
-    /// bytes. Here unpaired surrogates are invalid JSON.
+    /// `serde_json` accepts unpaired surrogates in strings that it ignores, or reads as bytes. Here they are invalid
+    /// JSON.
     LoneSurrogateIgnored,
 }
 
@@ -62,9 +62,8 @@ impl Difference {
         Difference::LoneSurrogateIgnored,
     ];
 
-    /// Returns the difference between the two libraries for a valid text.
-    ///
-    /// `serde_json` rejects such a text as a `Value`, or reads another value.
+    /// Returns the difference that a text shows when it is read as a `Value`: `serde_json` rejects the text, or reads
+    /// another value. `None` means that both libraries read the same value, or reject the text.
     ///
     /// Every text that is invalid JSON here is also invalid in `serde_json`.
     #[must_use]

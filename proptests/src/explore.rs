@@ -31,7 +31,7 @@ pub struct Explored {
     pub depth: usize,
 }
 
-/// A world that prints its path when a check panics.
+/// A world that prints its dialogue if it is dropped by a panic.
 struct Shown<W: World>(W);
 
 impl<W: World> Drop for Shown<W> {
@@ -42,10 +42,11 @@ impl<W: World> Drop for Shown<W> {
     }
 }
 
-/// Visits every reachable state. Runs each of the `checks` in a fresh world per state.
+/// Visits every reachable state. In each state, runs each of the `checks` on a world of its own.
 ///
 /// # Panics
-/// Panics if a check panics, or if there are more than `most` states.
+/// If a check panics, if there are more than `most` states, if one of the `steps` is possible in no state, or if a
+/// repeated path diverges.
 pub fn explore<W: World>(
     begin: impl Fn() -> W,
     steps: &[&'static str],

@@ -183,7 +183,7 @@ fn expected(line: &Line, rx: usize) -> Vec<Received> {
     let value: Value = serde_json::from_str(&line.json).unwrap();
     let fits = line.json.len() < rx;
     let position = |text: &str| line.json.find(text).unwrap();
-    // The method is known before the first chunk, and the name before the arguments.
+    // To stream, the server must know the method before the buffer is full, and the tool before its arguments.
     let method = "\"tools/call\"";
     let is_ordered =
         position(method) + method.len() <= rx && position("\"write\"") < position("\"arguments\"");
@@ -195,7 +195,7 @@ fn expected(line: &Line, rx: usize) -> Vec<Received> {
         return vec![Received::Call(text, arguments)];
     }
     let error = Received::Error(mcp_proto::ProtocolError::LineTooLong { limit: rx }.to_string());
-    // If the buffer is full before the line is known to be too long, the server has emitted chunks.
+    // A server that can stream has emitted chunks of the text before it finds that the line is too long.
     let has_chunks = can_stream && line.data + 1 < line.json.len() && line.json.as_bytes()[line.data] != b'"';
     if has_chunks { vec![Received::Aborted, error] } else { vec![error] }
 }

@@ -22,7 +22,7 @@ struct Host {
     written: Written,
     checked: usize,
     revision: Revision,
-    /// The variant of the next replies.
+    /// Selects the variant of the next replies: see `answer`.
     turn: usize,
     deferred: Vec<Ticket>,
     /// The methods of the server requests by id.
@@ -104,7 +104,7 @@ impl Host {
         self.checked = lines.len();
     }
 
-    /// Each reply is checked by the method of its request, because the union of replies accepts any of them.
+    /// Checks each input response against the definition for its request. The check of a line accepts any definition.
     fn check_inputs(&self, schemas: &Schemas, message: &Value) {
         let Some(inputs) = message.pointer("/params/inputResponses").and_then(Value::as_object) else {
             return;
@@ -130,7 +130,7 @@ fn answer(mut asked: ServerRequest<'_>, turn: usize) -> Option<Ticket> {
         (_, 2) => asked.cancel(),
         (_, 3) => asked.error(-5, "own \"error\""),
         (_, 4) => drop(asked),
-        // The error is too large, and not valid for this kind of request.
+        // A response that is too large, and a response that does not fit every kind of request.
         (_, 5) => asked.error(-5, "x".repeat(5000)),
         (_, 6) => asked.accept(|content| content.end_object()),
         (InputRequest::Roots, _) => asked.roots(|roots| {

@@ -86,7 +86,7 @@ impl Host<'_> {
         let mut messages = Vec::new();
         for line in output.lines() {
             let value: Value = serde_json::from_str(line).unwrap();
-            // The schema does not name the members of a result that depends on the request.
+            // The schema of `tasks/result` names no members, because the result is that of another request.
             let checked = match method == "tasks/result" && value.get("result").is_some() {
                 true => {
                     let has_model = value["result"].get("model").is_some();

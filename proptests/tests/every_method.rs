@@ -246,11 +246,14 @@ fn stateless(pair: &mut Pair, text: &str) {
     assert_eq!(pair.listening.len(), 1);
 }
 
-/// The methods sent and answered by each side.
+/// A use of a method. A side is 0 for the client, and 1 for the server.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Usage {
+    /// The side sent the request or notification.
     Method(usize, String),
+    /// The side sent the result.
     Result(usize, String),
+    /// A result of the server contained the input request.
     InResult(String),
 }
 

@@ -113,7 +113,7 @@ macro_rules! described {
 struct World {
     entries: Vec<Entry>,
     pieces: Vec<(Piece, Extra)>,
-    /// The structured content: before or after the blocks, and whether it is an object.
+    /// Whether the structured content comes before the blocks, and whether it is an object. `None`: there is none.
     structured: Option<(bool, bool)>,
     meta: bool,
     failed: bool,
@@ -302,7 +302,7 @@ impl World {
     }
 }
 
-/// The client requests: methods by id, and the lines.
+/// The client requests: the method of each id, and the lines.
 fn requests(revision: Revision) -> (Vec<(u64, &'static str)>, String) {
     let stateless = revision == Revision::V2026_07_28;
     let hello = format!(
@@ -352,7 +352,7 @@ fn requests(revision: Revision) -> (Vec<(u64, &'static str)>, String) {
             r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{meta}{comma}{params}}}}}"#
         );
         input.push('\n');
-        // Only the first name is random.
+        // The names in `all` are not `'static`, because `hello` is local. `METHODS` has all but `initialize`.
         methods.push((
             id,
             if id == 1 && !stateless {

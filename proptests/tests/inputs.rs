@@ -269,7 +269,7 @@ fn handshake(revision: Revision, inputs: &[AnyInput], bits: u8, schemas: &Schema
     }
     session.server.ping(RequestOptions::DEFAULT).unwrap();
     session.run(0, &mut |_| {});
-    // The client cancels all requests.
+    // All requests time out, and the server cancels them.
     session.run(10, &mut |_| {});
     // The two errors with data.
     for id in [1, 2] {
@@ -292,7 +292,8 @@ fn has(bits: u8, needs: ClientCapabilities) -> bool {
     declared.fold(ClientCapabilities::NONE, |sum, (_, group)| sum.with(group)).has(needs)
 }
 
-/// A call that requires the input, and a second call. The client has these capabilities.
+/// A call that requires the input, a call that requires URLs, and a call that requires capabilities. `bits` are the
+/// capabilities of the client.
 fn stateless(any: &AnyInput, state: Option<&str>, bits: u8, schemas: &Schemas) -> usize {
     let mut session = Session::new(Revision::V2026_07_28);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": capabilities(bits)});

@@ -93,7 +93,7 @@ fn receive(
     panic!("no progress");
 }
 
-/// Empties the content of a result, and returns it: the blocks in order.
+/// Takes the content of all blocks out of a result, and returns it in the order of the blocks.
 fn take_content(result: &mut Value) -> Vec<Vec<u8>> {
     let mut blocks = Vec::new();
     let key = if result.get("contents").is_some() { "contents" } else { "content" };
@@ -128,7 +128,7 @@ fn decode(base64: &str) -> Vec<u8> {
 
 fn encode(random: &mut Random, bytes: usize) -> String {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    // An incomplete group is a constant, because the unused bits of its last digit must be zero.
+    // An incomplete group at the end is constant, because the unused bits of its last digit must be zero.
     let mut text: String = (0..bytes / 3 * 4).map(|_| char::from(DIGITS[random.below(64)])).collect();
     text += ["", "QQ==", "QUI="][bytes % 3];
     text
@@ -228,7 +228,8 @@ fn outcome(line: &str, ends: bool) -> Received {
 fn result_that_cannot_be_completed_fails_after_its_chunks() {
     let long = "x".repeat(2000);
     let block = format!(r#"{{"type":"text","text":"{long}"}}"#);
-    // The line, whether the input ends, the number of bytes in chunks, and the end.
+    // The line, whether the input ends after it, the least number of bytes in chunks (`whole`: all), and a part of the
+    // result or failure.
     let whole = usize::MAX;
     let cases = [
         (
@@ -292,7 +293,7 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
             5,
             r#""text":"""#,
         ),
-        // Errors and other forms of results have no content.
+        // Errors, and results of other forms, have no content to emit in chunks.
         (r#"{"jsonrpc":"2.0","id":X,"error":{"code":-1,"message":"no"}}"#.into(), false, 0, "Error"),
         (r#"{"jsonrpc":"2.0","id":X,"result":{"content":{"text":"x"}}}"#.into(), false, 0, "Invalid"),
         (
@@ -309,7 +310,7 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
             "Invalid",
         ),
         (format!(r#"{{"jsonrpc":"2.0","id":X,"result":{{"content":[{block}]]}}"#), false, 1, "Invalid"),
-        // Base64 that is not valid stays in the result, or is too large.
+        // Invalid base64 stays in the result, which is then too large if the base64 is long.
         (
             r#"{"jsonrpc":"2.0","id":X,"result":{"content":[{"data":"Zm9v$$$$"},{"text":"a"}]}}"#.into(),
             false,

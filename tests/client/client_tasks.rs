@@ -42,7 +42,7 @@ pub(super) fn defers(harness: &mut ClientHarness) -> Rc<RefCell<Vec<Ticket>>> {
     tickets
 }
 
-/// Responds to each server request with `x`.
+/// Accepts each form, with the name `x`.
 fn accepts(harness: &mut ClientHarness) {
     harness.on_server_request(|request| {
         request.accept(|content| content.field_string("name", "x"));
@@ -82,7 +82,7 @@ pub(super) fn about(id_of_request: u32, method: &str) -> String {
     format!(r#"{{"id":{id_of_request},"method":"tasks/{method}","params":{{"taskId":"{}"}}}}"#, id(0))
 }
 
-/// The response with this result, which has the metadata of the task.
+/// A response with these members of a result, and with the metadata of the task.
 pub(super) fn payload(id_of_request: u32, members: &str) -> String {
     let task = id(0);
     format!(
@@ -175,7 +175,7 @@ fn immediate_response_becomes_a_task_that_has_ended() {
     });
 }
 
-/// TC-20: a model's message as a task has the result of `sampling/createMessage`.
+/// TC-20: the result of a task for sampling is that of `sampling/createMessage`.
 #[test]
 fn sampled_message_is_the_result_of_its_task() {
     run(|harness| {
@@ -190,7 +190,7 @@ fn sampled_message_is_the_result_of_its_task() {
     });
 }
 
-/// TC-6, TC-7, TC-8: only a request with `task` becomes a task, only of a kind that the client declares.
+/// TC-6, TC-7, TC-8: a request becomes a task only if it has `task`, and if the client declares tasks for its method.
 #[test]
 fn request_without_a_task_gets_an_ordinary_response() {
     run(|harness| {
@@ -262,7 +262,7 @@ fn error_of_the_application_fails_the_task() {
         harness.events(&["fault InvalidReply"]).server_sends(&about(3, "result"));
         assert!(harness.take_sent()[0].contains("-32603"));
     });
-    // An immediate error needs no task.
+    // An immediate error is an ordinary response, so the request becomes no task.
     run(|harness| {
         harness.on_server_request(|request| {
             request.error(-7, "no");
@@ -405,7 +405,8 @@ fn changed_status_is_notified_on_request() {
     });
 }
 
-/// TC-27: the response to a request of the server's task has its metadata, also if the request becomes a task.
+/// TC-27: if a task of the server sends a request, the response has the metadata of that task, even if the request
+/// becomes a task of the client.
 #[test]
 fn request_of_a_task_of_the_server_keeps_its_metadata() {
     let setup = setup();

@@ -39,7 +39,7 @@ fn full_table_makes_no_task() {
     });
 }
 
-/// A result that does not fit into the table fails the task. The application gets the error.
+/// A result that does not fit into the table fails the task. The application gets the error as an event.
 #[test]
 fn oversized_result_fails_the_task() {
     let long = "x".repeat(300);
@@ -95,7 +95,7 @@ fn dropped_request_becomes_no_task() {
     });
 }
 
-/// A server that does not read gets the responses about tasks later.
+/// Responses about tasks wait until the server reads.
 #[test]
 fn responses_wait_for_transmit_space() {
     run(|harness| {

@@ -145,7 +145,7 @@ fn shutdown_while_connecting_has_only_its_own_deadline() {
     });
 }
 
-/// A waiting ping does not extend the grace period.
+/// Pings of the server that wait for their responses do not extend the grace period.
 ///
 /// The server has closed its output and does not read.
 #[test]

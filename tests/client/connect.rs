@@ -263,13 +263,13 @@ fn late_error_without_id_may_answer_the_probe() {
                 .events(&["connected 2025-11-25"])
                 .sent(&[INITIALIZED]);
         });
-        // Only one such response belongs to the probe.
+        // The probe has one response, so the second error without an id belongs to `initialize`.
         Setup::automatic().run(|harness| {
             harness.at(0).at(300).discard();
             harness.server_sends(late).events(&["fault ErrorWithoutId"]);
             harness.server_sends(late).events(&["failed Refused no (-32600)", "closed"]);
         });
-        // The client has already received a response with this id.
+        // The probe already has a response, so the error without an id belongs to `initialize`.
         Setup::automatic().run(|harness| {
             harness.at(0).at(300).discard();
             harness.server_sends(r#"{"id":@discover,"error":{"code":-32601,"message":"no"}}"#).events(&[]);
@@ -483,7 +483,7 @@ fn initialize_waits_for_output_space() {
     else {
         panic!()
     };
-    // Message mode needs 13 more bytes.
+    // In message mode, each message needs 13 more bytes.
     Setup { tx: needed + 13, ..Setup::automatic() }.run(|harness: &mut ClientHarness| {
         harness.peer_reads(false);
         harness.at(0).at(300).events(&[]);

@@ -144,7 +144,7 @@ fn undeclared_feature_is_never_requested() {
             assert_eq!(ask(&mut harness.client, DEFAULT), Err(SendError::NotConnected));
         });
     }
-    // The capability without its flag is not sufficient.
+    // The capability `resources` alone does not include subscriptions.
     assert!(!ServerCapabilities::RESOURCES.has(ServerCapabilities::RESOURCES_SUBSCRIBE));
 }
 
@@ -167,7 +167,7 @@ fn completion_context_is_sent_where_the_revision_has_it() {
     });
 }
 
-/// A request, its response, and the event.
+/// A result with its required members reaches the application. Any other result is an invalid response.
 #[test]
 fn result_without_its_required_members_is_invalid() {
     let lists = [(0, "resources", "uri"), (1, "resourceTemplates", "uriTemplate"), (2, "prompts", "name")];
@@ -320,7 +320,7 @@ fn each_list_is_paged_with_its_own_method() {
     }
 }
 
-/// The `_meta` of a request for these options.
+/// The `_meta` of the options is sent with a request, and with the request for each page.
 #[test]
 fn custom_meta_is_sent_with_requests_and_pages() {
     let trace = r#"{ "traceparent": "00-1-2-01" , "ba\u0067gage":{"a":[1]}}"#;

@@ -107,7 +107,7 @@ fn each_retry_has_its_own_responses_and_state() {
     });
 }
 
-/// Tests an oversized message with a used id.
+/// While the application obtains the input, an oversized response with the old id ends no request.
 #[test]
 fn oversized_response_with_a_used_id_is_ignored() {
     run(setup().rx(400), |harness| {
@@ -221,7 +221,7 @@ fn custom_meta_is_sent_with_each_retry_if_it_fits() {
         harness.discard().server_sends(&asks("123456789012")).events(&["add: lost StateTooLong"]);
     });
     run(Setup { slots: 2, text: 52, ..setup() }, |harness| {
-        // The error occurs only when the server requires input.
+        // The text has no space for `_meta` with a state. This is an error only if the server requires input.
         harness.call("add", options).unwrap();
         harness.discard().server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]);
         harness.call("sub", options).unwrap();
@@ -343,7 +343,7 @@ fn cancel_between_retries_sends_nothing() {
     });
 }
 
-/// The timeout: one second for each retry, and five seconds in total.
+/// The default timeout is one second for each retry, and five seconds in total.
 #[test]
 fn maximum_timeout_covers_all_retries() {
     run(setup(), |harness| {

@@ -13,7 +13,7 @@ use mcp_proto::{ClientCapabilities, Millis, SendError, Ticket};
 const DEFAULT: Options = Options::DEFAULT;
 const PATIENT: Options = DEFAULT.timeout(Millis(90_000)).maximum(Millis(90_000));
 
-/// An end of a request.
+/// Ends the request `old`, which has this ticket.
 type End = fn(&mut ClientHarness, Ticket);
 
 /// Messages after the end of a request, with the resulting events.

@@ -35,8 +35,9 @@ struct Traced<'b> {
     now: u64,
     incoming: VecDeque<u8>,
     outgoing: Vec<u8>,
-    /// Maximum bytes of one read, and of one write.
+    /// Maximum bytes of one read.
     read: usize,
+    /// Maximum bytes of one write.
     write: usize,
     results: usize,
     /// Whether the application calls a tool at each notification.
@@ -290,7 +291,7 @@ fn keep_alive_pings_are_observed() {
     });
 }
 
-/// The server takes `written` bytes at a time. After each transfer the application makes calls until the buffer has no
+/// The server takes `taken` bytes at a time. After each transfer the application makes calls until the buffer has no
 /// space. So unsent output of every length moves to the front of its buffer.
 #[test]
 fn partial_writes_lose_and_repeat_nothing() {

@@ -6,7 +6,7 @@ use mcp_proto::{ClientCapabilities, Millis, SendError, Ticket};
 
 const DEFAULT: Options = Options::DEFAULT;
 
-/// Long reasons: a cancellation with such a reason does not fit.
+/// Long reasons. After [`fill`], at most one cancellation with such a reason fits.
 const WHY: [&str; 2] = [
     "the application does not wait for the answer any more, and this is the first reason",
     "the application does not wait for the answer any more, and this is the other reason",
@@ -20,7 +20,7 @@ fn in_time(ms: u64) -> Options<'static> {
     DEFAULT.timeout(Millis(ms))
 }
 
-/// Fills the transmit buffer of a server that does not read.
+/// Fills the transmit buffer of the client with a call, which the server does not read.
 pub(super) fn fill(harness: &mut ClientHarness) -> Ticket {
     harness.peer_reads(false);
     let sent = (0..harness.setup.tx).rev().find_map(|length| {

@@ -5,7 +5,7 @@ use mcp_proto::{ClientCapabilities, Millis, SendError};
 
 const DEFAULT: Options = Options::DEFAULT;
 
-/// Blocks the server, and fills the transmit buffer. Leaves 16 bytes and the space for responses.
+/// Blocks the server, and fills the transmit buffer. Leaves at most 16 bytes besides the space for responses.
 fn fill(harness: &mut ClientHarness) {
     harness.peer_reads(false);
     let sent = (0..harness.setup.tx).rev().step_by(16).find_map(|length| {
@@ -119,7 +119,7 @@ fn notification_leaves_the_space_of_a_response() {
         harness.events(&["asked roots", "room"]);
         assert!(harness.take_sent_lines()[0].len() > 4000);
     });
-    // A notification may not delay the request either.
+    // A notification may not take the space for which a request of the server waits, either.
     asking().run(|harness| {
         harness.connect();
         harness.on_server_request(large);
@@ -134,7 +134,7 @@ fn notification_leaves_the_space_of_a_response() {
     });
 }
 
-/// The connection ends before the application reads the last page.
+/// The connection ends before the application takes the event of the last page, so the list ends with a failure.
 #[test]
 fn unread_last_page_is_not_lost() {
     Setup::automatic().run(|harness| {

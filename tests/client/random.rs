@@ -15,8 +15,9 @@ struct World {
     random: Random,
     now: u64,
     stateless: bool,
-    /// Bytes in transit to the client, and to the server.
+    /// Bytes in transit to the client.
     down: Vec<u8>,
+    /// Bytes in transit to the server.
     up: Vec<u8>,
     /// Server requests of this connection: the number of responses by id.
     asks: BTreeMap<u64, usize>,
@@ -26,13 +27,14 @@ struct World {
     in_batches: bool,
     /// Whether an event is unread.
     fetches: bool,
-    /// The number of polls in which the server reads nothing.
+    /// The number of further polls in which the server reads nothing.
     blocked: usize,
     finishes: bool,
     deferred: Vec<Ticket>,
-    /// Open tickets, and ended tickets.
+    /// Tickets of open requests.
     open: BTreeSet<Ticket>,
     require_input: Vec<Ticket>,
+    /// Tickets of ended requests.
     ended: BTreeSet<Ticket>,
     /// Received client requests: id and method.
     read: Vec<(u64, String)>,
@@ -224,7 +226,7 @@ impl World {
             ));
         }
         if self.stateless {
-            // The message refers to the id of any request.
+            // The id may belong to any request, or to none.
             let id = self.random.below(60);
             return self.say(format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
@@ -250,7 +252,7 @@ impl World {
         }
     }
 
-    /// The members of a task, which may belong to its status or not.
+    /// The members of a task. Some of them may not match its status.
     fn task(&mut self, id: u64) -> String {
         let statuses = ["working", "working", "input_required", "completed", "failed", "cancelled", "x"];
         let status = statuses[self.random.below(statuses.len())];

@@ -30,7 +30,7 @@ fn events(message: &str, cut: usize) -> String {
     assert!(matches!(client.poll(Millis(0)), Action::Event));
     assert!(matches!(client.event(), Some(Event::Connected(_))));
     client.call_json("t", "{}", Options::DEFAULT).unwrap();
-    // The id after `initialize` belongs to the first slot.
+    // The id in `message` is that of the first call, in the first slot.
     let line = [message.as_bytes(), b"\n"].concat();
     let (head, tail) = line.split_at(cut);
     exchange(&mut client, head);
@@ -81,7 +81,7 @@ fn tool_result_view_does_not_depend_on_cuts() {
     }
 }
 
-/// The second result must not use the index of the first.
+/// A response may have two members `result`. The view of the second must not use the index of the first.
 #[test]
 fn last_of_two_result_members_counts() {
     let first = r#"{"content":[{"type":"text","text":"first"}],"isError":true}"#;

@@ -14,7 +14,7 @@ fn refusal(id: &str, code: i32, message: &str) -> String {
     format!(r#"{{"id":{id},"error":{{"code":{code},"message":"{message}"}}}}"#)
 }
 
-/// A server request, its event, and the response of the handshake era.
+/// Each case is a server request, its event, and the response of the handshake era.
 #[test]
 fn only_handshake_era_answers_server_requests() {
     let limit = "x".repeat(62);
@@ -169,7 +169,7 @@ fn handshake_era_reports_changes_without_subscription() {
     }
 }
 
-/// Messages longer than 400 bytes, with event and handshake-era response.
+/// Each case is a message longer than 400 bytes, its event, and the response of the handshake era.
 #[test]
 fn oversized_line_ends_only_its_own_request() {
     let long = "x".repeat(500);

@@ -22,7 +22,7 @@ fn setup() -> Setup {
 
 type Handle = fn(ServerRequest<'_>);
 
-/// A server request, its event, and the immediate response.
+/// Sends a server request, which `handle` answers. Expects these events, and this immediate response.
 #[track_caller]
 fn answered(setup: Setup, request: &str, handle: fn(ServerRequest<'_>), events: &[&str], answer: &str) {
     let _context = FailureContext(format!("{request} -> {answer}"));
@@ -279,7 +279,7 @@ fn dropped_server_request_is_answered_with_an_error() {
     });
 }
 
-/// A form as text: one line per field.
+/// Compares the view of a form as text, with one line for each field.
 #[test]
 fn elicitation_view_shows_the_form_fields() {
     let schema = r#"{"type":"object","required":["a","n\u0061me"],"properties":{

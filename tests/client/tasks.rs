@@ -28,7 +28,7 @@ fn connect(harness: &mut ClientHarness) {
     harness.server_sends(DISCOVERED).events(&["connected 2026-07-28"]).discard();
 }
 
-/// The next connection to the same server.
+/// Completes the next connection to the same server.
 pub(super) fn connect_again(harness: &mut ClientHarness) {
     harness.discard().server_sends(DISCOVERED).events(&["connected 2026-07-28"]);
 }
@@ -101,7 +101,7 @@ fn extension_is_declared_in_its_revision() {
     });
 }
 
-/// TX-2, TX-3: a task ends like a call, with the interval of the server.
+/// TX-2, TX-3: the client polls a task at the interval of the server. The task ends like a call.
 #[test]
 fn task_ends_like_a_call() {
     run(setup(), |harness| {
@@ -174,7 +174,7 @@ fn status_decides_how_the_call_ends() {
     }
 }
 
-/// TX-18: `params.task` belongs to 2025-11-25.
+/// TX-18: `params.task` belongs to 2025-11-25, so the client omits it.
 #[test]
 fn member_of_the_earlier_revision_is_omitted() {
     run(setup(), |harness| {
@@ -295,7 +295,7 @@ fn input_request_is_emitted_once_per_key() {
     });
 }
 
-/// TX-11, TX-12, TX-13: a response that may be lost is requested again.
+/// TX-11, TX-12, TX-13: if the input responses may be lost, the input is required again.
 #[test]
 fn failed_update_ends_the_call_and_lost_one_repeats_requests() {
     let ask = format!(r#","inputRequests":{{"r":{ROOTS}}}"#);

@@ -52,7 +52,7 @@ const RESPONSE: &str = concat!(
 const ENDED: &str =
     r#"add: result {"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}"#;
 
-/// Calls `add` as a task, which becomes task `t`.
+/// Calls `add` and requests a task. The server creates task `t`.
 fn start(harness: &mut ClientHarness, options: Options<'_>) -> Ticket {
     let ticket = harness.call("add", options.task(Millis(60_000))).unwrap();
     harness.discard();
@@ -181,7 +181,7 @@ fn task_with_input_waits_for_its_result() {
     });
 }
 
-/// TC-31: a status notification saves polls.
+/// TC-31: a status notification replaces the next poll.
 #[test]
 fn status_notification_is_followed_by_the_result() {
     run(|harness| {

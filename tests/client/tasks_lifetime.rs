@@ -201,7 +201,7 @@ fn subscription_covers_tasks() {
     });
 }
 
-/// TX-20: a notification has the whole task.
+/// TX-20: a notification has the whole task, so it replaces a poll.
 #[test]
 fn notification_ends_the_task_before_the_next_poll() {
     let notify = |status: &str, more: &str| {
@@ -223,7 +223,7 @@ fn notification_ends_the_task_before_the_next_poll() {
             .server_sends(&notify("completed", RESULT))
             .events(&[r#"add: result {"content":[{"type":"text","text":"42"}]}"#]);
         assert_eq!((harness.client.pending(), harness.deadline), (0, None));
-        // A notification about a task that the client does not follow.
+        // A notification about a task that the client does not follow is an ordinary event.
         let shown = format!("notified notifications/tasks {{{}}}", task("working", ""));
         let other = format!(r#"{{"method":"notifications/tasks","params":{{{}}}}}"#, task("working", ""));
         harness.server_sends(&other).events(&[&shown]);

@@ -192,7 +192,7 @@ fn handshake_era_client_subscribes_to_resources() {
 
 /// The test sends a batch, because clients send no batches.
 ///
-/// The server responds to each member in the array.
+/// The server responds to all members in one array.
 #[test]
 fn batch_between_requests_disturbs_no_other() {
     Scenario::run(Revisions::only(Revision::V2025_03_26), NOTHING, |pair| {

@@ -18,7 +18,7 @@ static FORM: Form = Form::new("Who?", &FIELDS);
 static MESSAGES: [SampleMessage; 1] = [SampleMessage::user("Say a word")];
 static SAMPLE: CreateMessage = CreateMessage::new(&MESSAGES, 9);
 
-/// The server's application: two calls at a time.
+/// The application of the server. Two calls may wait for input at a time.
 struct Board {
     questions: InputRequests<'static, Board, Question, 2>,
 }
@@ -265,7 +265,7 @@ const EVERYTHING: ClientCapabilities = ClientCapabilities::ROOTS_LIST_CHANGED
     .with(ClientCapabilities::SAMPLING)
     .with(ClientCapabilities::ELICITATION_FORM);
 
-/// The revisions with forms, before and with `2026-07-28`.
+/// The revisions of the handshake era with forms.
 const HANDSHAKE_FORMS: Revisions = Revisions::only(Revision::V2025_06_18).with(Revision::V2025_11_25);
 const FORMS: Revisions = HANDSHAKE_FORMS.with(Revision::V2026_07_28);
 
@@ -309,7 +309,7 @@ fn two_calls_wait_for_input_and_a_third_fails() {
             pair.run_until_idle();
         }
         assert_eq!(pair.results, ["failed: busy: too many calls wait for input"]);
-        // Responses arrive in the other order.
+        // The client responds in the opposite order.
         let asked = std::mem::take(&mut pair.deferred);
         pair.client.reply(asked[1]).unwrap().sampled("m", "endTurn", |content| content.text("Bob"));
         pair.run_until_idle();

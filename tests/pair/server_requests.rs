@@ -23,7 +23,7 @@ fn answer(asked: ServerRequest<'_>) {
     }
 }
 
-/// Sends every server request of the revision. Returns names and responses.
+/// Sends every server request of the revision. Returns the name, the ticket and the expected event of each.
 fn ask_for_everything(pair: &mut Scenario, ask: RequestOptions) -> Vec<(&'static str, Ticket, &'static str)> {
     let mut asked = vec![
         (

@@ -129,7 +129,7 @@ impl TaskPair {
                             (_, other) => format!("{other:?}"),
                         }
                     }
-                    // The number of status events depends on the time of the polls.
+                    // Skip status events other than `working`, because their number depends on the time of the polls.
                     client::Event::Task { task, .. } if task.status() != Some(TaskStatus::Working) => {
                         return true;
                     }

@@ -406,8 +406,8 @@ fn restarted_session_may_reuse_a_forgotten_id() {
     let info = CONFIG.second_initialize(SecondInitialize::Restart);
     let session = Setup::new(info).session(Revision::V2025_11_25);
     session.check(&format!("{defer}{}{begun}", hello(1)));
-    // The old client may use the stateless era. The server would refuse the id to the old client, because it
-    // is in flight.
+    // The old client has used the stateless era. Without the restart, the server would refuse the id, because it is in
+    // flight.
     let stateless = r#"> call 1 tools/call {"name":"defer","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}
 ! call defer {}
 "#;

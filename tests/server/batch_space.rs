@@ -51,7 +51,7 @@ fn last_batch_response_may_use_all_remaining_space() {
     };
     for (tx, answers) in [(all + ARRAY, all), (all + ARRAY, 5000), (5000, all)] {
         let setup = setup(tx, answers);
-        // The space left after two short responses and their commas.
+        // The space that two short responses and their commas leave.
         let left = all - 2 * (pong("1").len() + 1) - frame;
         let batch = |bytes: usize| {
             let call = format!("! call large {{\"bytes\":{bytes}}}\n");

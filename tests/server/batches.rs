@@ -224,7 +224,7 @@ fn initialize_in_a_batch_is_refused() {
 
 #[test]
 fn batch_space_is_reserved_before_any_member_runs() {
-    // The smallest error with an id of 20 bytes takes this many bytes.
+    // With ids of at most 20 bytes, the server reserves `SMALL` bytes for each response.
     let setup = |tx: usize, room: usize| {
         let info = CONFIG.limits(Limits::DEFAULT.with_id(20));
         Setup::new(info).tx(tx).slots(4, 64).batch_buffer(room).session(Revision::V2025_03_26)
@@ -252,7 +252,7 @@ fn batch_space_is_reserved_before_any_member_runs() {
     setup(1024, 4096).check(&format!("{}{}", sends(&many), "! fault UnknownResponse\n".repeat(50)));
 }
 
-/// Space reserved for the smallest error with an id of 20 bytes.
+/// The space that a batch reserves for each response: that of the smallest error with an id of 20 bytes.
 pub(crate) const SMALL: usize =
     r#"{"jsonrpc":"2.0","id":,"error":{"code":-32700,"message":""}}"#.len() + 20 + 1 + 112;
 

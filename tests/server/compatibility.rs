@@ -25,7 +25,7 @@ fn nonstandard_initialize_opens_a_session() {
          > call 2 tools/call {{\"name\":\"who\"}}\n! call who {{}}\n\
          < result 2 …\"text\":\"2025-11-25 ClientCapabilities(2) {{}}\"…"
     ));
-    // The client declares sampling by its own name, not as an experimental capability.
+    // Without the member `sampling`, the experimental capability of this name does not declare sampling.
     let params = params.replace(r#""sampling":true,"exp"#, r#""exp"#);
     Setup::new(CONFIG).check(&format!(
         "> call 1 initialize {params}\n< result 1 …\n! connected …\n\

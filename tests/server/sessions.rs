@@ -15,7 +15,7 @@ static FEATURES: [&dyn Feature; 3] = [&TOOLS, &RESOURCES, &Subscriptions];
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
-/// A machine and the stored values of two sessions.
+/// A machine, and the values of the sessions that are not current.
 struct Sessions<'b> {
     server: Server<'b>,
     stored: [Option<Session>; 3],

@@ -2,8 +2,8 @@
 //!
 //! `measure [--rounds N] [--turn MILLISECONDS] [--server NAME=COMMAND]... PART...`
 //!
-//! `stdio` takes the name of a dialect, and `pending` a number of requests. This process and the servers stay on one
-//! processor, but servers over HTTP have another one.
+//! The name of a dialect follows `stdio`, and a number of requests follows `pending`. This process and its servers run
+//! on one processor, but servers of `http`, `http-crowd` and `connections` have another one.
 
 use std::time::Duration;
 

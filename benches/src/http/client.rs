@@ -9,7 +9,7 @@ use crate::stdio::{check, numbered};
 /// The first id, so that all ids have the same length.
 const FIRST_ID: usize = 1_000_000;
 
-/// A client with one connection, and with one session in the handshake era.
+/// A client with one connection. In the handshake era it also has a session, unless the responses are constant.
 pub(crate) struct Client {
     pub(crate) connection: Connection,
     server: String,

@@ -92,7 +92,7 @@ impl Connection {
                 self.received.drain(..end + 2);
                 return line;
             }
-            // Lines are short, and the rest of a large body need not move for each of them.
+            // Read little, because each later line moves the bytes that follow it, such as a large body.
             self.read(1 << 12);
         }
     }

@@ -30,7 +30,7 @@ impl Contestant {
             client.receive(text);
             client.send(text);
         }
-        // The oldest call belongs to the connection after the last one.
+        // Receive the remaining responses in the order of their calls: the next connection has the oldest call.
         self.clients.rotate_left(count % connections);
         self.clients.iter_mut().for_each(|client| drop(client.receive(text)));
     }
@@ -54,7 +54,7 @@ impl Contestant {
     }
 }
 
-/// Starts the servers. The server with constant responses gets the length of the first server's response.
+/// Starts the servers. The server with constant responses responds with as many bytes as the first server.
 fn start(
     commands: &[String],
     dialect: Dialect,

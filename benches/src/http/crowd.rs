@@ -19,7 +19,7 @@ const STREAMS: usize = 1000;
 const SLOW_CLIENTS: usize = 1000;
 /// Number of clients that do not read, and the length of the text of their calls.
 const DEAF_CLIENTS: (usize, usize) = (200, 1 << 16);
-/// The most bytes that a client that does not read sends.
+/// The largest number of bytes that each client sends that does not read.
 const SENT_BY_DEAF: usize = 16 << 20;
 const ABANDONED: usize = 100_000;
 const CALLS: usize = 5000;
@@ -42,8 +42,8 @@ fn alone(server: &Server) {
     time_calls(server, "no others", || ());
 }
 
-/// Number of sessions that a server keeps at a time: 65,534 with `tower`, 16,384 with `std`. A session of `rmcp` is a task,
-/// so that fewer suffice to measure its size.
+/// Number of sessions to open, fewer than a server keeps: `tower` keeps 65,534, and `std` keeps 16,384. A session of
+/// `rmcp` is a whole task and therefore large, so 5000 sessions suffice to measure its size.
 fn session_count(server: &Server) -> usize {
     match server.name() {
         "tower" => 65_000,
@@ -83,7 +83,7 @@ fn begin(server: &Server, connection: &mut Connection, count: usize) {
     }
 }
 
-/// Event streams of sessions of 2025-11-25.
+/// Opens event streams, each in a session of 2025-11-25, and keeps them open.
 fn streams(server: &Server) {
     let mut open = Vec::new();
     let mut before = 0.0;
@@ -106,7 +106,7 @@ fn streams(server: &Server) {
     time_calls(server, "event streams", || ());
 }
 
-/// Clients that send a head byte by byte, and never finish it.
+/// Measures with clients that send a head byte by byte, and never finish it.
 fn slow_clients(server: &Server) {
     let mut victim = Client::open(server, Dialect::Stateless);
     let before = memory(server);
@@ -124,7 +124,7 @@ fn slow_clients(server: &Server) {
     report("http-crowd", "slow heads", server.name(), "KiB", vec![memory(server) - before]);
 }
 
-/// Clients that send calls, and never read.
+/// Measures with clients that send calls, and never read.
 fn deaf_clients(server: &Server) {
     let mut victim = Client::open(server, Dialect::Stateless);
     let before = memory(server);
@@ -137,7 +137,7 @@ fn deaf_clients(server: &Server) {
         client.connection.stream.set_nonblocking(true).expect("a socket");
         deaf.push((client, request, 0));
     }
-    // Send until no server takes more.
+    // Send until the server has taken no bytes from any client four times in a row.
     let mut idle_passes = 0;
     while idle_passes < 4 {
         let mut is_idle = true;
@@ -158,7 +158,7 @@ fn deaf_clients(server: &Server) {
     report("http-crowd", "deaf clients", server.name(), "KiB", vec![memory(server) - before]);
 }
 
-/// Calls of a new client.
+/// Times the calls of a new client.
 fn time_calls(server: &Server, case: &str, between: impl FnMut()) {
     time(&mut Client::open(server, Dialect::Stateless), server, case, between);
 }

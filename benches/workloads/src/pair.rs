@@ -95,7 +95,7 @@ impl Pair {
         }
     }
 
-    /// Allocates space for `count` tickets, so that a measurement does not include it.
+    /// Allocates space for `count` tickets, so that a measurement does not include the allocation.
     pub fn reserve(&mut self, count: usize) {
         self.held.reserve_exact(count);
     }
@@ -139,7 +139,7 @@ impl Pair {
     pub fn exchange(&mut self, count: usize) {
         let mut at = 0;
         for _ in 0..count {
-            // Not in order: the stride is coprime to most lengths.
+            // Respond out of order. The stride is coprime to most lengths, so every call has its turn.
             at = (at + 7919) % self.held.len();
             let ticket = self.held.swap_remove(at);
             self.server.reply(ticket).expect("it is held").text("");

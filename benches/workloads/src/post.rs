@@ -51,7 +51,7 @@ fn fields(dialect: Dialect, is_first: bool) -> Fields {
     ])
 }
 
-/// A server over HTTP, and a POST of a call for it.
+/// A server over HTTP, and a POST with a call, to send repeatedly.
 pub struct Posts {
     http: HttpServer<'static, FixedPolicy>,
     server: Server<'static>,
@@ -60,7 +60,7 @@ pub struct Posts {
 }
 
 impl Posts {
-    /// A server, and the call of `echo` in this dialect. A session of the handshake era is complete.
+    /// Creates a server, and a POST that calls `echo` in this dialect. In the handshake era, opens a session first.
     ///
     /// # Panics
     /// If the session does not begin.
@@ -111,7 +111,7 @@ impl Posts {
     }
 }
 
-/// Sends all output of an exchange, and adds it to the status and the length of the response.
+/// Takes all output of an exchange. Sets `status`, and adds the number of bytes of the body to `length`.
 fn send(http: &mut HttpServer<'_, FixedPolicy>, id: ExchangeId, (status, length): &mut (u16, usize)) {
     loop {
         let output = http.output(id);

@@ -15,7 +15,7 @@ pub struct App<'b> {
     manner: String,
     /// Requests of the application, with their names.
     asked: Vec<(Ticket, String)>,
-    /// Parameters of calls, for retries.
+    /// Parameters of calls, because a retry repeats them.
     calls: Vec<(Ticket, String, String)>,
     /// The last input requests: key and kind.
     needed: Vec<(String, &'static str)>,

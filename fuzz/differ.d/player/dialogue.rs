@@ -21,7 +21,7 @@ pub enum Step {
     Command(String),
     /// Time passes, in milliseconds.
     Time(u64),
-    /// Time passes up to the deadline (1), or up to one millisecond before it (0).
+    /// The time becomes the deadline of the machine (1), or one millisecond before it (0).
     Deadline(u64),
     /// The peer closes its side, and still reads.
     End,
@@ -31,7 +31,7 @@ pub enum Step {
     Gone,
     /// The application connects the machine again.
     Again,
-    /// The peer reads this many more bytes, and then none.
+    /// The peer reads this many more bytes, then stops reading.
     Reads(usize),
 }
 
@@ -42,7 +42,7 @@ impl Words {
         Words { text: text.to_owned(), words }
     }
 
-    /// Returns the value of a word; empty if the word has none.
+    /// Returns the value of a word, or `None` if the word is missing. A word without `=` has an empty value.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.words.iter().find(|(word, _)| word == name).map(|(_, value)| value.as_str())
     }

@@ -85,7 +85,7 @@ pub struct App<'b> {
     asked: Vec<Ticket>,
 }
 
-/// Formats what the events of all requests have in common.
+/// Formats the parts that events of all requests have: revision, stream, client capabilities and `_meta`.
 macro_rules! context {
     ($it:expr) => {{
         let (revision, StreamId(stream)) = ($it.revision(), $it.stream());
@@ -381,7 +381,7 @@ fn answer(mut call: Call<'_>, deferred: &mut Vec<Ticket>) -> String {
     said
 }
 
-/// Requires the input that the arguments name, or responds with the input responses.
+/// Requires the input that the arguments name. If the call has input responses or a request state, responds with them.
 fn ask(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();
     let Ok(arguments) = Json::parse(arguments.as_bytes()) else { return call.fail("no arguments") };

@@ -75,7 +75,7 @@ struct Sink {
     write: usize,
     /// Number of bytes that the peer still reads.
     reads: usize,
-    /// Whether part of the offered message was taken.
+    /// Whether a part of the message was reported as sent. The machine then offers the whole message again.
     offered: bool,
     /// Whether writes fail.
     gone: bool,
@@ -187,7 +187,7 @@ impl Wire<'_> {
         self.settle()
     }
 
-    /// Replaces `@{1}` by the id of the machine's last request but one.
+    /// Replaces `@{n}` by the id of a request of the machine. `n` counts back from the last request, `@{0}`.
     fn with_ids(&self, bytes: &[u8]) -> Vec<u8> {
         let Some(text) = str::from_utf8(bytes).ok().filter(|text| text.contains("@{")) else {
             return bytes.to_vec();
@@ -231,7 +231,7 @@ impl Wire<'_> {
             }
             match self.commands.pop_front() {
                 Some(command) => {
-                    // A command that has to wait for a peer that does not read is skipped.
+                    // Skip a command that would have to wait until the peer reads.
                     if !self.command(&command) {
                         self.log().lines.push(format!("* {command}: busy"));
                     }
@@ -304,7 +304,7 @@ impl Wire<'_> {
         let newline =
             if self.options.messages { self.incoming.iter().position(|byte| *byte == b'\n') } else { None };
         let has_input = if self.options.messages { newline.is_some() } else { !self.incoming.is_empty() };
-        // An incomplete message never gets its end.
+        // After the end of input, an incomplete message is dropped.
         let says_end = says_end || (self.ended && !self.eof && !has_input);
         let can_read = input.is_ready() && (has_input || says_end);
         let length = out.bytes().len();

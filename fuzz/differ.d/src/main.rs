@@ -71,7 +71,7 @@ impl Arguments {
     }
 }
 
-/// The players of both versions, and the words that are not compared.
+/// Compares the transcripts of two versions, each played by its own players.
 struct Judge {
     /// Players of batches.
     batches: [Player; 2],
@@ -82,7 +82,7 @@ struct Judge {
     waiting: Vec<Vec<Dialogue>>,
     played: usize,
     differences: usize,
-    /// Number of dialogues that stopped early. They show little, so their share is reported.
+    /// Number of dialogues that stopped early. They test little, so their number is reported.
     stopped: usize,
     /// Number of occurrences of each event and command outcome.
     words: BTreeMap<String, usize>,
@@ -194,7 +194,7 @@ impl Judge {
                 }
             }
         }
-        // Generate the next batch while one is being played.
+        // Keep three batches, so that the players work while the next batch is generated.
         while self.waiting.len() > 3 {
             self.compare();
         }
@@ -267,7 +267,7 @@ impl Judge {
         });
         let mut lines: Vec<String> = lines.collect();
         if self.arguments.loose {
-            // Sort output, events with commands, and observed lines by kind; each kind keeps its order.
+            // Both versions may order lines of different kinds differently, so group the lines of a step by their kind.
             for step in lines.split_mut(|line| line.starts_with('#')) {
                 step.sort_by_key(|line| match line.chars().next() {
                     Some('<') => 0,

@@ -5,10 +5,10 @@ use crate::json::Node;
 use crate::random::Random;
 use crate::vocabulary::{IDS, NAMES, VALUES};
 
-/// Replaces the ids of a message by ids that other messages have.
+/// Replaces the ids of a message by ids that other messages may have.
 pub fn reuse_ids(node: &mut Node, is_server: bool, random: &mut Random) {
     let is_response = node.has("result") || node.has("error");
-    // Requests of the machine, most often the last one.
+    // The id of a request of the machine, counted back from the last one. Recent requests are more likely.
     let own = |random: &mut Random| format!("@{{{}}}", [0, 0, 0, 1, 1, 2, 3][random.below(7)]);
     node.members(0, &mut |name, depth, value| {
         let id = match (name, depth) {

@@ -67,7 +67,7 @@ impl Process {
                     return;
                 }
             }
-            // Includes the output of the dialogue in which the process ended.
+            // The process has ended. The last transcript contains the output of the dialogue during which it ended.
             let _ = outgoing.send(format!("{transcript}crashed\n"));
         });
         Process { program: program.to_owned(), child, input, lines }

@@ -45,13 +45,13 @@ struct Line {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Verdict {
-    /// Any message, because framing does not depend on its meaning.
+    /// A message. It need not be a valid one, because framing does not depend on its meaning.
     Message,
     NotJson(ScanError),
     TooDeep,
     TooLong,
     Truncated,
-    /// Not a message. The machine does not report the line, because too many consecutive lines were bad.
+    /// The line is no message, but the machine sends no error, because too many consecutive lines were bad.
     Muted,
 }
 

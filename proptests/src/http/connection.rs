@@ -97,7 +97,7 @@ impl Connection {
         (self.head, self.has_head) = (Some((head.status, Fields(fields))), true);
     }
 
-    /// Reads all output of the server.
+    /// Reads all output of the server for this connection.
     pub(super) fn read(&mut self, http: &mut HttpServer<'_, NumberPolicy>, now: Millis) {
         let Some(id) = self.server else { return };
         while !self.is_ended {

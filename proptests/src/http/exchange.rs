@@ -88,7 +88,8 @@ impl Exchange {
         listens && (self.is_stream() || self.status == 0)
     }
 
-    /// Takes at most `most` bytes of the output. Returns how many bytes to report, unless there is nothing to report.
+    /// Takes the head, and at most `most` bytes of the body. Returns the number of bytes to report as sent, or `None`
+    /// if the output has nothing new.
     pub(super) fn take(&mut self, output: Output<'_>, most: usize) -> Option<usize> {
         assert!(self.state == State::Open, "output after the end: {self:#?}");
         if output.is_cut {
@@ -136,7 +137,7 @@ impl Exchange {
             self.parsed += end + 2;
             let value = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
             let id = value("id: ").map(|id| id.split_once('-').expect("two numbers"));
-            // The general streams of sessions have numbers of their own.
+            // `g` marks the stream of a session for messages without a request. Such streams have numbers of their own.
             let id = id.map(|(stream, event)| match stream.strip_prefix('g') {
                 Some(session) => (session.parse::<u32>().unwrap() | 1 << 31, event.parse().unwrap()),
                 None => (stream.parse().unwrap(), event.parse().unwrap()),
@@ -153,13 +154,13 @@ impl Exchange {
         }
     }
 
-    /// The path for messages that a stream of HTTP+SSE begins with.
+    /// The path to which the client sends messages, from the first event of a stream of HTTP+SSE.
     pub(super) fn legacy_path(&self) -> Option<&str> {
         let text = std::str::from_utf8(self.body.strip_prefix(b"event: endpoint\ndata: ")?).ok()?;
         text.split_once('\n').map(|(path, _)| path)
     }
 
-    /// The stream of the events, as named in their ids.
+    /// The number of the stream, from the id of the first event that has one.
     pub(super) fn serial(&self) -> Option<u32> {
         self.received.iter().find_map(|received| received.id).map(|(stream, _)| stream)
     }

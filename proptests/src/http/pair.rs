@@ -15,23 +15,26 @@ use super::application::{Application, NAMES, NumberPolicy, change};
 use super::connection::Connection;
 use super::setup::{IDLE, Setup};
 
-/// An operation of an application, of the adversary, or of time. A number chooses a call or a connection.
+/// An operation of an application, of the adversary, or of time. Unless documented otherwise, a number chooses a call
+/// or a connection.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(crate) enum Operation {
+    /// A call of the tool with this number.
     Call(u8),
     Cancel(u8),
     /// A request reaches the server.
     Send(u8),
-    /// A part of a response reaches the client.
+    /// A part of a response reaches the client. The second number determines the length of the part.
     Receive(u8, u8),
     Cut(u8),
-    /// A proxy refuses a request.
+    /// A proxy refuses a request. The second number chooses the status.
     Refuse(u8, u8),
     Respond(u8),
     Progress(u8),
     Ask(u8),
     Change,
     Release(u8),
+    /// Time passes; the number chooses one of several spans.
     Wait(u8),
 }
 
@@ -99,7 +102,7 @@ impl Pair<'_, '_, '_> {
     fn perform(&mut self, operation: Operation) {
         match operation {
             Operation::Call(tool) => self.call(NAMES[usize::from(tool) % NAMES.len()]),
-            // Without a table of sessions, a cancelled call may keep its exchange until it ends.
+            // Without a table of sessions, the server may keep the exchange of a cancelled call until the call ends.
             Operation::Cancel(which) if !self.calls.is_empty() && (self.has_sessions || !self.is_calm) => {
                 let call = self.calls.remove(usize::from(which) % self.calls.len());
                 assert!(self.client.cancel(call.ticket, "").is_ok(), "an open call has a valid ticket");
@@ -203,7 +206,7 @@ impl Pair<'_, '_, '_> {
                 assert_eq!(text.split(' ').next(), Some(call.token.as_str()), "the result of another call");
             }
             Outcome::Error(_) if matches!(call.tool, "needs" | "drop" | "marked") => {}
-            // The client has not listed the tool `marked`, so it does not know the header field.
+            // The server refuses `marked`: the client has not listed the tools, so it omits a header field.
             outcome => assert!(!self.is_calm, "{call:?} has no result: {outcome:?}"),
         }
     }

@@ -18,7 +18,7 @@ pub(crate) struct Shape {
     pub(super) id: u8,
 }
 
-/// The body of a POST. A number chooses a tool, a request to cancel, or a request of the server to answer.
+/// The body of a POST. A number chooses a tool, a request to cancel, a request of the server to answer, or a text.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(crate) enum Body {
     Initialize,

@@ -1,12 +1,12 @@
 //! A run of arbitrary operations on an HTTP server, which checks its invariants.
 //!
 //! - An exchange has at most one head. Its output has the announced length, and nothing follows the end.
-//! - A response goes to the exchange of its request, or to the stream that continues it, once. Each request that is not
-//!   cancelled, and whose client stays, gets its response.
+//! - Each response arrives once: on the exchange of its request, or on the stream that continues the exchange. Each
+//!   request that is not cancelled, and whose client stays, gets its response.
 //! - The server closes no connection of a client that reads.
 //! - After a close, an exchange has no output.
 //! - At the end, all exchanges, bodies and pages are free.
-//! - The server never waits for a time in the past, and each operation leads to a wait.
+//! - The server never waits for a past time. After each operation, it stops working and waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,22 +20,26 @@ use super::exchange::{Exchange, Received, State, check_responses};
 use super::request::{Body, Request, Shape};
 use super::setup::{IDLE, Setup};
 
-/// An operation of a client, of the application, or of time. A number chooses an exchange or a call.
+/// An operation of a client, of the application, or of time. Unless documented otherwise, a number chooses an exchange
+/// or a call.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(crate) enum Operation {
     /// A POST with its whole body.
     Send(Shape, Body),
     /// A POST whose body arrives only in part: this number divided by 256.
     Begin(Shape, Body, u8),
-    /// The rest of a body, or a part of it.
+    /// The rest of a body, or a part of it: the second number determines the length.
     Continue(u8, u8),
     Get(Shape),
-    /// A GET with the id of a received event.
+    /// A GET with the id of a received event, which the number chooses.
     Resume(Shape, u8),
     Delete(Shape),
+    /// A new stream of HTTP+SSE, or a POST for an open one.
     Legacy(Shape, Body),
+    /// A client stops reading, or reads again.
     Stall(u8),
     Close(u8),
+    /// Time passes; the number chooses one of several spans.
     Wait(u8),
     Respond(u8),
     Progress(u8),
@@ -134,7 +138,7 @@ impl<'b> Run<'b> {
             Operation::Ask(which) => self.application.ask(&mut self.http, &mut self.server, which),
             Operation::Change => change(&mut self.http, &mut self.server),
             Operation::Release(which) => {
-                // The model does not know the exchange of the call.
+                // The model does not know which exchange belongs to the call, so any of them may be cut.
                 self.exchanges.iter_mut().for_each(|exchange| exchange.may_be_cut |= exchange.is_passed);
                 self.application.release(&mut self.http, &self.server, which);
             }
@@ -154,7 +158,8 @@ impl<'b> Run<'b> {
         open.get(usize::from(which) % open.len().max(1)).copied()
     }
 
-    /// Starts an exchange. A refusal is a whole response.
+    /// Starts an exchange. If the server refuses the request, the refusal is the complete response, and there is no
+    /// exchange.
     pub(super) fn begin(&mut self, request: Request) -> Result<usize, Refusal> {
         let id = self.http.begin(&request.head(), self.now)?;
         self.exchanges.push(Exchange::new(id, request));
@@ -207,7 +212,7 @@ impl<'b> Run<'b> {
         let Some((stream, event)) = ids.get(usize::from(which) % ids.len().max(1)) else { return };
         let mut request = Request::new(Method::Get, shape, self.session(shape));
         request.fields.push(("last-event-id", format!("{stream}-{event}")));
-        // The stream may continue on the new connection.
+        // If the stream continues on the new connection, the server closes the old one.
         for exchange in &mut self.exchanges {
             let continues = exchange.request.text_of("last-event-id").starts_with(&format!("{stream}-"));
             exchange.may_be_cut |= continues || exchange.serial() == Some(*stream);

@@ -1,4 +1,4 @@
-//! The tables of sessions and exchanges, compared with a list under linear search.
+//! The tables of sessions and exchanges, compared with lists that are searched linearly.
 
 use mcp_proto::Millis;
 use mcp_proto_http::server::Method;
@@ -8,7 +8,7 @@ use super::request::{Body, Request, Shape};
 use super::server::Run;
 use super::setup::{IDLE, Setup};
 
-/// An operation on sessions. Numbers choose a session, a user, or a stream.
+/// An operation on sessions. Numbers choose a session, a user, a request, or a stream.
 #[derive(Debug, Clone, Copy)]
 pub enum Operation {
     /// A user opens a session.
@@ -36,7 +36,7 @@ struct Session {
     last_used: Millis,
 }
 
-/// An open exchange: a stream, or a request without an answer.
+/// An open exchange: a stream, or a request without a response.
 struct Open {
     exchange: usize,
     session: String,
@@ -54,7 +54,7 @@ struct Model<'b> {
     ids: Vec<String>,
 }
 
-/// Runs operations on tables of this size. Checks that the list predicts every status.
+/// Runs operations on tables of these sizes. Checks that the lists predict every status.
 pub fn run(exchanges: u8, sessions: u8, operations: &[Operation]) {
     let setup = Setup::with_sessions(exchanges, sessions);
     setup.with_servers(|http, server| {
@@ -130,7 +130,8 @@ impl Model<'_> {
         }
     }
 
-    /// Predicts the status of a request for a session. `None` is the status of success, which uses the session.
+    /// Predicts the status of a request for a session. `None` means success; the session then
+    /// counts as used now.
     fn expected(&mut self, session: u8, user: u8, listens: bool) -> (String, Option<u16>) {
         let unknown = "00000000000000000000000000000000".to_owned();
         let id = self.ids.get(usize::from(session) % (self.ids.len() + 1)).cloned().unwrap_or(unknown);

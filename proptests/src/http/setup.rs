@@ -25,18 +25,18 @@ pub(super) const BODY: usize = 1024;
 pub(super) const IDLE: Millis = Millis(100_000);
 
 impl Setup {
-    /// Tables of exchanges and sessions, and space for everything else.
+    /// Tables of these sizes, and space for everything else.
     pub(super) const fn with_sessions(exchanges: u8, sessions: u8) -> Setup {
         let (exchanges, sessions) = (exchanges - 1, sessions - 1);
         Setup { mode: 2, exchanges, sessions, output: 255, bodies: 3, replay: 0, flags: 0 }
     }
 
-    /// The same era, with space for everything.
+    /// The same mode, with large tables, and without flags.
     pub(super) const fn roomy(self) -> Setup {
         Setup { exchanges: 5, sessions: 3, output: 255, bodies: 3, flags: 0, ..self }
     }
 
-    /// The support of the handshake era.
+    /// How the server supports the handshake era.
     #[must_use]
     pub(crate) fn mode(self) -> SessionMode {
         match self.mode % 5 {

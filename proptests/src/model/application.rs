@@ -63,8 +63,8 @@ fn record_result(what: &str, told: Result<(), SendError>, app: &mut AppState) {
     }
 }
 
-/// Handles one request as its `Behavior` requires. `$answer` responds, `$needs` requires input, and `$lacks` requires
-/// a capability.
+/// Handles one request as its `Behavior` requires. `$answer` responds, `$needs` requires input, and `$lacks` refuses
+/// the request. `$needs` and `$lacks` drop a request of a kind that supports neither.
 macro_rules! handle_request {
     ($request:ident: $Type:ident, $name:expr, $time:expr, $app:ident, |$token:ident, $text:ident| $answer:expr, $needs:expr, $lacks:expr) => {{
         let n = $request.meta().get("n").and_then(Json::integer).and_then(|n| u64::try_from(n).ok());
@@ -118,7 +118,7 @@ macro_rules! handle_request {
 /// Handles an event.
 pub(crate) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), String> {
     match &event {
-        // Not an event of a request: the call has become a task.
+        // This call has become a task, so the event belongs to the task, not to a request.
         Event::Cancelled { ticket, .. } if app.tasks.has_call(*ticket) => {
             app.tasks.end(Handle::Call(*ticket), "cancelled")?;
         }
@@ -294,7 +294,7 @@ pub(crate) fn reply_to_deferred(
             reply.changed(Change::Prompts);
             return Ok(());
         }
-        // The deferred request may be of any kind. For every kind, the response may be an error.
+        // The kind of the deferred request is unknown. An error is a valid response to every kind.
         Behavior::Answer | Behavior::Error | Behavior::Defer(_) | Behavior::Task => {
             if !is_task {
                 app.obligations.expect_text(n, response_text(n));

@@ -336,7 +336,7 @@ impl Obligations {
         } else if !is_error && !account.waits && !line.contains("\"taskId\"") && line.contains("answer of ") {
             return Err("the application did not send this response, or it is a duplicate".into());
         }
-        // A parse error with an id belongs to a line that is not JSON. A request with the same id gets its own response.
+        // This error is the response to a line that is not JSON. A request with the same id also gets its own response.
         if value["error"]["code"] == -32700 && self.not_json > 0 {
             self.not_json -= 1;
             account.may += 1;

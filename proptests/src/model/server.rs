@@ -68,7 +68,7 @@ pub(super) fn with_machine<T>(
     let (mut batches, mut watches) = (vec![0; 2500], [0; 60]);
     let server = Server::new(&info, buffer(movement.grown, &mut lent_rx), buffer(setup.grown, &mut lent_tx));
     let mut server = server.expect("the buffers are large enough").subscription_buffer(&mut watches[..]);
-    // By default a response may use a whole lent buffer.
+    // By default, a lent buffer guarantees its whole length, which equals `room` in the other case.
     if setup.grown || room < tx {
         server = server.reply_room(room).expect("the buffers are large enough");
     }
@@ -179,8 +179,8 @@ impl World<'_> {
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        // Process pending input before an `initialize`, because `initialize` separates two sessions. A draining server
-        // may end before it reads all input.
+        // Process pending input before an `initialize`, because `initialize` separates two sessions. Also
+        // process it if the server is draining, because the server may end before it reads all input.
         let is_new =
             |message: &Message| matches!(message, Message::Request(request) if request.is_initialize());
         let waits = match operation {
@@ -230,7 +230,7 @@ impl World<'_> {
                 let Some((ticket, n)) = nth_back(&app.later, *nth) else { return Ok(()) };
                 let is_task = app.tasks.is_open(Handle::Call(ticket));
                 let open = is_task || app.obligations.is_open(ticket);
-                // If the client does not read, a deferred call may have become a task.
+                // Skip a deferred call that may have become a task without the knowledge of the client.
                 if app.tasks.is_automatic && (transport.blocked || app.tasks.has_call(ticket) && !is_task) {
                     return Ok(());
                 }

@@ -50,7 +50,7 @@ struct Known {
     id: Option<String>,
     revision: Revision,
     owner: u64,
-    /// The possible values of `status` since the creation. The last one is the current status.
+    /// The values of `status` since the creation of the task. The last one is the current status.
     statuses: Vec<&'static str>,
     is_removed: bool,
     /// Whether the application keeps the result.
@@ -63,7 +63,7 @@ struct Known {
     created: Millis,
     /// The time to live that the client has read.
     ttl: Option<Millis>,
-    /// The time at which the client has read the time to live. `None`: the output was delayed.
+    /// The time at which the client has read the time to live. `None` if the client did not read at once.
     read: Option<Millis>,
 }
 
@@ -90,7 +90,7 @@ impl Known {
 struct Request {
     id: String,
     method: String,
-    /// The index of the task, if the client may find it.
+    /// The index of the task in `TaskModel::known`, if the client may access the task.
     task: Option<usize>,
     /// The number of statuses that the task had before the request.
     since: usize,
@@ -310,7 +310,7 @@ impl TaskModel {
         }
         let result = &value["result"];
         let task = if result["resultType"] == "task" { result } else { &result["task"] };
-        // Other results have both members, or none.
+        // Only a result that creates a task has this member.
         let Some(id) = task["taskId"].as_str() else { return Ok(()) };
         check(!self.ids.iter().any(|known| known == id), || format!("the id {id} was used before"))?;
         self.ids.push(id.into());

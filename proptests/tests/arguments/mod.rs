@@ -36,13 +36,13 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
         let checked = check_schema(view(schema_text), view(&text));
         let is_equal = checked.is_ok() == valid || (checked.is_ok() && beyond_64_bits(&text));
         prop_assert!(is_equal, "{}\n{:?}\n{}", text, checked, schema_text);
-        // Another JSON decoder accepts the same texts for these types, with the same values.
+        // `serde_json` accepts the same texts for these types, with the same values.
         match (&decoded, &theirs) {
             // `serde_json` reads an integer beyond 64 bits as a float, so a `Decimal` has fewer digits there.
             (Ok(_), Ok(_)) if beyond_64_bits(&text) && schema_text.contains("decimal") => {}
             (Ok(decoded), Ok(theirs)) => prop_assert_eq!(decoded, theirs),
             (Err(why), Ok(theirs)) => prop_assert!(false, "{}\n{}\n{}", text, why, theirs),
-            // `Difference::WholeFraction`, `Difference::TagAnywhere`, `Difference::MinusZero`.
+            // Excused by `WholeFraction`, `MinusZero`, `BorrowedEscape` and `TagAnywhere` of `Difference`.
             (Ok(_), Err(why)) => {
                 let excused = text.contains(['.', 'e', 'E'])
                     || text.contains("-0")
@@ -75,7 +75,7 @@ fn beyond_64_bits(text: &str) -> bool {
     text.split(|it: char| !it.is_ascii_digit() && it != '-').any(is_beyond)
 }
 
-/// Stands for a third decoder, because `serde-json-core` panics at an owned name of a map.
+/// Replaces `serde-json-core` for types with maps, because it panics if the names of a map are owned.
 fn no_value<T: std::fmt::Debug>(_: &[u8]) -> Option<String> {
     None::<T>.map(|value| format!("{value:?}"))
 }
@@ -88,7 +88,7 @@ macro_rules! agree {
                 let mut text = text.to_owned().into_bytes();
                 decode_in_place::<$type>(&mut text).map(|it| format!("{it:?}")).map_err(|error| error.to_string())
             };
-            // Without decoding in place, only strings without escapes can be borrowed.
+            // `serde_json` does not decode in place, so it borrows only strings without escapes.
             let theirs = |text: &str| {
                 serde_json::from_str::<$type>(text).map(|it| format!("{it:?}")).map_err(|error| error.to_string())
             };

@@ -260,7 +260,7 @@ pub(crate) struct Page<T> {
     speed: Speed,
 }
 
-/// Names that the macro might use itself.
+/// Names that the code of the macro might use, too.
 pub(crate) mod clashes {
     use mcp_proto::ToolArguments;
     pub(super) type A = u8;
@@ -286,7 +286,8 @@ pub(crate) mod clashes {
     }
 }
 
-/// Lifetimes, and attributes that only affect `Serialize` or repeat a default.
+/// Lifetimes, different names for each direction, and attributes without effect on arguments, such as
+/// `skip_serializing_if`.
 #[derive(Debug, serde::Serialize, ToolArguments)]
 #[serde(deny_unknown_fields, rename_all(serialize = "UPPERCASE", deserialize = "PascalCase"))]
 #[tool(crate = ::mcp_proto, description = "Two texts.")]

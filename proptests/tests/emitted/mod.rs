@@ -156,7 +156,7 @@ fn batch_buffer() {
     let arrays: Vec<Value> = values.filter(Value::is_array).collect();
     let lengths: Vec<usize> = arrays.iter().map(|array| array.as_array().unwrap().len()).collect();
     assert_eq!(lengths, [7, 5, 2]);
-    // An error without an id has a null id, which the schema does not allow.
+    // Skip the second array: it has errors with `"id":null`, which the schema does not allow.
     for array in [&arrays[0], &arrays[2]] {
         schemas.check(revision.as_str(), "JSONRPCBatchResponse", array).unwrap();
     }

@@ -29,7 +29,7 @@ pub(crate) struct Pair {
     pub(crate) heard: Vec<String>,
     monitor: Monitor,
     violations: Vec<Violation>,
-    /// The side on whose behalf the test has sent lines.
+    /// The side in whose name the test has sent lines. Its violations are intended.
     raw: Option<Sender>,
 }
 

@@ -193,7 +193,7 @@ impl Scene {
         if let Some((ticket, excused)) = taken {
             let at = self.deferred.iter().position(|it| it.0 == ticket).expect("the request is deferred");
             let (_, id, _) = self.deferred.remove(at);
-            // A new connection has cleared the counts.
+            // The count is missing if a new connection has cleared the counts.
             if let Some(count) = self.counts.get_mut(&id).filter(|_| excused) {
                 count.excused += 1;
             }
@@ -242,7 +242,7 @@ impl Scene {
                 assert!(count.answered + count.excused <= count.sent, "{id} has two responses: {count:?}");
             }
             (None, Some(method)) => {
-                // A cancelled request may or may not be answered.
+                // The server need not respond to a cancelled request. A late response uses `last`.
                 if let (true, Some(id)) =
                     (method.ends_with("/cancelled"), message["params"]["requestId"].as_u64())
                 {
@@ -398,7 +398,7 @@ impl World for Scene {
                         SendError::Busy => self.lines.blocked,
                         _ => false,
                     };
-                    // A cancelled request keeps its slot until the cancellation is sent.
+                    // A cancelled request keeps its slot until its cancellation is sent, so `Full` is correct, too.
                     assert!(fits || why == SendError::Full && self.lines.blocked, "{why:?}");
                     return false;
                 }

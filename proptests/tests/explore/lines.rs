@@ -23,11 +23,11 @@ pub(crate) struct Lines {
     pub(crate) dialogue: String,
 }
 
-/// The next need of a machine, after all possible bytes have moved.
+/// The reason why a machine moves no more bytes.
 pub(crate) enum Wants {
     /// An event is available.
     Event,
-    /// No event at this time.
+    /// The machine waits for input or for its deadline.
     Idle,
 }
 
@@ -44,7 +44,7 @@ impl Lines {
         self.incoming.push(b'\n');
     }
 
-    /// Moves bytes until the machine needs something else. Returns the output lines.
+    /// Moves bytes until no more can move. Returns the output lines.
     pub(crate) fn run_until_idle(&mut self, machine: &mut dyn Machine) -> (Wants, Vec<Value>) {
         let mut written = Vec::new();
         for _ in 0..1_000 {

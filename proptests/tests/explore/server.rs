@@ -297,7 +297,7 @@ impl World for Scene {
         let subscription = self.deferred.iter().find(|it| it.subscription).map(|it| it.ticket);
         let asked = self.asked.first().map(|it| it.id.clone()).filter(|id| !id.is_empty());
         let client_may_send = !self.lines.ended && !self.lines.closed && !self.lines.broken;
-        // Operations that do not affect waiting requests.
+        // While the client does not read, only two steps besides these are possible, to bound the search.
         let is_plain =
             ["time", "eof", "shut down", "gone", "reset", "stops reading", "reads again"].contains(&step);
         if self.lines.blocked && !is_plain && self.while_blocked.len() >= 2 {
@@ -382,7 +382,7 @@ impl World for Scene {
                 let ticket = ticket.expect("the step is possible");
                 match self.server.reply(ticket) {
                     Ok(reply) => {
-                        // A reply that is dropped without a response may be requested again.
+                        // `forget` drops the reply without a response, so the request stays deferred.
                         if step == "answer" {
                             reply.text("late");
                             self.deferred.retain(|it| it.ticket != ticket);

@@ -253,7 +253,7 @@ impl World for Scene {
                 let Some(it) = open.map(|at| &mut self.known[at]) else { return false };
                 let mut task = self.server.task(it.task.unwrap()).unwrap();
                 let asked = task.require_input("k", &FORM as &dyn Input);
-                // The key repeats while its input request is open.
+                // While the input request is open, its key is in use.
                 assert_eq!(asked.is_ok(), it.expected == Expected::Working, "{asked:?}");
                 it.expected = Expected::InputRequired;
             }
@@ -298,7 +298,7 @@ impl World for Scene {
     }
 
     fn key(&self) -> String {
-        // Times are rounded, because the exact times depend on the order of the calls.
+        // Times are rounded, because exact times would make a separate state of each order of calls.
         let known = self.known.iter().map(|it| {
             let left = (it.due - self.lines.now).div_ceil(60);
             format!("{} {} {:?} {left}", it.task.is_some(), it.id.is_some(), it.expected)

@@ -254,7 +254,7 @@ fn writes<T: Serialize + ?Sized>(value: &T, ours: Option<&str>, theirs: Option<&
     assert_eq!(their_text(value).as_deref(), theirs.map(str::as_bytes));
 }
 
-/// Checks the values of both, and that the difference that explains them is `listed`.
+/// Checks the values of both, and that `of_text` explains their difference as `listed`.
 #[track_caller]
 fn reads<T: DeserializeOwned + Debug>(
     text: &str,
@@ -355,7 +355,7 @@ enum Name {
     A,
 }
 
-/// A `match`, so that a new difference does not compile without an example.
+/// Checks the example of a difference. A `match`, so that a new difference does not compile without an example.
 fn show(difference: Difference) {
     let listed = Some(difference);
     match difference {

@@ -70,7 +70,7 @@ fn check(model: Lifecycles, states: usize) -> [Changes; 2] {
     changes.clone()
 }
 
-/// The transitions that only other clients cause. `explore` checks them.
+/// The transitions of a server that this client never causes, but other clients do. The test `explore` checks them.
 const OTHER_CLIENTS: [(&str, &str); 6] = [
     // Requests before `notifications/initialized`.
     ("Negotiated", "Serving"),
@@ -82,7 +82,8 @@ const OTHER_CLIENTS: [(&str, &str); 6] = [
     ("Ready", "Negotiated"),
 ];
 
-/// The transitions that need a broken connection or another revision of the stateless era. `explore` checks them.
+/// The transitions that need a broken connection, or another revision of the stateless era. The test `explore` checks
+/// them.
 const OTHER_CONNECTIONS: [(&str, &str); 4] =
     [("Waiting", "Closed"), ("Negotiated", "Closed"), ("Ready", "Closed"), ("Initializing", "Probing")];
 

@@ -242,7 +242,7 @@ impl Pair {
         self.send_to_server(Message::Initialize);
     }
 
-    /// The server awaits no response. The application may still respond to calls.
+    /// The server drains: it no longer awaits the response to its request, but the application may respond to calls.
     fn drain_server(&mut self) {
         self.server.change(State::Draining);
         end(&mut self.server.server_request, Request::Ended);

@@ -272,7 +272,8 @@ fn read(client: &mut Client<'_>, params: &Value) -> Result<Ticket, SendError> {
     client.read_resource(text(params, "uri"), DEFAULT)
 }
 
-/// A placeholder cursor for the first page; the test's server responds with the example's cursor.
+/// Requests the first page of a list. The test responds with the cursor of the example, so the client requests the next
+/// page with this cursor.
 fn next_page(client: &mut Client<'_>, _: &Value) -> Result<Ticket, SendError> {
     client.list_tools(DEFAULT)
 }
@@ -387,7 +388,7 @@ fn rebuilt_and_expected(how: &How, example: &Value) -> (Value, Value) {
             }
             let mut found =
                 peer.receive(&json!({"jsonrpc": "2.0", "method": method, "params": params}), *read);
-            // The id is now a ticket.
+            // The view has a ticket in place of the token, so restore the token.
             if let Some(token) = token {
                 found["progressToken"] = token;
             }
@@ -404,7 +405,7 @@ fn rebuilt_and_expected(how: &How, example: &Value) -> (Value, Value) {
             if let Some(method) = example.get("method") {
                 assert_eq!(&sent["method"], method);
             }
-            // The client chooses the tokens.
+            // The client chooses the progress token, so expect the token that it sent.
             if let Some(token) = expected["_meta"].get_mut("progressToken") {
                 *token = sent["id"].clone();
             }

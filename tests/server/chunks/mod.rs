@@ -99,7 +99,7 @@ impl Content {
         }
     }
 
-    /// Opens the response. `None` if the server refuses: the request is then busy.
+    /// Opens the response. If the server refuses, responds that it is busy, and returns `None`.
     fn open(self, event: Event<'_>) -> Option<Ticket> {
         let opened = match (self, event) {
             (Content::Tool(content), Event::Call(call)) => call.chunked(content).map_err(|call| call.busy()),

@@ -109,7 +109,8 @@ fn client_of_2025_gets_the_task_that_it_requests_at_once() {
     assert_eq!((&task["status"], &task["ttl"]), (&json!("working"), &json!(60_000)));
     let id = json!({"taskId": task["taskId"]});
     host.reply(|mut reply| {
-        // TC-27: messages of a task need its metadata, so an automatic task sends none.
+        // TC-27: progress and log messages of a task must carry its metadata. An automatic task does not add it, so it
+        // sends no messages.
         assert_eq!(reply.progress(1u32, None, ""), Err(SendError::NotWanted));
         assert_eq!(reply.log(Level::Error, None, "x"), Err(SendError::NotWanted));
         reply.fail("broken");
@@ -160,7 +161,7 @@ fn cancelled_or_expired_task_ends_its_call() {
 fn call_that_has_become_a_task_survives_a_reset() {
     let mut host = Host::automatic(table().keep_on_reset());
     let id = host.create_automatic();
-    // The client of this call does not see its task, because the connection ends before.
+    // The connection ends before this call becomes a task, so the reset ends the call.
     host.call("optional", DECLARED);
     host.server.reset();
     host.at(host.now.0 + 2000);

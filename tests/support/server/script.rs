@@ -125,7 +125,7 @@ impl Setup {
                     (1, Order::ReadFirst),
                     (5, Order::ReadFirst),
                 ];
-                // Other buffers get each read size and each write size once, in pairs that differ between the buffers.
+                // Other buffers combine each read size with one write size, a different one for each buffer.
                 let writes = if is_at_every_pace { &writes[..] } else { &writes[(at + nth) % 4..][..1] };
                 for (write, order) in writes.iter().copied() {
                     let pace = Pace { read, write, order, messages: false };

@@ -1,7 +1,7 @@
 //! The echo server in one thread with `mio`, for many connections to a Unix socket: `crowd-loop PATH [FRAMES]`.
 //!
-//! Without `FRAMES`, the thread waits for sockets and deadlines. With it, the thread runs 60 times per second, as the
-//! loop of a game: `ready` runs the ready connections alone, `poll` also polls the machine of each connection, and
+//! Without `FRAMES`, the thread waits for sockets and deadlines. With it, the thread runs 60 times per second, like
+//! the loop of a game: `ready` runs the ready connections alone, `poll` also polls the machine of each connection, and
 //! `read` reads from the socket of each connection.
 
 mod crowd;

@@ -91,7 +91,7 @@ impl Setup {
 /// # Errors
 /// The first violation of the model.
 pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result<Summary, Violation> {
-    // Only random bytes may form a longer server message.
+    // Each message of the encoder fits in 4096 bytes. Only batches and random bytes are longer.
     let longest = operations.iter().map(length).max().unwrap_or(0).max(4096);
     let rx = setup.rx.map_or(usize::from(movement.spare) + longest, |rx| rx.max(400).into());
     with_machine(setup, movement, rx, |mut world| {

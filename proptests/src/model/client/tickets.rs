@@ -211,7 +211,7 @@ impl Tickets {
         check(is_error != value.get("result").is_some(), || {
             "a response needs either a result or an error".into()
         })?;
-        // A parse error answers a line that is not JSON. A request with the same id gets its own response.
+        // This error is the response to a line that is not JSON. A request with the same id also gets its own response.
         if value["error"]["code"] == -32700 {
             return Ok(());
         }
