@@ -35,6 +35,7 @@ step_firmware() {
     local images image target
     images=$(grep -v '^#' examples/firmware/boards/images)
     installed_targets
+    alone images
     cd examples/firmware
     say cargo fmt --check
     say cargo clippy --quiet --locked --features device,http-device --all-targets -- -D warnings
@@ -92,6 +93,7 @@ step_footprint() {
     installed_targets
     installed_qemu
     installed_c_compiler
+    alone images
     say .ci/footprint --check
 }
 
@@ -122,6 +124,7 @@ step_c() {
     installed_qemu
     installed_c_compiler
     cargo_tool cbindgen 0.29.4
+    alone images
     (cd adapters/c && say cbindgen --quiet --verify --config cbindgen.toml --output include/mcp_proto.h .)
     say make --silent -C adapters/c BUILD="$build" posix lm3s6965
     say arm-none-eabi-size "$build"/c/{blinky,device,client}.elf

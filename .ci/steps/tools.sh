@@ -8,6 +8,13 @@ mkdir -p "$tools"
 # exclusively COMMAND...: runs a command that installs something, while no other step installs anything.
 exclusively() { (flock 9 && say "$@") 9>"$tools/.lock"; }
 
+# alone NAME: waits for the end of a step that has called this with the same name. Two steps at the same time would replace
+# each other's programs.
+alone() {
+    exec 8>"$tools/$1.lock"
+    flock 8
+}
+
 # packages NAME...: installs packages of the system.
 packages() {
     exclusively apt-get update --quiet && exclusively apt-get install --quiet --yes --no-install-recommends "$@"
