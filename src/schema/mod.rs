@@ -189,6 +189,33 @@
 //! # }
 //! ```
 //!
+//! A map of any size needs no capacity: a [`Json`] keeps the text of the object, and the application reads its members in
+//! order. The decoder does not check them, so the application does:
+//!
+//! ```
+//! use mcp_proto::ToolArguments;
+//! use mcp_proto::json::{Json, Str};
+//! use mcp_proto::schema::Node;
+//!
+//! const NAME: Node = Node::string(1, None);
+//! const LEVEL: Node = Node::integer(0, 100);
+//!
+//! #[derive(ToolArguments)]
+//! struct SetLevels<'a> {
+//!     #[tool(schema = Node::map(&NAME, &LEVEL, None))]
+//!     levels: Json<'a>,
+//! }
+//! # assert!(SetLevels::INPUT_SCHEMA.contains(r#""additionalProperties":{"type":"integer","minimum":0,"maximum":100}"#));
+//!
+//! fn set_levels(SetLevels { levels }: SetLevels<'_>, mut set: impl FnMut(Str<'_>, u64)) -> Result<(), &'static str> {
+//!     for (name, level) in levels.members() {
+//!         let level = level.unsigned().filter(|level| *level <= 100).ok_or("a level is a number from 0 to 100")?;
+//!         set(name, level);
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
 //! A schema counts characters, and the capacity of a `String` counts bytes. The decoder refuses a string with more
 //! bytes. A character has up to four bytes, so a `max_length` of a quarter of the capacity avoids the difference.
 //!
