@@ -11,6 +11,7 @@ mod error_path;
 mod strings;
 mod view;
 
+use error::PathlessError;
 pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
@@ -53,18 +54,12 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
         #[cfg(feature = "derive")]
         derived: false,
     };
-    let mut value = T::deserialize(&mut decoder);
-    match &mut value {
+    match T::deserialize(&mut decoder) {
         Ok(_) if !decoder.rest.is_empty() && decoder.peek().is_some() => {
-            return Err(ErrorKind::Message("text after the value").into());
+            Err(ErrorKind::Message("text after the value").into())
         }
-        Ok(_) => {}
-        Err(error) => decoder.steps.write_to(error),
-    }
-    // An error is much larger than most values, so only the `Err` arm moves the whole result.
-    match value {
         Ok(value) => Ok(value),
-        Err(_) => value,
+        Err(error) => Err(decoder.steps.add_to(error)),
     }
 }
 
@@ -170,14 +165,14 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    fn sequence<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
+    fn sequence<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, PathlessError> {
         self.enter()?;
         let value = visitor.visit_seq(Elements::new(self))?;
         self.leave(Some(b']'))?;
         Ok(value)
     }
 
-    fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
+    fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, PathlessError> {
         let levels = self.levels;
         let close = self.enter_object()?;
         let value = visitor.visit_map(Members::new(self, close))?;
@@ -233,21 +228,21 @@ fn wide<'de, T: core::str::FromStr>(text: &'de str, expected: &'static str) -> R
 }
 
 /// Visits a number for a type that accepts fractions. An integer that fits in 64 bits stays an integer, except `-0`.
-fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, PathlessError> {
     match integer_of(text) {
         Some(Integer::Positive(value)) => visitor.visit_u64(value),
         Some(Integer::Negative(value)) if value != 0 => visitor.visit_i64(value),
         _ => match text.parse::<f64>() {
             Ok(value) if value.is_finite() => visitor.visit_f64(value),
-            _ => Err(TypedError::wrong(text, NUMBER)),
+            _ => Err(PathlessError::wrong(text, NUMBER)),
         },
     }
 }
 
-fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, PathlessError> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() => visitor.visit_f32(value),
-        _ => Err(TypedError::wrong(text, NUMBER)),
+        _ => Err(PathlessError::wrong(text, NUMBER)),
     }
 }
 
@@ -260,7 +255,7 @@ const NUMBER: &str = "a number";
 /// Defines the methods for integers of up to 64 bits.
 macro_rules! integers {
     ($($method:ident $visit:ident $type:ident $expected:expr;)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
             let bounds = ($type::MIN as i64, $type::MAX as u64);
             let value = self.integer(bounds, $expected)?;
             visitor.$visit(value as $type)
@@ -287,7 +282,7 @@ use all_integers;
 
 macro_rules! strings {
     ($($method:ident $expected:literal)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
             let text = self.string_for($expected)?;
             visitor.visit_borrowed_str(text)
         }
@@ -295,7 +290,7 @@ macro_rules! strings {
 }
 
 impl<'de> Deserializer<'de> for &mut Decoder<'de> {
-    type Error = TypedError;
+    type Error = PathlessError;
 
     all_integers!();
     strings!(
@@ -303,7 +298,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         deserialize_identifier "a string"
     );
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
             Some(b'"') => visitor.visit_borrowed_str(self.string()?),
             Some(b'{') | None => self.object(visitor),
@@ -315,11 +310,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         visitor.visit_bool(self.boolean()?)
     }
 
-    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         let text = self.number(INTEGER)?;
         #[cfg(feature = "derive")]
         if self.derived {
@@ -329,7 +324,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         visitor.visit_i128(value)
     }
 
-    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         let text = self.number(NATURAL)?;
         #[cfg(feature = "derive")]
         if self.derived {
@@ -339,17 +334,17 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         visitor.visit_u128(value)
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         let text = self.number(NUMBER)?;
         visit_single(text, visitor)
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         let text = self.number(NUMBER)?;
         visit_number(text, visitor)
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
             Some(b'"') => visitor.visit_borrowed_bytes(self.string()?.as_bytes()),
             Some(b'[') => self.sequence(visitor),
@@ -357,11 +352,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         }
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         self.deserialize_bytes(visitor)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
             // No `?`, because it would reserve stack space for a large error at each optional level.
             Some(b'n') => match self.null() {
@@ -372,7 +367,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         }
     }
 
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
             Some(b'n') => {
                 self.null()?;
@@ -386,7 +381,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         self.deserialize_unit(visitor)
     }
 
@@ -394,7 +389,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         match name {
             DECIMAL => visitor.visit_borrowed_str(self.number(NUMBER)?),
             any::JSON => visitor.visit_borrowed_str(self.any_text()),
@@ -402,14 +397,14 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         }
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
             Some(b'[') => self.sequence(visitor),
             _ => Err(self.unexpected("an array").into()),
         }
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, PathlessError> {
         self.deserialize_seq(visitor)
     }
 
@@ -418,11 +413,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         _: &'static str,
         _: usize,
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         self.object(visitor)
     }
 
@@ -431,7 +426,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         #[cfg(feature = "derive")]
         if name == derived::STRUCT || name == derived::ONE_OF {
             return self.derived_object(name, fields, visitor);
@@ -445,7 +440,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         match self.peek() {
             Some(b'"') => visitor.visit_enum(BorrowedStrDeserializer::new(self.string()?)),
             Some(b'{') => {
@@ -464,7 +459,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         }
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         self.skip()?;
         visitor.visit_unit()
     }
