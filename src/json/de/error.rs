@@ -10,7 +10,7 @@ use serde_core::de::{self, Expected, Unexpected};
 /// code of callers.
 const ROOM: usize = 120;
 /// The capacity for a message. The rest is for the path.
-const MESSAGE: usize = 80;
+const MESSAGE: usize = 88;
 
 /// The largest number of bytes of a string that an error shows.
 const SHOWN: usize = 24;
