@@ -73,7 +73,7 @@ impl ElicitResultView<'_> {
         let mut text = Text { buffer, length: 0 };
         match text.content(self.content(), T::FIELDS) {
             Some(()) => decode_in_place(text.written()).map(Some),
-            None => Err(serde_core::de::Error::custom("the content is longer than the buffer")),
+            None => Err(TypedError::new(&"the content is longer than the buffer")),
         }
     }
 

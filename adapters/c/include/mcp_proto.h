@@ -27,7 +27,7 @@
 
 #if defined(MCP_BARE_METAL)
 // The size of `mcp_client_t`, in words of a pointer's size. On bare metal, the library is built for size.
-#define MCP_CLIENT_WORDS 166
+#define MCP_CLIENT_WORDS 170
 #endif
 
 #if !defined(MCP_BARE_METAL)

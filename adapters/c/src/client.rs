@@ -18,7 +18,7 @@ use crate::status::mcp_status_t;
 
 /// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, the library is built for size.
 #[cfg(target_os = "none")]
-pub const MCP_CLIENT_WORDS: usize = 166;
+pub const MCP_CLIENT_WORDS: usize = 170;
 /// The size of `mcp_client_t`, in words of a pointer's size.
 #[cfg(not(target_os = "none"))]
 pub const MCP_CLIENT_WORDS: usize = 340;

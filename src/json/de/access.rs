@@ -4,7 +4,7 @@ use super::error_kind::ErrorKind;
 use super::numbers::{
     INTEGER, NATURAL, NUMBER, all_integers, bounded, integer_of, integers, visit_number, visit_single, wide,
 };
-use super::{Decoder, Step, TypedError};
+use super::{Decoder, PathlessError, Step};
 use crate::json::value::Json;
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{
@@ -35,12 +35,12 @@ impl<'d, 'de> Elements<'d, 'de> {
 }
 
 impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
-    type Error = TypedError;
+    type Error = PathlessError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, TypedError> {
+    ) -> Result<Option<T::Value>, PathlessError> {
         self.inside = false;
         if matches!(self.decoder.peek(), Some(b']') | None) {
             return Ok(None);
@@ -142,16 +142,16 @@ impl<'de> Members<'_, 'de> {
 }
 
 impl<'de> MapAccess<'de> for Members<'_, 'de> {
-    type Error = TypedError;
+    type Error = PathlessError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TypedError> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, PathlessError> {
         match self.next_name()? {
             Some(name) => seed.deserialize(Name(name)).map(Some),
             None => Ok(None),
         }
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, PathlessError> {
         self.inside = true;
         seed.deserialize(&mut *self.decoder)
     }
@@ -170,26 +170,26 @@ impl<'d, 'de> Variant<'d, 'de> {
 }
 
 impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
-    type Error = TypedError;
+    type Error = PathlessError;
     type Variant = Self;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), TypedError> {
-        Ok((seed.deserialize(BorrowedStrDeserializer::<TypedError>::new(self.name))?, self))
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), PathlessError> {
+        Ok((seed.deserialize(BorrowedStrDeserializer::<PathlessError>::new(self.name))?, self))
     }
 }
 
 impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
-    type Error = TypedError;
+    type Error = PathlessError;
 
-    fn unit_variant(self) -> Result<(), TypedError> {
+    fn unit_variant(self) -> Result<(), PathlessError> {
         serde_core::Deserialize::deserialize(self.decoder)
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, TypedError> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, PathlessError> {
         seed.deserialize(self.decoder)
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, TypedError> {
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, PathlessError> {
         self.decoder.deserialize_seq(visitor)
     }
 
@@ -197,7 +197,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
         self,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         self.decoder.deserialize_struct("", fields, visitor)
     }
 }
@@ -223,33 +223,33 @@ impl<'de> Name<'de> {
 }
 
 impl<'de> Deserializer<'de> for Name<'de> {
-    type Error = TypedError;
+    type Error = PathlessError;
 
     all_integers!();
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         visit_single(self.number().ok_or_else(|| self.wrong(NUMBER))?, visitor)
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         visit_number(self.number().ok_or_else(|| self.wrong(NUMBER))?, visitor)
     }
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         visitor.visit_borrowed_str(self.0)
     }
 
-    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         let value = wide(self.number().ok_or_else(|| self.wrong(INTEGER))?, INTEGER)?;
         visitor.visit_i128(value)
     }
 
-    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         let value = wide(self.number().ok_or_else(|| self.wrong(NATURAL))?, NATURAL)?;
         visitor.visit_u128(value)
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.0 {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
@@ -257,7 +257,7 @@ impl<'de> Deserializer<'de> for Name<'de> {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         visitor.visit_some(self)
     }
 
@@ -265,7 +265,7 @@ impl<'de> Deserializer<'de> for Name<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -274,15 +274,15 @@ impl<'de> Deserializer<'de> for Name<'de> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         visitor.visit_enum(BorrowedStrDeserializer::new(self.0))
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         visitor.visit_borrowed_bytes(self.0.as_bytes())
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         self.deserialize_bytes(visitor)
     }
 

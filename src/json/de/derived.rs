@@ -3,7 +3,7 @@
 
 use super::access::{Members, Name};
 use super::numbers::{INTEGER, Integer, NATURAL};
-use super::{Decoder, TypedError};
+use super::{Decoder, PathlessError, Step};
 use crate::json::skip::{split, value_length};
 use crate::json::value::Json;
 use serde_core::de::value::U64Deserializer;
@@ -25,7 +25,7 @@ impl<'de> Decoder<'de> {
         kind: &str,
         names: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         match names {
             [tag, ..] if kind == ONE_OF => {
                 let variant = self.find_variant(tag, names)?;
@@ -45,7 +45,7 @@ impl<'de> Decoder<'de> {
         &mut self,
         tag: &'static str,
         names: &'static [&'static str],
-    ) -> Result<usize, TypedError> {
+    ) -> Result<usize, PathlessError> {
         if !matches!(self.peek(), Some(b'{') | None) {
             return Err(self.unexpected("an object").into());
         }
@@ -59,8 +59,11 @@ impl<'de> Decoder<'de> {
         // Consuming the object is safe, because nothing is read after an error.
         let object: &'de [u8] = self.take(length);
         Err(match Json::trusted(object).get(tag) {
-            Some(value) => TypedError::no_variant(value.raw(), names),
-            None => TypedError::missing_field(tag),
+            Some(value) => {
+                self.steps.push(Step::Member(tag));
+                PathlessError::no_variant(value.raw(), names.get(1..).unwrap_or_default())
+            }
+            None => PathlessError::missing_field(tag),
         })
     }
 }
@@ -85,9 +88,9 @@ enum Next {
 }
 
 impl<'de> MapAccess<'de> for Tagged<'_, 'de> {
-    type Error = TypedError;
+    type Error = PathlessError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TypedError> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, PathlessError> {
         if let Next::Name(variant) = self.next {
             self.next = Next::Variant(variant);
             return seed.deserialize(Name(self.tag)).map(Some);
@@ -97,7 +100,7 @@ impl<'de> MapAccess<'de> for Tagged<'_, 'de> {
                 return seed.deserialize(Name(name)).map(Some);
             }
             if matches!(self.next, Next::Rest) {
-                return Err(TypedError::duplicate_field(self.tag));
+                return Err(PathlessError::duplicate_field(self.tag));
             }
             self.next = Next::Rest;
             self.members.skip_value()?;
@@ -105,12 +108,12 @@ impl<'de> MapAccess<'de> for Tagged<'_, 'de> {
         Ok(None)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypedError> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, PathlessError> {
         let Next::Variant(variant) = self.next else {
             return self.members.next_value_seed(seed);
         };
         self.next = Next::Members;
-        let index: U64Deserializer<TypedError> = (variant as u64).into_deserializer();
+        let index: U64Deserializer<PathlessError> = (variant as u64).into_deserializer();
         seed.deserialize(index)
     }
 }
@@ -132,22 +135,22 @@ fn whole_wide(text: &str) -> Option<(bool, u128)> {
 pub(super) fn visit_wide_signed<'de, V: Visitor<'de>>(
     text: &str,
     visitor: V,
-) -> Result<V::Value, TypedError> {
+) -> Result<V::Value, PathlessError> {
     let value = whole_wide(text).and_then(|(negative, magnitude)| match negative {
         true => 0i128.checked_sub_unsigned(magnitude),
         false => magnitude.try_into().ok(),
     });
     match value {
         Some(value) => visitor.visit_i128(value),
-        None => Err(TypedError::wrong(text, INTEGER)),
+        None => Err(PathlessError::wrong(text, INTEGER)),
     }
 }
 
 /// Visits an unsigned whole number of up to 128 bits.
-pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+pub(super) fn visit_wide<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, PathlessError> {
     match whole_wide(text) {
         Some((negative, value)) if !negative || value == 0 => visitor.visit_u128(value),
-        _ => Err(TypedError::wrong(text, NATURAL)),
+        _ => Err(PathlessError::wrong(text, NATURAL)),
     }
 }
 

@@ -9,8 +9,8 @@ use serde_core::de::{self, Expected, Unexpected};
 /// The capacity for message and path together. With a few more bytes, clippy would report `result_large_err` in the
 /// code of callers.
 const ROOM: usize = 120;
-/// The number of bytes that a message leaves for the path.
-const PATH: usize = 32;
+/// The capacity for a message. The rest is for the path.
+const MESSAGE: usize = 88;
 
 /// The largest number of bytes of a string that an error shows.
 const SHOWN: usize = 24;
@@ -59,16 +59,6 @@ impl TypedError {
         self.prepend(&["[", digits(index as u64, &mut buffer), separator]);
     }
 
-    /// Creates the error for a tag that names no variant. `names` holds the tag's name and the variants' names.
-    #[cfg(feature = "derive")]
-    #[inline(never)]
-    pub(super) fn no_variant(value: &str, names: &'static [&'static str]) -> TypedError {
-        let (tag, variants) = names.split_first().unwrap_or((&"", &[]));
-        let mut error = TypedError::new(&("unknown value ", Shown(value), ", ", Names(variants)));
-        error.put_inside(tag);
-        error
-    }
-
     /// Marks the path as incomplete at its start.
     pub(super) fn cut_path(&mut self) {
         self.cut = true;
@@ -90,25 +80,62 @@ impl TypedError {
         self.path = ROOM.saturating_sub(start) as u8;
     }
 
-    #[inline(never)]
+    /// Creates an error without a path.
+    #[cfg(any(feature = "derive", feature = "alloc"))]
     pub(crate) fn new(message: &dyn WriteText) -> TypedError {
-        let mut error = TypedError { bytes: [0; ROOM], message: 0, path: 0, cut: false };
+        PathlessError::new(message).into()
+    }
+}
+
+impl From<PathlessError> for TypedError {
+    fn from(error: PathlessError) -> TypedError {
+        let mut typed = TypedError { bytes: [0; ROOM], message: error.length, path: 0, cut: false };
+        if let Some(message) = typed.bytes.first_chunk_mut() {
+            *message = error.bytes;
+        }
+        typed
+    }
+}
+
+/// A decoding error before its path is known. It is smaller than a [`TypedError`], because each level of nested
+/// containers takes stack for several results.
+pub(super) struct PathlessError {
+    bytes: [u8; MESSAGE],
+    length: u8,
+}
+
+impl PathlessError {
+    #[inline(never)]
+    pub(super) fn new(message: &dyn WriteText) -> PathlessError {
+        let mut error = PathlessError { bytes: [0; MESSAGE], length: 0 };
         message.pieces(&mut |piece| error.append(piece));
         error
     }
 
+    /// Creates the error for a tag that names no variant.
+    #[cfg(feature = "derive")]
+    #[inline(never)]
+    pub(super) fn no_variant(value: &str, variants: &'static [&'static str]) -> PathlessError {
+        PathlessError::new(&("unknown value ", Shown(value), ", ", Names(variants)))
+    }
+
     /// Appends to the message, as far as the buffer has space.
     fn append(&mut self, piece: &str) {
-        let start = usize::from(self.message);
-        let kept = cut(piece, ROOM.saturating_sub(PATH).saturating_sub(start));
+        let start = usize::from(self.length);
+        let kept = cut(piece, MESSAGE.saturating_sub(start));
         let places = self.bytes.iter_mut().skip(start);
         places.zip(kept.bytes()).for_each(|(place, byte)| *place = byte);
-        self.message = start.saturating_add(kept.len()) as u8;
+        self.length = start.saturating_add(kept.len()) as u8;
     }
 
     /// Creates the error for a value of another type or out of bounds.
-    pub(super) fn wrong(found: &str, expected: &str) -> TypedError {
-        TypedError::new(&("expected ", expected, ", found ", Shown(found)))
+    pub(super) fn wrong(found: &str, expected: &str) -> PathlessError {
+        PathlessError::new(&("expected ", expected, ", found ", Shown(found)))
+    }
+
+    fn message(&self) -> &str {
+        let message = self.bytes.get(..usize::from(self.length)).unwrap_or_default();
+        core::str::from_utf8(message).unwrap_or_default()
     }
 }
 
@@ -185,39 +212,56 @@ impl WriteText for Wanted<'_> {
     }
 }
 
-impl de::Error for TypedError {
+impl de::Error for PathlessError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        TypedError::new(&format_args!("{message}"))
+        PathlessError::new(&format_args!("{message}"))
     }
 
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        TypedError::new(&("expected ", Wanted(expected), ", found ", Found(unexpected)))
+        PathlessError::new(&("expected ", Wanted(expected), ", found ", Found(unexpected)))
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        TypedError::new(&("expected ", Wanted(expected), ", found ", Found(unexpected)))
+        PathlessError::new(&("expected ", Wanted(expected), ", found ", Found(unexpected)))
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
-        TypedError::new(&("invalid length ", length, ", expected ", Wanted(expected)))
+        PathlessError::new(&("invalid length ", length, ", expected ", Wanted(expected)))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        TypedError::new(&("unknown value `", Shown(variant), "`, ", Names(expected)))
+        PathlessError::new(&("unknown value `", Shown(variant), "`, ", Names(expected)))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        TypedError::new(&("unknown field `", Shown(field), "`, ", Names(expected)))
+        PathlessError::new(&("unknown field `", Shown(field), "`, ", Names(expected)))
     }
 
     fn missing_field(field: &'static str) -> Self {
-        TypedError::new(&("missing field `", field, "`"))
+        PathlessError::new(&("missing field `", field, "`"))
     }
 
     fn duplicate_field(field: &'static str) -> Self {
-        TypedError::new(&("duplicate field `", field, "`"))
+        PathlessError::new(&("duplicate field `", field, "`"))
     }
 }
+
+impl WriteText for PathlessError {
+    fn pieces(&self, put: &mut dyn FnMut(&str)) {
+        put(self.message());
+    }
+}
+
+prints!(PathlessError);
+
+/// Writes the same text as `Display`.
+impl fmt::Debug for PathlessError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl core::error::Error for PathlessError {}
 
 impl WriteText for TypedError {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {

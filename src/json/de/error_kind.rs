@@ -1,9 +1,9 @@
 //! The decoder's internal error, which borrows its texts.
 
-use super::TypedError;
+use super::{PathlessError, TypedError};
 
-/// The reason why a text does not fit a type. The decoder creates a [`TypedError`] only where serde needs one, because
-/// a `TypedError` is large on the stack.
+/// The reason why a text does not fit a type. The decoder creates a [`PathlessError`] only where serde needs one, because
+/// a `PathlessError` is large on the stack.
 #[derive(Clone, Copy)]
 pub(super) enum ErrorKind<'de> {
     /// The text is invalid or exceeds a limit.
@@ -17,12 +17,18 @@ impl ErrorKind<'_> {
     pub(super) const BROKEN: ErrorKind<'static> = ErrorKind::Message("not a valid JSON text");
 }
 
-impl From<ErrorKind<'_>> for TypedError {
+impl From<ErrorKind<'_>> for PathlessError {
     #[inline(never)]
-    fn from(kind: ErrorKind<'_>) -> TypedError {
+    fn from(kind: ErrorKind<'_>) -> PathlessError {
         match kind {
-            ErrorKind::Message(message) => TypedError::new(&message),
-            ErrorKind::Wrong { found, expected } => TypedError::wrong(found, expected),
+            ErrorKind::Message(message) => PathlessError::new(&message),
+            ErrorKind::Wrong { found, expected } => PathlessError::wrong(found, expected),
         }
+    }
+}
+
+impl From<ErrorKind<'_>> for TypedError {
+    fn from(kind: ErrorKind<'_>) -> TypedError {
+        PathlessError::from(kind).into()
     }
 }

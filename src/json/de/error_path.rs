@@ -1,6 +1,6 @@
 //! The path to a value that does not fit, from the innermost step outwards.
 
-use super::TypedError;
+use super::{PathlessError, TypedError};
 
 /// The number of steps that are stored. Error paths are short.
 const CAPACITY: usize = 8;
@@ -34,9 +34,10 @@ impl<'de> ErrorPath<'de> {
         self.count = 0;
     }
 
-    /// Writes the path into `error`.
+    /// Returns `error` with the path.
     #[inline(never)]
-    pub(super) fn write_to(&self, error: &mut TypedError) {
+    pub(super) fn add_to(&self, error: PathlessError) -> TypedError {
+        let mut error = TypedError::from(error);
         for step in self.steps.iter().take(self.count) {
             match step {
                 Step::Member(name) => error.put_inside(name),
@@ -46,5 +47,6 @@ impl<'de> ErrorPath<'de> {
         if self.count > CAPACITY {
             error.cut_path();
         }
+        error
     }
 }

@@ -12,6 +12,7 @@ mod numbers;
 mod strings;
 mod view;
 
+use error::PathlessError;
 pub use error::TypedError;
 
 use super::DEPTH_LIMIT;
@@ -56,18 +57,12 @@ pub fn decode_in_place<'a, T: Deserialize<'a>>(text: &'a mut [u8]) -> Result<T, 
         #[cfg(feature = "derive")]
         derived: false,
     };
-    let mut value = T::deserialize(&mut decoder);
-    match &mut value {
+    match T::deserialize(&mut decoder) {
         Ok(_) if !decoder.rest.is_empty() && decoder.peek().is_some() => {
-            return Err(ErrorKind::Message("text after the value").into());
+            Err(ErrorKind::Message("text after the value").into())
         }
-        Ok(_) => {}
-        Err(error) => decoder.steps.write_to(error),
-    }
-    // An error is much larger than most values, so only the `Err` arm moves the whole result.
-    match value {
         Ok(value) => Ok(value),
-        Err(_) => value,
+        Err(error) => Err(decoder.steps.add_to(error)),
     }
 }
 
@@ -173,14 +168,14 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    fn sequence<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
+    fn sequence<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, PathlessError> {
         self.enter()?;
         let value = visitor.visit_seq(Elements::new(self))?;
         self.leave(Some(b']'))?;
         Ok(value)
     }
 
-    fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, TypedError> {
+    fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, PathlessError> {
         let levels = self.levels;
         let close = self.enter_object()?;
         let value = visitor.visit_map(Members::new(self, close))?;
@@ -205,7 +200,7 @@ impl<'de> Decoder<'de> {
 
 macro_rules! strings {
     ($($method:ident $expected:literal)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
             let text = self.string_for($expected)?;
             visitor.visit_borrowed_str(text)
         }
@@ -213,7 +208,7 @@ macro_rules! strings {
 }
 
 impl<'de> Deserializer<'de> for &mut Decoder<'de> {
-    type Error = TypedError;
+    type Error = PathlessError;
 
     all_integers!();
     strings!(
@@ -221,7 +216,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         deserialize_identifier "a string"
     );
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
             Some(b'"') => visitor.visit_borrowed_str(self.string()?),
             Some(b'{') | None => self.object(visitor),
@@ -233,11 +228,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         visitor.visit_bool(self.boolean()?)
     }
 
-    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         let text = self.number(INTEGER)?;
         #[cfg(feature = "derive")]
         if self.derived {
@@ -247,7 +242,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         visitor.visit_i128(value)
     }
 
-    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         let text = self.number(NATURAL)?;
         #[cfg(feature = "derive")]
         if self.derived {
@@ -257,17 +252,17 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         visitor.visit_u128(value)
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         let text = self.number(NUMBER)?;
         visit_single(text, visitor)
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         let text = self.number(NUMBER)?;
         visit_number(text, visitor)
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
             Some(b'"') => visitor.visit_borrowed_bytes(self.string()?.as_bytes()),
             Some(b'[') => self.sequence(visitor),
@@ -275,11 +270,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         }
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         self.deserialize_bytes(visitor)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
             // No `?`, because it would reserve stack space for a large error at each optional level.
             Some(b'n') => match self.null() {
@@ -290,7 +285,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         }
     }
 
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
             Some(b'n') => {
                 self.null()?;
@@ -304,7 +299,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         self.deserialize_unit(visitor)
     }
 
@@ -312,7 +307,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         match name {
             DECIMAL => visitor.visit_borrowed_str(self.number(NUMBER)?),
             any::JSON => visitor.visit_borrowed_str(self.any_text()),
@@ -320,14 +315,14 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         }
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
             Some(b'[') => self.sequence(visitor),
             _ => Err(self.unexpected("an array").into()),
         }
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, PathlessError> {
         self.deserialize_seq(visitor)
     }
 
@@ -336,11 +331,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         _: &'static str,
         _: usize,
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         self.object(visitor)
     }
 
@@ -349,7 +344,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         #[cfg(feature = "derive")]
         if name == derived::STRUCT || name == derived::ONE_OF {
             return self.derived_object(name, fields, visitor);
@@ -363,7 +358,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, TypedError> {
+    ) -> Result<V::Value, PathlessError> {
         match self.peek() {
             Some(b'"') => visitor.visit_enum(BorrowedStrDeserializer::new(self.string()?)),
             Some(b'{') => {
@@ -382,7 +377,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         }
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         self.skip()?;
         visitor.visit_unit()
     }

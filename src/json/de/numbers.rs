@@ -1,6 +1,6 @@
 //! Decodes integers and floats from the text of a JSON number.
 
-use super::TypedError;
+use super::PathlessError;
 use super::error_kind::ErrorKind;
 use crate::json::value::magnitude;
 use serde_core::de::Visitor;
@@ -41,21 +41,21 @@ pub(super) fn wide<'de, T: core::str::FromStr>(
 }
 
 /// Visits a number for a type that accepts fractions. An integer that fits in 64 bits stays an integer, except `-0`.
-pub(super) fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+pub(super) fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, PathlessError> {
     match integer_of(text) {
         Some(Integer::Positive(value)) => visitor.visit_u64(value),
         Some(Integer::Negative(value)) if value != 0 => visitor.visit_i64(value),
         _ => match text.parse::<f64>() {
             Ok(value) if value.is_finite() => visitor.visit_f64(value),
-            _ => Err(TypedError::wrong(text, NUMBER)),
+            _ => Err(PathlessError::wrong(text, NUMBER)),
         },
     }
 }
 
-pub(super) fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, TypedError> {
+pub(super) fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, PathlessError> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() => visitor.visit_f32(value),
-        _ => Err(TypedError::wrong(text, NUMBER)),
+        _ => Err(PathlessError::wrong(text, NUMBER)),
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) const NUMBER: &str = "a number";
 /// Defines the methods for integers of up to 64 bits.
 macro_rules! integers {
     ($($method:ident $visit:ident $type:ident $expected:expr;)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
             let bounds = ($type::MIN as i64, $type::MAX as u64);
             let value = self.integer(bounds, $expected)?;
             visitor.$visit(value as $type)

@@ -297,7 +297,7 @@ impl<'a> ToolResultView<'a> {
     pub fn structured_as<T: serde_core::de::DeserializeOwned>(&self) -> Result<T, crate::json::TypedError> {
         match self.structured() {
             Some(content) => content.decode(),
-            None => Err(serde_core::de::Error::custom("the result has no structured content")),
+            None => Err(crate::json::TypedError::new(&"the result has no structured content")),
         }
     }
 }
