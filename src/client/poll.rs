@@ -90,8 +90,8 @@ impl Client<'_> {
         is_due
     }
 
-    /// Handles one request whose deadline has expired. If the request was just sent, starts its timeout. Any other
-    /// request fails, expires or is cancelled.
+    /// Handles one request whose deadline has expired. If the request was just sent, starts its timeout. If the request
+    /// waits for a task, polls the task. Any other request fails, expires or is cancelled.
     fn expire_due_request(&mut self) -> bool {
         let peer = &mut self.state.peer;
         let Some(ticket) = peer.in_flight.due(peer.now) else { return false };
@@ -233,7 +233,7 @@ impl Client<'_> {
         *self.grace_deadline.get_or_insert(self.state.peer.now.plus(self.state.config.timeouts.grace))
     }
 
-    /// Ends one request, or ends the connection after the last request.
+    /// Ends or parks one request, or ends the connection after the last request.
     ///
     /// The connection ends when all output is sent, the grace period is over, or the output is broken.
     #[cold]

@@ -136,8 +136,8 @@ pub(crate) fn handle_unreadable_line(
     }
 }
 
-/// Handles a request of the server. The handshake era permits `ping` and input requests that match the declared
-/// capabilities.
+/// Handles a request of the server. The handshake era permits `ping`, and requests for the application that match the
+/// declared capabilities.
 fn handle_request(
     state: &mut ClientState<'_>,
     line: &[u8],
@@ -394,7 +394,8 @@ pub(crate) fn end_request(
 
 impl ClientState<'_> {
     /// Fails the request that was sent on a closed stream. Returns `None` if no request awaits a response on this
-    /// stream, or if the client falls back to the handshake.
+    /// stream, if the client falls back to the handshake, or if the request is about a task: the client then polls the
+    /// task again.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) -> Option<PendingEvent> {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {

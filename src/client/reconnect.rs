@@ -1,4 +1,4 @@
-//! Reconnecting: subscriptions continue, all other requests fail.
+//! Reconnecting: subscriptions and tasks continue, all other requests fail.
 //!
 //! Specification: 2026-07-28, *Subscriptions*, *Transports*: the client subscribes again after a reconnect.
 
@@ -108,8 +108,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Ends the requests of the old connection. Parks subscriptions, and releases requests whose end the client has
-    /// reported. The next polls report the end of all other requests.
+    /// Ends the requests of the old connection. Parks subscriptions and tasks, and releases requests whose end the
+    /// client has reported. The next polls report the end of all other requests.
     fn end_connection(&mut self) {
         self.peer.in_flight.clear_queue();
         self.end_client_tasks(true);
@@ -136,7 +136,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Queues parked subscriptions and tasks for the new connection.
+    /// Queues parked subscriptions and tasks for the new connection. Fails those that the new server does not support.
     pub(crate) fn resubscribe(&mut self) {
         let has_tasks = self.has_server_capability(ServerCapabilities::TASKS);
         let mut next = 0;

@@ -105,8 +105,9 @@ impl ClientState<'_> {
 
     /// Sends the request of a slot again under a new id.
     ///
-    /// The new request asks for the next page of a list, contains input responses, or renews a subscription on a new
-    /// connection. `params` writes the members of the parameters from the text stored in the slot.
+    /// The new request asks for the next page of a list, contains input responses, renews a subscription on a new
+    /// connection, or asks about a task. `params` writes the members of the parameters from the text stored in the
+    /// slot.
     pub(crate) fn resend(
         &mut self,
         ticket: Ticket,

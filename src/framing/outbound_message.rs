@@ -90,7 +90,8 @@ pub enum Relation {
     Session(SessionKey),
     /// A request on this stream.
     ///
-    /// The message is a response, progress, a log message, a cancellation, or the request of a client.
+    /// The message is a response, progress, a log message, a cancellation, a request of a client, or a request that a
+    /// server sends while it handles this request.
     Request(StreamId),
     /// A subscription that was opened on this stream.
     Subscription(StreamId),

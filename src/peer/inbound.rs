@@ -62,7 +62,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The stored `_meta`, if there is one.
+    /// The `_meta` of the request, if the line or the slot has it.
     pub(crate) fn meta<'i, D: Data>(&self, in_flight: &'i InFlight<'_, D>) -> Option<Json<'i>>
     where
         'a: 'i,

@@ -122,7 +122,8 @@ pub(crate) enum OutboundState {
     AwaitingResponse,
     /// An acknowledged subscription.
     Listening,
-    /// A subscription that waits for the next connection. The slot's text has held the filter since the first request.
+    /// A subscription or a task that waits for the next connection. The slot's text is the filter or the record of the
+    /// task.
     Parked,
     /// A subscription whose request awaits transmit space on the next connection.
     Resubscribe,

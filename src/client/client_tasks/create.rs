@@ -48,7 +48,7 @@ pub(super) fn respond_at_once(
         let revision = pending.context.revision;
         let ticket =
             options.and_then(|options| create(state, table, revision, options, ttl, b"")).ok_or(full)?;
-        // A task is `working` when it is created.
+        // The response must report the task as `working`. The task ends only after the response is written.
         let Some(end) = table.store_response(ticket, None, body) else {
             table.slots.release(ticket);
             return Err(ProtocolError::ReplyTooLarge { limit: table.slots.text_limit() });

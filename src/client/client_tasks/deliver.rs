@@ -20,7 +20,8 @@ use crate::time::Millis;
 /// of the task follows this byte.
 pub(super) const LINK: u8 = b't';
 
-/// Expires a task, or sends pending messages. Returns the event of an expired task.
+/// Expires a task, or sends pending messages. Returns the event of a request whose task has expired or was removed at
+/// the end of the connection.
 pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> Option<PendingEvent> {
     while let Some(ticket) = table.slots.due(state.peer.now) {
         let request = table.call_of(ticket);
@@ -29,7 +30,7 @@ pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) ->
         table.touch(ticket, state.peer.now);
         match (end, request) {
             (Some(TaskState::Open), Some(request)) => return Some(PendingEvent::Expired(request)),
-            // The connection has ended.
+            // `remove_all` has removed the task at the end of the connection.
             (Some(TaskState::Removed), Some(ticket)) => {
                 return Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }

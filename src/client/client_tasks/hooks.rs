@@ -65,7 +65,8 @@ pub(crate) trait ClientTaskHooks: Sync {
     /// The earliest expiry of a task.
     fn next_deadline(&self, state: &ClientState<'_>) -> Option<Millis>;
 
-    /// Expires a task, or sends pending messages about tasks.
+    /// Expires a task, or sends pending messages about tasks. Returns the event of a request whose task has expired or
+    /// was removed at the end of the connection.
     fn advance(&self, state: &mut ClientState<'_>) -> Option<PendingEvent>;
 
     /// Removes all tasks at the end of a connection, unless the table keeps them. If `is_reported`, the next polls
@@ -145,7 +146,7 @@ impl ClientTaskHooks for Hooks {
             RequestTask::Created(ticket) => {
                 state.with_client_tasks(|state, table| create::end(state, table, ticket, error, body));
             }
-            // The server needs no task to get an error.
+            // The client sends an error directly, without a task.
             RequestTask::Requested { .. } if error.is_some() => state.respond_directly(pending, error, body),
             RequestTask::Requested { ttl } => create::respond_at_once(state, pending, ttl, body),
         }

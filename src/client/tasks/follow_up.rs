@@ -48,7 +48,8 @@ impl ClientState<'_> {
         self.peer.in_flight.enqueue(ticket);
     }
 
-    /// Removes the record of the emitted input requests if their responses were lost.
+    /// If a lost `tasks/update` carried the input responses, removes the keys of the emitted input requests, so that
+    /// the client emits these requests again.
     pub(super) fn ask_again(&mut self, ticket: Ticket) {
         if self.method_of(ticket) == Method::TaskUpdate {
             self.clear_keys(ticket);
@@ -63,7 +64,8 @@ impl ClientState<'_> {
         self.resend(ticket, method, &mut |out, text| write_id(text, out))
     }
 
-    /// Writes `tasks/cancel`. The client ignores the response, because the ticket is no longer valid.
+    /// Ends the subscription to the task. Writes `tasks/cancel`, if the server supports it. The client ignores the
+    /// response, because the ticket is no longer valid.
     pub(super) fn write_task_cancel(&mut self, ticket: Ticket) -> Result<(), Overflow> {
         self.unwatch_task(ticket);
         if !self.has_server_capability(ServerCapabilities::TASKS_CANCEL) {

@@ -53,16 +53,16 @@ pub(crate) trait TaskHooks: Sync {
     /// Queues the next request about a task.
     fn poll(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
-    /// Continues after the stream of a request about a task has closed without a response.
+    /// Continues a task after the stream of a request about it has closed without a response.
     fn on_lost(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
-    /// Continues the parked tasks on a new connection.
+    /// Continues a parked task on a new connection.
     fn on_connected(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
     /// Writes the queued request about a task.
     fn write_queued(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow>;
 
-    /// Writes the cancellation of a task, if the server supports it.
+    /// Ends the subscription to a task, and writes its cancellation if the server supports it.
     fn write_cancel(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow>;
 
     /// The keys of a task's earlier input requests. The client does not emit these requests again.

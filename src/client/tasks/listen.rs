@@ -39,7 +39,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Handles the acknowledgment of a subscription. `params` has the filter that the server grants.
+    /// Handles the acknowledgment of a subscription. `params` has the filter that the server grants. If the filter
+    /// lacks the task, the client ends the subscription.
     pub(super) fn handle_watched(&mut self, listener: Ticket, params: Json<'_>) {
         let id = Json::trusted(self.peer.in_flight.text(listener)).string();
         let is_granted = id.is_some_and(|id| granted_tasks(params).any(|granted| granted == id));

@@ -12,8 +12,8 @@ use crate::platform::copy;
 
 /// Interface between the decoder and message mode.
 pub(super) trait MessageFraming: Sync {
-    /// Copies a whole message into the buffer. If the caller has parsed the message, `scanned` contains the results of
-    /// the scan.
+    /// Copies a whole message into the buffer. If the message does not fit, keeps only its id. If the caller has parsed
+    /// the message, `scanned` contains the results of the scan.
     fn receive(
         &self,
         input: &mut LineDecoder<'_>,

@@ -76,8 +76,8 @@ impl TaskTable<'_> {
         Some(if has_failed == Some(true) && error.is_none() { TaskState::ToolFailed } else { end })
     }
 
-    /// Stores the response to a call like [`store_response`](TaskTable::store_response). If the response does not fit,
-    /// stores an error instead, and also returns this error for the application.
+    /// Stores the response to a call like [`store_response`](TaskTable::store_response). If the response does not fit
+    /// or is not valid, stores an error instead, and also returns an error for the application.
     pub(crate) fn store_or_refuse(
         &mut self,
         ticket: Ticket,
@@ -122,7 +122,8 @@ impl TaskTable<'_> {
             .find(|ticket| self.is_open(*ticket) && self.call_of(*ticket) == Some(call))
     }
 
-    /// The call that became this task automatically. Returns `None` if the application has created the task.
+    /// The call that became this task automatically, or may become it. Returns `None` if the application has created
+    /// the task.
     pub(crate) fn call_of(&self, ticket: Ticket) -> Option<Ticket> {
         self.data(ticket).filter(|data| data.is_automatic)?;
         unpacked(self.slots.text(ticket))

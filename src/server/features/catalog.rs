@@ -12,7 +12,7 @@ use crate::server::config::ServerConfig;
 use crate::server::feature::Feature;
 use crate::server::features::extensions::Extensions;
 
-/// The catalogs that a lookup can search. The catalog of extensions has one entry per feature.
+/// The catalogs that a lookup can search. Each feature has at most one entry in `Extensions` and in `AutomaticTasks`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Catalog {
     Tools,

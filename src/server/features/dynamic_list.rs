@@ -18,7 +18,7 @@ use crate::server::request_methods::request_methods;
 use crate::server::server_state::Shape;
 
 impl Reply<'_> {
-    /// Responds with one page: as many entries as fit.
+    /// Responds with one page: as many entries as fit. Refuses a cursor that is behind the last entry.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
         let RequestKind::List { first } = self.pending.context.kind else {
             return self.refuse(ProtocolError::InvalidReply);

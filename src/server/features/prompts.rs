@@ -24,8 +24,8 @@ use crate::server::pending_event::RequestKind;
 /// static CONFIG: ServerConfig = ServerConfig::new("example", "1.0.0").features(&[&PROMPTS]);
 /// ```
 ///
-/// For each request the server emits [`Event::GetPrompt`](crate::server::Event::GetPrompt). The server finds a prompt
-/// by linear search, suitable for hundreds of prompts.
+/// For each valid `prompts/get` the server emits [`Event::GetPrompt`](crate::server::Event::GetPrompt). The server
+/// finds a prompt by linear search, suitable for hundreds of prompts.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompts<'t> {
     catalog: Option<&'t [Prompt<'t>]>,
@@ -86,7 +86,7 @@ impl<'t> Prompts<'t> {
 
     /// A dynamic list, which the application provides: see [`Event::ListPrompts`](crate::server::Event::ListPrompts).
     ///
-    /// The server emits a request for any name.
+    /// The server emits a `prompts/get` with any name.
     #[must_use]
     pub const fn dynamic_list() -> Prompts<'static> {
         Prompts { catalog: None, list_changed: false, stringify: false }

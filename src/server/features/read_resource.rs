@@ -76,7 +76,8 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// The value of a variable of the matching [`template`](Self::template).
+    /// The value of a variable of the matching [`template`](Self::template). Returns `None` if no template matches, or
+    /// if the template does not have the variable.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<Variable<'a>> {
         uri_template::value_of(self.template()?.uri, self.uri, name)

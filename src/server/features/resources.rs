@@ -26,8 +26,8 @@ use crate::server::pending_event::RequestKind;
 /// static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&RESOURCES]);
 /// ```
 ///
-/// For each request the server emits [`Event::ReadResource`](crate::server::Event::ReadResource). The server finds a
-/// resource by linear search, suitable for hundreds of resources.
+/// For each valid `resources/read` the server emits [`Event::ReadResource`](crate::server::Event::ReadResource). The
+/// server finds a resource by linear search, suitable for hundreds of resources.
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'t> {
     catalog: Option<&'t [Resource<'t>]>,

@@ -222,7 +222,7 @@ impl Sealed for Skills<'_> {
     }
 }
 
-/// Finds the first other feature with the method `name`, and the index of the method in this feature.
+/// Finds the first feature other than `Skills` with the method `name`, and the index of the method in this feature.
 fn resources_of<'b>(features: &'b [&'b dyn Feature], name: &str) -> Option<(&'b dyn Feature, usize)> {
     features.iter().filter(|feature| !is_skills(**feature)).find_map(|feature| {
         let method = feature.methods().iter().position(|method| method.name == name)?;
@@ -302,7 +302,7 @@ impl Skills<'_> {
         })
     }
 
-    /// Responds with a file. Requests for other resources go to the feature `Resources`.
+    /// Responds with a file whose content is in the catalog. All other requests go to the feature `Resources`.
     fn read<'b>(&'b self, request: &mut Request<'_, 'b>, uri: Str<'_>) -> Received {
         if let Some((skill, file)) = self.find_file(uri)
             && file.body().is_some()

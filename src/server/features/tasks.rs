@@ -273,7 +273,8 @@ fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit))
 }
 
-/// Handles `tasks/cancel`. A task that has not ended is cancelled before the response.
+/// Handles `tasks/cancel`. A task that has not ended is cancelled before the response. If the task has ended, a request
+/// of `2025-11-25` is refused.
 fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let is_extension = request.pending.context.revision.has(WireFeature::TasksExtension);
     let table = request.state.tasks.as_ref();
@@ -337,7 +338,7 @@ fn list(request: &mut Request<'_, '_>) -> Received {
                 table.write_members(ticket, out);
                 out.end_object();
             }
-            // A page omits the slots of other clients.
+            // A page omits free slots and the tasks of other clients.
             Some(ticket.is_some())
         });
     })

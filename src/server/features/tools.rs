@@ -30,7 +30,7 @@ pub struct Tools<'t> {
     catalog: Option<&'t [Tool<'t>]>,
     list_changed: bool,
     always_structured: bool,
-    /// Code of streamed arguments, if a tool has one.
+    /// The code that handles streamed arguments. `None` if no tool has a streamed argument.
     argument_hook: Option<ArgumentHook>,
 }
 
@@ -51,7 +51,7 @@ const fn invalid_annotation(catalog: &[Tool<'_>]) -> Option<(usize, InvalidToolH
 /// Returns the hook for the streamed arguments of a catalog, if there are any.
 ///
 /// # Errors
-/// The index of the first tool whose input schema does not have the argument.
+/// The index of the first tool whose input schema does not have the argument as a string.
 const fn argument_hook(catalog: &[Tool<'_>]) -> Result<Option<ArgumentHook>, usize> {
     let mut hook: Option<ArgumentHook> = None;
     let (mut rest, mut index) = (catalog, 0usize);
@@ -110,8 +110,8 @@ impl<'t> Tools<'t> {
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two tools have the same name. [`ConfigError::InvalidToolHeader`]: an annotation
-    /// `x-mcp-header` is invalid. [`ConfigError::InvalidStreamedArgument`]: the input schema of a tool does not have the
-    /// [streamed](Tool::streamed) argument.
+    /// `x-mcp-header` is invalid. [`ConfigError::InvalidStreamedArgument`]: the input schema of a tool does not have
+    /// the [streamed](Tool::streamed) argument as a string.
     pub const fn try_new(catalog: &'t [Tool<'t>]) -> Result<Tools<'t>, ConfigError> {
         match (duplicate(catalog), invalid_annotation(catalog), argument_hook(catalog)) {
             (Some(entry), _, _) => Err(ConfigError::DuplicateName { entry }),

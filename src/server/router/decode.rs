@@ -153,7 +153,8 @@ fn write_arguments(given: Json<'_>, scalars: &Scalars, out: &mut Writer<'_>) {
     out.end_object();
 }
 
-/// Decodes the value of a template's variable. Returns `None` if the value does not match `T`.
+/// Decodes the value of a template's variable. Returns `None` if the URI lacks the variable, or if its value is not
+/// UTF-8, does not match `T`, or does not fit into `space`.
 pub fn variable<'s, T: Deserialize<'s>, const N: usize>(
     template: &str,
     request: &ReadResource<'_>,

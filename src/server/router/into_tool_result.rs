@@ -136,7 +136,8 @@ impl<F: FnOnce(&mut ToolResult<'_, '_>)> IntoToolResult for Content<F> {
     }
 }
 
-/// A failure of a tool, as text for the model. `?` converts from each type that implements `Display`.
+/// The error of a handler, as text. The text of a tool's failure is for the model. `?` converts from each type that
+/// implements `Display`.
 ///
 /// ```
 /// use mcp_proto::server::Failure;

@@ -46,7 +46,7 @@ use crate::server::server_state::Shape;
 /// # let _ = on_event;
 /// ```
 ///
-/// Name this feature instead of [`Subscriptions`]: both in one configuration are a
+/// Name this feature instead of [`Subscriptions`]: both in one configuration cause
 /// [`ConfigError::RepeatedSubscriptions`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AuthorizedSubscriptions;
@@ -201,7 +201,8 @@ impl<'a> SubscriptionRequest<'a> {
     ///
     /// - `subscriptions/listen`: the acknowledgment omits the other resources. All requested lists are accepted.
     ///   Returns the ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
-    ///   `None` means that the server has refused the request, because no slot is free.
+    ///   `None` means that the server has refused the request, because no slot is free, or the acknowledgment does not
+    ///   fit.
     /// - `resources/subscribe`: if the predicate rejects the resource, the server refuses the request like a request
     ///   for an unknown resource, and ends an earlier subscription of the session to this resource. Returns `None`.
     ///

@@ -258,8 +258,8 @@ fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Tick
     request.state.peer.defer(&source, context.stream, packed, None)
 }
 
-/// Registers the resources and writes the acknowledgment. Omits resources for which a buffer has no space, or which the
-/// application does not accept.
+/// Registers the resources and writes the acknowledgment. Omits resources that are unknown, for which a buffer has no
+/// space, or which the application does not accept.
 ///
 /// Returns `false` if the acknowledgment does not fit.
 fn write_acknowledgment(

@@ -1,4 +1,4 @@
-//! Registry of the resources that a client watches, in one buffer.
+//! Registry of the resources and tasks that clients watch, in one buffer.
 //!
 //! The entries form a binary trie: bit `n` of an entry's hash selects the child at depth `n`, and the first entry is the
 //! root. So the registry finds an entry in O(log n) without an index of its own. The hash uses the caller's seed, so that
@@ -177,7 +177,7 @@ impl<'b> SubscriptionRegistry<'b> {
         entries.filter(|watch| !watch.is_removed)
     }
 
-    /// Adds an entry. Returns `Ok(false)` if the owner already watches the resource.
+    /// Adds an entry. Returns `Ok(false)` if the owner already watches the resource or task.
     ///
     /// `check` gets the decoded URI and may refuse it, even if the entry exists.
     pub(crate) fn add(
@@ -217,7 +217,7 @@ impl<'b> SubscriptionRegistry<'b> {
         Ok(true)
     }
 
-    /// Removes an entry. Returns `false` if the owner does not watch the resource.
+    /// Removes the entry of a resource. Returns `false` if the owner does not watch the resource.
     pub(crate) fn remove(&mut self, owner: Owner, uri: Str<'_>, seed: u64) -> bool {
         let Ok(at) = self.find(owner, Watched::Resource, uri, seed) else { return false };
         let was_removed = self.at(at).is_some_and(|watch| watch.is_removed);
