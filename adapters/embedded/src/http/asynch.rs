@@ -17,8 +17,8 @@ const WRITE_SIZE: usize = 128;
 
 /// The HTTP server and the core server, which the tasks of all connections share on one executor.
 ///
-/// `N` is the number of tasks: one for each connection, and one that handles events. The tasks wake each other. If there
-/// are more tasks than `N`, they wake each other all the time.
+/// `N` is the number of tasks: one for each connection, and one that handles events. The tasks wake each other. If
+/// there are more tasks than `N`, they wake each other all the time.
 ///
 /// ```
 /// use embedded_io_async::{Read, Write};
