@@ -94,7 +94,7 @@ impl<P, const N: usize> Machines<'_, '_, P, N> {
 }
 
 impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
-    /// Shares both servers.
+    /// Creates the value that the tasks share, from both servers.
     #[must_use]
     pub const fn new(http: &'a mut HttpServer<'b, P>, server: &'a mut Server<'b>) -> Self {
         HttpShared(RefCell::new(Machines { http, server, wakers: [const { None }; N], change: 0 }))
