@@ -19,10 +19,10 @@ const READ_SIZE: usize = 32;
 
 /// A [`Pump`] over a serial line that damages, drops or inserts bytes.
 ///
-/// Both ends of the line exchange frames with checksums, and repeat lost frames: see [`mcp_proto_framed_link`]. The other
-/// end is another `FramedPump`, or `mcp-serial-bridge --framed`. The methods have the names and contracts of [`Pump`]'s
-/// methods, and session marks are enabled. [`PumpStatus::NewSession`] also reports a restart of the other end.
-/// `LineBroken` is never returned, because lost bytes are sent again.
+/// Both ends of the line exchange frames with checksums, and repeat lost frames: see [`mcp_proto_framed_link`]. The
+/// other end is another `FramedPump`, or `mcp-serial-bridge --framed`. The methods have the names and contracts of
+/// [`Pump`]'s methods, and session marks are enabled. [`PumpStatus::NewSession`] also reports a restart of the other
+/// end. `LineBroken` is never returned, because lost bytes are sent again.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -72,8 +72,8 @@ enum Line {
 impl FramedPump {
     /// Creates a pump for one line.
     ///
-    /// `number` should be different at each start of the board: a random number, or a counter of starts in RAM that keeps
-    /// its content. See [`FramedLink::new`] for the effect of a constant.
+    /// `number` should be different at each start of the board: a random number, or a counter of starts in RAM that
+    /// keeps its content. See [`FramedLink::new`] for the effect of a constant.
     #[must_use]
     pub const fn new(number: u16) -> FramedPump {
         FramedPump {
@@ -122,8 +122,8 @@ impl FramedPump {
 
     /// Moves bytes over a blocking line until the caller has something to do. See [`Pump::run`].
     ///
-    /// A lost frame is repeated between two reads. So the driver's read should end with [`ErrorKind::TimedOut`] after at
-    /// most 100 ms without input, and the caller should then call `run` again.
+    /// A lost frame is repeated between two reads. So the driver's read should end with [`ErrorKind::TimedOut`] after
+    /// at most 100 ms without input, and the caller should then call `run` again.
     pub fn run<T: Read + Write>(
         &mut self,
         machine: &mut dyn Machine,

@@ -16,16 +16,16 @@
 //! - **Lost bytes.** After an overrun or a framing error, the machine discards only the current line of JSON. If the
 //!   machine has received the id of the request in this line, it sends an error response immediately. The session
 //!   continues, and the pump returns [`PumpStatus::LineBroken`].
-//! - **New clients.** A client that sends a [session mark](Pump::session_marks) starts a new session, even in the middle
-//!   of an old line: [`PumpStatus::NewSession`]. The caller resets the machine. The reset drops the old session, its
-//!   calls in flight, and its partial output.
+//! - **New clients.** A client that sends a [session mark](Pump::session_marks) starts a new session, even in the
+//!   middle of an old line: [`PumpStatus::NewSession`]. The caller resets the machine. The reset drops the old
+//!   session, its calls in flight, and its partial output.
 //!
 //! Errors are classified by their kind. `NotConnected`, `BrokenPipe`, `ConnectionReset`, `ConnectionAborted`,
 //! `ConnectionRefused` and `WriteZero` mean that the link is closed. `TimedOut` means that no byte has moved. All other
 //! errors, including `Interrupted`, are temporary: a failed read has lost bytes, and the pump repeats a failed write.
 //!
-//! An example for an interrupt-driven UART without flow control. If the queue is full, the byte is lost, and the line is
-//! broken. The handler in the example of [`Queue`] leaves bytes in the UART while the queue is full:
+//! An example for an interrupt-driven UART without flow control. If the queue is full, the byte is lost, and the line
+//! is broken. The handler in the example of [`Queue`] leaves bytes in the UART while the queue is full:
 //!
 //! ```
 //! use mcp_proto::server::{Event, ServerConfig, Tool, Tools};

@@ -123,8 +123,8 @@ impl Pump {
 
     /// Returns whether the link has transmitted only a part of a message.
     ///
-    /// An application that logs on the same link writes a log line only while this method returns `false`. The line ends
-    /// with a newline. Within a message, the log line would damage the message.
+    /// An application that logs on the same link writes a log line only while this method returns `false`. The line
+    /// ends with a newline. Within a message, the log line would damage the message.
     #[must_use]
     pub const fn is_within_message(&self) -> bool {
         self.in_output_line

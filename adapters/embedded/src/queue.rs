@@ -133,7 +133,8 @@ impl<const N: usize> Queue<N> {
         true
     }
 
-    /// Whether the queue accepts bytes. If the consumer has cleared the first of two gaps, the second becomes the first.
+    /// Whether the queue accepts bytes. If the consumer has cleared the first of two gaps, the second becomes the
+    /// first.
     fn is_open(&self) -> bool {
         if self.has_later_gap.load(Ordering::Relaxed) {
             if self.has_gap.load(Ordering::Acquire) {

@@ -66,7 +66,8 @@ fn call(tool: &str, fields: &str) -> String {
     )
 }
 
-/// Takes steps until the connection is idle. Returns the last status.
+/// Takes steps until the script has no more input or the connection is closed. Returns the last status, and the
+/// ticket of the last deferred call.
 fn steps(
     pump: &mut HttpPump<'_>,
     http: &mut Http<'_>,

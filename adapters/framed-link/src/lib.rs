@@ -1,8 +1,9 @@
 //! A reliable byte stream in both directions of a serial line that damages, drops and inserts bytes.
 //!
-//! A [`FramedLink`] at each end of the line splits the stream into frames of at most [`PAYLOAD`] bytes. Each frame has a
-//! checksum (CRC-16) and a sequence number. COBS removes zeros from a frame, so that zeros separate frames. The receiver
-//! acknowledges each frame, and the sender repeats a lost frame. The link does no I/O, has no clock, and needs no heap:
+//! A [`FramedLink`] at each end of the line splits the stream into frames of at most [`PAYLOAD`] bytes. Each frame
+//! has a checksum (CRC-16) and a sequence number. COBS removes zeros from a frame, so that zeros separate frames. The
+//! receiver acknowledges each frame, and the sender repeats a lost frame. The link does no I/O, has no clock, and
+//! needs no heap:
 //!
 //! - [`output`](FramedLink::output) returns bytes for the line, and [`input`](FramedLink::input) takes bytes from it.
 //! - [`send`](FramedLink::send) takes bytes of the stream, and [`received`](FramedLink::received) returns them at the
@@ -10,8 +11,8 @@
 //! - [`deadline`](FramedLink::deadline) returns the time at which `output` repeats a frame.
 //!
 //! **Guarantee.** Bytes are received in the order in which they were sent, without gaps and duplicates, until an end
-//! begins a new session. Then [`take_reset`](FramedLink::take_reset) reports it at the other end, and bytes in transit are
-//! lost. Damage that the CRC does not detect is the exception: a frame with more than 3 wrong bits passes
+//! begins a new session. Then [`take_reset`](FramedLink::take_reset) reports it at the other end, and bytes in
+//! transit are lost. Damage that the CRC does not detect is the exception: a frame with more than 3 wrong bits passes
 //! with a probability of 1 in 65,536.
 //!
 //! **Text** outside of frames, such as log lines of a board, is returned by `input`.

@@ -79,8 +79,8 @@ impl FramedLink {
         self.endpoint.received()
     }
 
-    /// Removes bytes from the beginning of the [received](FramedLink::received) ones. The other end can send further bytes
-    /// when all are consumed.
+    /// Removes bytes from the beginning of the [received](FramedLink::received) ones. The other end can send further
+    /// bytes when all are consumed.
     pub fn consume(&mut self, count: usize) {
         self.endpoint.consume(count);
     }

@@ -29,8 +29,8 @@ impl Timer {
         self.started = Some(now);
     }
 
-    /// Stops the timer, because the answer has arrived. `is_measured` is `false` after a repetition, because the answer may
-    /// belong to either frame.
+    /// Stops the timer, because the answer has arrived. `is_measured` is `false` after a repetition, because the
+    /// answer may belong to either frame.
     pub(crate) fn answered(&mut self, now: Millis, is_measured: bool) {
         let Some(started) = self.started.take().filter(|_| is_measured) else { return };
         let measured = u32::try_from(now.since(started).0).unwrap_or(LONGEST).min(LONGEST);

@@ -140,7 +140,8 @@ impl ClientHandle {
         }
     }
 
-    /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] returns the result of the tool.
+    /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] returns the result of
+    /// the tool.
     ///
     /// [`Progress::task`](crate::Progress::task) has the id of a task. The maximum time in `options` applies to the
     /// task.

@@ -176,8 +176,8 @@ impl ClientHandle {
         self.begin_request(method, params, self.options())?.await
     }
 
-    /// Sends a notification of an extension. `params` is the JSON text of an object. Returns when the notification is in
-    /// the transmit buffer.
+    /// Sends a notification of an extension. `params` is the JSON text of an object. Returns when the notification is
+    /// in the transmit buffer.
     ///
     /// # Errors
     /// [`CallError::Unsupported`]: the revision is `2026-07-28`, and the client has not declared `extensions`. For

@@ -62,8 +62,8 @@ pub struct ExtensionSettings {
 impl ClientSettings {
     /// Creates settings with the default limits.
     ///
-    /// The limits are 16 MiB for a message, 16 MiB for a request, 256 requests in flight, and 4,096 requests that wait to be
-    /// sent.
+    /// The limits are 16 MiB for a message, 16 MiB for a request, 256 requests in flight, and 4,096 requests that
+    /// wait to be sent.
     #[must_use]
     pub fn new(name: String, version: String) -> ClientSettings {
         ClientSettings {
@@ -241,20 +241,20 @@ macro_rules! client_settings {
             self
         }
 
-        /// Lets tool calls become tasks, which survive a lost connection. A call that becomes a task still ends with the
-        /// result of the tool.
+        /// Lets tool calls become tasks, which survive a lost connection. A call that becomes a task still ends with
+        /// the result of the tool.
         ///
-        /// In `2026-07-28`, the server decides which calls become tasks. In `2025-11-25`, a call becomes a task only with
-        /// [`CallOptions::task`](crate::CallOptions::task).
+        /// In `2026-07-28`, the server decides which calls become tasks. In `2025-11-25`, a call becomes a task only
+        /// with [`CallOptions::task`](crate::CallOptions::task).
         #[must_use]
         pub fn tasks(mut self, limits: mcp_proto::client::TaskLimits) -> Self {
             self.settings.tasks = Some(limits);
             self
         }
 
-        /// Lets server requests for sampling and elicitation become tasks, up to 32 at a time (`2025-11-25`). The server
-        /// decides which requests become tasks. The callback of [`on_server_request`](Self::on_server_request) responds
-        /// as always.
+        /// Lets server requests for sampling and elicitation become tasks, up to 32 at a time (`2025-11-25`). The
+        /// server decides which requests become tasks. The callback of [`on_server_request`](Self::on_server_request)
+        /// responds as always.
         ///
         /// `options` returns options with new random bits for each task.
         #[must_use]

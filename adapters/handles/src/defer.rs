@@ -8,8 +8,8 @@ use mcp_proto::server::{
 };
 use mcp_proto::{ClientCapabilities, Millis, Revision, Ticket};
 
-/// A request that can be deferred: [`Call`], [`ReadResource`], [`GetPrompt`], [`Complete`], [`ExtensionRequest`], and the
-/// requests for pages of dynamic lists, such as [`ListTools`].
+/// A request that can be deferred: [`Call`], [`ReadResource`], [`GetPrompt`], [`Complete`], [`ExtensionRequest`], and
+/// the requests for pages of dynamic lists, such as [`ListTools`].
 #[expect(private_bounds, reason = "the trait is sealed: only request types of mcp_proto implement it")]
 pub trait Defer: DeferRequest {}
 

@@ -74,7 +74,8 @@ pub fn spawn_error(program: &OsStr, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot start `{}`: {error}", program.display()))
 }
 
-/// The reason why a client could not connect. `Debug` prints the same text as `Display`, for a readable `unwrap` or `main`.
+/// The reason why a client could not connect. `Debug` prints the same text as `Display`, for a readable `unwrap` or
+/// `main`.
 #[non_exhaustive]
 pub enum ConnectError {
     /// The configuration is invalid.
@@ -94,7 +95,8 @@ pub enum ConnectError {
     },
     /// The timeout expired.
     TimedOut,
-    /// The connection closed before the handshake was complete. Contains the exit status of a child process, if there is one.
+    /// The connection closed before the handshake was complete. Contains the exit status of a child process, if there
+    /// is one.
     Closed(Option<ExitStatus>),
     /// The server did not respond, and wrote a line that is no message: perhaps the program is no MCP server, or it
     /// prints text to stdout.

@@ -1,7 +1,7 @@
 //! Repeats calls whose header fields the server refused (-32020), after the tools were listed again.
 //!
-//! Over HTTP, header fields repeat the arguments that the input schema of a tool marks with `x-mcp-header`. A call fails
-//! if the client's list of tools is out of date. The transport reads the marks from the new list.
+//! Over HTTP, header fields repeat the arguments that the input schema of a tool marks with `x-mcp-header`. A call
+//! fails if the client's list of tools is out of date. The transport reads the marks from the new list.
 
 use std::sync::Arc;
 

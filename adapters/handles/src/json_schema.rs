@@ -86,8 +86,8 @@ pub fn result<T: JsonSchema>(tool: Tool<'static>) -> Tool<'static> {
 /// [`tool`](macro@mcp_proto::tool).
 ///
 /// A router with such a function generates schemas at run time:
-/// [`generated_features`](mcp_proto::server::Router::generated_features). Arguments also derive `Deserialize`, and results
-/// derive `Serialize`.
+/// [`generated_features`](mcp_proto::server::Router::generated_features). Arguments also derive `Deserialize`, and
+/// results derive `Serialize`.
 ///
 /// ```
 /// use std::sync::LazyLock;

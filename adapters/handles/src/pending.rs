@@ -90,7 +90,8 @@ impl RequestState {
         })
     }
 
-    /// Marks a sent request as unsent, so that it is sent again. Returns `false` if it has ended, or was repeated before.
+    /// Marks a sent request as unsent, so that it is sent again. Returns `false` if it has ended, or was repeated
+    /// before.
     pub(crate) fn mark_repeated(&self) -> bool {
         self.state.with(|state| {
             let is_sent = matches!(state.stage, Stage::Sent(_));

@@ -17,8 +17,8 @@ const STABLE: Millis = Millis::seconds(10);
 
 /// Number and timing of reconnection attempts: see `Connector::reconnect` of the adapter.
 ///
-/// All attempts are available again when a connection has been open for ten seconds. A server that fails soon after each
-/// handshake is therefore not restarted forever.
+/// All attempts are available again when a connection has been open for ten seconds. A server that fails soon after
+/// each handshake is therefore not restarted forever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reconnect {
     /// Maximum number of attempts until a connection has been open for ten seconds.

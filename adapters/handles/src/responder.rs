@@ -235,8 +235,8 @@ impl Responder {
     /// Sends a notification of an extension that belongs to this request: see
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription).
     ///
-    /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params` is
-    /// not valid. Waits while the client does not read.
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params`
+    /// is not valid. Waits while the client does not read.
     pub fn notify<T: serde_core::Serialize + ?Sized>(
         &self,
         method: &str,

@@ -147,8 +147,8 @@ impl InputResponse {
         InputResponse(Response::Sample { model: model.into(), stop_reason: stop_reason.into(), blocks })
     }
 
-    /// Responds to a request with a method of an extension ([`InputRequest::Other`]). `result` is a value that serializes
-    /// to an object.
+    /// Responds to a request with a method of an extension ([`InputRequest::Other`]). `result` is a value that
+    /// serializes to an object.
     #[must_use]
     pub fn result(result: &(impl Serialize + ?Sized)) -> InputResponse {
         match json::to_string(result) {

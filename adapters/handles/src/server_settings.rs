@@ -48,8 +48,8 @@ pub struct ServerSettings<'i> {
 impl<'i> ServerSettings<'i> {
     /// Creates settings with the default limits.
     ///
-    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, 1,024 requests that wait for a worker, 64 KiB
-    /// for subscribed URIs, and 64 tasks.
+    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, 1,024 requests that wait for a worker,
+    /// 64 KiB for subscribed URIs, and 64 tasks.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> ServerSettings<'i> {
         ServerSettings {
@@ -92,7 +92,8 @@ impl<'i> ServerSettings<'i> {
         self.workers.saturating_add(self.waiting)
     }
 
-    /// Creates the [`Server`], and configures it in place. Copies would need stack memory, which a thread keeps forever.
+    /// Creates the [`Server`], and configures it in place. Copies would need stack memory, which a thread keeps
+    /// forever.
     ///
     /// # Errors
     /// The configuration is invalid.
@@ -138,8 +139,8 @@ macro_rules! stop_settings {
             self
         }
 
-        /// Sets the maximum number of concurrent connections of a listener. Default: 64. At the limit, the server accepts
-        /// the next connection when an open connection ends.
+        /// Sets the maximum number of concurrent connections of a listener. Default: 64. At the limit, the server
+        /// accepts the next connection when an open connection ends.
         #[must_use]
         pub fn connections(mut self, limit: usize) -> Self {
             self.connections = limit;
@@ -207,8 +208,8 @@ macro_rules! server_settings {
             self
         }
 
-        /// Adds a hook before and after each request that reaches the handler. Hooks are called in the order in which they
-        /// are added, and in reverse order after the request.
+        /// Adds a hook before and after each request that reaches the handler. Hooks are called in the order in which
+        /// they are added, and in reverse order after the request.
         #[must_use]
         pub fn hook(mut self, hook: impl $crate::RequestHook + 'static) -> Self {
             self.settings.hooks.push(std::sync::Arc::new(hook));

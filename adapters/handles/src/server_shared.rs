@@ -265,8 +265,8 @@ impl ServerShared {
         self.send(ServerCommand::log(None, level, text), None).await;
     }
 
-    /// Sends a log message with data that belongs to no request. Sends nothing if the data does not serialize. Waits until
-    /// the queue has space.
+    /// Sends a log message with data that belongs to no request. Sends nothing if the data does not serialize. Waits
+    /// until the queue has space.
     pub fn log_data<T: Serialize + ?Sized>(
         &self,
         level: Level,
@@ -356,8 +356,8 @@ impl ServerShared {
         self.process_commands_in(server, &mut OneSession, now).1
     }
 
-    /// Like [`process_commands`](ServerShared::process_commands), for a transport with many sessions. Also returns whether
-    /// the server has anything new to do.
+    /// Like [`process_commands`](ServerShared::process_commands), for a transport with many sessions. Also returns
+    /// whether the server has anything new to do.
     pub fn process_commands_in(
         &self,
         server: &mut Server<'_>,

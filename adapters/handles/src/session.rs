@@ -152,8 +152,8 @@ impl ClientSession {
         self.close_deadline.is_some_and(|at| at <= now)
     }
 
-    /// Like [`handle_event`](ClientSession::handle_event) over HTTP. `failure` is the reason why the last stream closed,
-    /// for a request that the event reports as failed.
+    /// Like [`handle_event`](ClientSession::handle_event) over HTTP. `failure` is the reason why the last stream
+    /// closed, for a request that the event reports as failed.
     pub fn handle_http_event(
         &mut self,
         client: &mut Client<'_>,

@@ -37,8 +37,8 @@ impl Stop {
     /// Stops the servers and returns immediately.
     ///
     /// Servers accept no new connections or requests. Running requests may finish within `time`, or get an error
-    /// response. Clients have two more seconds to read the last responses. Worker threads have one more second to notice
-    /// their cancellation. A repeated call replaces the time.
+    /// response. Clients have two more seconds to read the last responses. Worker threads have one more second to
+    /// notice their cancellation. A repeated call replaces the time.
     pub fn within(&self, time: Duration) {
         let mut state = lock(&self.state);
         let now = Instant::now();

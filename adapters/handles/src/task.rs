@@ -22,7 +22,8 @@ impl ServerShared {
     }
 }
 
-/// The first response to a call that may become a task: see [`ClientHandle::call_task`](crate::ClientHandle::call_task).
+/// The first response to a call that may become a task: see
+/// [`ClientHandle::call_task`](crate::ClientHandle::call_task).
 #[derive(Debug)]
 pub enum TaskCall<C = PendingCall> {
     /// The call has become a task.

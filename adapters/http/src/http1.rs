@@ -5,8 +5,8 @@
 //! server handles in order (RFC 9112, section 9.3.2).
 //!
 //! A head keeps only what MCP needs, in a buffer that the caller lends: the start line and about a dozen fields. The
-//! buffer needs 300 bytes, and more for long tokens in `Authorization`. Other fields, such as those of a browser, take no
-//! space.
+//! buffer needs 300 bytes, and more for long tokens in `Authorization`. Other fields, such as those of a browser,
+//! take no space.
 //!
 //! | part | type | RFC 9112 |
 //! |---|---|---|
@@ -18,10 +18,10 @@
 //!
 //! # Strictness
 //!
-//! Two parsers that read one message differently let an attacker smuggle a request past the first one (RFC 9112, section
-//! 11.2). So this parser rejects what the RFC permits to reject: LF without CR, line folding, white space before a colon,
-//! both `Content-Length` and `Transfer-Encoding`, codings other than `chunked`, control characters, and repeated fields
-//! that are no lists.
+//! If two parsers read one message differently, an attacker can smuggle a request past the first one: see RFC 9112,
+//! section 11.2. So this parser rejects what the RFC permits to reject: LF without CR, line folding, white space
+//! before a colon, both `Content-Length` and `Transfer-Encoding`, codings other than `chunked`, control characters,
+//! and repeated fields that are no lists.
 //!
 //! ```
 //! use mcp_proto_http::HeaderFields;

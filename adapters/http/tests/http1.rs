@@ -71,7 +71,8 @@ fn fields(head: &dyn HeaderFields) -> Vec<(&'static str, String)> {
     NAMES.iter().filter_map(value).collect()
 }
 
-/// Passes pieces to `feed` until `feed` does not consume a whole piece.
+/// Passes all pieces to `feed`, and checks that `feed` consumes nothing after the end of the message part. Returns
+/// the number of consumed bytes.
 fn feed_all<'i>(
     pieces: impl IntoIterator<Item = &'i [u8]>,
     mut feed: impl FnMut(&[u8]) -> Result<usize, HttpError>,
@@ -135,7 +136,8 @@ fn response<'i>(buffer: usize, limit: usize, pieces: impl IntoIterator<Item = &'
     Ok(Some((owned, consumed)))
 }
 
-/// Parses the whole input, the input cut at each position, and single bytes. Checks that all results are equal.
+/// Parses the whole input, the input cut at each position, and single bytes. Checks that all results are equal, and
+/// returns the result.
 fn cut_everywhere<T: PartialEq + std::fmt::Debug>(
     input: &[u8],
     parse: impl Fn(&mut dyn Iterator<Item = &[u8]>) -> T,

@@ -10,8 +10,9 @@
 //! writes all other output of the board to stderr.
 //!
 //! On a noisy line and after a restart of the board, each request of the client gets a response, and the session of the
-//! client continues. A request about which the board is silent for too long gets an error. The module `router` implements
-//! this without I/O, `board_line` adds frames to the line, `bridge` moves the bytes, and `link` opens ports.
+//! client continues. A request about which the board is silent for too long gets an error. The module `router`
+//! implements this without I/O, `board_line` adds frames to the line, `bridge` moves the bytes, and `link` opens
+//! ports.
 
 mod board_line;
 mod bridge;

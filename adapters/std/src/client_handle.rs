@@ -76,7 +76,8 @@ impl ClientHandle {
         block_on(self.inner.call_tool(tool, arguments))
     }
 
-    /// Like [`call_tool`](ClientHandle::call_tool), with options and a progress callback. `on_progress` runs on this thread.
+    /// Like [`call_tool`](ClientHandle::call_tool), with options and a progress callback. `on_progress` runs on this
+    /// thread.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -160,8 +161,8 @@ impl ClientHandle {
         })
     }
 
-    /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] waits for the result of the
-    /// tool.
+    /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] waits for the result of
+    /// the tool.
     ///
     /// ```no_run
     /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {

@@ -155,8 +155,8 @@ impl ClientHandle {
         block_on(self.inner.request(method, params))
     }
 
-    /// Sends a notification of an extension. `params` is the JSON text of an object. Returns when the notification is in
-    /// the transmit buffer.
+    /// Sends a notification of an extension. `params` is the JSON text of an object. Returns when the notification is
+    /// in the transmit buffer.
     ///
     /// # Errors
     /// [`CallError::Unsupported`]: the revision is `2026-07-28`, and the connector has not declared

@@ -48,8 +48,8 @@
 //! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a worker thread |
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
-//! does not run immediately owns its arguments and its result: `String`, not `&str`. A variable of a resource and the text
-//! to complete may be `&str`. An `async fn` needs `mcp_proto_tokio`.
+//! does not run immediately owns its arguments and its result: `String`, not `&str`. A variable of a resource and the
+//! text to complete may be `&str`. An `async fn` needs `mcp_proto_tokio`.
 //!
 //! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` continues
 //! with the other connections. A panic of a function on a worker fails only its request (-32603).
@@ -139,9 +139,9 @@ impl Log {
 ///
 /// In `2026-07-28`, a server sends no requests. If the input is not known yet, [`request`](Ask::request) returns
 /// [`RequestError::InputRequired`], and the handler must return. Its result is not used, because the response requires
-/// the input instead. The client sends the request again with the input, and the handler runs **again from its beginning**.
-/// Now `request` returns the known input immediately. So request input before the handler changes anything, and in the
-/// same order in each run.
+/// the input instead. The client sends the request again with the input, and the handler runs **again from its
+/// beginning**. Now `request` returns the known input immediately. So request input before the handler changes
+/// anything, and in the same order in each run.
 ///
 /// The server does not store the input between two runs: the client sends all earlier input again, in the member
 /// `requestState` of the request. So this input is as untrusted as any response of a client.

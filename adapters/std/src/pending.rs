@@ -35,7 +35,8 @@ pub struct PendingRequest<T> {
 /// A tool call in flight: see [`PendingRequest`].
 pub type PendingCall = PendingRequest<CallResult>;
 
-/// The first response to a call that may become a task: see [`ClientHandle::call_task`](crate::ClientHandle::call_task).
+/// The first response to a call that may become a task: see
+/// [`ClientHandle::call_task`](crate::ClientHandle::call_task).
 pub type TaskCall = handles::TaskCall<PendingCall>;
 
 impl<T> PendingRequest<T> {

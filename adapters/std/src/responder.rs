@@ -101,8 +101,8 @@ impl Responder {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Reply::chunked`], with the responder: [`SendError::Unsupported`] if the server also serves HTTP+SSE.
-    /// Also [`SendError::Gone`] if the request has ended.
+    /// The errors of [`Reply::chunked`], with the responder: [`SendError::Unsupported`] if the server also serves
+    /// HTTP+SSE. Also [`SendError::Gone`] if the request has ended.
     #[allow(clippy::result_large_err, reason = "the responder is the request, which must not be lost")]
     pub fn chunked(
         self,
@@ -166,8 +166,8 @@ impl Responder {
     /// Sends a notification of an extension that belongs to this request: see
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription).
     ///
-    /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params` is
-    /// not valid. Waits while the client does not read.
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params`
+    /// is not valid. Waits while the client does not read.
     pub fn notify<T: serde_core::Serialize + ?Sized>(&self, method: &str, params: &T) {
         block_on(self.inner.notify(method, params));
     }

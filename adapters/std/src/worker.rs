@@ -46,8 +46,8 @@ impl ServerHandle {
 
     /// Defers a request and responds to it on a worker thread.
     ///
-    /// The request is a call, a read, a prompt, a completion or a request of an extension. Copy the needed data first, for example
-    /// `call.arguments()`, and move the copy into the closure.
+    /// The request is a call, a read, a prompt, a completion or a request of an extension. Copy the needed data
+    /// first, for example `call.arguments()`, and move the copy into the closure.
     ///
     /// [`workers`](crate::Serve::workers) is the maximum number of threads. Threads start on demand, are reused, and
     /// exit after ten idle seconds. If all threads are busy, the request waits. If too many requests
@@ -83,8 +83,8 @@ impl ServerHandle {
 
     /// Defers a request without a worker thread, for at most `time`. [`Duration::MAX`] is no limit.
     ///
-    /// For example, a request that stays open as a subscription of an extension occupies no thread. Returns `None` if too
-    /// many requests are running. The server then refuses the request (-32603).
+    /// For example, a request that stays open as a subscription of an extension occupies no thread. Returns `None` if
+    /// too many requests are running. The server then refuses the request (-32603).
     #[must_use]
     pub fn defer(&self, request: impl Defer, time: Duration) -> Option<Responder> {
         self.shared.defer(request, Some(time)).map(Responder::new)
@@ -93,8 +93,8 @@ impl ServerHandle {
     /// Sends a notification of an extension to a client of the handshake era: see
     /// [`Server::notify`](mcp_proto::Server::notify).
     ///
-    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params` is not valid.
-    /// Waits while the client does not read.
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params`
+    /// is not valid. Waits while the client does not read.
     pub fn notify<T: Serialize + ?Sized>(&self, method: &str, params: &T) {
         block_on(self.shared.notify(None, method, params));
     }
@@ -102,7 +102,8 @@ impl ServerHandle {
     /// Sends a notification of an extension to a subscription, identified by the ticket of
     /// [`Event::Listening`](mcp_proto::server::Event::Listening).
     ///
-    /// Like [`notify`](ServerHandle::notify), but in `2026-07-28`. [`Responder::notify`] is for requests of an extension.
+    /// Like [`notify`](ServerHandle::notify), but in `2026-07-28`. [`Responder::notify`] is for requests of an
+    /// extension.
     pub fn notify_subscription<T: Serialize + ?Sized>(&self, ticket: Ticket, method: &str, params: &T) {
         block_on(self.shared.notify(Some(ticket), method, params));
     }

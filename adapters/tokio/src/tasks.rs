@@ -72,13 +72,14 @@ impl ServerHandle {
 
     /// Defers a request and responds to it in a task.
     ///
-    /// The request is a call, a read, a prompt, a completion or a request of an extension. Copy the needed data first, for example
-    /// `call.arguments()`, and move the copy into the closure.
+    /// The request is a call, a read, a prompt, a completion or a request of an extension. Copy the needed data
+    /// first, for example `call.arguments()`, and move the copy into the closure.
     ///
     /// While all [`workers`](crate::Serve::workers) are busy, the request waits. If too many requests
     /// [wait](crate::Serve::waiting), the server refuses the request (-32603). When the timeout of deferred requests
     /// expires, the server responds to the request. [`Responder::cancelled`] then returns, because the response is no
-    /// longer needed. The server drops a late response. If the work panics, the request gets an error response (-32603).
+    /// longer needed. The server drops a late response. If the work panics, the request gets an error response
+    /// (-32603).
     ///
     /// Blocking code belongs in [`spawn_blocking`](tokio::task::spawn_blocking) within the work.
     pub fn run<F>(&self, request: impl Defer, work: impl FnOnce(Responder) -> F + Send + 'static)
@@ -133,8 +134,8 @@ impl ServerHandle {
     /// Sends a notification of an extension to a client of the handshake era: see
     /// [`Server::notify`](mcp_proto::Server::notify).
     ///
-    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params` is not valid.
-    /// Waits while the client does not read.
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params`
+    /// is not valid. Waits while the client does not read.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
         method: &str,
@@ -146,7 +147,8 @@ impl ServerHandle {
     /// Sends a notification of an extension to a subscription, identified by the ticket of
     /// [`Event::Listening`](mcp_proto::server::Event::Listening).
     ///
-    /// Like [`notify`](ServerHandle::notify), but in `2026-07-28`. [`Responder::notify`] is for requests of an extension.
+    /// Like [`notify`](ServerHandle::notify), but in `2026-07-28`. [`Responder::notify`] is for requests of an
+    /// extension.
     pub fn notify_subscription<T: Serialize + ?Sized>(
         &self,
         ticket: Ticket,

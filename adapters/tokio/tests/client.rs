@@ -351,7 +351,7 @@ async fn byte_wise_server_is_understood() {
     }
 }
 
-/// A server of the stateless era requires the call again with a state.
+/// The server responds to a call with a request state. The client sends the call again with this state.
 #[tokio::test]
 async fn input_required_call_is_sent_again_with_state() {
     let (here, mut server) = scripted_server();

@@ -62,9 +62,9 @@
 //!
 //! # Hooks and layers
 //!
-//! [`Serve::hook`] adds a [`RequestHook`], which observes the method, tool and outcome of each MCP request that reaches the
-//! handler, and may refuse it. The feature `tracing` adds a span for each of these requests. Layers of tower observe each
-//! HTTP request:
+//! [`Serve::hook`] adds a [`RequestHook`], which observes the method, tool and outcome of each MCP request that
+//! reaches the handler, and may refuse it. The feature `tracing` adds a span for each of these requests. Layers of
+//! tower observe each HTTP request:
 //!
 //! ```
 //! # use mcp_proto_tower::server::ServerConfig;
@@ -88,8 +88,8 @@
 //!
 //! # Tokens
 //!
-//! [`HttpAccess::bearer`] accepts a list of tokens, and [`HttpAccess::authorize`] calls a function that decides. The metadata
-//! of the protected resource (RFC 9728) has a separate path, for which the router needs a route, too:
+//! [`HttpAccess::bearer`] accepts a list of tokens, and [`HttpAccess::authorize`] calls a function that decides. The
+//! metadata of the protected resource (RFC 9728) has a separate path, for which the router needs a route, too:
 //!
 //! ```
 //! # use mcp_proto_tower::server::ServerConfig;

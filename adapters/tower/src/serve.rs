@@ -28,9 +28,9 @@ pub struct Serve {
 impl Serve {
     /// Creates a server with the default limits.
     ///
-    /// The limits are 8 MiB for a message and for a response, 1,024 workers, 1,024 requests that wait for a worker, 4,096
-    /// exchanges, 65,534 sessions, and 4 MiB for the replay of events. [`HttpLimits`](crate::HttpLimits) has the limit of
-    /// a body. Memory grows to these limits on demand.
+    /// The limits are 8 MiB for a message and for a response, 1,024 workers, 1,024 requests that wait for a worker,
+    /// 4,096 exchanges, 65,534 sessions, and 4 MiB for the replay of events. [`HttpLimits`](crate::HttpLimits) has
+    /// the limit of a body. Memory grows to these limits on demand.
     #[must_use]
     pub fn new(config: &'static ServerConfig<'static>) -> Serve {
         let settings = ServerSettings { workers: 1024, ..ServerSettings::new(config) };
@@ -39,8 +39,8 @@ impl Serve {
 
     mcp_proto_handles::server_settings!('static);
 
-    /// Sets the maximum number of exchanges: requests without a complete response, and event streams for notifications. At
-    /// the limit, the server responds with 503.
+    /// Sets the maximum number of exchanges: requests without a complete response, and event streams for
+    /// notifications. At the limit, the server responds with 503.
     #[must_use]
     pub fn exchanges(mut self, limit: usize) -> Serve {
         self.exchanges = limit;
@@ -64,8 +64,8 @@ impl Serve {
 
     /// Creates the service.
     ///
-    /// The handler receives every event, one at a time. Long work belongs in a task: [`ServerHandle::run`]. After a panic
-    /// of the handler, the connection of the request closes, and the server continues.
+    /// The handler receives every event, one at a time. Long work belongs in a task: [`ServerHandle::run`]. After a
+    /// panic of the handler, the connection of the request closes, and the server continues.
     ///
     /// # Errors
     /// The configuration is invalid.

@@ -1,4 +1,4 @@
-//! The task that runs the state machines at their deadlines, and when a handle has a command.
+//! The task that runs the state machines at their deadlines, and when a `ServerHandle` has queued a command.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

@@ -17,8 +17,8 @@ const WRITE_SIZE: usize = 128;
 
 /// The HTTP server and the core server, which the tasks of all connections share on one executor.
 ///
-/// `N` is the number of tasks: one for each connection, and one that handles events. The tasks wake each other. If there
-/// are more tasks than `N`, they wake each other all the time.
+/// `N` is the number of tasks: one for each connection, and one that handles events. The tasks wake each other. If
+/// there are more tasks than `N`, they wake each other all the time.
 ///
 /// ```
 /// use embedded_io_async::{Read, Write};
@@ -94,7 +94,7 @@ impl<P, const N: usize> Machines<'_, '_, P, N> {
 }
 
 impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
-    /// Shares both servers.
+    /// Creates the value that the tasks share, from both servers.
     #[must_use]
     pub const fn new(http: &'a mut HttpServer<'b, P>, server: &'a mut Server<'b>) -> Self {
         HttpShared(RefCell::new(Machines { http, server, wakers: [const { None }; N], change: 0 }))

@@ -14,8 +14,8 @@ impl HttpPump<'_> {
     /// for example after deferring a call. Also returns `Idle` if a read or write of the driver ended with
     /// [`ErrorKind::TimedOut`].
     ///
-    /// While a read blocks, the server is not polled, so no timeout expires. Use a driver whose reads time out, and call
-    /// `run` again.
+    /// While a read blocks, the server is not polled, so no timeout expires. Use a driver whose reads time out, and
+    /// call `run` again.
     pub fn run<P: Policy, T: Read + Write>(
         &mut self,
         http: &mut HttpServer<'_, P>,

@@ -168,8 +168,8 @@ impl<'b> HttpPump<'b> {
         self.fed >= self.filled
     }
 
-    /// Handles the result of a read, and passes buffered input to the connection. Returns whether bytes have moved, or an
-    /// error if the connection is closed.
+    /// Handles the result of a read, and passes buffered input to the connection. Returns whether bytes have moved,
+    /// or an error if the connection is closed.
     fn receive<P: Policy>(
         &mut self,
         http: &mut HttpServer<'_, P>,

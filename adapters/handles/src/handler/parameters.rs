@@ -34,8 +34,8 @@ impl FromRequest<HandlerRequest> for Progress {
     }
 }
 
-/// Sends log messages that belong to a request. The server needs the feature [`Logging`](mcp_proto::server::Logging) in its
-/// configuration; otherwise nothing is sent.
+/// Sends log messages that belong to a request. The server needs the feature [`Logging`](mcp_proto::server::Logging)
+/// in its configuration; otherwise nothing is sent.
 #[derive(Debug, Clone)]
 pub struct Log {
     link: RequestLink,

@@ -83,7 +83,8 @@ pub enum HttpReceived<'m> {
     SessionLost,
 }
 
-/// Returns whether the annotations `x-mcp-header` of a tool are valid. A client over HTTP omits other tools.
+/// Returns whether the annotations `x-mcp-header` of a tool are valid. A client over HTTP omits tools with invalid
+/// annotations from its lists.
 fn has_valid_headers(tool: Json<'_>) -> bool {
     tool.get("inputSchema").is_none_or(|schema| check_tool_headers(schema).is_ok())
 }

@@ -122,8 +122,8 @@ impl<'a> HttpAccess<'a> {
         self
     }
 
-    /// Signs session ids, for [`SessionMode::Sealed`]. `sign` returns a message authentication code, such as a truncated
-    /// HMAC with a key that all servers of a cluster share. Without it, `initialize` creates no session.
+    /// Signs session ids, for [`SessionMode::Sealed`]. `sign` returns a message authentication code, such as a
+    /// truncated HMAC with a key that all servers of a cluster share. Without it, `initialize` creates no session.
     ///
     /// [`SessionMode::Sealed`]: mcp_proto_http::server::SessionMode::Sealed
     #[must_use]

@@ -62,7 +62,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                 Some(_) => {}
             }
         };
-        // Without a valid endpoint, the stream is useless: `initialize` fails at the end of the stream, or at its timeout.
+        // Without a valid endpoint, the stream is useless: `initialize` fails at the end of the stream, or at its
+        // timeout.
         if let Some(endpoint) = endpoint {
             (self.session, self.is_legacy) = (endpoint, true);
             for exchange in self.exchanges.as_mut() {

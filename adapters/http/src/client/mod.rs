@@ -1,7 +1,7 @@
 //! Client side: HTTP requests for a client's messages, and messages from HTTP responses.
 //!
-//! [`HttpClient`] is between a [`Client`](mcp_proto::Client) in message mode and an HTTP library. It never sees a socket.
-//! The application does the following:
+//! [`HttpClient`] is between a [`Client`](mcp_proto::Client) in message mode and an HTTP library. It never sees a
+//! socket. The application does the following:
 //!
 //! 1. It passes each outbound message to [`HttpClient::begin`], which starts an exchange.
 //! 2. It sends the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return.
@@ -246,7 +246,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         None
     }
 
-    /// Returns the time at which [`poll`](HttpClient::poll) has an exchange to return. `None` if no exchange waits for a time.
+    /// Returns the time at which [`poll`](HttpClient::poll) has an exchange to return. `None` if no exchange waits
+    /// for a time.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
         let due = |exchange: &Exchange<'_>| match exchange.progress {

@@ -56,8 +56,8 @@ pub enum Finish<'m> {
     /// The body is this message. Pass it to [`Receive::message`](mcp_proto::Receive::message), and then its stream to
     /// [`Receive::stream_closed`](mcp_proto::Receive::stream_closed), in case the message was no response.
     Message(Inbound<'m>),
-    /// The stream has ended. Pass it to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its request has
-    /// no response, the request fails.
+    /// The stream has ended. Pass it to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its request
+    /// has no response, the request fails.
     Closed(StreamId),
     /// The cancellation is sent: close the HTTP exchange of the cancelled request.
     Close(ExchangeId),
@@ -145,8 +145,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Handles a piece of a body, up to the end of the next message. Call it again with the rest of the piece.
     ///
     /// Call it only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`, so that the client takes
-    /// the message. A message that does not fit into the memory of the exchange is dropped: its request fails at the end
-    /// of the body.
+    /// the message. A message that does not fit into the memory of the exchange is dropped: its request fails at the
+    /// end of the body.
     pub fn body(&mut self, exchange: ExchangeId, bytes: &[u8]) -> Body<'_> {
         let all = Body { consumed: bytes.len(), message: None };
         let start = self.find_endpoint(exchange, bytes);

@@ -81,7 +81,8 @@ impl core::fmt::Debug for Challenge {
     }
 }
 
-/// The path of the metadata document of a protected resource, without the path of the endpoint. See RFC 9728, section 3.
+/// The path of the metadata document of a protected resource, without the path of the endpoint: see section 3 of
+/// RFC 9728.
 ///
 /// The document of the endpoint `/mcp` has the path `/.well-known/oauth-protected-resource/mcp`.
 pub const RESOURCE_METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
@@ -89,9 +90,9 @@ pub const RESOURCE_METADATA_PATH: &str = "/.well-known/oauth-protected-resource"
 impl RequestHead<'_> {
     /// Returns the position of the bearer token of the request among `tokens`, from 1 on. See RFC 6750, section 2.1.
     ///
-    /// Returns `None` without a token, with an unknown or an empty token, and if the field `Authorization` occurs twice.
-    /// The comparison takes the same time for all tokens of the same length, so that a client learns nothing about a
-    /// known token from the time of its response.
+    /// Returns `None` without a token, with an unknown or an empty token, and if the field `Authorization` occurs
+    /// twice. The comparison takes the same time for all tokens of the same length, so that a client learns nothing
+    /// about a known token from the time of its response.
     ///
     /// ```
     /// use mcp_proto_http::server::{Challenge, RequestHead, Verdict};

@@ -30,8 +30,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// event stream.
     ///
     /// The output memory must hold a piece of up to the size of the core server's transmit buffer, for each client that
-    /// reads slowly. A response in pieces is not stored for replay: if its client disconnects, its request is cancelled.
-    /// Has no effect beside [HTTP+SSE](super::HttpConfig::legacy), where all responses share one stream.
+    /// reads slowly. A response in pieces is not stored for replay: if its client disconnects, its request is
+    /// cancelled. Has no effect beside [HTTP+SSE](super::HttpConfig::legacy), where all responses share one stream.
     #[must_use]
     pub fn chunked_responses(mut self) -> HttpServer<'b, P> {
         self.piece_hook = Some(|http, step| {

@@ -110,8 +110,8 @@ pub struct HttpTimes {
 }
 
 impl<'c> HttpConfig<'c> {
-    /// A configuration for a server on the loopback interface that speaks only `2026-07-28`. For clients of the handshake
-    /// era, add [`sessions`](HttpConfig::sessions).
+    /// A configuration for a server on the loopback interface that speaks only `2026-07-28`. For clients of the
+    /// handshake era, add [`sessions`](HttpConfig::sessions).
     #[must_use]
     pub const fn new() -> Self {
         HttpConfig {

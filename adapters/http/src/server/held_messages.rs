@@ -68,8 +68,9 @@ impl<P: Policy> HttpServer<'_, P> {
     ///
     /// A message is dropped if its session has no event stream, and the memory for held messages is full.
     ///
-    /// A message is held in the [replay buffer](HttpServer::replay_buffer) until the client opens a stream. If the buffer
-    /// is full, the oldest messages are dropped. A session holds at most [`HttpLimits::held`](super::HttpLimits::held).
+    /// A message is held in the [replay buffer](HttpServer::replay_buffer) until the client opens a stream. If the
+    /// buffer is full, the oldest messages are dropped. A session holds at most
+    /// [`HttpLimits::held`](super::HttpLimits::held).
     #[must_use]
     pub fn dropped_messages(&self) -> u16 {
         self.sessions.dropped()

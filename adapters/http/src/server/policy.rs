@@ -5,8 +5,8 @@ use super::request::RequestHead;
 
 /// Decisions of the application.
 pub trait Policy {
-    /// Whether the program contains the handshake era. If so, the [`SessionMode`](super::SessionMode) decides whether
-    /// the server serves it.
+    /// Whether the program contains the code of the handshake era. If so, the [`SessionMode`](super::SessionMode)
+    /// decides whether the server serves it.
     ///
     /// With `false` the server speaks `2026-07-28` only, and a program for a board contains no code for sessions,
     /// replay and HTTP+SSE.

@@ -90,7 +90,8 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             return true;
         }
-        // Drop the request of a client that has disconnected before its delivery. Its notifications are still delivered.
+        // Drop the request of a client that has disconnected before its delivery. Its notifications are still
+        // delivered.
         let is_dropped = slot.flags.has(Flags::DISCONNECTED) && !slot.flags.has(Flags::ONE_WAY);
         if is_dropped {
             self.exchanges.dequeue();

@@ -192,8 +192,8 @@ impl<'b> Replay<'b> {
 impl<P: Policy> HttpServer<'_, P> {
     /// Resumes the stream of the event with this id.
     ///
-    /// A stream that still runs continues on the new exchange, and so does the general stream of a session. Otherwise the
-    /// response has the stored events only.
+    /// A stream that still runs continues on the new exchange, and so does the general stream of a session. Otherwise
+    /// the response has the stored events only.
     pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
         let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;

@@ -2,7 +2,8 @@
 
 use mcp_proto::Buffer;
 
-/// Five adjacent texts: the last event id, the id, name and data of the current event, and the value of the current line.
+/// Five adjacent texts: the last event id, the id, name and data of the current event, and the value of the current
+/// line.
 ///
 /// The value of the current line is stored after the data. At the end of the line, it moves to the text of its field.
 #[derive(Debug)]

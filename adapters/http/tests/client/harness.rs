@@ -96,7 +96,8 @@ impl Harness<'_, '_> {
         }
     }
 
-    /// Sends one message, or polls one event. Returns `false` if there is no message, or no exchange for the message.
+    /// Sends one message. Returns `false` if there is no message, or no exchange for the message. If an event is
+    /// pending, sends nothing and returns `true`.
     fn send(&mut self) -> bool {
         let Action::Io(io) = self.client.poll(self.now) else { return true };
         let (out, _) = io.split();

@@ -4,7 +4,7 @@ use super::{BodyDecoder, BodyFraming, cut_everywhere, decode_body};
 use mcp_proto_http::WriteError;
 use mcp_proto_http::http1::{CHUNK_OFFSET, ChunkHead, HttpError, LAST_CHUNK, frame_chunk, write_chunk};
 
-/// Decodes a chunked body, cut everywhere.
+/// Decodes a chunked body, with [`cut_everywhere`].
 fn chunked(input: &[u8]) -> Result<(Vec<u8>, usize, bool), HttpError> {
     cut_everywhere(input, |pieces| decode_body(BodyFraming::Chunked, pieces))
 }

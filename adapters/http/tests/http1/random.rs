@@ -26,7 +26,7 @@ impl Random {
         [0; 3].map(|_| self.below(length.min(40) + 1))
     }
 
-    /// Replaces, removes, inserts or duplicates up to three bytes.
+    /// Changes the text up to three times: replaces, removes or inserts one byte, or duplicates up to 29 bytes.
     pub(crate) fn mutate(&mut self, text: &mut Vec<u8>, vocabulary: &[u8]) {
         for _ in 0..self.below(4) {
             if text.is_empty() {

@@ -160,7 +160,7 @@ fn shutdown_ends_subscriptions_by_a_result() {
     assert_eq!(reply.events().len(), 2);
 }
 
-/// E-S25: the body is longer than announced, or has no announced length.
+/// E-S25: the head announces no length of the body.
 #[test]
 fn body_without_a_length_is_limited_as_it_arrives() {
     let mut harness = Harness::new(HttpConfig::new());

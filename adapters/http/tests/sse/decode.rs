@@ -30,7 +30,8 @@ fn owned(items: &[&str]) -> Vec<String> {
     items.iter().map(|item| (*item).to_owned()).collect()
 }
 
-/// Decodes with a buffer of this size, cut everywhere. Returns the items, the last id and the reconnection time.
+/// Decodes the text with a buffer of this size: whole, cut at each position, and in single bytes. Returns the items,
+/// the last id and the reconnection time.
 fn cut_everywhere(text: &[u8], size: usize) -> (Vec<String>, String, Option<Millis>) {
     let run = |pieces: &mut dyn Iterator<Item = &[u8]>| {
         let mut buffer = vec![0; size];

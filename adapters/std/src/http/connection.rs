@@ -148,8 +148,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         }
     }
 
-    /// Moves output of the machines to `output`. One write sends many pieces, because a system call for each piece costs
-    /// more than a copy.
+    /// Moves output of the machines to `output`. One write sends many pieces, because a system call for each piece
+    /// costs more than a copy.
     fn take_output(&mut self, machines: &mut Machines<'i>) {
         let now = self.shared.now();
         let mut space = [0; RESPONSE_HEAD_SIZE];

@@ -43,7 +43,8 @@ impl Connections {
         self.open.remove(&number);
     }
 
-    /// Closes the connection that has waited for the longest time, if one waits. Among equal times, closes the oldest connection.
+    /// Closes the connection that has waited for the longest time, if one waits. Among equal times, closes the oldest
+    /// connection.
     pub(super) fn close_longest_waiting(&self) {
         let since = |activity: &Activity| activity.0.load(Ordering::Relaxed);
         let longest = self.open.iter().min_by_key(|(number, (_, activity))| (since(activity), **number));

@@ -29,8 +29,8 @@ impl Connector {
     /// Connects to a server at a URL: Streamable HTTP, or HTTP+SSE of 2024-11-05 if the server speaks nothing newer.
     ///
     /// If the server ends the session, the client starts another one: see [`reconnect`](Connector::reconnect), which is
-    /// on by default here. Redirects are not followed. Tools whose schema has an invalid annotation `x-mcp-header` are left out
-    /// of lists, as the specification requires.
+    /// on by default here. Redirects are not followed. Tools whose schema has an invalid annotation `x-mcp-header`
+    /// are left out of lists, as the specification requires.
     ///
     /// ```no_run
     /// use mcp_proto_std::{Connector, HttpEndpoint};
@@ -43,8 +43,8 @@ impl Connector {
     /// ```
     ///
     /// # Errors
-    /// See [`ConnectError`]. A server that refuses the requests or cannot be reached is a [`ConnectError::Http`]. Later, such
-    /// a failure ends one request with [`CallError::Http`](crate::CallError::Http).
+    /// See [`ConnectError`]. A server that refuses the requests or cannot be reached is a [`ConnectError::Http`].
+    /// Later, such a failure ends one request with [`CallError::Http`](crate::CallError::Http).
     pub fn http(mut self, endpoint: HttpEndpoint) -> Result<ClientHandle, ConnectError> {
         self.settings.use_http();
         self.reconnect.get_or_insert(Reconnect::DEFAULT);

@@ -184,7 +184,8 @@ fn current_span() -> &'static str {
     tracing::Span::current().metadata().map_or("none", |span| span.name())
 }
 
-/// Responds to calls that need no worker, such as `count` with the number of calls of this connection. Returns other calls.
+/// Responds to calls that need no worker, such as `count` with the number of calls of this connection. Returns other
+/// calls.
 fn count<'c>(event: Event<'c>, calls: &mut u32) -> Option<Call<'c>> {
     let Event::Call(call) = event else { return None };
     match call.name() {

@@ -43,7 +43,7 @@ impl Peer {
         (Peer { output, lines: BufReader::new(input) }, server)
     }
 
-    /// Starts a server and completes the handshake as a client with these capabilities.
+    /// Starts a server and completes the handshake as a client with this revision and these capabilities.
     pub(crate) async fn connect(
         info: &'static ServerConfig<'static>,
         workers: usize,

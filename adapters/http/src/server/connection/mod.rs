@@ -156,7 +156,8 @@ impl<'b> Connection<'b> {
         }
     }
 
-    /// Returns whether the connection waits for the first byte of a request. The caller may close it for another client.
+    /// Returns whether the connection waits for the first byte of a request. The caller may close it for another
+    /// client.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.phase == Phase::Head && self.head.is_idle()
@@ -183,8 +184,8 @@ impl<'b> Connection<'b> {
         Some(self.deadline).filter(|deadline| *deadline != NEVER)
     }
 
-    /// Ends the connection: the client has disconnected, or the caller has closed the socket. Afterwards the value waits
-    /// for the first request of another connection.
+    /// Ends the connection: the client has disconnected, or the caller has closed the socket. Afterwards the value
+    /// waits for the first request of another connection.
     pub fn close<P: Policy>(&mut self, http: &mut HttpServer<'_, P>) {
         self.close_exchange(http);
         self.begin_request();
