@@ -14,7 +14,7 @@ ANSWERS = {
     "roots/list": {"roots": [{"uri": "file:///home/ada"}]},
 }
 WHOM = {"elicitation/create": "user", "sampling/createMessage": "model", "roots/list": "client"}
-# Each byte must be escaped in JSON.
+# A text of which each byte must be escaped in JSON.
 LONG = '"' * 700
 
 

@@ -1,4 +1,4 @@
-//! A server at a URL on axum to start from: two tools, one of them slow.
+//! A starting point for a server on axum, reachable at a URL. It has two tools; one is slow.
 //!
 //! ```sh
 //! cargo run --example http_server              # http://127.0.0.1:8080/mcp
@@ -42,7 +42,7 @@ static TOOLS: Tools = Tools::new(&[
 
 static CONFIG: ServerConfig = ServerConfig::new("http_server", env!("CARGO_PKG_VERSION")).features(&[&TOOLS]);
 
-/// Clients on this computer only: see `HttpConfig::hosts` and `HttpConfig::origins`.
+/// By default, only clients on this computer may connect: see `HttpConfig::hosts` and `HttpConfig::origins`.
 static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
 
 #[derive(Deserialize)]

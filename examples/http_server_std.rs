@@ -1,4 +1,5 @@
-//! A server at a URL on threads, without a runtime and without an HTTP library: two tools, one of them slow.
+//! A starting point for a server on threads, reachable at a URL, without a runtime or an HTTP library. It has two
+//! tools; one is slow.
 //!
 //! ```sh
 //! cargo run --example http_server_std              # http://127.0.0.1:8080/mcp
@@ -31,7 +32,7 @@ static TOOLS: Tools = Tools::new(&[
 static CONFIG: ServerConfig =
     ServerConfig::new("http_server_std", env!("CARGO_PKG_VERSION")).features(&[&TOOLS]);
 
-/// Clients on this computer only: see `HttpConfig::hosts` and `HttpConfig::origins`.
+/// By default, only clients on this computer may connect: see `HttpConfig::hosts` and `HttpConfig::origins`.
 static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
 
 #[derive(Deserialize)]

@@ -100,7 +100,7 @@ fn client_keeps_the_line_of_a_protocol_error() {
         feed(&mut client, b"");
         assert_eq!(client.line(), b"", "{line}");
     }
-    // The rest of a line may follow the next poll.
+    // The rest of the next line may arrive after the event.
     feed(&mut client, b"text\n{\"json");
     assert_eq!((client.event().is_some(), client.line()), (true, &b"text"[..]));
     feed(&mut client, b"rpc\":\"2.0\",\"method\":\"x\"}\n");

@@ -214,7 +214,7 @@ async def calls(peer):
 async def calls_despite_noise(peer, line, is_framed, problems):
     """Without frames, a call whose request or response was damaged may fail. The session continues."""
     if not is_framed:
-        # Until the bridge sees damage, it does not look for lost requests: a request without its newline gets no response.
+        # The bridge looks for lost requests only after it has seen damage, and the first damage could hit a newline.
         line.damage()
     count, failed, slowest = 200 if is_framed else 40, 0, 0
     before, line.noise = line.noise, NOISE

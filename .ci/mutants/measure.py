@@ -10,13 +10,15 @@ import tempfile
 import threading
 import time
 
-# A test that takes more CPU time, in seconds, is left out, because it would run for each mutant it reaches.
+# Tests that take more CPU time, in seconds, are left out, because a test runs for each mutant that it reaches.
 SLOWEST = 2.0
-# Each mutant first runs alone, in waves of so many tests: a process that starts costs time.
+# The number of tests in each wave. A mutant first runs alone, wave by wave, until a test fails. A wave has several
+# tests, because each wave starts processes.
 WAVES = (4, 16, 60)
-# The first wave has so many tests that caught other mutants of the function or of the file.
+# The first wave begins with at most this number of tests that have caught other mutants of the function or file.
 PROVEN = 3
-# Then mutants of so many functions run together with all other tests, because most of them survive.
+# The number of mutants in a group. Mutants that survive the waves run in groups with all tests, because most of them
+# survive these, too.
 GROUP = 12
 MEMORY = 2_000_000_000
 # Cases of each property test.
@@ -24,7 +26,7 @@ CASES = "10"
 
 
 def limited(command, folder, seconds, **variables):
-    """Runs tests with limits on time and memory. Returns whether they passed, what they wrote, and their CPU time."""
+    """Runs tests with limits on time and memory. Returns whether they passed, their output, and their CPU time."""
     environment = dict(os.environ, RUSTC_BOOTSTRAP="1", CARGO_MANIFEST_DIR=folder, PROPTEST_RNG_SEED="1",
                        PROPTEST_CASES=CASES, RUST_BACKTRACE="0", MUTANTS_MILLISECONDS=str(int(seconds * 1000)), **variables)
     environment.pop("MUTANTS_RECORD" if "MUTANT" in variables else "MUTANT", None)
@@ -33,7 +35,7 @@ def limited(command, folder, seconds, **variables):
         limits + command, cwd=folder, env=environment,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
     )
-    # A test that sleeps uses no CPU time.
+    # Also limit the elapsed time, because a test that sleeps uses no CPU time.
     timer = threading.Timer(20 + 20 * seconds, process.kill)
     timer.start()
     output = process.stdout.read().decode(errors="replace")
@@ -56,7 +58,7 @@ class Test:
         return self.name if folder == "tree" else f"{folder}::{self.name}"
 
     def record(self):
-        """Runs the test on the original. Returns whether it passed in time; its functions are then in `reached`."""
+        """Runs the test without a mutant, and stores the functions it reaches. Returns whether it passed in time."""
         with tempfile.NamedTemporaryFile() as record:
             command = [self.binary, "--exact", self.name, "--test-threads=1"]
             passed, output, self.seconds = limited(command, self.folder, 15, MUTANTS_RECORD=record.name)
@@ -76,7 +78,7 @@ def all_tests(binaries):
 
 
 def recorded(binaries, jobs):
-    """The tests that pass in time on the original, with the functions that they reach."""
+    """The tests that pass in time without a mutant, each with the functions that it reaches."""
     tests = list(all_tests(binaries))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         passed = list(pool.map(Test.record, tests))
@@ -87,7 +89,7 @@ def recorded(binaries, jobs):
 
 
 class Catches:
-    """How many mutants of each function and file a test has caught: it probably catches the next one, too."""
+    """Counts the mutants of each function and file that a test has caught: it probably catches the next one, too."""
 
     def __init__(self):
         self.of = collections.defaultdict(collections.Counter)
@@ -97,7 +99,7 @@ class Catches:
         self.of[mutant.file][test] += 1
 
     def proven(self, mutant, tests):
-        """The tests to run first."""
+        """The tests that have caught the most mutants of the same function, then of the same file."""
         function, file = self.of[mutant.first], self.of[mutant.file]
         found = [test for test in tests if test in file]
         return sorted(found, key=lambda test: (-function[test], -file[test]))[:PROVEN]
@@ -112,7 +114,7 @@ def waves(tests, sizes):
 
 
 def failed(wave, mutants):
-    """Runs tests on some mutants. Returns the first that failed, if any."""
+    """Runs a wave of tests with these mutants. Returns the first test that failed, if any."""
     for binary in dict.fromkeys(test.binary for test in wave):
         chosen = {test.name: test for test in wave if test.binary == binary}
         command = [binary, "--exact", "--test-threads=1", "-Zunstable-options", "--fail-fast", *chosen]
@@ -127,7 +129,7 @@ def failed(wave, mutants):
 
 
 def judge(mutant, tests, catches):
-    """The test that catches a mutant, if one of those does that examine it most closely."""
+    """Runs a mutant alone with the tests in its waves. Returns the test that catches it, if any."""
     for wave in waves(order(tests, catches.proven(mutant, tests)), WAVES):
         found = failed(wave, [mutant])
         if found:
@@ -137,12 +139,12 @@ def judge(mutant, tests, catches):
 
 
 def order(tests, proven):
-    """The proven tests first, then those that reach the fewest functions: they are fast and examine a mutant closely."""
+    """Sorts tests: `proven` first, then those that reach few functions: they are fast, and examine a mutant closely."""
     return sorted(tests, key=lambda test: (test not in proven, test.is_property(), len(test.reached), test.seconds))
 
 
 def groups(mutants):
-    """Groups of mutants of different functions."""
+    """Divides mutants into groups. The mutants of a group are in different functions."""
     found = []
     for mutant in mutants:
         group = next((one for one in found if len(one) < GROUP and mutant.first not in one), None)
@@ -153,7 +155,7 @@ def groups(mutants):
 
 
 def judge_group(mutants, tests):
-    """All tests on several mutants at once. Returns those that are caught, with the tests."""
+    """Runs all tests with several mutants at once. Returns the caught mutants, each with its test."""
     caught, left = {}, list(mutants)
     tests = order([test for test in tests if any(mutant.first in test.reached for mutant in left)], ())
     while left and tests:
@@ -166,7 +168,7 @@ def judge_group(mutants, tests):
         caught.update((mutant, found) for mutant in guilty)
         left = [mutant for mutant in left if mutant not in guilty]
         if not guilty:
-            # The mutants fail it only together.
+            # The test fails only with several of the mutants together.
             tests.remove(found)
         tests = [test for test in tests if any(mutant.first in test.reached for mutant in left)]
     return caught

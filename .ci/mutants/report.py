@@ -17,7 +17,7 @@ BEGIN, END = "<!-- table: ./.ci/run mutants -->\n", "<!-- end -->\n"
 
 
 def module(key):
-    """`src/json/scanner/mod.rs: …` is of `src/json`; the files beside `lib.rs` count as one module."""
+    """The module of a key: `src/json` for `src/json/scanner/mod.rs: …`. Files beside `lib.rs` count as one module."""
     parts = key.split(":", 1)[0].split("/")
     if parts[0] == "adapters":
         return "/".join(parts[:2])
@@ -45,7 +45,8 @@ def explained(text):
 
 
 def check(mutants, results, path, bless):
-    """Prints the table and the survivors without a reason. With `bless`, writes the table. Returns an exit code."""
+    """Prints the table and the survivors without a reason. With `bless`, writes the table. Returns the exit code: 1 if
+    1 % of the judged mutants or more survive without a reason."""
     text = path.read_text()
     reasons = {first or second for first, second in explained(text)}
     missed = {mutant.key for mutant in mutants if results.get(mutant.key, {}).get("verdict") in ("missed", "unreached")}

@@ -43,7 +43,7 @@ def main(target, *arguments):
         results[mutant.key] = {"verdict": "constant", "test": ""}
     uncompiled = target / "uncompiled.json"
     known = json.loads(uncompiled.read_text()) if uncompiled.is_file() else {}
-    # All mutants, whichever are selected: the next run then builds only what was changed.
+    # Build all mutants, even if only some are selected, so that the next run builds only changed files.
     binaries, dropped = schemata.build(root, target / "tree", inside, known)
     for mutant in dropped:
         results[mutant.key] = {"verdict": "does not compile", "test": ""}

@@ -36,7 +36,7 @@ class Mutant:
         (self.start, self.end), self.function = span, function
         # `first` identifies the function: it is the lowest number of its mutants.
         self.number, self.first, self.key = 0, 0, None
-        # Identifies the text of the function, for mutants that did not compile in an earlier run.
+        # Identifies the text of the function: while it stays equal, a mutant that did not compile is not built again.
         self.stamp = self.function and zlib.crc32(text[slice(*self.function)].encode())
 
 
@@ -71,10 +71,10 @@ def list_mutants(root):
         for statement in STATEMENT.finditer(texts[file], *body_of(texts[file], span)):
             code = statement[1]
             before = texts[file][: statement.start()].rstrip().rsplit("\n", 1)[-1].lstrip()
-            # Otherwise the line continues an expression.
+            # A line begins a statement only after such a line. After any other, it continues an expression.
             begins = before.endswith((";", "{", "}")) or before.startswith("//")
             if begins and all(code.count(pair[0]) == code.count(pair[1]) for pair in ("()", "{}", "[]")):
-                # The innermost function comes last.
+                # A later function that contains the statement is inside an earlier one, so it replaces the entry.
                 description = f"delete statement {code} in {name}"
                 deleted[file, statement.start(1)] = Mutant(file, texts[file], description, statement.span(1), "", span)
     mutants = sorted([*mutants, *deleted.values()], key=lambda one: (one.file, one.start))

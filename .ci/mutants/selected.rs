@@ -19,8 +19,8 @@ struct Settings {
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 static IS_RECORDED: [AtomicBool; 1 << 16] = [const { AtomicBool::new(false) }; 1 << 16];
 
-/// The number of a selected mutant if it is one of `first..=last`, the mutants of the calling function. 0 stands for the
-/// original, which is also what the compiler evaluates.
+/// Returns the selected mutant of the calling function, whose mutants have the numbers `first..=last`. Returns 0 for
+/// the original code. At compile time, the result is always 0.
 pub const fn selected(first: u32, last: u32) -> u32 {
     const_eval_select((first, last), at_compile_time, at_run_time)
 }

@@ -184,8 +184,8 @@ step_packages() {
     build_packages
 }
 
-# Builds each package from the files that would be published, and uploads nothing. In a temporary home, because Cargo
-# keeps the unpacked packages there, and takes those of the last run for the same version.
+# Builds each package from the files that would be published, and uploads nothing. Uses a temporary home: in its
+# own home, Cargo would find unpacked packages of an earlier run with the same version, and use them.
 build_packages() {
     local home real=${CARGO_HOME:-$HOME/.cargo}
     home=$(mktemp -d)

@@ -1,8 +1,8 @@
 # Steps for mutation testing, Miri, coverage and fuzzing.
 # shellcheck shell=bash
 
-# Mutates the core and the embedded adapter, and requires that a test detects every mutant, or that docs/mutants.md gives
-# a reason. `MUTANTS` selects a part, such as `src/server`, `missed` or `2/4`.
+# Mutates the core and the embedded adapter. Fails if 1 % of the mutants or more survive all tests without a reason in
+# docs/mutants.md. `MUTANTS` selects a part, such as `src/server`, `missed` or `new`.
 step_mutants() {
     need python3 prlimit
     cargo_tool cargo-mutants 27.1.0
@@ -32,7 +32,8 @@ miri_skips=(
 step_miri() {
     toolchain "$nightly" miri rust-src
     say cargo "+$nightly" miri test --quiet -p mcp-proto --lib -- "${miri_modules[@]}" "${miri_skips[@]/#/--skip=}"
-    # All unsafe code of the libraries. A program in C never frees the memory that it lends.
+    # The adapter for C has all unsafe code of the libraries. A program in C never frees the memory that it lends, so
+    # ignore leaks.
     MIRIFLAGS=-Zmiri-ignore-leaks say cargo "+$nightly" miri test --quiet -p mcp-proto-c --lib
 }
 
@@ -46,7 +47,7 @@ step_coverage() {
     say "${cover[@]}" clean --workspace --profraw-only
     say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto --lib
     say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto --test it -- "${others[@]/#/--skip=}"
-    # Functions that run outside of the event loop need an adapter.
+    # These tests of an adapter reach functions of the core that run outside of the event loop.
     say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto-std --all-features --test it -- \
         handlers:: catalog:: json_schema:: handles:: client_requests:: skills:: extensions::
     # A few cases of each property test reach the same code as many.
@@ -62,6 +63,6 @@ step_fuzz() {
     toolchain "$nightly"
     cargo_tool cargo-fuzz 0.13.2
     (cd fuzz && say cargo fmt --check)
-    # The same inputs in every run, so that an unrelated change does not fail because of a random find.
+    # The same inputs in every run, so that no unrelated change fails because of an older bug.
     CARGO_PROFILE_RELEASE_DEBUG=0 jobs=$(nproc) nightly=$nightly say fuzz/run --note=no 12000x
 }

@@ -131,7 +131,7 @@ impl Connection {
         self.stream.write_all(&[head, body].concat())
     }
 
-    /// Begins an event stream. The end of the connection ends it.
+    /// Begins an event stream. The end of the connection ends the stream.
     pub(crate) fn begin_events(&mut self, fields: &[(&str, &str)]) -> io::Result<()> {
         let mut buffer = [0; 1024];
         let mut head = HeadWriter::response(&mut buffer, 200)

@@ -127,7 +127,7 @@ impl Bridge {
                 Ok(exchange(connection, request, &process, &body, Some(&id)))
             }
             MessageKind::Request => Ok(exchange(connection, request, &self.session(request)?, &body, None)),
-            // A client cancels by closing its connection. Other notifications would affect all clients.
+            // Drop notifications: a client cancels by closing its connection, and others would affect all clients.
             MessageKind::Notification if is_stateless => {
                 Ok(connection.respond(202, b"", &[], request.keeps_alive).map(|()| request.keeps_alive))
             }
@@ -192,8 +192,8 @@ impl Bridge {
 
 const GONE: Refusal = Refusal(404, code::INVALID_REQUEST, "the session does not exist");
 
-/// Passes a request to the process, and its response to the client. The response is JSON, or an event stream if another
-/// message precedes it. Returns whether the connection stays open.
+/// Passes a request to the process, and its response to the client. The response is JSON. It is an event stream if
+/// another message precedes it, or if it takes long. Returns whether the connection stays open.
 fn exchange(
     connection: &mut Connection,
     request: &Request,
@@ -212,7 +212,7 @@ fn exchange(
                 break None;
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // The request was cancelled, or the process has ended.
+            // The process still runs, so the client has cancelled the request.
             Err(RecvTimeoutError::Disconnected) if process.is_running() => {
                 return connection.respond(202, b"", &[], request.keeps_alive).map(|()| request.keeps_alive);
             }

@@ -105,7 +105,7 @@ fn greet_later(call: Call<'_>, server: &ServerHandle) {
     let answer = call.input("user_name").and_then(ElicitResultView::from_json);
     let name = answer.and_then(|answer| answer.field("name")?.string()).map(|name| name.to_string());
     let Some(name) = name else {
-        // Up to `2025-11-25` the task itself requires the input.
+        // Up to `2025-11-25` a call cannot require input, so the task greets without a name.
         return match call.can_require_input() {
             true => call.require_input(&[("user_name", &WHO)], None),
             false => compute(call, server, Duration::ZERO, "Hello, whoever you are!".into()),

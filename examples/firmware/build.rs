@@ -24,7 +24,7 @@ fn main() {
             println!("cargo::rustc-link-arg-bin={image}=-Tmemory.x");
         }
         println!("cargo::rustc-link-arg-bin={image}=-Tlink.x");
-        // Functions with the same code become one.
+        // The linker merges functions with the same code.
         println!("cargo::rustc-link-arg-bin={image}=--icf=all");
     }
 }
@@ -46,7 +46,7 @@ fn variants() {
         code = code.replace("&[ROUTER.tools()]", "&[ROUTER.tools(), &crate::skills::SKILLS]");
     }
     if var("CARGO_FEATURE_CORE_DECODER").is_ok() {
-        // The other decoder reads no derived type, so the handler takes the call.
+        // The other decoder reads no type with `ToolArguments`, so the handler decodes the arguments of the call.
         code = code.replace(
             "#[derive(ToolArguments)]\n#[tool(allow_unknown_fields)]",
             "#[derive(serde::Deserialize)]",

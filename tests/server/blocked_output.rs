@@ -42,8 +42,8 @@ fn response_waiting_for_space_sets_no_deadline() {
     assert_eq!(io.deadline(), Some(Millis(10)));
     assert!(matches!(server.poll(Millis(10)), Action::Event));
     assert!(matches!(server.event(), Some(Event::Expired(_))));
-    // A response may fill the whole transmit buffer. The next response waits, because the buffer contains the ping's
-    // response.
+    // The error of the expired call waits. A response may fill the whole transmit buffer, but the buffer contains the
+    // response to the ping.
     let Action::Io(io) = server.poll(Millis(10)) else { panic!("io") };
     assert_eq!(io.deadline(), None, "a response needs space first");
     io.split().1.eof();

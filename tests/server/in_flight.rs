@@ -206,7 +206,7 @@ fn progress_needs_a_token_that_fits() {
              > call 2 tools/call {{\"name\":\"defer\"{meta}}}\n! call defer {{}}\n* progress 0 1\n! not now NotWanted"
         ));
     }
-    // The token does not fit beside the id. A slot has 64 bytes, and the id takes two.
+    // A slot has 64 bytes, of which the id takes two. A longer token does not fit.
     for (length, refusal) in [(62, ""), (63, "! not now NotWanted\n")] {
         let token = format!("\"{}\"", "t".repeat(length - 2));
         let notified = if refusal.is_empty() {

@@ -50,7 +50,7 @@ fn every_line_postpones_the_next_ping() {
             "* deadline 100\n* time 60\n{line}* deadline 160\n* time 159\n* time 160\n{one}* deadline 170\n"
         ));
     }
-    // A batch is one line.
+    // A batch counts as one line.
     with(batches::session(), false).check(&format!(
         "* time 60\n{}{}* deadline 160\n* time 160\n{one}",
         sends(&[&batches::ping("1"), &batches::ping("2")]),
@@ -71,7 +71,7 @@ fn line_counts_as_activity_when_complete() {
          * deadline 180\n* time 180\n{}",
         ping(1)
     ));
-    // A line that is incomplete when the ping is due does not count.
+    // A line that is incomplete when the ping is due does not count, so the ping still needs a response.
     session().check(&format!(
         "* time 40\n* send {{\"jsonrpc\":\"2.0\",\"id\":1,\n* time 100\n{}* time 105\n> \"method\":\"ping\"}}\n< result 1\n\
          * deadline 110\n",
@@ -163,7 +163,7 @@ fn due_ping_waits_for_space() {
          * deadline 130\n",
         ping(1)
     ));
-    // A line that waits for space does not count yet.
+    // A line counts when the server has handled it, not while it waits for space.
     session().tx(1024).check(&format!(
         "{full}* time 50\n> call 1 ping\n* deadline 100\n* time 90\n* unblock\n{CHANGED}< result 1\n* deadline 190\n"
     ));

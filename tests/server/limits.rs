@@ -140,7 +140,7 @@ fn dynamic_entry_too_large_for_a_page_is_omitted() {
     }
 }
 
-/// Messages that cause each response that the server writes without the application.
+/// Messages that cause every kind of response that the server writes without the application.
 fn machine_made(id: &str) -> Vec<String> {
     let meta = |version: &str| {
         format!(

@@ -59,7 +59,7 @@ fn exchange(
     Some((harness.take_output(), harness.record.faults.clone()))
 }
 
-/// The messages of a client that end with a request.
+/// The messages of a client, of which the last is a request.
 fn session(revision: Revision, method: &str, members: &str, details: [&str; 3]) -> Vec<String> {
     let (id, version, [name, number, capabilities]) = (id(), revision.as_str(), details);
     if revision.era() == Era::Handshake {

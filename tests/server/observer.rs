@@ -232,8 +232,8 @@ fn refused_message_is_observed_before_its_error() {
         expected.push(if fault.is_empty() { format!("> {line}") } else { format!("> {line} ! {fault}") });
         expected.extend(Some(answer.clone()).filter(|answer| !answer.is_empty()));
     }
-    // The observer receives the id of an oversized line, or an empty line. After eight errors without an id, the server
-    // writes no further error.
+    // Of an oversized line, the observer receives only the id, or an empty text if there is no id. Later, after eight
+    // errors without an id, the server writes no further error.
     for (line, shown, answer) in [(&long, "77", error("\"id\":77,")), (&silent, "", String::new())] {
         steps.push(format!("> {line}"));
         expected.push(format!("> {shown} ! LineTooLong"));

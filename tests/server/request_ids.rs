@@ -74,7 +74,7 @@ fn id_of_an_expired_request_can_be_reused() {
 
 #[test]
 fn ended_request_leaves_other_ids_known() {
-    // With these ids, a chain of the index contains several ids.
+    // With these ids, a chain of the hash index contains several ids.
     let ids = ["1", "2", "\"1\"", "\"b\"", "33", "\"four\"", "5", "6", "7", "8", "9", "10"];
     for victim in 0..ids.len() {
         for expires in [false, true] {

@@ -169,7 +169,7 @@ fn timed_out_server_request_is_cancelled() {
 
 #[test]
 fn request_timeout_starts_at_the_next_poll() {
-    // The caller did not poll for a while.
+    // In the second case, the caller did not poll for 40 ms before the request.
     session().check(&format!("* ask roots ms 50\n{}* deadline 50", asked(1, "roots/list")));
     session().check(&format!(
         "* late 40 ask roots ms 50\n{}* deadline 90\n* time 89\n* time 90\n! answered 0 TimedOut\n{}",

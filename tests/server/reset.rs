@@ -97,7 +97,7 @@ fn reset_drops_batches() {
         1,
         &format!("{open}{}! call echo {{}}\n< [{}]\n", sends(&[&tool("7", "echo")]), text("7", "{}")),
     );
-    // The reset happens within a line.
+    // The reset happens within a batch, after its first member.
     let progress = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":5}}}"#;
     let half = sends(&[progress, &ping("2")]) + "! call progress {}\n! not now NotWanted\n";
     check(old, 0, &format!("* block\n{half}"));

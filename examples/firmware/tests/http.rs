@@ -40,7 +40,7 @@ impl Network for Script {
     }
 
     fn transmit(&mut self, connection: usize, bytes: &[u8]) -> Result<usize, ErrorKind> {
-        // A full transmitter takes the other bytes after the next wait.
+        // After one piece, the transmitter is full until the next wait.
         if std::mem::replace(&mut self.is_full[connection], true) {
             return Ok(0);
         }

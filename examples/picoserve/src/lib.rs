@@ -79,7 +79,7 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
         };
         let connection = request.body_connection.finalize().await?;
         let Some((head, body)) = response else {
-            // The server gave the exchange up.
+            // The server has cut the exchange before its head.
             return StatusCode::new(503).write_to(connection, response_writer).await;
         };
         respond(&head, body, connection, response_writer).await
@@ -120,7 +120,7 @@ impl<P: Policy, const N: usize> CustomBody for Body<'_, '_, '_, '_, P, N> {
             Body::Exchange(exchange) => exchange,
         };
         let Exchange { mcp: Mcp { shared, now }, id } = exchange;
-        // The head was written.
+        // picoserve has written the head.
         shared.with(|http, _| http.sent(id, 0, now()));
         loop {
             let mut bytes = [0; 256];
@@ -142,7 +142,7 @@ impl<P: Policy, const N: usize> CustomBody for Body<'_, '_, '_, '_, P, N> {
     }
 }
 
-/// An exchange. If its future is dropped, the client has disconnected.
+/// An exchange. Drop closes it: after its response, or with the future of a client that has disconnected.
 struct Exchange<'m, 's, 'a, 'b, P: Policy, const N: usize> {
     mcp: &'m Mcp<'s, 'a, 'b, P, N>,
     id: ExchangeId,

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use peer::Peer;
 
-/// The test for the examples of a folder.
+/// The test for the examples of a folder. Some examples are an object alone, others a message that contains it.
 enum How {
     /// A view of the value itself.
     View(fn(Json<'_>) -> Value),

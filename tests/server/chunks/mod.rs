@@ -22,7 +22,7 @@ static CONFIG: ServerConfig = ServerConfig::new("s", "1")
     .features(&FEATURES)
     .limits(Limits::DEFAULT.with_deferred_timeout(Millis(100)));
 
-/// Space for the members around the content, and for a few chunks of it.
+/// The size of a transmit buffer for the members around the content, and for a few chunks of it.
 const SMALL: usize = 640;
 
 /// A request and the content of its response.
@@ -58,7 +58,7 @@ impl Content {
         self != CONTENTS[2] || revision != Revision::V2024_11_05
     }
 
-    /// The params of the request.
+    /// The line of the request.
     fn request(self, revision: Revision) -> String {
         let (method, params) = match self {
             Content::Tool(_) => ("tools/call", r#""name":"t""#),
@@ -67,7 +67,7 @@ impl Content {
         request(revision, 7, method, params)
     }
 
-    /// The string in the response.
+    /// The string of the response that has the content.
     fn string_of(self, response: &Value) -> &str {
         let result = &response["result"];
         let (content, member) = (&result["content"][0], if self.is_text() { "text" } else { "blob" });

@@ -35,7 +35,7 @@ const ALL: usize = usize::MAX;
 pub(crate) fn movements(transcript: &Transcript) -> Vec<Movement> {
     let plain = Movement::PLAIN;
     let mut movements = vec![plain, Movement { ahead: true, ..plain }];
-    // The smallest receive buffer: of the given length, or for the longest line.
+    // The smallest receive buffer has the length in the transcript, or fits the longest line.
     let fits = Movement { grown: false, ..plain };
     movements.extend([fits, Movement { ahead: true, ..fits }, Movement { spare: 1, ahead: true, ..fits }]);
     let is_large = transcript.longest() > 10_000;
@@ -46,7 +46,7 @@ pub(crate) fn movements(transcript: &Transcript) -> Vec<Movement> {
         movements.push(Movement { read: width, ahead: true, ..fits });
         movements.push(Movement { write: width, ahead: true, reads_first: true, ..fits });
     }
-    // A receive buffer length in the transcript excludes other lengths.
+    // If the transcript states the length of the receive buffer, other lengths are not tried.
     movements.retain(|movement| movement.spare == 0 || transcript.setup.word("line").is_none());
     movements
 }

@@ -12,7 +12,7 @@ use smoltcp::socket::tcp::{Socket, SocketBuffer};
 use smoltcp::time::{Duration, Instant};
 use smoltcp::wire::{EthernetAddress, IpCidr, Ipv4Address};
 
-/// A locally administered address.
+/// The hardware address, from the range of locally administered ones.
 const HARDWARE: [u8; 6] = [2, 0, 0, 0, 0, 1];
 /// The address in the user network of QEMU. A board in another network would ask for its address with DHCP.
 const ADDRESS: Ipv4Address = Ipv4Address::new(10, 0, 2, 15);
@@ -21,7 +21,7 @@ const PORT: u16 = 80;
 /// One socket for each connection, and others in which clients wait for a connection. smoltcp has no queue of clients:
 /// without a listening socket, it resets the connection of a client.
 const SOCKETS: usize = CONNECTIONS + 4;
-/// The time for which a closed connection waits for its client.
+/// The time for which a closed socket waits until its client has received the rest.
 const LINGER: Duration = Duration::from_secs(2);
 
 #[exception]
@@ -118,7 +118,7 @@ impl Network for Sockets<'_> {
 
     fn wait(&mut self, until: Millis) {
         if self.poll() {
-            // The sockets may have input, and no further interrupt reports this input.
+            // Do not sleep: the sockets may have input that no further interrupt reports.
             return;
         }
         let now = self.ethernet.now();

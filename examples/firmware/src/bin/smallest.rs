@@ -160,7 +160,7 @@ mod image {
             }
         }
 
-        /// Continues what the server does without a request.
+        /// Does the work of the selected parts that no event causes.
         fn advance(&mut self, _server: &mut Server<'_>) {
             #[cfg(feature = "with-deferral")]
             if let Some(ticket) = self.waiting.take()

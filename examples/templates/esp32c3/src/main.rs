@@ -84,11 +84,11 @@ fn main() -> ! {
         match pump.step(&mut server, &mut usb, now) {
             PumpStatus::Event => {
                 if let Some(event) = server.event() {
-                    // Returns events that are no requests for the functions.
+                    // Ignore events that are no requests for the functions, which `handle` returns.
                     _ = ROUTER.handle(&mut board, event);
                 }
             }
-            // A new client.
+            // A new client has connected.
             PumpStatus::NewSession => server.reset(),
             PumpStatus::Closed => {
                 pump.new_session();

@@ -81,7 +81,7 @@ fn main() -> ! {
         match pump.step(&mut server, &mut uart, now) {
             PumpStatus::Event => {
                 if let Some(event) = server.event() {
-                    // Returns events that are no requests for the functions.
+                    // Ignore events that are no requests for the functions, which `handle` returns.
                     _ = ROUTER.handle(&mut board, event);
                 }
             }

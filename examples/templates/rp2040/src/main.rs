@@ -121,11 +121,11 @@ async fn main(_spawner: Spawner) {
                 {
                     PumpStatus::Event => {
                         if let Some(event) = server.event() {
-                            // Returns events that are no requests for the functions.
+                            // Ignore events that are no requests for the functions, which `handle` returns.
                             _ = ROUTER.handle(&mut board, event);
                         }
                     }
-                    // A new client.
+                    // A new client has connected.
                     PumpStatus::NewSession => server.reset(),
                     // The computer has disconnected.
                     PumpStatus::Closed => break,
