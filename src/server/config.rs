@@ -324,6 +324,15 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
+    /// Creates a table for the tasks of a server with the feature [`Tasks`](crate::server::Tasks), which grows on the heap
+    /// as [`TaskTable::grown`](crate::server::TaskTable::grown) does. Returns `None` for any other server, which does not
+    /// link tasks.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn grown_tasks(&self, limit: usize, text: usize) -> Option<crate::server::TaskTable<'static>> {
+        self.features.iter().find_map(|feature| feature.grown_tasks(limit, text))
+    }
+
     /// Writes the capabilities of all features.
     pub(crate) fn write_capabilities(&self, revision: Revision, out: &mut Writer<'_>) {
         out.key("capabilities");

@@ -16,6 +16,8 @@ use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::Pending;
 use crate::server::request_context::{Context, PackedContext};
 use crate::server::server_state::{ServerState, Shape};
+#[cfg(feature = "alloc")]
+use crate::server::tasks::TaskTable;
 
 /// A group of methods with its capability, such as tools or logging. A server links only the features that its
 /// configuration names.
@@ -89,6 +91,13 @@ pub(crate) trait Sealed {
 
     /// Whether a resource with this URI may exist. Returns `None` if the feature has no resources.
     fn contains_uri(&self, _: Str<'_>) -> Option<bool> {
+        None
+    }
+
+    /// A table for the feature's tasks, which grows on the heap. Only the feature `Tasks` refers to tables, so that other
+    /// servers do not link them.
+    #[cfg(feature = "alloc")]
+    fn grown_tasks(&self, _limit: usize, _text: usize) -> Option<TaskTable<'static>> {
         None
     }
 

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mcp_proto::server::{ServerConfig, TaskTable};
+use mcp_proto::server::ServerConfig;
 use mcp_proto::{Buffer, ConfigError, KeepAlive, Millis, Observer, Server};
 
 use crate::hook::RequestHook;
@@ -103,7 +103,9 @@ impl<'i> ServerSettings<'i> {
         // A worker may send one request to the client.
         let requests = self.request_limit().saturating_add(self.workers);
         server.set_in_flight_grown(requests.saturating_add(MAX_SUBSCRIPTIONS))?;
-        server.set_tasks_owned(TaskTable::grown(self.tasks, TASK_TEXT).wall_clock(unix_time()));
+        if let Some(table) = self.config.grown_tasks(self.tasks, TASK_TEXT) {
+            server.set_tasks_owned(table.wall_clock(unix_time()));
+        }
         server.set_seed(RandomState::new().build_hasher().finish());
         server.set_subscription_buffer(Buffer::grown(self.subscription_buffer));
         // Space for two batches: one may be open while the server collects the responses to the other.

@@ -121,6 +121,11 @@ impl Sealed for Tasks {
         write_extensions(&DECLARED, config, revision, out);
     }
 
+    #[cfg(feature = "alloc")]
+    fn grown_tasks(&self, limit: usize, text: usize) -> Option<crate::server::tasks::TaskTable<'static>> {
+        Some(crate::server::tasks::TaskTable::grown(limit, text))
+    }
+
     fn find(&self, catalog: Catalog, _: &dyn Fn(&str) -> bool) -> Found<'_> {
         match catalog {
             Catalog::Extensions => Found::Extensions(&DECLARED),

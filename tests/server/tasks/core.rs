@@ -417,3 +417,11 @@ fn progress_continues_after_the_response() {
         "no token"
     );
 }
+
+#[test]
+fn only_a_server_with_the_feature_gets_a_table() {
+    let table = CONFIG.grown_tasks(4, 256).unwrap();
+    assert!(table.is_empty());
+    static WITHOUT: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS]);
+    assert!(WITHOUT.grown_tasks(4, 256).is_none());
+}
