@@ -39,7 +39,7 @@ pub(crate) enum PendingEvent {
     StreamClosed(Ticket),
     /// The span `arguments` is `clientInfo`, the span `meta` is `capabilities`.
     Connected(Revision),
-    /// An event of a feature that needs no response. `ticket` belongs to a subscription, or is [`Ticket::NONE`].
+    /// An event of a feature that needs no response. `ticket` belongs to a subscription, or is `Ticket::NONE`.
     Feature {
         event: MakeFeatureEvent,
         ticket: Ticket,
