@@ -169,7 +169,7 @@ impl<'a> Receive<'a> {
     /// requests to its client fail, and its subscriptions end.
     ///
     /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed). If
-    /// the request polled a task, the task continues: the client polls it again. The machine still offers earlier
+    /// the request was about a task, the task continues: the client polls it again. The machine still offers earlier
     /// messages for this stream. The caller must drop these messages.
     ///
     /// # Errors

@@ -203,7 +203,7 @@ pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 pub(crate) type MakeEvent = for<'a> fn(RequestParts<'a>, Reply<'a>) -> Option<Event<'a>>;
 
 /// Function that constructs a feature's event that needs no response. `Ticket` identifies a subscription, or is
-/// [`Ticket::NONE`].
+/// `Ticket::NONE`.
 pub(crate) type MakeFeatureEvent =
     for<'a> fn(&'a LineDecoder<'_>, &'a ServerState<'_>, Ticket) -> Option<Event<'a>>;
 
