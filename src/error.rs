@@ -371,7 +371,8 @@ pub enum ConfigError {
     },
     /// A duplicate name.
     ///
-    /// Two catalog entries share a name, URI or URI template, or two arguments of a prompt share a name.
+    /// Two catalog entries share a name, URI or URI template, two arguments of a prompt share a name, or a feature for
+    /// extensions has a name twice.
     DuplicateName {
         /// Index of the second entry, or index of the prompt.
         entry: usize,

@@ -356,8 +356,8 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | `ReadResource<'_>` | the request: the function itself responds, or defers the response |
 /// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
 ///
-/// Without the feature `alloc` of `mcp-proto`, a value has at most 126 bytes as JSON. A longer value is an unknown
-/// resource.
+/// Without the feature `alloc` of `mcp-proto`, a value has at most 126 bytes as JSON, without quotes. A longer value is
+/// an unknown resource.
 ///
 /// # Result
 ///

@@ -38,7 +38,8 @@ enum Store<'b> {
     },
 }
 
-/// Size, in bytes, of a grown buffer after its first use. Most of the memory of a new connection is two such buffers.
+/// Minimum size, in bytes, of a grown buffer after its first use. Most of the memory of a new connection is two such
+/// buffers.
 #[cfg(feature = "alloc")]
 const FIRST_SIZE: usize = 1024;
 

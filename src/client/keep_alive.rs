@@ -17,7 +17,8 @@ use crate::protocol::revision::Era;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a ping when it is due. If the server is unresponsive, sets the pending event and returns `true`.
+    /// Sends a ping when it is due. If the server is unresponsive, closes the input if the settings demand it, sets the
+    /// pending event, and returns `true`.
     fn advance(&self, client: &mut Client<'_>) -> bool;
 
     /// The time of the next ping, or of the current ping's timeout.

@@ -89,7 +89,7 @@ integers!(u8, i8; u16, i16; u32, i32; u64, i64; usize, isize);
 
 macro_rules! formatted {
     ($($number:ty)*) => {$(
-        /// Writes the number with the formatting machinery of `core`, and links it.
+        /// Writes the number with the formatting machinery of `core`, which the program then links.
         impl WriteText for $number {
             fn pieces(&self, put: &mut dyn FnMut(&str)) {
                 format_args!("{self}").pieces(put);
@@ -147,7 +147,6 @@ mod owned {
 /// If a `Display` fails, the text ends there.
 impl WriteText for fmt::Arguments<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
-        // If a `Display` fails, the text ends there.
         let _ = fmt::write(&mut Put(put), *self);
     }
 }

@@ -191,7 +191,7 @@ impl Monitor {
         }
     }
 
-    /// Checks that the client has subscribed to a change.
+    /// Forgets a list that has changed, and checks that the client has subscribed to the change.
     fn change(&mut self, tag: Option<Json<'_>>, filter: &str, params: Json<'_>, report: &mut Report<'_>) {
         match filter {
             "toolsListChanged" => self.dialogue.tools = Catalog::default(),

@@ -3,7 +3,7 @@
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, Member, ScanError, Scanned, Scanner, Shape, Span};
 use crate::rpc::{Object, is_id, kind, view};
 
-/// One scanned message: valid JSON with its envelope members located, without copies.
+/// One scanned message: valid JSON whose members, such as `id` and `method`, are found without copies.
 ///
 /// A router, proxy or fuzzer inspects a message before the client or server. The program parses the message once, and
 /// passes the message on with [`Receive::parsed`](crate::Receive::parsed).

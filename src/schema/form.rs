@@ -173,7 +173,7 @@ pub const fn choices<const COUNT: usize>(node: &Node) -> [Choice<'static>; COUNT
 /// Returns the field of a form.
 ///
 /// # Panics
-/// A form cannot have such a field.
+/// The field has a type or a format that a form does not support. The panic is a compile error.
 #[must_use]
 #[expect(clippy::panic, reason = "the panic occurs only at compile time")]
 pub const fn form_field(

@@ -1,4 +1,4 @@
-//! Checks structured results against the output schema, in debug builds with `std`.
+//! Checks structured results against the output schema, in debug builds with the features `std` and `derive`.
 
 use crate::server::call::Call;
 use crate::server::reply::Reply;
@@ -15,8 +15,8 @@ impl<'a> Call<'a> {
 }
 
 impl Reply<'_> {
-    /// Responds with structured content. A debug build with the feature `std` responds with a failure if the content
-    /// does not match the schema.
+    /// Responds with structured content. A debug build with the features `std` and `derive` responds with a failure if
+    /// the content does not match the schema.
     #[inline]
     pub(crate) fn structured_with_schema<T>(self, value: &T, schema: Option<&str>)
     where

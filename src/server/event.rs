@@ -202,7 +202,8 @@ pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 /// `Server::event`, so that the large value is constructed in its final place.
 pub(crate) type MakeEvent = for<'a> fn(RequestParts<'a>, Reply<'a>) -> Option<Event<'a>>;
 
-/// Function that constructs a feature's event that needs no response. `Ticket` identifies a subscription.
+/// Function that constructs a feature's event that needs no response. `Ticket` identifies a subscription, or is
+/// `Ticket::NONE`.
 pub(crate) type MakeFeatureEvent =
     for<'a> fn(&'a LineDecoder<'_>, &'a ServerState<'_>, Ticket) -> Option<Event<'a>>;
 
@@ -238,9 +239,9 @@ impl<'a> Surroundings<'a> {
 
 /// The parts of a request that its event exposes.
 pub(crate) struct RequestParts<'a> {
-    /// The decoded name of the tool or prompt, or the URI.
+    /// The decoded name of the tool or prompt, the URI, or the method of an extension.
     pub(crate) subject: &'a str,
     pub(crate) arguments: &'a mut [u8],
-    /// The input of a retried request.
+    /// The input of a retried request. For an extension's request, `responses` holds the parameters.
     pub(crate) input_responses: InputResponses<'a>,
 }

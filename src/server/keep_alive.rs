@@ -15,7 +15,8 @@ use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a ping when it is due. If the client is unresponsive, sets the pending event and returns `true`.
+    /// Sends a ping when it is due. If the client is unresponsive, disconnects if the settings demand it, sets the
+    /// pending event, and returns `true`.
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
     /// The time of the next ping, or of the current ping's timeout.

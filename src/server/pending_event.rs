@@ -39,7 +39,7 @@ pub(crate) enum PendingEvent {
     StreamClosed(Ticket),
     /// The span `arguments` is `clientInfo`, the span `meta` is `capabilities`.
     Connected(Revision),
-    /// An event of a feature that needs no response. `ticket` belongs to a subscription.
+    /// An event of a feature that needs no response. `ticket` belongs to a subscription, or is `Ticket::NONE`.
     Feature {
         event: MakeFeatureEvent,
         ticket: Ticket,
@@ -54,11 +54,12 @@ pub(crate) enum PendingEvent {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spans {
     pub(crate) id: Span,
-    /// The string that names a tool, prompt or URI. Decoding this string in place removes the quotes.
+    /// The string that names a tool, a prompt, a URI, or the method of an extension. Decoding this string in place
+    /// removes the quotes.
     pub(crate) subject: Span,
     pub(crate) arguments: Span,
     pub(crate) meta: Span,
-    /// The `inputResponses` of a retried request.
+    /// The `inputResponses` of a retried request, or the parameters of an extension's request.
     pub(crate) responses: Span,
     pub(crate) state: Span,
 }
@@ -139,7 +140,7 @@ pub(crate) enum ResponseKind {
 /// The kind of an inbound request, which decides the valid responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
-    /// A request to which the server responds by itself.
+    /// A request to which the server responds by itself, or a request for subscriptions that the application decides.
     Internal,
     CallTool {
         /// Whether to add empty structured content if the result has none.

@@ -1,4 +1,4 @@
-//! Requests that the server sends: roots, elicitation, sampling, ping (handshake era).
+//! Requests that the server sends in the handshake era: roots, elicitation, sampling, ping, and methods of extensions.
 //!
 //! These requests share the slots of deferred requests. The first request sets the `OutboundHooks`, which handle the
 //! responses. A server that sends no requests therefore does not link the hooks.

@@ -85,7 +85,7 @@ fn handler_name(name: &Ident) -> Ident {
     format_ident!("__handler_from_attribute_of_{}", name)
 }
 
-/// Expands the attribute: the function itself, and two generated functions.
+/// Expands the attribute: the function itself, and three generated functions.
 pub(crate) fn expand(kind: Kind, attributes: TokenStream, item: TokenStream) -> TokenStream {
     let generated = expand_handler(kind, attributes, item.clone()).unwrap_or_else(Error::into_compile_error);
     quote!(#item #generated)

@@ -1,4 +1,4 @@
-//! The results of a scanner for the framing layer.
+//! The results of a scanner, for `LineDecoder` and the messages.
 #![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
 use super::text::UNIT;

@@ -206,7 +206,7 @@ pub(crate) fn has(byte: u8, bytes: &[u8]) -> bool {
     find(byte, bytes).is_some()
 }
 
-/// Returns whether `bytes` contain a backslash. Searches a short text by words, because most texts are short.
+/// Returns whether `bytes` contain a backslash. Searches a short text in a plain loop, because most texts are short.
 pub(super) fn has_backslash(bytes: &[u8]) -> bool {
     if WORDS && bytes.len() <= MEDIUM.wrapping_mul(BYTES) {
         return bytes.iter().fold(false, |found, byte| found | (*byte == b'\\'));

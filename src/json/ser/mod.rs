@@ -18,8 +18,8 @@ mod key;
 pub enum EncodeError {
     /// The value does not fit. The writer has overflowed.
     TooLong,
-    /// The value has no JSON form, or its own `Serialize` failed. Examples are a key that is not a string, and too many
-    /// levels. The writer discards the value.
+    /// The value has no JSON form, or its own `Serialize` failed. Examples are an array as a key, and too many levels.
+    /// The writer discards the value.
     Invalid,
 }
 

@@ -1,4 +1,4 @@
-//! Objects from raw JSON text that the caller supplies.
+//! Objects whose members are raw JSON text or a serialized value, and corrections of output that is already written.
 
 #[cfg(feature = "serde")]
 use super::Mark;

@@ -202,7 +202,7 @@ pub enum ContentView<'a> {
     },
     /// An embedded resource with its contents.
     Resource(ResourceContentsView<'a>),
-    /// A link to a resource.
+    /// A link to a resource, or an embedded resource without contents.
     Link(ResourceView<'a>),
     /// A tool use that the model requests (sampling).
     ToolUse {

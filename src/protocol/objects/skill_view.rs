@@ -62,7 +62,8 @@ impl<'a> SkillView<'a> {
         self.files().find(|file| file.uri().is_some_and(|own| own == uri))
     }
 
-    /// Whether the skill has a URI, a name, a description, and either files with digests or dynamic files.
+    /// Whether the skill has a name, a description, a URI that ends with the name and `SKILL.md`, and either files with
+    /// sizes and digests in its folder, or dynamic files.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]

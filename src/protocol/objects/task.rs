@@ -25,7 +25,7 @@ pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum TaskStatus {
-    /// The server works on the request.
+    /// The request is in progress.
     Working,
     /// The server needs input from the client.
     InputRequired,
@@ -33,7 +33,7 @@ pub enum TaskStatus {
     Completed,
     /// The request has failed with a JSON-RPC error. In `2025-11-25`, this includes results with `isError`.
     Failed,
-    /// The client cancelled the task.
+    /// The task was cancelled.
     Cancelled,
 }
 

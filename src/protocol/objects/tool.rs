@@ -215,7 +215,8 @@ impl<'t> Tool<'t> {
         self.input_schema
     }
 
-    /// The JSON Schema of structured results, if set. The server does not validate results against the schema.
+    /// The JSON Schema of structured results, if set. Only debug builds with the features `std` and `derive` check
+    /// structured results against the schema.
     #[must_use]
     pub const fn result_schema(&self) -> Option<&'t str> {
         self.output_schema
