@@ -66,7 +66,7 @@ step_minimal_versions() {
     toolchain "$nightly"
     local copy=.ci/.work/minimal-versions
     rm -rf "$copy" && mkdir -p "$copy"
-    # In a copy, so that the lock file of the repository does not change.
+    # Cargo runs in a copy, so that the lock file of the repository does not change.
     git ls-files -z '*.toml' '*.rs' '*.md' src docs adapters/inspect/src | grep -zv '^examples/firmware/\|^examples/notes/\|^examples/picoserve/\|^examples/templates/\|^fuzz/' | xargs -0 cp --parents -t "$copy"
     CARGO_TARGET_DIR=$(target_directory)/minimal-versions
     export CARGO_TARGET_DIR

@@ -221,7 +221,7 @@ def pending_chart(numbers):
 
 
 def flash_chart(footprint):
-    """The rows of docs/footprint.md: whole images, then the modules of one."""
+    """The rows of docs/footprint.md: whole images, then the modules of one image."""
     rows = []
     for label, is_now in re.findall(r"^\| ((?:flash of|the same, with)[^|]*?) \| ([\d,]+) \|", footprint, re.M):
         rows.append((label.replace("`", ""), is_now, 0))

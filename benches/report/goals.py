@@ -14,7 +14,7 @@ DIALECTS = {
 }
 
 LAYOUT = "no other library is faster; the time of serde_json depends on the linker's layout: 1.8 to 4.2 ×"
-# The reason for each missed goal. docs/performance.md describes how it was found.
+# The reason for each missed goal. docs/performance.md describes how the reasons were found.
 REASONS = {
     "64 KiB of a program, written as a string": LAYOUT,
     "64 KiB of a program, written as the response to a call": LAYOUT,
@@ -38,7 +38,7 @@ class Goals:
         return min((value for value in values if not math.isnan(value)), default=math.nan)
 
     def faster(self, what, part, case, peers, unit, gate=None, goal=None, ours="mcp-proto", beside="the fastest"):
-        """The peer's time divided by ours must be at least the gate and the goal."""
+        """Adds a row: the peer's time divided by ours, which must be at least the gate and the goal."""
         mine, theirs = self.numbers.get(part, case, ours, unit), self.best(part, case, peers, unit)
         ratio = theirs / mine
         text = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2f}"
@@ -47,7 +47,7 @@ class Goals:
         self.add(what, beside, limits, text, *(limit and ratio / limit for limit in [gate, goal]))
 
     def at_most(self, what, value, unit, gate=None, goal=None, beside="–"):
-        """The value must be at most the gate and the goal."""
+        """Adds a row whose value must be at most the gate and the goal."""
         # Compare the printed value, which has three significant digits.
         value = value if math.isnan(value) else float(short(value).replace(",", ""))
         limits = ["–" if limit is None else f"≤ {limit:g} {unit}".strip() for limit in [gate, goal]]
@@ -67,7 +67,7 @@ class Goals:
         self.rows.append((what, beside, *limits, text, verdict))
 
     def spread(self, what, part, cases, contestant, unit, gate, goal):
-        """The slowest case divided by the fastest one."""
+        """Adds a row: the time of the slowest case divided by that of the fastest."""
         values = [self.numbers.get(part, case, contestant, unit) for case in cases]
         self.at_most(what, math.nan if any(map(math.isnan, values)) else max(values) / min(values), "×", gate, goal, "the fastest dialect")
 

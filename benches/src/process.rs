@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 pub struct Processors {
     /// The last allowed processor, for this process, because the first one handles more interrupts.
     pub own: usize,
-    /// The first allowed processor, for servers whose clients must not take their time.
+    /// The first allowed processor, for servers that must not share a processor with their clients.
     pub other: usize,
 }
 

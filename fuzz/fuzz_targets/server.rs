@@ -6,7 +6,8 @@
 //!
 //! - Each request with a readable id gets at most one response, and exactly one in the end, unless it was cancelled
 //!   or the connection was lost. Notifications and responses get none. Errors without an id are limited.
-//! - The output consists of whole lines with valid messages, and fits the guaranteed space of the buffer.
+//! - The output consists of whole lines with valid messages. Unsent output stays within the limit of the transmit
+//!   buffer.
 //! - Each request of the application, and each deferred request, ends exactly once.
 //! - Work is linear: the number of polls is bounded by the bytes moved. The server always closes in the end.
 //! - The way in which bytes move affects neither output nor events.

@@ -8,7 +8,7 @@ use mcp_proto::Io;
 /// whether a byte moved.
 ///
 /// # Panics
-/// `input` returns an error.
+/// Panics if `input` returns an error.
 pub fn transfer(io: Io<'_>, input: &mut impl Read, output: &mut impl Extend<u8>) -> bool {
     let (out, mut receive) = io.split();
     let written = out.bytes().len();

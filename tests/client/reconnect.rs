@@ -233,7 +233,7 @@ fn unread_response_survives_a_reconnect() {
     });
 }
 
-/// Whether each lost request may be repeated.
+/// Each case is a method, and whether a lost request with it may be repeated.
 #[test]
 fn only_read_requests_are_retryable() {
     let methods = [

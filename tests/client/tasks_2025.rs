@@ -150,7 +150,7 @@ fn task_with_input_waits_for_its_result() {
             r#""_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}}"#
         ));
         harness.events(&["asked form Name?"]);
-        // The response belongs to the task, too.
+        // The `_meta` of the response also names the task.
         harness.sent(&[concat!(
             r#"{"id":"q","result":{"action":"accept","content":{"name":"octocat"},"#,
             r#""_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}}"#

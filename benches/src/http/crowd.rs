@@ -1,4 +1,4 @@
-//! Benchmark of servers over HTTP with many clients: memory, and the time of a call of another client.
+//! Benchmark of servers over HTTP with many clients: memory, and the time that a call of another client takes.
 
 use std::io::{ErrorKind, Write};
 use std::thread::sleep;
@@ -19,7 +19,7 @@ const STREAMS: usize = 1000;
 const SLOW_CLIENTS: usize = 1000;
 /// Number of clients that do not read, and the length of the text of their calls.
 const DEAF_CLIENTS: (usize, usize) = (200, 1 << 16);
-/// The largest number of bytes that each client sends that does not read.
+/// The largest number of bytes that each of these clients sends.
 const SENT_BY_DEAF: usize = 16 << 20;
 const ABANDONED: usize = 100_000;
 const CALLS: usize = 5000;

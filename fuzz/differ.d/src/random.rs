@@ -1,4 +1,4 @@
-//! Random numbers from a seed, or from a fuzzer's input while it lasts.
+//! Random numbers from a seed, or from a fuzzer's input until it is used up.
 
 /// A reproducible source of choices.
 pub struct Random {

@@ -89,7 +89,7 @@ fn said(dialogue: &Dialogue) -> Vec<u8> {
     parts.collect::<Vec<_>>().concat()
 }
 
-/// Every line below a length limit, once.
+/// Every line of the peers that is shorter than a limit, once.
 fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     let all = dialogues.iter().flat_map(|dialogue| {
         said(dialogue).split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()

@@ -22,7 +22,7 @@ pub(crate) enum Difference {
     UppercaseEscape,
     /// Exponents are used for different floats here than there, as in `Debug` of `core`. The values are equal.
     FloatNotation,
-    /// If two shortest texts are equally near to a float, this crate writes the upper one, as `Debug` of `core` does.
+    /// If two shortest texts are equally near to a float, the upper one is written here, as `Debug` of `core` does.
     FloatTie,
     // Encoder, by the type.
     /// A `char`, an integer of 128 bits and a tuple variant are written here, as in `serde_json`. There they panic.
@@ -41,7 +41,7 @@ pub(crate) enum Difference {
     PrivateName,
     /// The type `EscapedStr` of `serde-json-core` is escaped text there, and ordinary text here.
     EscapedStr,
-    // Decoder, by the text.
+    // Decoder, by the text. There the first four are accepted.
     /// Control characters in a string are not JSON.
     ControlCharacter,
     /// `\u+041` is not JSON.
@@ -58,7 +58,7 @@ pub(crate) enum Difference {
     DepthOfInput,
     /// Characters beyond U+FFFF may be escaped here, as surrogate pairs. There such an escape is refused.
     SurrogatePair,
-    /// `-0` is an unsigned integer here, as in JSON Schema.
+    /// `-0` is an unsigned integer here, as in JSON Schema. There it is refused.
     MinusZero,
     /// For a type with `derive(ToolArguments)`, `1.0` is an integer, as in JSON Schema.
     WholeFraction,

@@ -35,9 +35,9 @@ enum How {
     Notification(&'static str, Read),
     /// A client request, or its params.
     Request(fn(&mut Client<'_>, &Value) -> Result<Ticket, SendError>),
-    /// An input request or a part of it: the enclosing input requests, and the position.
+    /// An input request or a part of it: a function that adds the input requests around it, and its JSON pointer there.
     InputRequest(fn(&Value) -> Value, &'static str),
-    /// An input response or a part of it: the enclosing response, and the position.
+    /// An input response or a part of it: a function that adds the responses around it, and its JSON pointer there.
     Response(fn(&Value) -> Value, &'static str),
     /// A custom test.
     Whole(fn(&Value) -> Value),
@@ -278,7 +278,7 @@ fn next_page(client: &mut Client<'_>, _: &Value) -> Result<Ticket, SendError> {
     client.list_tools(DEFAULT)
 }
 
-/// The examples by folder, or `None` after printing why. With `CI=true` they must exist.
+/// The examples by folder. If they are missing, prints the path and returns `None`; with `CI=true`, panics.
 fn examples() -> Option<BTreeMap<String, Vec<(String, Value)>>> {
     let folder = spec_dir().join("examples-2026-07-28");
     let Ok(folders) = fs::read_dir(&folder) else {

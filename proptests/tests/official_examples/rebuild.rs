@@ -41,7 +41,7 @@ fn fresh(mut value: Value, freshness: Freshness) -> Value {
     value
 }
 
-/// The client accepts only complete results.
+/// The `resultType` of every view, because the client accepts only complete results.
 const COMPLETE: &str = "complete";
 
 fn icon(icon: IconView<'_>) -> Value {

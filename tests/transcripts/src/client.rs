@@ -14,7 +14,7 @@ pub(crate) struct Application<'b> {
     manner: String,
     /// Client requests with their names.
     asked: Vec<(Ticket, String)>,
-    /// The params of calls, for retries.
+    /// The params of calls, because a retry repeats them.
     calls: Vec<(Ticket, String, String)>,
     /// The last input requests: key and kind.
     needed: Vec<(String, &'static str)>,

@@ -26,7 +26,7 @@ const PNG: &str = "iVBORw0KGgo=";
 const SKILL: &str = "skill://greeting/SKILL.md";
 const SKILL_TEXT: &str = "---\nname: greeting\ndescription: How to greet\n---\n\nSay hello.\n";
 
-/// Wakes the subscriptions on changes, and lives as long as the process.
+/// The state that all connections share. `ticked` and `changed` wake the subscriptions.
 ///
 /// `Notify` stores a change that precedes the subscription, because rmcp may start `listen` only after the next request.
 #[derive(Default)]

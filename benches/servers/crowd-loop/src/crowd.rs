@@ -44,7 +44,8 @@ impl Crowd {
         })
     }
 
-    /// Waits for sockets, the first deadline, or the end of `time`. Runs the connections that are ready or due.
+    /// Waits for sockets: at most for `time`, or without it until the first deadline. Runs the connections that are
+    /// ready or due.
     pub(crate) fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
         let due = self.deadlines.first().map(|(at, _)| Duration::from(at.since(self.clock.now())));
         self.poll.poll(&mut self.events, time.or(due))?;

@@ -78,7 +78,7 @@ pub(super) fn start() {
 /// The interrupt handler of the UART.
 pub fn uart() {
     let mut interrupts = UART_INTERRUPTS.read();
-    // If the UART can send again, this interrupt has woken the main loop, so it is not needed any more.
+    // If the UART can send again, this interrupt has woken the main loop, so disable it.
     interrupts &= !SENT_SOME;
     while !UART_FLAGS.has(RECEIVE_EMPTY) {
         if RECEIVED.free() == 0 {

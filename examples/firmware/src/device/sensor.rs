@@ -7,7 +7,7 @@ const PERIOD: Millis = Millis(1000);
 const COLD: i16 = 215;
 const WARM: i16 = 400;
 
-/// A temperature in tenths of a degree Celsius. Boards without floats count in tenths.
+/// A temperature in tenths of a degree Celsius: an integer, for boards without floats.
 pub(super) struct Sensor {
     tenths: i16,
     next: Millis,
