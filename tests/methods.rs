@@ -26,7 +26,7 @@ const TASK_NOTIFICATIONS: &[Method] = &[methods::TASKS_STATUS, methods::TASKS];
 /// Methods that clients support only as raw requests or raw notifications.
 const CLIENT_RAW: &[Method] = &[methods::TASKS_LIST, methods::ELICITATION_COMPLETE];
 
-/// A server with all features.
+/// The features of the server, which has all of them.
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}")]).list_changed();
 static SKILLS: Skills = Skills::new(&[]).directory_read();
 static RESOURCES: Resources = Resources::dynamic_list().list_changed().subscribe();

@@ -130,7 +130,7 @@ fn into_task(call: Call<'_>) -> Option<TaskTicket> {
     call.into_task(TaskOptions::new(random())).map_err(Call::busy).ok()
 }
 
-/// Returns random bits. An application whose clients do not trust each other uses a cryptographic generator.
+/// Returns random bits. An application whose clients do not trust each other needs a cryptographic generator.
 fn random() -> [u8; 16] {
     let halves = [0u8; 2].map(|half| RandomState::new().hash_one(half).to_le_bytes());
     std::array::from_fn(|at| halves[at / 8][at % 8])

@@ -58,7 +58,7 @@ fn method_of_an_extension_is_an_event_in_both_eras() {
 fn own_method_needs_a_session_and_a_declaration() {
     setup().check("> call 1 own/one {}\n< error 1 -32602 …\n! fault InvalidParams\n");
     session().check("> call 1 own/three {}\n< error 1 -32601 …own/three\n! fault UnknownMethod\n");
-    // A feature of the protocol has precedence.
+    // `Tools` has precedence over an extension that names the same method.
     session().check("> call 1 tools/list {}\n< result 1 {\"tools\":…}\n");
 }
 

@@ -83,7 +83,7 @@ const OTHER_IDS: [&str; 17] = [
     "\"1e0\"",
     "\"0x1\"",
     "\"\"",
-    // With four slots, the low 32 bits of this id decode to generation 1.
+    // The low 32 bits of this id are 1.
     "17179869185",
     "\"17179869185\"",
     // 2^64 + 1 and 2^128 + 1.

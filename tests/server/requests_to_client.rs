@@ -223,7 +223,7 @@ fn unreadable_response_ends_its_request() {
         session().rx(&[350]).check(&format!(
             "* ask roots\n{}> {answer}\n! answered 0 {lost}\n> {answer}\n{}> call 7 ping\n< result 7",
             asked(1, "roots/list"),
-            // A repeated response is late. The server ignores it if it is readable.
+            // The client repeats the response. The server reports an error only if it cannot read the line.
             if lost == "TooLong" {
                 "! fault LineTooLong\n"
             } else if answer.contains("[[") {

@@ -126,7 +126,7 @@ fn resources_and_template_matches_can_be_read() {
     Setup::new(LIBRARY).check(&format!(
         "{ask}! read lib:log …\n< result 1 {{{HEAD},\"ttlMs\":0,\"cacheScope\":\"private\",\"contents\":[…]}}"
     ));
-    // The `_meta` of the request is visible.
+    // The application can read the `_meta` of the request.
     let ask = stateless(1, "resources/read", r#","uri":"lib:x/y""#);
     Setup::new(LIBRARY)
         .check(&format!("{ask}! read lib:x/y …\n< result 1 …io.modelcontextprotocol/protocolVersion…"));

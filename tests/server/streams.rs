@@ -167,7 +167,8 @@ fn streams_of_the_stateless_era_use_the_same_id_at_once() {
             harness.post(stream, &call);
             harness.expect(&[]);
         }
-        // The id is a duplicate on its own stream, and for session requests on any stream.
+        // A stateless request must not repeat an id of its stream. A session request must not repeat an id of the
+        // session on any stream.
         for (stream, call) in [(2, stateless_call(1)), (5, session_call(1))] {
             harness.post(stream, &call);
             let refused = std::mem::take(&mut harness.sent).concat();

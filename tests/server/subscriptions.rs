@@ -131,7 +131,7 @@ fn subscriptions_each_receive_their_own_notifications() {
         let setup = both().tx(tx).reply_room(700);
         setup.check(&format!("{open}* changed\n{}{}", told("1"), told("\"b\"")));
     }
-    // The server sends changes that wait for space only once. Only the first change had space.
+    // Only the first notification has space. For all later changes, each subscription gets one notification.
     let events = format!("{}{}{}", told("1"), told("1"), told("\"b\""));
     both().tx(700).check(&format!("{open}* block\n{}* unblock\n{events}", "* changed\n".repeat(5)));
 }
@@ -162,7 +162,7 @@ fn cancelled_subscription_receives_nothing() {
         "> note notifications/cancelled {\"requestId\":1,\"reason\":\"enough\"}\n! cancelled 0 enough\n";
     both().check(&format!("{}{cancel}* changed\n* deferred 0\n* end 0\n! not now Gone\n", tools("1")));
     both().check(&format!("{}{}{cancel}* changed\n{}", tools("1"), tools("2"), told("2")));
-    // The server sends changes before the cancellation, at any pace of output.
+    // A change before the cancellation is still sent, at any pace of output.
     let change = request("2", "tools/call", "{}", r#","name":"change""#);
     for tx in [700, 4096] {
         let setup = both().tx(tx).reply_room(700);

@@ -20,7 +20,7 @@ impl HeaderFields for Fields {
     }
 }
 
-/// A connection. The adversary decides what arrives.
+/// A connection. The adversary, an operation of `pair.rs`, decides when its bytes arrive.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(super) exchange: ExchangeId,

@@ -27,7 +27,7 @@ struct Received {
     log: String,
     output: String,
     chunks: usize,
-    /// Chunks whose text is not whole groups of base64.
+    /// The number of chunks that end within a group of four base64 characters.
     partial_groups: usize,
 }
 
@@ -152,7 +152,7 @@ fn order_of_members_decides_whether_a_long_call_fits() {
     let data = "x".repeat(2000);
     let (head, tail) = ("y".repeat(100), "z".repeat(120));
     let whole = format!("[write {data} 7]");
-    // The line, and whether the call is received as a whole.
+    // Each line, and whether the application receives its call as a whole.
     let table = [
         (python(1, &data), true),
         (

@@ -67,7 +67,7 @@ impl Content {
         request(revision, 7, method, params)
     }
 
-    /// The string of the response that has the content.
+    /// The string in the response that contains the content.
     fn string_of(self, response: &Value) -> &str {
         let result = &response["result"];
         let (content, member) = (&result["content"][0], if self.is_text() { "text" } else { "blob" });

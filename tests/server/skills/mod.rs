@@ -46,7 +46,7 @@ static WITH_STATIC: [&dyn Feature; 3] = [&SKILLS, &STATIC_RESOURCES, &Subscripti
 struct Host {
     server: Server<'static>,
     revision: Revision,
-    /// The URIs that the application was requested to read.
+    /// The URIs that the server asked the application to read.
     read: Vec<String>,
 }
 

@@ -82,12 +82,12 @@ impl Host {
         }
     }
 
-    /// A client of `2026-07-28`.
+    /// Creates a host whose client uses `2026-07-28`.
     fn extension() -> Host {
         Host::new(&CONFIG, Some(table()))
     }
 
-    /// A client of `2025-11-25` that has completed the handshake.
+    /// Creates a host whose client has completed the handshake of `2025-11-25`.
     fn core() -> Host {
         Host::new(&CONFIG, Some(table())).session("2025-11-25")
     }

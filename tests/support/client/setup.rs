@@ -74,12 +74,12 @@ impl Setup {
         }
     }
 
-    /// Supports every revision, and probes for the newest.
+    /// A client that supports every revision, and probes for the newest.
     pub(crate) fn automatic() -> Setup {
         Setup::new(Connect::Automatic)
     }
 
-    /// Connects with `initialize`.
+    /// A client that connects with `initialize`.
     pub(crate) fn handshake() -> Setup {
         Setup::new(Connect::Handshake)
     }

@@ -93,7 +93,7 @@ pub(crate) struct Scenario {
     most: usize,
     client_events: Vec<String>,
     server_events: Vec<String>,
-    /// Client requests: names, received pages, and number of ends.
+    /// Client requests with their names. `pages` has the entries that each received, and `ends` counts its ends.
     names: Vec<(Ticket, String)>,
     pages: BTreeMap<Ticket, Vec<String>>,
     ends: BTreeMap<Ticket, usize>,

@@ -87,12 +87,12 @@ impl Setup {
         self
     }
 
-    /// Starts with an open session of this revision.
+    /// Opens a session of this revision before each script.
     pub(crate) fn session(self, revision: Revision) -> Setup {
         self.session_with(revision, "{}")
     }
 
-    /// Starts with an open session of this revision, and these client capabilities.
+    /// Opens a session of this revision, with these client capabilities, before each script.
     pub(crate) fn session_with(mut self, revision: Revision, capabilities: &str) -> Setup {
         self.prelude = format!(
             "> call 0 initialize {}\n< result 0 …\n! connected {revision} c {capabilities}\n\
