@@ -218,6 +218,11 @@ fn map_lifetimes(tokens: impl ToTokens, map: &dyn Fn(Ident) -> Ident) -> TokenSt
     tokens.into_token_stream().into_iter().map(replace).collect()
 }
 
+/// The error for an item that an attribute does not have, with the items that it has.
+pub(crate) fn unsupported_item(attribute: &str, name: &str, items: &[&str]) -> String {
+    format!("`#[{attribute}({name})]` is not supported here; supported are `{}`", items.join("`, `"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{join_paragraphs, json_string};
@@ -233,9 +238,4 @@ mod tests {
     fn strings_are_escaped() {
         assert_eq!(json_string("a\"\\\n\u{1}ä"), "\"a\\\"\\\\\\u000a\\u0001ä\"");
     }
-}
-
-/// The error for an item that an attribute does not have, with the items that it has.
-pub(crate) fn unsupported_item(attribute: &str, name: &str, items: &[&str]) -> String {
-    format!("`#[{attribute}({name})]` is not supported here; supported are `{}`", items.join("`, `"))
 }
