@@ -210,11 +210,10 @@ count_packages() {
 
 # Both roles in the example `demo`, the servers of notes, and the page of `mcp-inspect --web` in a headless browser.
 step_demo() {
-    say cargo run --quiet --example demo
+    build_programs
+    say "$(target_directory)/debug/examples/demo"
     need python3
     installed_browser
-    say cargo build --quiet --example everything_server
-    say cargo build --quiet -p mcp-inspect
     say .ci/interop/web "$(target_directory)"/debug/{mcp-inspect,examples/everything_server}
     notes
 }
