@@ -156,22 +156,24 @@ step_shell() {
 }
 
 step_nostd() {
-    local name features
+    local name features build
+    # Not optimized as for tests, because only the compiler reads the result.
+    build=(cargo build --quiet --lib --config profile.dev.package.mcp-proto.opt-level=0)
     for name in "${core_targets[@]}"; do target "$name"; done
     # One command builds for all targets, because a single crate occupies a single processor.
     for features in "--no-default-features" "--no-default-features --features alloc" ""; do
         # shellcheck disable=SC2086
-        say cargo build --quiet -p mcp-proto --lib "${core_targets[@]/#/--target=}" $features
+        say "${build[@]}" -p mcp-proto "${core_targets[@]/#/--target=}" $features
     done
-    say cargo build --quiet -p mcp-proto-http --lib "${bare_targets[@]/#/--target=}"
+    say "${build[@]}" -p mcp-proto-http "${bare_targets[@]/#/--target=}"
     for features in "" "--features log" "--features defmt" "--features http" "--features framed"; do
         # shellcheck disable=SC2086
-        say cargo build --quiet -p mcp-proto-embedded --lib "${bare_targets[@]/#/--target=}" $features
+        say "${build[@]}" -p mcp-proto-embedded "${bare_targets[@]/#/--target=}" $features
     done
     # heapless queues need atomic instructions, or a feature that only the board's crate can choose.
     local atomic=()
     for name in "${bare_targets[@]}"; do [[ $name == riscv32imc* ]] || atomic+=("--target=$name"); done
-    say cargo build --quiet -p mcp-proto-embedded --lib --features heapless "${atomic[@]}"
+    say "${build[@]}" -p mcp-proto-embedded --features heapless "${atomic[@]}"
 }
 
 step_packages() {
