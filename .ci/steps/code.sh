@@ -10,14 +10,18 @@ core_targets=("${bare_targets[@]}" wasm32-unknown-unknown)
 step_test() {
     # README.md must name the command that runs here.
     grep -qF 'cargo test --workspace' README.md || { echo "README.md does not name 'cargo test --workspace'"; exit 1; }
-    local host log=$tools/test.log
-    host=$(rustc -vV | sed -n 's/^host: //p')
-    host=${host//-/_}
+    local log=$tools/test.log began=$SECONDS built
     rm -f "$tools/slowest-tests"
+    say cargo test --workspace --no-run
+    built=$((SECONDS - began))
     # The runner lets each test print its time.
-    say env "CARGO_TARGET_${host^^}_RUNNER=$PWD/.ci/with_times" cargo test --workspace | tee "$log"
+    say env "$(runner)=$PWD/.ci/with_times" cargo test --workspace | tee "$log"
     sed -nE 's/^test (.*) \.\.\. ok <([0-9.]+)s>$/\2 \1/p' "$log" | sort -rn | sed -n 1,10p >"$tools/slowest-tests"
+    echo "$built to build the tests" >>"$tools/slowest-tests"
 }
+
+# The variable with the program that runs test programs.
+runner() { rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_ | sed 's/.*/CARGO_TARGET_&_RUNNER/'; }
 
 step_fmt() { say cargo fmt --all --check; }
 
