@@ -104,7 +104,7 @@ step_boards() {
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
     local image images=() folder programs
     installed_qemu
-    say cargo build --quiet -p mcp-serial-bridge -p mcp-inspect
+    build_programs
     programs=$(target_directory)/debug
     folder=$(cd examples/firmware && target_directory)
     for image in lm3s6965 embassy microbit virt dump http tasks client; do
@@ -144,7 +144,7 @@ step_bridge() {
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || not_run "Python is older than 3.11"
     local bridge folder target image images=()
     installed_qemu
-    say cargo build --quiet -p mcp-serial-bridge
+    build_programs
     bridge=$(target_directory)/debug/mcp-serial-bridge
     folder=$(cd examples/firmware && target_directory)
     # One image without support for the session mark, one with it, and one with frames, on a line that damages bytes.

@@ -10,14 +10,18 @@ core_targets=("${bare_targets[@]}" wasm32-unknown-unknown)
 step_test() {
     # README.md must name the command that runs here.
     grep -qF 'cargo test --workspace' README.md || { echo "README.md does not name 'cargo test --workspace'"; exit 1; }
-    local host log=$tools/test.log
-    host=$(rustc -vV | sed -n 's/^host: //p')
-    host=${host//-/_}
+    local log=$tools/test.log began=$SECONDS built
     rm -f "$tools/slowest-tests"
+    say cargo test --workspace --no-run
+    built=$((SECONDS - began))
     # The runner lets each test print its time.
-    say env "CARGO_TARGET_${host^^}_RUNNER=$PWD/.ci/with_times" cargo test --workspace | tee "$log"
+    say env "$(runner)=$PWD/.ci/with_times" cargo test --workspace | tee "$log"
     sed -nE 's/^test (.*) \.\.\. ok <([0-9.]+)s>$/\2 \1/p' "$log" | sort -rn | sed -n 1,10p >"$tools/slowest-tests"
+    echo "$built to build the tests" >>"$tools/slowest-tests"
 }
+
+# The variable with the program that runs test programs.
+runner() { rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_ | sed 's/.*/CARGO_TARGET_&_RUNNER/'; }
 
 step_fmt() { say cargo fmt --all --check; }
 
@@ -156,22 +160,24 @@ step_shell() {
 }
 
 step_nostd() {
-    local name features
+    local name features build
+    # Not optimized as for tests, because only the compiler reads the result.
+    build=(cargo build --quiet --lib --config profile.dev.package.mcp-proto.opt-level=0)
     for name in "${core_targets[@]}"; do target "$name"; done
     # One command builds for all targets, because a single crate occupies a single processor.
     for features in "--no-default-features" "--no-default-features --features alloc" ""; do
         # shellcheck disable=SC2086
-        say cargo build --quiet -p mcp-proto --lib "${core_targets[@]/#/--target=}" $features
+        say "${build[@]}" -p mcp-proto "${core_targets[@]/#/--target=}" $features
     done
-    say cargo build --quiet -p mcp-proto-http --lib "${bare_targets[@]/#/--target=}"
+    say "${build[@]}" -p mcp-proto-http "${bare_targets[@]/#/--target=}"
     for features in "" "--features log" "--features defmt" "--features http" "--features framed"; do
         # shellcheck disable=SC2086
-        say cargo build --quiet -p mcp-proto-embedded --lib "${bare_targets[@]/#/--target=}" $features
+        say "${build[@]}" -p mcp-proto-embedded "${bare_targets[@]/#/--target=}" $features
     done
     # heapless queues need atomic instructions, or a feature that only the board's crate can choose.
     local atomic=()
     for name in "${bare_targets[@]}"; do [[ $name == riscv32imc* ]] || atomic+=("--target=$name"); done
-    say cargo build --quiet -p mcp-proto-embedded --lib --features heapless "${atomic[@]}"
+    say "${build[@]}" -p mcp-proto-embedded --features heapless "${atomic[@]}"
 }
 
 step_packages() {
@@ -210,11 +216,10 @@ count_packages() {
 
 # Both roles in the example `demo`, the servers of notes, and the page of `mcp-inspect --web` in a headless browser.
 step_demo() {
-    say cargo run --quiet --example demo
+    build_programs
+    say "$(target_directory)/debug/examples/demo"
     need python3
     installed_browser
-    say cargo build --quiet --example everything_server
-    say cargo build --quiet -p mcp-inspect
     say .ci/interop/web "$(target_directory)"/debug/{mcp-inspect,examples/everything_server}
     notes
 }

@@ -3,13 +3,22 @@
 
 step_json_suite() {
     [[ -d $JSON_SUITE_DIR ]] || not_run "no folder $JSON_SUITE_DIR (JSON_SUITE_DIR)"
-    say cargo test -p mcp-proto-proptests --test it -- json_suite::
+    property_tests json_suite::
 }
 
 step_schema() {
     [[ -d $MCP_SPEC_DIR/schema ]] || not_run "no folder $MCP_SPEC_DIR/schema (MCP_SPEC_DIR)"
-    say cargo test -p mcp-proto-proptests --test it -- schema:: methods:: official_examples:: every_method:: \
-        emitted:: features:: inputs:: client_requests:: client_emitted:: transcripts::
+    property_tests schema:: methods:: official_examples:: every_method:: emitted:: features:: inputs:: client_requests:: \
+        client_emitted:: transcripts::
+}
+
+# property_tests FILTER...: runs tests of `proptests`. `cargo test --workspace` has built the same program, because it is
+# built with the same features.
+property_tests() {
+    local program
+    program=$(cargo test --quiet --workspace --test it --no-run --message-format json-render-diagnostics |
+        sed -n 's/.*#mcp-proto-proptests@.*"executable":"\([^"]*\)".*/\1/p')
+    (cd proptests && say "$program" "$@")
 }
 
 step_interop() {
@@ -18,9 +27,7 @@ step_interop() {
     node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' || not_run "Node is older than 20"
     local target
     target=$(target_directory)
-    say cargo build --quiet --example stdio_server --example everything_server --example bridge --example six_servers
-    say cargo build --quiet -p mcp-inspect
-    say cargo build --quiet -p mcp-proto-tokio --features http --example http_client
+    build_programs
     say .ci/interop/run "$target"/debug/{examples/{stdio_server,everything_server},mcp-inspect,examples/{http_client,bridge}} \
         "$target/interop-rmcp"
     # The step has built the program on rmcp.
@@ -30,7 +37,6 @@ step_interop() {
 # The suite installs its own recent Node if a package for this platform exists.
 step_conformance() {
     need node npm
-    say cargo build --quiet --example everything_server
-    say cargo build --quiet -p mcp-inspect
+    build_programs
     say .ci/interop/conformance "$(target_directory)"/debug/{examples/everything_server,mcp-inspect}
 }

@@ -37,21 +37,17 @@ step_miri() {
     MIRIFLAGS=-Zmiri-ignore-leaks say cargo "+$nightly" miri test --quiet -p mcp-proto-c --lib
 }
 
-# Test coverage of the core, which must not decrease. Tests of examples, documents and memory do not count.
+# Test coverage of the core, which must not decrease. `.ci/covered` selects the tests. One command builds all of them, so
+# that the core is built once.
 step_coverage() {
     need python3
     toolchain "$nightly" llvm-tools
     cargo_tool cargo-llvm-cov 0.9.1
-    local cover others=({documents,event_loop,examples,memory,url_bridge}::)
+    local cover
     cover=(cargo "+$nightly" llvm-cov)
     say "${cover[@]}" clean --workspace --profraw-only
-    say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto --lib
-    say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto --test it -- "${others[@]/#/--skip=}"
-    # These tests of an adapter reach functions of the core that run outside of the event loop.
-    say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto-std --all-features --test it -- \
-        handlers:: catalog:: json_schema:: handles:: client_requests:: skills:: extensions::
-    # A few cases of each property test reach the same code as many.
-    PROPTEST_CASES=30 say "${cover[@]}" test --quiet --branch --no-report -p mcp-proto-proptests
+    say env "$(runner)=$PWD/.ci/covered" "${cover[@]}" test --quiet --branch --no-report -p mcp-proto -p mcp-proto-std \
+        -p mcp-proto-proptests --features mcp-proto-std/https,mcp-proto-std/schemars,mcp-proto-std/signal,mcp-proto-std/tracing --lib --test it
     say "${cover[@]}" report --branch --json --summary-only --output-path "$(target_directory)/coverage.json"
     say .ci/coverage "$(target_directory)/coverage.json" ${BLESS:+--write}
 }

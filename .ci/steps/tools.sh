@@ -57,3 +57,7 @@ toolchain() {
     ((${#missing[@]} == 0)) || exclusively rustup component add --toolchain "$name" "${missing[@]}" ||
         not_run "${missing[*]} cannot be installed"
 }
+
+# Builds all programs and examples. `cargo test --workspace` has built the same ones, because the features are those of the
+# whole workspace; each package alone would be built again with its dependencies.
+build_programs() { say cargo build --quiet --workspace --bins --examples; }
