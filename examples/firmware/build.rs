@@ -29,8 +29,8 @@ fn main() {
     }
 }
 
-/// Generates variants of the main loop, to measure their cost. Two variants have a float or a `Decimal` as
-/// their argument, one has skills, and one has another decoder.
+/// Generates variants of the main loop, to measure their cost. Three variants have a float or a `Decimal` as
+/// their argument, one of these also in its result, one has skills, and one has another decoder.
 fn variants() {
     let run = read_to_string("src/run.rs").unwrap();
     let mut code: String =
@@ -41,6 +41,11 @@ fn variants() {
     if var("CARGO_FEATURE_DECIMAL").is_ok() {
         code = code.replace("on: bool }", "on: mcp_proto::Decimal }");
         code = code.replace("led = on;", "led = on > mcp_proto::Decimal::new(5, -1);");
+    }
+    if var("CARGO_FEATURE_DECIMAL_RESULT").is_ok() {
+        code = code.replace("-> &'static str { ", "-> mcp_proto::server::Structured<State> { ");
+        code = code.replace("\"ok\" }", "mcp_proto::server::Structured(State { on }) }");
+        code += "#[derive(serde::Serialize, mcp_proto::Schema)]\nstruct State { on: mcp_proto::Decimal }\n";
     }
     if var("CARGO_FEATURE_SKILLS").is_ok() {
         code = code.replace("&[ROUTER.tools()]", "&[ROUTER.tools(), &crate::skills::SKILLS]");

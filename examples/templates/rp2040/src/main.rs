@@ -26,7 +26,7 @@ const RX: usize = 640;
 const TX: usize = 1024;
 const _: () = assert!(
     ROUTER.tools().list_size(&CONFIG) <= TX,
-    "TX is too small for the list of tools"
+    "TX is too small for the list of tools: it needs ROUTER.tools().list_size(&CONFIG) bytes"
 );
 
 /// The hardware of the tools.
