@@ -11,16 +11,19 @@ import threading
 import time
 
 # A test that takes more CPU time, in seconds, is left out, because it would run for each mutant it reaches.
-SLOWEST = 2.0
+SLOWEST = 0.6
+# Property tests may take more: there are few, and they find much.
+SLOWEST_PROPERTY = 2.0
 # Each mutant first runs alone, in waves of so many tests: a process that starts costs time.
-WAVES = (4, 16, 60)
+WAVES = (4, 12, 24)
 # The first wave has so many tests that caught other mutants of the function or of the file.
 PROVEN = 3
-# Then mutants of so many functions run together with all other tests, because most of them survive.
-GROUP = 12
+# Then mutants of so many functions run together, with all other tests, because most of them survive.
+GROUP = 40
+CHUNK = 50
 MEMORY = 2_000_000_000
 # Cases of each property test.
-CASES = "10"
+CASES = "60"
 
 
 def limited(command, folder, seconds, **variables):
@@ -51,6 +54,9 @@ class Test:
     def is_property(self):
         return self.folder.endswith("/proptests")
 
+    def slowest(self):
+        return SLOWEST_PROPERTY if self.is_property() else SLOWEST
+
     def shown(self):
         folder = pathlib.Path(self.folder).name
         return self.name if folder == "tree" else f"{folder}::{self.name}"
@@ -59,7 +65,7 @@ class Test:
         """Runs the test on the original. Returns whether it passed in time; its functions are then in `reached`."""
         with tempfile.NamedTemporaryFile() as record:
             command = [self.binary, "--exact", self.name, "--test-threads=1"]
-            passed, output, self.seconds = limited(command, self.folder, 15, MUTANTS_RECORD=record.name)
+            passed, output, self.seconds = limited(command, self.folder, 1.5 * SLOWEST_PROPERTY, MUTANTS_RECORD=record.name)
             self.reached = frozenset(int(line) for line in pathlib.Path(record.name).read_text().split())
         return passed and " 1 passed" in output
 
@@ -81,9 +87,9 @@ def recorded(binaries, jobs):
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         passed = list(pool.map(Test.record, tests))
     for test, ok in zip(tests, passed):
-        if not ok or test.seconds > SLOWEST:
+        if not ok or test.seconds > test.slowest():
             print(f"left out: {test.name}: {'slow' if ok else 'fails'}, {test.seconds:.1f} s", flush=True)
-    return [test for test, ok in zip(tests, passed) if ok and test.seconds <= SLOWEST]
+    return [test for test, ok in zip(tests, passed) if ok and test.seconds <= test.slowest()]
 
 
 class Catches:
@@ -116,7 +122,7 @@ def failed(wave, mutants):
     for binary in dict.fromkeys(test.binary for test in wave):
         chosen = {test.name: test for test in wave if test.binary == binary}
         command = [binary, "--exact", "--test-threads=1", "-Zunstable-options", "--fail-fast", *chosen]
-        seconds = 0.5 + 3 * sum(test.seconds for test in chosen.values())
+        seconds = 0.4 + 2 * sum(test.seconds for test in chosen.values())
         folder, numbers = next(iter(chosen.values())).folder, " ".join(str(mutant.number) for mutant in mutants)
         passed, output, _ = limited(command, folder, seconds, MUTANT=numbers)
         if not passed:
@@ -137,8 +143,8 @@ def judge(mutant, tests, catches):
 
 
 def order(tests, proven):
-    """The proven tests first, then those that reach the fewest functions: they are fast and examine a mutant closely."""
-    return sorted(tests, key=lambda test: (test not in proven, test.is_property(), len(test.reached), test.seconds))
+    """The proven tests first, then those that are fast and reach few functions, because they examine a mutant closely."""
+    return sorted(tests, key=lambda test: (test not in proven, test.is_property(), len(test.reached) * test.seconds))
 
 
 def groups(mutants):
@@ -155,11 +161,13 @@ def groups(mutants):
 def judge_group(mutants, tests):
     """All tests on several mutants at once. Returns those that are caught, with the tests."""
     caught, left = {}, list(mutants)
-    tests = order([test for test in tests if any(mutant.first in test.reached for mutant in left)], ())
+    # The property tests first, because the mutants have passed the closest other tests.
+    tests = sorted(tests, key=lambda test: (not test.is_property(), len(test.reached) * test.seconds))
+    tests = [test for test in tests if any(mutant.first in test.reached for mutant in left)]
     while left and tests:
-        found = failed(tests[:100], left)
+        found = failed(tests[:CHUNK], left)
         if not found:
-            tests = tests[100:]
+            tests = tests[CHUNK:]
             continue
         reached = [mutant for mutant in left if mutant.first in found.reached]
         guilty = [mutant for mutant in reached if failed([found], [mutant])]
@@ -192,18 +200,21 @@ def judge_all(mutants, tests, jobs, results, path):
             path.write_text(json.dumps(results, indent=1, sort_keys=True))
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        found = pool.map(lambda mutant: judge(mutant, reaching[mutant.first], catches), mutants)
-        for mutant, test in zip(mutants, found):
+        waiting = {pool.submit(judge, mutant, reaching[mutant.first], catches): mutant for mutant in mutants}
+        for future in concurrent.futures.as_completed(waiting):
+            mutant, test = waiting[future], future.result()
             if test:
                 add(mutant, "caught", test.shown())
             elif not reaching[mutant.first]:
-                add(mutant, "unreached")
+                add(mutant, "constant" if mutant.is_constant else "unreached")
             elif len(reaching[mutant.first]) <= sum(WAVES):
                 add(mutant, "missed")
             else:
                 open_.append(mutant)
         together = groups(open_)
         print(f"{len(open_)} mutants run with all tests, in {len(together)} groups", flush=True)
-        for group, caught in zip(together, pool.map(lambda group: judge_group(group, tests), together)):
-            for mutant in group:
+        waiting = {pool.submit(judge_group, group, tests): group for group in together}
+        for future in concurrent.futures.as_completed(waiting):
+            caught = future.result()
+            for mutant in waiting[future]:
                 add(mutant, *("caught", caught[mutant].shown()) if mutant in caught else ("missed",))

@@ -9,17 +9,17 @@ import subprocess
 import zlib
 
 PACKAGES = {"mcp-proto": "crate", "mcp-proto-embedded": "::mcp_proto"}
-TESTED = ["mcp-proto", "mcp-proto-transcripts", "mcp-proto-proptests"]
+TESTED = ["mcp-proto"] + [f"mcp-proto-{name}" for name in ("embedded", "proptests", "transcripts")]
 MEMBERS = ["adapters/embedded", "adapters/framed-link", "adapters/http", "macros", "proptests", "tests/transcripts"]
 TEST_FILES = ["tests", "adapters/inspect/src/tap", "adapters/handles/fixtures", "fuzz/regressions"]
-# Tests that start programs, read files of the repository, or measure memory: they say nothing about a mutant.
-LEFT_OUT = ["event_loop", "examples", "forms", "inspect", "layers", "memory", "output_schemas", "url_bridge"]
+# Tests that start programs or read files of the repository: they say nothing about a mutant.
+LEFT_OUT = ["event_loop", "examples", "forms", "inspect", "layers", "output_schemas", "url_bridge"]
 # The dependencies of these tests and of the examples.
 UNUSED = ["axum", "getrandom", "mio", "rustix", "tokio", *(f"mcp-proto-{name}" for name in ("http", "std", "tokio", "tower"))]
 UNSTABLE = "#![feature(core_intrinsics, const_eval_select)] #![allow(internal_features)] "
 SELECTED = "mod selected; #[doc(hidden)] pub use selected::selected; mod buffer;"
 FEATURES = [f"mcp-proto/{feature}" for feature in ("std", "derive", "heapless", "monitor")]
-EMBEDDED = [f"mcp-proto-embedded/{feature}" for feature in ("heapless", "framed", "http")]
+FEATURES += [f"mcp-proto-embedded/{feature}" for feature in ("heapless", "framed", "http")]
 # Text in which braces have no meaning: comments, strings, raw strings, characters.
 OPAQUE = re.compile(
     r"""//[^\n]*|/\*.*?\*/|b?"(?:\\.|[^"\\])*"|b?r(#*)".*?"\1|b?'(?:\\[^\n]+?|[^\\'\n])'""", re.DOTALL
@@ -36,6 +36,8 @@ class Mutant:
         (self.start, self.end), self.function = span, function
         # `first` is the lowest number of a mutant of the function, which stands for the function.
         self.number, self.first, self.key = 0, 0, None
+        # Whether the compiler may be the only caller of the function. It evaluates the original.
+        self.is_constant = self.function and re.search(r"\bconst fn\b", text[slice(*function)].split("{", 1)[0])
         # Identifies the text of the function, for mutants that did not compile in an earlier run.
         self.stamp = self.function and zlib.crc32(text[slice(*self.function)].encode())
 
@@ -226,11 +228,10 @@ class Rewriter:
         return []
 
 
-def cargo(tree, with_embedded, *arguments):
+def cargo(tree, *arguments):
     """Runs cargo on the copy. Returns its messages, and whether it succeeded."""
-    tested = [*TESTED, "mcp-proto-embedded"] if with_embedded else TESTED
-    packages = [argument for package in tested for argument in ("-p", package)]
-    features = "--features=" + ",".join([*FEATURES, *EMBEDDED] if with_embedded else FEATURES)
+    packages = [argument for package in TESTED for argument in ("-p", package)]
+    features = "--features=" + ",".join(FEATURES)
     # The core uses an intrinsic that is unstable. Optimized tests take a fraction of the time, which is worth a slower build.
     environment = dict(os.environ, RUSTC_BOOTSTRAP="mcp_proto", CARGO_TARGET_DIR=tree.parent / "build",
                        CARGO_PROFILE_DEV_OPT_LEVEL="1", CARGO_PROFILE_TEST_OPT_LEVEL="1")
@@ -253,10 +254,8 @@ def build(root, tree, mutants, known):
         rewriter.write(file, dropped)
     # The library, the library with its unit tests, and all tests: a mutant that fails late would build all of it again.
     steps = [("check", "--lib"), ("check", "--lib", "--profile=test"), ("test", "--no-run", "--lib", "--test=it")]
-    # Its tests are those of the pumps: they reach little of the core.
-    with_embedded = any(mutant.file.startswith("adapters/embedded") for mutant in mutants)
     while steps:
-        messages, succeeded = cargo(tree, with_embedded, *steps[0])
+        messages, succeeded = cargo(tree, *steps[0])
         if succeeded:
             steps.pop(0)
             continue
