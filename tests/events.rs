@@ -2,7 +2,7 @@
 
 use mcp_proto::client::{self, ClientConfig, ConnectFailure};
 use mcp_proto::json::Json;
-use mcp_proto::server::{self, ServerConfig, Tool, Tools};
+use mcp_proto::server::{self, Prompt, Prompts, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Buffer, Client, Machine, Millis, Next, Server};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("write", "{}")]);
@@ -122,4 +122,66 @@ fn oversized_response_to_the_connection_names_the_buffer() {
         "the server's response to the connection request is longer than the receive buffer (at most 128 bytes); \
          the client needs a longer one"
     );
+}
+
+#[test]
+fn debug_output_names_the_content() {
+    static PROMPTS: Prompts = Prompts::new(&[Prompt::new("greet")]);
+    static CONFIG: ServerConfig =
+        ServerConfig::new("server", "1").features(&[&PROMPTS, &TOOLS, &server::Subscriptions]);
+    assert!(format!("{CONFIG:?}").contains(r#""server""#), "{CONFIG:?}");
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    for (method, params, expected) in [
+        (
+            "prompts/get",
+            r#""name":"greet","arguments":{"who":"x"},"requestState":"s""#,
+            &[
+                "GetPrompt {",
+                r#"name: "greet""#,
+                r#"{"who":"x"}"#,
+                r#"state: "s""#,
+                "Reply { pending: Pending {",
+            ][..],
+        ),
+        ("tools/call", r#""name":"write""#, &["Call {", r#"name: "write""#, "InputResponses { responses: "]),
+        ("subscriptions/listen", r#""notifications":{}"#, &["Listening {", "ticket: ", "watches: []"]),
+    ] {
+        let server = Server::new(&CONFIG, Buffer::grown(LIMIT), Buffer::grown(LIMIT)).unwrap();
+        let mut server = server.in_flight_grown(2).unwrap();
+        let line = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"{method}\",\"params\":{{{meta},{params}}}}}\n"
+        );
+        feed(&mut server, line.as_bytes());
+        let text = format!("{:?}", server.event().unwrap());
+        for part in expected {
+            assert!(text.contains(part), "{method}: {part} in {text}");
+        }
+    }
+    assert!(format!("{:?}", connected()).starts_with("Client {"));
+    let server = Server::new(&CONFIG, Buffer::grown(LIMIT), Buffer::grown(LIMIT)).unwrap();
+    assert!(format!("{server:?}").starts_with("Server {"));
+    let text = format!("{:?} {:?}", client::ChunkData::Text("a"), client::ChunkData::Blob(&[1, 2]));
+    assert_eq!(text, r#"Text("a") Blob(2 bytes)"#);
+}
+
+#[test]
+fn events_have_the_metadata_of_their_messages() {
+    let mut client = client(Buffer::grown(LIMIT));
+    let meta = r#""_meta":{"a":1}"#;
+    let discovered = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{{meta},"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{"tools":{{}}}}}}}}"#
+    ) + "\n";
+    feed(&mut client, discovered.as_bytes());
+    let Some(client::Event::Connected(connected)) = client.event() else { panic!("no connection") };
+    assert_eq!(connected.meta().unwrap().to_string(), r#"{"a":1}"#);
+    client.call_json("write", "{}", client::Options::DEFAULT.with_progress()).unwrap();
+    let request = feed(&mut client, b"");
+    let params = Json::parse(&request).unwrap().get("params").unwrap();
+    let token = params.get("_meta").unwrap().get("progressToken").unwrap();
+    let progress = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{{meta},"progressToken":{token},"progress":1}}}}"#
+    ) + "\n";
+    feed(&mut client, progress.as_bytes());
+    let Some(client::Event::Progress(progress)) = client.event() else { panic!("no progress") };
+    assert_eq!(progress.meta().unwrap().to_string(), r#"{"a":1}"#);
 }

@@ -10,23 +10,24 @@ import tempfile
 import threading
 import time
 
-# Tests that take more CPU time, in seconds, are left out, because a test runs for each mutant that it reaches.
-SLOWEST = 2.0
-# The number of tests in each wave. A mutant first runs alone, wave by wave, until a test fails. A wave has several
-# tests, because each wave starts processes.
-WAVES = (4, 16, 60)
-# The first wave begins with at most this number of tests that have caught other mutants of the function or file.
+# A test that takes more CPU time, in seconds, is left out, because it would run for each mutant it reaches.
+SLOWEST = 0.6
+# Property tests may take more: there are few, and they find much.
+SLOWEST_PROPERTY = 2.0
+# Each mutant first runs alone, in waves of so many tests: a process that starts costs time.
+WAVES = (4, 12, 24)
+# The first wave has so many tests that caught other mutants of the function or of the file.
 PROVEN = 3
-# The number of mutants in a group. Mutants that survive the waves run in groups with all tests, because most of them
-# survive these, too.
-GROUP = 12
+# Then mutants of so many functions run together, with all other tests, because most of them survive.
+GROUP = 40
+CHUNK = 50
 MEMORY = 2_000_000_000
 # Cases of each property test.
-CASES = "10"
+CASES = "60"
 
 
 def limited(command, folder, seconds, **variables):
-    """Runs tests with limits on time and memory. Returns whether they passed, their output, and their CPU time."""
+    """Runs tests with limits on time and memory. Returns whether they passed, what they wrote, and their CPU time."""
     environment = dict(os.environ, RUSTC_BOOTSTRAP="1", CARGO_MANIFEST_DIR=folder, PROPTEST_RNG_SEED="1",
                        PROPTEST_CASES=CASES, RUST_BACKTRACE="0", MUTANTS_MILLISECONDS=str(int(seconds * 1000)), **variables)
     environment.pop("MUTANTS_RECORD" if "MUTANT" in variables else "MUTANT", None)
@@ -35,7 +36,7 @@ def limited(command, folder, seconds, **variables):
         limits + command, cwd=folder, env=environment,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
     )
-    # Also limit the elapsed time, because a test that sleeps uses no CPU time.
+    # A test that sleeps uses no CPU time.
     timer = threading.Timer(20 + 20 * seconds, process.kill)
     timer.start()
     output = process.stdout.read().decode(errors="replace")
@@ -53,15 +54,18 @@ class Test:
     def is_property(self):
         return self.folder.endswith("/proptests")
 
+    def slowest(self):
+        return SLOWEST_PROPERTY if self.is_property() else SLOWEST
+
     def shown(self):
         folder = pathlib.Path(self.folder).name
         return self.name if folder == "tree" else f"{folder}::{self.name}"
 
     def record(self):
-        """Runs the test without a mutant, and stores the functions it reaches. Returns whether it passed in time."""
+        """Runs the test on the original. Returns whether it passed in time; its functions are then in `reached`."""
         with tempfile.NamedTemporaryFile() as record:
             command = [self.binary, "--exact", self.name, "--test-threads=1"]
-            passed, output, self.seconds = limited(command, self.folder, 15, MUTANTS_RECORD=record.name)
+            passed, output, self.seconds = limited(command, self.folder, 1.5 * SLOWEST_PROPERTY, MUTANTS_RECORD=record.name)
             self.reached = frozenset(int(line) for line in pathlib.Path(record.name).read_text().split())
         return passed and " 1 passed" in output
 
@@ -78,18 +82,18 @@ def all_tests(binaries):
 
 
 def recorded(binaries, jobs):
-    """The tests that pass in time without a mutant, each with the functions that it reaches."""
+    """The tests that pass in time on the original, with the functions that they reach."""
     tests = list(all_tests(binaries))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         passed = list(pool.map(Test.record, tests))
     for test, ok in zip(tests, passed):
-        if not ok or test.seconds > SLOWEST:
+        if not ok or test.seconds > test.slowest():
             print(f"left out: {test.name}: {'slow' if ok else 'fails'}, {test.seconds:.1f} s", flush=True)
-    return [test for test, ok in zip(tests, passed) if ok and test.seconds <= SLOWEST]
+    return [test for test, ok in zip(tests, passed) if ok and test.seconds <= test.slowest()]
 
 
 class Catches:
-    """Counts the mutants of each function and file that a test has caught: it probably catches the next one, too."""
+    """How many mutants of each function and file a test has caught: it probably catches the next one, too."""
 
     def __init__(self):
         self.of = collections.defaultdict(collections.Counter)
@@ -99,7 +103,7 @@ class Catches:
         self.of[mutant.file][test] += 1
 
     def proven(self, mutant, tests):
-        """The tests that have caught the most mutants of the same function, then of the same file."""
+        """The tests to run first."""
         function, file = self.of[mutant.first], self.of[mutant.file]
         found = [test for test in tests if test in file]
         return sorted(found, key=lambda test: (-function[test], -file[test]))[:PROVEN]
@@ -114,11 +118,11 @@ def waves(tests, sizes):
 
 
 def failed(wave, mutants):
-    """Runs a wave of tests with these mutants. Returns the first test that failed, if any."""
+    """Runs tests on some mutants. Returns the first that failed, if any."""
     for binary in dict.fromkeys(test.binary for test in wave):
         chosen = {test.name: test for test in wave if test.binary == binary}
         command = [binary, "--exact", "--test-threads=1", "-Zunstable-options", "--fail-fast", *chosen]
-        seconds = 0.5 + 3 * sum(test.seconds for test in chosen.values())
+        seconds = 0.4 + 2 * sum(test.seconds for test in chosen.values())
         folder, numbers = next(iter(chosen.values())).folder, " ".join(str(mutant.number) for mutant in mutants)
         passed, output, _ = limited(command, folder, seconds, MUTANT=numbers)
         if not passed:
@@ -129,7 +133,7 @@ def failed(wave, mutants):
 
 
 def judge(mutant, tests, catches):
-    """Runs a mutant alone with the tests in its waves. Returns the test that catches it, if any."""
+    """The test that catches a mutant, if one of those does that examine it most closely."""
     for wave in waves(order(tests, catches.proven(mutant, tests)), WAVES):
         found = failed(wave, [mutant])
         if found:
@@ -139,12 +143,12 @@ def judge(mutant, tests, catches):
 
 
 def order(tests, proven):
-    """Sorts tests: `proven` first, then those that reach few functions: they are fast, and examine a mutant closely."""
-    return sorted(tests, key=lambda test: (test not in proven, test.is_property(), len(test.reached), test.seconds))
+    """The proven tests first, then those that are fast and reach few functions, because they examine a mutant closely."""
+    return sorted(tests, key=lambda test: (test not in proven, test.is_property(), len(test.reached) * test.seconds))
 
 
 def groups(mutants):
-    """Divides mutants into groups. The mutants of a group are in different functions."""
+    """Groups of mutants of different functions."""
     found = []
     for mutant in mutants:
         group = next((one for one in found if len(one) < GROUP and mutant.first not in one), None)
@@ -155,20 +159,22 @@ def groups(mutants):
 
 
 def judge_group(mutants, tests):
-    """Runs all tests with several mutants at once. Returns the caught mutants, each with its test."""
+    """All tests on several mutants at once. Returns those that are caught, with the tests."""
     caught, left = {}, list(mutants)
-    tests = order([test for test in tests if any(mutant.first in test.reached for mutant in left)], ())
+    # The property tests first, because the mutants have passed the closest other tests.
+    tests = sorted(tests, key=lambda test: (not test.is_property(), len(test.reached) * test.seconds))
+    tests = [test for test in tests if any(mutant.first in test.reached for mutant in left)]
     while left and tests:
-        found = failed(tests[:100], left)
+        found = failed(tests[:CHUNK], left)
         if not found:
-            tests = tests[100:]
+            tests = tests[CHUNK:]
             continue
         reached = [mutant for mutant in left if mutant.first in found.reached]
         guilty = [mutant for mutant in reached if failed([found], [mutant])]
         caught.update((mutant, found) for mutant in guilty)
         left = [mutant for mutant in left if mutant not in guilty]
         if not guilty:
-            # The test fails only with several of the mutants together.
+            # The mutants fail it only together.
             tests.remove(found)
         tests = [test for test in tests if any(mutant.first in test.reached for mutant in left)]
     return caught
@@ -194,18 +200,21 @@ def judge_all(mutants, tests, jobs, results, path):
             path.write_text(json.dumps(results, indent=1, sort_keys=True))
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        found = pool.map(lambda mutant: judge(mutant, reaching[mutant.first], catches), mutants)
-        for mutant, test in zip(mutants, found):
+        waiting = {pool.submit(judge, mutant, reaching[mutant.first], catches): mutant for mutant in mutants}
+        for future in concurrent.futures.as_completed(waiting):
+            mutant, test = waiting[future], future.result()
             if test:
                 add(mutant, "caught", test.shown())
             elif not reaching[mutant.first]:
-                add(mutant, "unreached")
+                add(mutant, "constant" if mutant.is_constant else "unreached")
             elif len(reaching[mutant.first]) <= sum(WAVES):
                 add(mutant, "missed")
             else:
                 open_.append(mutant)
         together = groups(open_)
         print(f"{len(open_)} mutants run with all tests, in {len(together)} groups", flush=True)
-        for group, caught in zip(together, pool.map(lambda group: judge_group(group, tests), together)):
-            for mutant in group:
+        waiting = {pool.submit(judge_group, group, tests): group for group in together}
+        for future in concurrent.futures.as_completed(waiting):
+            caught = future.result()
+            for mutant in waiting[future]:
                 add(mutant, *("caught", caught[mutant].shown()) if mutant in caught else ("missed",))

@@ -9,17 +9,17 @@ import subprocess
 import zlib
 
 PACKAGES = {"mcp-proto": "crate", "mcp-proto-embedded": "::mcp_proto"}
-TESTED = ["mcp-proto", "mcp-proto-transcripts", "mcp-proto-proptests"]
+TESTED = ["mcp-proto"] + [f"mcp-proto-{name}" for name in ("embedded", "proptests", "transcripts")]
 MEMBERS = ["adapters/embedded", "adapters/framed-link", "adapters/http", "macros", "proptests", "tests/transcripts"]
 TEST_FILES = ["tests", "adapters/inspect/src/tap", "adapters/handles/fixtures", "fuzz/regressions"]
-# Tests that start programs, read files of the repository, or measure memory: they say nothing about a mutant.
-LEFT_OUT = ["event_loop", "examples", "forms", "inspect", "layers", "memory", "output_schemas", "url_bridge"]
+# Tests that start programs or read files of the repository: they say nothing about a mutant.
+LEFT_OUT = ["event_loop", "examples", "forms", "inspect", "layers", "output_schemas", "url_bridge"]
 # The dependencies of these tests and of the examples.
 UNUSED = ["axum", "getrandom", "mio", "rustix", "tokio", *(f"mcp-proto-{name}" for name in ("http", "std", "tokio", "tower"))]
 UNSTABLE = "#![feature(core_intrinsics, const_eval_select)] #![allow(internal_features)] "
 SELECTED = "mod selected; #[doc(hidden)] pub use selected::selected; mod buffer;"
 FEATURES = [f"mcp-proto/{feature}" for feature in ("std", "derive", "heapless", "monitor")]
-EMBEDDED = [f"mcp-proto-embedded/{feature}" for feature in ("heapless", "framed", "http")]
+FEATURES += [f"mcp-proto-embedded/{feature}" for feature in ("heapless", "framed", "http")]
 # Text in which braces have no meaning: comments, strings, raw strings, characters.
 OPAQUE = re.compile(
     r"""//[^\n]*|/\*.*?\*/|b?"(?:\\.|[^"\\])*"|b?r(#*)".*?"\1|b?'(?:\\[^\n]+?|[^\\'\n])'""", re.DOTALL
@@ -34,9 +34,11 @@ class Mutant:
     def __init__(self, file, text, description, span, replacement, function):
         self.file, self.description, self.replacement = file, description, replacement
         (self.start, self.end), self.function = span, function
-        # `first` identifies the function: it is the lowest number of its mutants.
+        # `first` is the lowest number of a mutant of the function, which stands for the function.
         self.number, self.first, self.key = 0, 0, None
-        # Identifies the text of the function: while it stays equal, a mutant that did not compile is not built again.
+        # Whether the compiler may be the only caller of the function. It evaluates the original.
+        self.is_constant = self.function and re.search(r"\bconst fn\b", text[slice(*function)].split("{", 1)[0])
+        # Identifies the text of the function, for mutants that did not compile in an earlier run.
         self.stamp = self.function and zlib.crc32(text[slice(*self.function)].encode())
 
 
@@ -71,10 +73,10 @@ def list_mutants(root):
         for statement in STATEMENT.finditer(texts[file], *body_of(texts[file], span)):
             code = statement[1]
             before = texts[file][: statement.start()].rstrip().rsplit("\n", 1)[-1].lstrip()
-            # A line begins a statement only after such a line. After any other, it continues an expression.
+            # Otherwise the line continues an expression.
             begins = before.endswith((";", "{", "}")) or before.startswith("//")
             if begins and all(code.count(pair[0]) == code.count(pair[1]) for pair in ("()", "{}", "[]")):
-                # A later function that contains the statement is inside an earlier one, so it replaces the entry.
+                # The innermost function comes last.
                 description = f"delete statement {code} in {name}"
                 deleted[file, statement.start(1)] = Mutant(file, texts[file], description, statement.span(1), "", span)
     mutants = sorted([*mutants, *deleted.values()], key=lambda one: (one.file, one.start))
@@ -226,11 +228,10 @@ class Rewriter:
         return []
 
 
-def cargo(tree, with_embedded, *arguments):
+def cargo(tree, *arguments):
     """Runs cargo on the copy. Returns its messages, and whether it succeeded."""
-    tested = [*TESTED, "mcp-proto-embedded"] if with_embedded else TESTED
-    packages = [argument for package in tested for argument in ("-p", package)]
-    features = "--features=" + ",".join([*FEATURES, *EMBEDDED] if with_embedded else FEATURES)
+    packages = [argument for package in TESTED for argument in ("-p", package)]
+    features = "--features=" + ",".join(FEATURES)
     # The core uses an intrinsic that is unstable. Optimized tests take a fraction of the time, which is worth a slower build.
     environment = dict(os.environ, RUSTC_BOOTSTRAP="mcp_proto", CARGO_TARGET_DIR=tree.parent / "build",
                        CARGO_PROFILE_DEV_OPT_LEVEL="1", CARGO_PROFILE_TEST_OPT_LEVEL="1")
@@ -251,12 +252,10 @@ def build(root, tree, mutants, known):
     dropped = {mutant for mutant in mutants if known.get(mutant.key) == mutant.stamp}
     for file in rewriter.files:
         rewriter.write(file, dropped)
-    # Three steps, because each mutant that does not compile causes another build, and the first step is the fastest.
+    # The library, the library with its unit tests, and all tests: a mutant that fails late would build all of it again.
     steps = [("check", "--lib"), ("check", "--lib", "--profile=test"), ("test", "--no-run", "--lib", "--test=it")]
-    # The tests of the embedded adapter run its pumps, and reach little of the core.
-    with_embedded = any(mutant.file.startswith("adapters/embedded") for mutant in mutants)
     while steps:
-        messages, succeeded = cargo(tree, with_embedded, *steps[0])
+        messages, succeeded = cargo(tree, *steps[0])
         if succeeded:
             steps.pop(0)
             continue

@@ -117,7 +117,7 @@ fn deferred_request_of_an_extension_is_answered_later() {
 #[test]
 fn foreign_result_type_passes_if_it_is_declared() {
     for (result_type, event) in [
-        ("com.example/later", r#"own: result {"resultType":"com.example/later","n":1}"#),
+        ("com.example/later", r#"own: result of com.example/later {"resultType":"com.example/later","n":1}"#),
         ("com.example/unknown", "own: lost Invalid"),
         ("task", "own: lost Invalid"),
     ] {

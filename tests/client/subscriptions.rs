@@ -14,7 +14,8 @@ fn run(setup: Setup, dialogue: impl Fn(&mut ClientHarness)) {
 }
 
 fn listen(harness: &mut ClientHarness, filter: Filter<'_>, name: &str) -> Ticket {
-    let ticket = harness.client.listen(filter, DEFAULT).unwrap();
+    // A subscription has no progress, whatever the options say.
+    let ticket = harness.client.listen(filter, DEFAULT.with_progress()).unwrap();
     harness.name(ticket, name)
 }
 

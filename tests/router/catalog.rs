@@ -2,8 +2,8 @@
 
 use super::{OPEN, request, serve};
 use mcp_proto::server::{
-    Complete, Failure, GetPrompt, IntoPromptResult, IntoResourceResult, PromptMessages, ReadResource, Router,
-    ServerConfig, Structured, WrittenJson,
+    Complete, Failure, GetPrompt, IntoPromptResult, IntoResourceResult, IntoToolResult, PromptMessages,
+    ReadResource, Router, ServerConfig, Structured, WrittenJson,
 };
 use mcp_proto::{Decimal, Role, ToolArguments, complete, prompt, resource, router, tool};
 use serde_json::{Value, json};
@@ -365,6 +365,46 @@ fn resources_are_read_with_typed_variables() {
         outcome("resources/read", &json!({ "uri": "note:///7/short" })),
         json!({ "code": -32603, "message": "out of range" })
     );
+}
+
+#[resource("note://array")]
+fn array() -> &'static [u8; 3] {
+    b"abc"
+}
+
+#[resource("note://slice")]
+fn slice() -> &'static [u8] {
+    b"abc"
+}
+
+#[resource("note://vector")]
+fn vector() -> Vec<u8> {
+    b"abc".to_vec()
+}
+
+#[tool]
+fn written() -> impl IntoToolResult {
+    WrittenJson::new(|out| {
+        out.begin_object();
+        out.field_integer("n", 1);
+        out.end_object();
+    })
+}
+
+#[test]
+fn bytes_of_every_type_are_a_blob_and_written_json_is_a_result() {
+    static BYTES: Router<Notes> = router![array, slice, vector, written];
+    let config = ServerConfig::new("s", "1").features(BYTES.features());
+    let last = |method, params: Value| {
+        let input = OPEN.to_owned() + &request(method, &params);
+        serve(&config, &BYTES, &mut notes(), &input).pop().unwrap()
+    };
+    for uri in ["note://array", "note://slice", "note://vector"] {
+        let line = last("resources/read", json!({ "uri": uri }));
+        assert_eq!(line["result"]["contents"][0]["blob"], "YWJj", "{line}");
+    }
+    let line = last("tools/call", json!({ "name": "written" }));
+    assert_eq!(line["result"]["structuredContent"], json!({ "n": 1 }), "{line}");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Subscriptions that the application accepts or refuses before the server responds.
 
-use crate::support::server::Setup;
+use crate::support::server::{Setup, hello};
+use crate::support::transport::exchange;
 use mcp_proto::server::{
-    AuthorizedSubscriptions, Feature, Resource, ResourceTemplate, Resources, ServerConfig, Tools,
+    AuthorizedSubscriptions, Event, Feature, Resource, ResourceTemplate, Resources, Server, ServerConfig,
+    Tools,
 };
-use mcp_proto::{Revision, Revisions};
+use mcp_proto::{Action, Buffer, ClientCapabilities, Millis, Revision, Revisions, StreamId};
 
 static TOOLS: Tools<'static> = Tools::new(&[]).list_changed();
 static RESOURCES: Resources<'static> = Resources::new(&[
@@ -169,4 +171,51 @@ fn accepted_subscription_without_a_slot_is_refused() {
         "{}< error 1 -32603 …\n! fault TooManyWatched\n",
         subscribe(1, "lib:log", "2025-11-25")
     ));
+}
+
+#[test]
+fn request_has_its_client_and_stream_and_is_accepted_whole() {
+    let server = Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
+    let mut server =
+        server.message_mode().unwrap().in_flight_grown(2).unwrap().subscription_buffer(Buffer::grown(200));
+    let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib:log"]}"#;
+    let meta = META.replace("Capabilities\":{}", "Capabilities\":{\"roots\":{}}");
+    let line = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{{meta},"notifications":{filter}}}}}"#
+    );
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!("no event") };
+    io.split().1.message(line.as_bytes(), StreamId(7)).unwrap();
+    assert!(matches!(server.poll(Millis(0)), Action::Event));
+    let Some(Event::SubscriptionRequest(request)) = server.event() else { panic!("a request") };
+    assert!(request.client().has(ClientCapabilities::ROOTS));
+    assert_eq!(request.stream(), StreamId(7));
+    let ticket = request.accept().expect("a subscription");
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!("no event") };
+    let sent = String::from_utf8(io.split().0.bytes().to_vec()).unwrap();
+    assert!(sent.contains(filter), "{sent}");
+    server.end_subscription(ticket).unwrap();
+}
+
+#[test]
+fn accepted_request_of_a_session_has_no_ticket() {
+    let server = Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
+    let mut server = server.in_flight_grown(2).unwrap().subscription_buffer(Buffer::grown(200));
+    let initialize = hello("2025-11-25");
+    let lines = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{initialize}}}\n\
+         {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}}\n\
+         {{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\",\"params\":{{\"uri\":\"lib:log\"}}}}\n"
+    );
+    let (mut input, mut output) = (lines.as_bytes(), Vec::new());
+    loop {
+        match server.poll(Millis(0)) {
+            Action::Event => {
+                if let Some(Event::SubscriptionRequest(request)) = server.event() {
+                    break assert_eq!(request.accept(), None);
+                }
+            }
+            Action::Io(io) => assert!(exchange(io, &mut input, &mut output), "no request"),
+            Action::Closed => panic!("closed"),
+        }
+    }
 }

@@ -2,8 +2,9 @@
 
 use crate::support::server::Setup;
 use crate::support::server::tools::TOOLS;
-use mcp_proto::server::{Extensions, Feature, Server, ServerConfig, Subscriptions};
-use mcp_proto::{ConfigError, Revision};
+use crate::support::transport::{feed, take};
+use mcp_proto::server::{Event, Extensions, Feature, Server, ServerConfig, Subscriptions};
+use mcp_proto::{Action, Buffer, ConfigError, Millis, Revision};
 
 static OWN: Extensions<'static> = Extensions::new(&[("com.example/own", "{}")])
     .methods(&["own/one", "own/two", "tools/list"])
@@ -94,6 +95,24 @@ fn every_form_of_response_is_valid() {
         let request = format!("> call 1 own/one {{\"do\":\"{word}\"}}\n! request own/one {{…}}\n");
         session().check(&format!("{request}{response}"));
     }
+}
+
+#[test]
+fn call_responds_with_a_result_of_an_extension() {
+    let mut server = Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
+    let line =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{META},"name":"echo"}}}}"#)
+            + "\n";
+    feed(&mut server, Millis(0), line.as_bytes());
+    assert!(matches!(server.poll(Millis(0)), Action::Event));
+    let Some(Event::Call(call)) = server.event() else { panic!("a call") };
+    call.result_of_type("com.example/type", |out| out.field_integer("n", 1));
+    let sent = String::from_utf8(take(&mut server, Millis(0), usize::MAX)).unwrap();
+    assert!(
+        sent.starts_with(r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"com.example/type","#),
+        "{sent}"
+    );
+    assert!(sent.contains(r#","n":1}"#), "{sent}");
 }
 
 #[test]

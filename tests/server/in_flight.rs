@@ -447,3 +447,22 @@ fn list_change_is_sent_before_the_end() {
         "{written}"
     );
 }
+
+#[test]
+fn cancellation_of_an_ended_request_is_only_counted() {
+    let server = Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
+    let mut harness = ServerHarness::new(server, Pace::FAST);
+    assert_eq!(harness.server.late_messages(), 0);
+    let hello = hello("2025-11-25");
+    harness.transport.write_line(
+        format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{hello}}}"#).as_bytes(),
+    );
+    for _ in 0..2 {
+        harness
+            .transport
+            .write_line(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#);
+    }
+    harness.run();
+    assert_eq!(harness.server.late_messages(), 2);
+    assert!(harness.record.faults.is_empty(), "{:?}", harness.record.faults);
+}

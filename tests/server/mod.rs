@@ -1,6 +1,7 @@
 //! Servers against a scripted client, one module per protocol topic.
 
 mod argument_chunks;
+mod at_run_time;
 mod authorized_subscriptions;
 mod bad_input;
 mod batch_space;
@@ -36,6 +37,7 @@ mod request_ids;
 mod requests_to_client;
 mod reset;
 mod resources;
+mod response_status;
 mod sessions;
 mod skills;
 mod stateless;

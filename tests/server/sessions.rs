@@ -7,7 +7,9 @@ use mcp_proto::server::{
     Change, Event, Feature, RequestOptions, Resource, Resources, Server, ServerConfig, Session, Slot,
     Subscriptions,
 };
-use mcp_proto::{Action, Millis, Revision, SendError, SessionKey, StreamId, Ticket};
+use mcp_proto::{
+    Action, Buffer, ClientCapabilities, Millis, Revision, SendError, SessionKey, StreamId, Ticket,
+};
 
 static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("file:///a", "a")]).subscribe();
 
@@ -116,6 +118,9 @@ fn sessions_have_their_own_revision_ids_and_cancellations() {
         assert_eq!(sessions.server.stream_of(first), Some(StreamId(0x1_0002)));
         let id = mcp_proto::json::Json::parse(b"1").unwrap();
         assert_eq!(sessions.server.find_stream(id), Some(StreamId(0x2_0002)));
+        for (stream, expected) in [(0x1_0002, true), (0x2_0002, true), (0x1_0003, false), (0x1_0001, false)] {
+            assert_eq!(sessions.server.has_request_on(StreamId(stream)), expected, "{stream:#x}");
+        }
         // The id is a duplicate in its session, on any stream.
         sessions.post(1, 3, &call(1));
         assert!(sessions.sent.concat().starts_with("Request(StreamId(65539)) "), "{:?}", sessions.sent);
@@ -231,4 +236,27 @@ fn session_is_replaced_only_between_messages() {
         sessions.server.shutdown(Millis(0));
         assert_eq!(sessions.server.replace_session(old).err(), Some(SendError::NotConnected));
     });
+}
+
+#[test]
+fn stored_session_has_the_results_of_its_handshake() {
+    let server = Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).unwrap();
+    let mut server = server.message_mode().unwrap();
+    let mut session = Session::new(SessionKey(1));
+    assert!(!session.is_complete() && session.capabilities() == ClientCapabilities::NONE);
+    let params = hello("2025-11-25").replace(r#""capabilities":{}"#, r#""capabilities":{"roots":{}}"#);
+    let initialize = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{params}}}"#);
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    for (message, is_complete) in [(&*initialize, false), (initialized, true)] {
+        let other = server.replace_session(session).unwrap();
+        let Action::Io(io) = server.poll(Millis(0)) else { panic!("no event is pending") };
+        let stream = StreamId::in_session(SessionKey(1), 1);
+        io.split().1.message(message.as_bytes(), stream).unwrap();
+        while let Action::Event = server.poll(Millis(0)) {
+            drop(server.event());
+        }
+        session = server.replace_session(other).unwrap();
+        assert_eq!((session.is_complete(), session.revision()), (is_complete, Some(Revision::V2025_11_25)));
+        assert!(session.capabilities().has(ClientCapabilities::ROOTS));
+    }
 }

@@ -1,8 +1,8 @@
 //! Chunked responses that end before their content: cancellation, timeout, shutdown, failure.
 
 use super::{CONTENTS, Content, SMALL, Session, data_of, expected, request, with_session};
-use mcp_proto::server::Event;
-use mcp_proto::{Action, Buffer, Millis, Revision, SendError};
+use mcp_proto::server::{ChunkedContent, Event};
+use mcp_proto::{Action, Buffer, Millis, ProtocolError, Revision, SendError};
 use serde_json::Value;
 
 /// How a response ends before its content.
@@ -163,4 +163,35 @@ fn reason_of_any_length_leaves_space_for_the_end() {
             });
         }
     }
+}
+
+#[test]
+fn chunk_without_space_does_not_restart_the_timeout() {
+    let (content, revision) = (CONTENTS[0], Revision::V2025_11_25);
+    let mut tx = [0; SMALL];
+    with_session(revision, (&mut tx).into(), |mut session| {
+        let ticket = session.open(content, revision).unwrap();
+        while session.chunks(ticket).text(&"x".repeat(SMALL)) > 0 {}
+        session.now = Millis(60);
+        assert!(session.poll(0).is_none());
+        assert_eq!(session.chunks(ticket).text("x"), 0);
+        session.now = Millis(100);
+        assert!(matches!(session.poll(0), Some(Event::Expired(_))));
+    });
+}
+
+#[test]
+fn call_that_is_dropped_after_refused_chunks_is_answered() {
+    let revision = Revision::V2025_11_25;
+    let mut tx = [0; SMALL];
+    with_session(revision, (&mut tx).into(), |mut session| {
+        session.feed(&CONTENTS[0].request(revision));
+        let Some(Event::Call(call)) = session.poll(0) else { panic!("a call") };
+        let mime_type = "x".repeat(SMALL);
+        drop(call.chunked(ChunkedContent::Image { mime_type: &mime_type }).expect_err("no space"));
+        let event = session.poll(0);
+        assert!(matches!(event, Some(Event::ProtocolError(ProtocolError::Unanswered))), "{event:?}");
+        assert_eq!(session.server.deferred(), 0);
+        assert_eq!(session.lines()[0]["error"]["code"], -32603);
+    });
 }

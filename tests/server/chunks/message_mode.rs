@@ -172,12 +172,15 @@ fn paused_response_takes_no_chunk_until_it_resumes() {
         streams.run();
         assert_eq!(streams.events, ["Writable"]);
         assert_eq!(streams.server.chunks(first).unwrap().text("abc"), 3);
+        streams.server.pause_stream(StreamId(2), true);
+        assert_eq!(streams.server.chunks(second).unwrap().text("abc"), 0);
+        assert_eq!(streams.server.chunks(first).unwrap().text("abc"), 3);
         streams.server.pause_stream(StreamId(1), true);
         streams.server.chunks(first).unwrap().end();
         streams.run();
         assert_eq!(
             streams.message(1)["result"]["content"][0]["text"],
-            "abc",
+            "abcabc",
             "a pause does not delay the end"
         );
     });

@@ -170,13 +170,26 @@ fn kept_results_get_the_metadata() {
     let response = host.request("tasks/result", json!({"taskId": id}));
     let related = json!({"io.modelcontextprotocol/related-task": {"taskId": id}});
     assert_eq!(response["result"], json!({"_meta": related, "content": [{"type": "text", "text": "kept"}]}));
-    let id = host.create_core();
-    host.server.task(host.last()).unwrap().finish(TaskOutcome::Failed);
-    host.events.push("error".into());
-    assert_eq!(
-        host.request("tasks/result", json!({"taskId": id}))["error"],
-        json!({"code": 7, "message": "kept"})
-    );
+    let kept = json!([{"type": "text", "text": "kept"}]);
+    for (word, outcome, member, expected) in [
+        ("error", TaskOutcome::Failed, "error", json!({"code": 7, "message": "kept"})),
+        ("error with data", TaskOutcome::Failed, "error", json!({"code": 7, "message": "kept", "data": 1})),
+        ("failure", TaskOutcome::ToolFailed, "result", json!({"content": kept, "isError": true})),
+        (
+            "structured",
+            TaskOutcome::Completed,
+            "result",
+            json!({"content": [{"type": "text", "text": "{\"n\":1}"}], "structuredContent": {"n": 1}}),
+        ),
+    ] {
+        let mut host = Host::core();
+        let id = host.create_core();
+        host.server.task(host.last()).unwrap().finish(outcome);
+        host.events.push(word.into());
+        let mut response = host.request("tasks/result", json!({"taskId": id}));
+        response[member].as_object_mut().unwrap_or_else(|| panic!("{word}")).remove("_meta");
+        assert_eq!(response[member], expected, "{word}");
+    }
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod lifetime;
 mod rules;
 mod subscriptions;
 
+use std::collections::BTreeMap;
+
 use crate::support::transport::exchange;
 use mcp_proto::input::{Field, Form};
 use mcp_proto::server::{
@@ -232,13 +234,22 @@ fn handle(
         },
         Event::TaskResult(result) => {
             events.push(format!("result {}", number(result.task(), tickets)));
-            match events.iter().any(|event| event == "drop") {
-                true => drop(result),
-                false if events.iter().any(|event| event == "error") => result.error(7, "kept"),
-                false => result.text("kept"),
+            let words = ["drop", "error", "error with data", "failure", "structured"];
+            match words.into_iter().find(|word| events.iter().any(|event| event == word)) {
+                Some("drop") => drop(result),
+                Some("error") => result.error(7, "kept"),
+                Some("error with data") => result.error_with(7, "kept", |out| out.integer(1)),
+                Some("failure") => result.fail("kept"),
+                Some("structured") => result.structured(&BTreeMap::from([("n", 1)])),
+                _ => result.text("kept"),
             }
         }
         Event::TaskInput(input) => {
+            for (key, outcome) in input.responses() {
+                let found = input.response(&key.to_string());
+                assert_eq!(format!("{found:?}"), format!("{:?}", Some(outcome)));
+            }
+            assert!(input.response("no key").is_none());
             let responses: Vec<_> =
                 input.responses().map(|(key, outcome)| format!("{}={outcome:?}", key.raw())).collect();
             events.push(format!("input {} {}", number(input.task(), tickets), responses.join(", ")));

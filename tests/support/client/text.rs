@@ -23,7 +23,10 @@ pub(crate) fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) 
         Event::ConnectFailed(other) => format!("failed {other:?}"),
         Event::Response(it) => {
             let what = match it.outcome() {
-                Outcome::Result(result) => format!("result {result}"),
+                Outcome::Result(result) => {
+                    let of = it.result_type().map_or(String::new(), |name| format!(" of {name}"));
+                    format!("result{of} {result}")
+                }
                 Outcome::Error(error) => {
                     let data = error.data().map_or(String::new(), |data| format!(" {data}"));
                     let hint = error.hint().map_or(String::new(), |hint| format!(", {hint:?}?"));
