@@ -5,6 +5,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import threading
@@ -36,8 +37,8 @@ def limited(command, folder, seconds, **variables):
         limits + command, cwd=folder, env=environment,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
     )
-    # A test that sleeps uses no CPU time.
-    timer = threading.Timer(20 + 20 * seconds, process.kill)
+    # A test that sleeps uses no CPU time. `process.kill` would take the status that `wait4` returns below.
+    timer = threading.Timer(20 + 20 * seconds, os.kill, (process.pid, signal.SIGKILL))
     timer.start()
     output = process.stdout.read().decode(errors="replace")
     _, status, usage = os.wait4(process.pid, 0)

@@ -253,7 +253,7 @@ fn stored_session_has_the_results_of_its_handshake() {
         let stream = StreamId::in_session(SessionKey(1), 1);
         io.split().1.message(message.as_bytes(), stream).unwrap();
         while let Action::Event = server.poll(Millis(0)) {
-            drop(server.event());
+            _ = server.event();
         }
         session = server.replace_session(other).unwrap();
         assert_eq!((session.is_complete(), session.revision()), (is_complete, Some(Revision::V2025_11_25)));
