@@ -16,6 +16,7 @@ use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome}
 use crate::client::subscriptions::Acknowledged;
 use crate::protocol::objects::log_message::LogMessage;
 use crate::protocol::objects::task::TaskView;
+use crate::protocol::revision::Era;
 
 impl Client<'_> {
     /// Returns the event that the last poll announced with [`Action::Event`](crate::Action::Event). Returns `None` if
@@ -54,14 +55,28 @@ impl Client<'_> {
                     PendingOutcome::Result { result, member, is_nested } => {
                         let index = input.member_index(Member::Result).filter(|_| !is_nested);
                         let result = Object::new(line, result, index);
-                        return Some(Event::Response(result_response(ticket, method, result, view(member))));
+                        let member = view(member);
+                        return Some(Event::Response(result_response(
+                            ticket,
+                            method,
+                            result,
+                            member,
+                            state.era(),
+                        )));
                     }
                     PendingOutcome::Error(error) => {
                         Outcome::Error(RpcError { error: view(error), era: state.era() })
                     }
                     PendingOutcome::Failed(failure) => Outcome::Failed(failure),
                 };
-                Event::Response(Response { ticket, method, outcome, member: None, result: None })
+                Event::Response(Response {
+                    ticket,
+                    method,
+                    outcome,
+                    member: None,
+                    result: None,
+                    era: state.era(),
+                })
             }
             PendingEvent::Page { ticket, list, result, last } => list.page_event(ticket, view(result), last),
             PendingEvent::Progress { ticket, params } => {
@@ -100,10 +115,16 @@ impl Client<'_> {
 }
 
 /// Builds the response to a request that ended with a result.
-fn result_response<'a>(ticket: Ticket, method: Method, result: Object<'a>, member: Json<'a>) -> Response<'a> {
+fn result_response<'a>(
+    ticket: Ticket,
+    method: Method,
+    result: Object<'a>,
+    member: Json<'a>,
+    era: Option<Era>,
+) -> Response<'a> {
     let member = Some(member).filter(|member| !member.bytes().is_empty());
     // Some servers send `null` for a result without members.
     let is_object = result.kind() == Kind::Object;
     let result = if is_object { result } else { Object::from_json(Json::EMPTY_OBJECT) };
-    Response { ticket, method, outcome: Outcome::Result(result.json()), member, result: Some(result) }
+    Response { ticket, method, outcome: Outcome::Result(result.json()), member, result: Some(result), era }
 }

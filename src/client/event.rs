@@ -22,6 +22,7 @@ use crate::protocol::objects::resource_contents::ReadResultView;
 use crate::protocol::objects::skill_view::{DirectoryView, SkillView};
 use crate::protocol::objects::task::TaskView;
 use crate::protocol::objects::tool_result::ToolResultView;
+use crate::protocol::revision::Era;
 
 /// An event of the client. The event borrows the client until the next poll.
 #[derive(Debug)]
@@ -187,6 +188,8 @@ pub struct Response<'a> {
     pub(crate) member: Option<Json<'a>>,
     /// The result, for member lookup.
     pub(crate) result: Option<Object<'a>>,
+    /// The era of the connection.
+    pub(crate) era: Option<Era>,
 }
 
 /// Omits `member` and `result`, because `outcome` contains both.
@@ -212,9 +215,10 @@ impl<'a> Response<'a> {
     }
 
     /// The `resultType`, if an extension [defines](crate::client::ClientConfig::result_types) it. The result then has no
-    /// typed view.
+    /// typed view. `None` before `2026-07-28`, because results of those revisions have no type.
     #[must_use]
     pub fn result_type(&self) -> Option<Str<'a>> {
+        self.era.filter(|era| *era == Era::Stateless)?;
         let result_type = self.result?.get("resultType")?.string()?;
         Some(result_type).filter(|result_type| !result_type.is_name("complete"))
     }

@@ -195,7 +195,7 @@ pub trait Number {
     fn from_literal(literal: Self::Bound, decimal: Decimal) -> Self;
 
     /// Returns whether the number lies within the inclusive bounds. `decimals` has the same bounds if the literals are
-    /// fractions.
+    /// floats.
     fn lies_within(
         &self,
         minimum: Option<Self::Bound>,

@@ -314,7 +314,7 @@ fn partial_writes_lose_and_repeat_nothing() {
                     }
                     Err(why) => panic!("{why:?}"),
                 }
-                // A growing buffer always has space, so also stop after every 40 calls.
+                // A growing buffer has space for many calls, so also stop after every 40 calls.
                 if calls % 40 == 0 {
                     break;
                 }

@@ -66,7 +66,7 @@ fn run(version: &str, tx: usize, pace: Pace, steps: &[String]) -> (Vec<String>, 
 }
 
 /// Compares the observed messages with `expected`. Varies the sizes of reads, writes and the transmit buffer. `…` in
-/// `expected` matches any text. If `expected` is empty, compares the observed messages with the output.
+/// `expected` matches any text. Always compares the observed sent messages with the output.
 #[track_caller]
 fn check(version: &str, steps: &[String], expected: &[String]) {
     for tx in [REPLY_ROOM, REPLY_ROOM + 1, REPLY_ROOM + 61, 2 * REPLY_ROOM, 5000] {
@@ -232,8 +232,8 @@ fn refused_message_is_observed_before_its_error() {
         expected.push(if fault.is_empty() { format!("> {line}") } else { format!("> {line} ! {fault}") });
         expected.extend(Some(answer.clone()).filter(|answer| !answer.is_empty()));
     }
-    // Of an oversized line, the observer receives only the id, or an empty text if there is no id. Later, after eight
-    // errors without an id, the server writes no further error.
+    // Of an oversized line, the observer receives only the id, or an empty text if there is no id. After eight errors
+    // without an id since the last valid message, the server writes no further error without an id.
     for (line, shown, answer) in [(&long, "77", error("\"id\":77,")), (&silent, "", String::new())] {
         steps.push(format!("> {line}"));
         expected.push(format!("> {shown} ! LineTooLong"));
@@ -248,7 +248,7 @@ fn refused_message_is_observed_before_its_error() {
     check("2025-11-25", &steps, &expected);
 }
 
-/// Polls a server that has no event. Passes a line if possible, and takes at most `write` bytes.
+/// Polls a server that has no event. Passes `line`, which must fit, and takes at most `write` bytes.
 fn step(server: &mut Server<'_>, line: &[u8], write: usize) -> usize {
     let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
     let (sink, mut source) = io.split();
@@ -316,7 +316,7 @@ fn message_mode_observer_sees_messages_without_framing() {
         let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
         assert!(io.split().1.message(message.as_bytes(), StreamId(stream)).is_ok());
     };
-    // The messages contain newlines, and the responses wait for each other.
+    // The messages contain newlines. All responses are in the transmit buffer before the caller takes the first one.
     for (stream, id) in [(7, "\"a\\n\""), (8, "2"), (9, "3")] {
         let message = format!("{{\"jsonrpc\":\"2.0\",\n\"id\":{id},\"method\":\"ping\"}}");
         send(&mut server, &message, stream);

@@ -78,7 +78,7 @@ fn salvage(line: &[u8]) -> Damaged {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(line);
     let error = scanner.finish().err();
-    // A number or a name that ends at the error may be incomplete.
+    // An id that ends at the error may be incomplete, such as a number. Nesting that is too deep damages no id.
     let is_deep = error.is_some_and(|error| error.kind == ScanErrorKind::TooDeep);
     let end = if is_deep { usize::MAX } else { scanner.position() };
     let id = complete_id(&scanner).filter(|id| id.end < end);

@@ -138,8 +138,8 @@ impl Log {
 /// In the handshake era, the server sends a request, and the handler waits for the response.
 ///
 /// In `2026-07-28`, a server sends no requests. If the input is not known yet, [`request`](Ask::request) returns
-/// [`RequestError::InputRequired`], and the handler must return. Its result is not used, because the response requires
-/// the input instead. The client sends the request again with the input, and the handler runs **again from its
+/// [`RequestError::InputRequired`], and the handler must return. Its result is not used, because the response asks the
+/// client for the input instead. The client sends the request again with the input, and the handler runs **again from its
 /// beginning**. Now `request` returns the known input immediately. So request input before the handler changes
 /// anything, and in the same order in each run.
 ///

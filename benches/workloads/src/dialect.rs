@@ -17,9 +17,9 @@ const STATELESS_META: &str = concat!(
 pub enum Dialect {
     /// Revision 2025-11-25 with a number as the id, and without `_meta`.
     Handshake,
-    /// The same with a progress token in `_meta`.
+    /// `Handshake` with a progress token in `_meta`.
     ProgressToken,
-    /// The same with a string as the id, as the Java SDK writes it.
+    /// `Handshake` with a string as the id, as the Java SDK writes it.
     StringId,
     /// Revision 2026-07-28, as the Python SDK writes it.
     Stateless,

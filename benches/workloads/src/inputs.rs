@@ -45,19 +45,19 @@ pub fn prose(length: usize) -> String {
     text
 }
 
-/// A source file, in which one of twelve bytes needs an escape.
+/// A source file, in which one of fifteen bytes needs an escape.
 #[must_use]
 pub fn code(length: usize) -> String {
     repeated(CODE, length)
 }
 
-/// A text in which every fourth byte needs an escape.
+/// A text in which three of seven bytes need an escape.
 #[must_use]
 pub fn full_of_escapes(length: usize) -> String {
     repeated("a\"b\\c\nd\te \"f\" ", length)
 }
 
-/// A text of which half is not ASCII.
+/// A text in which nearly half of the bytes are not ASCII.
 #[must_use]
 pub fn umlauts(length: usize) -> String {
     repeated(UMLAUTS, length)

@@ -92,9 +92,9 @@ struct Request {
     method: String,
     /// The index of the task in `TaskModel::known`, if the client may access the task.
     task: Option<usize>,
-    /// The number of statuses that the task had before the request.
+    /// The index of the status that the task had when the client sent the request.
     since: usize,
-    /// Whether the next response with the id belongs to the request, and the model knows the task.
+    /// Whether the next response with the id belongs to the request, and the request names no task that the model lost.
     is_certain: bool,
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct TaskModel {
     /// Deferred calls that may become tasks.
     candidates: BTreeMap<Ticket, Known>,
     requests: Vec<Request>,
-    /// Calls that may have become tasks of an ended connection.
+    /// Calls of which the model does not know whether they became tasks.
     uncertain: BTreeSet<Ticket>,
     /// The ids of all tasks that the client has read.
     pub(crate) ids: Vec<String>,
@@ -193,7 +193,7 @@ impl TaskModel {
         self.known.iter().filter(|it| !it.is_removed).count()
     }
 
-    /// Records that a call did not become a task, although it could.
+    /// Checks that the server may refuse to turn a call into a task, because its table may be full.
     pub(crate) fn refuse(&self) -> Result<(), String> {
         // A deferred call reserves a slot. A removed task has its slot until the client reads.
         let (live, slots) = (self.live(), self.slots.unwrap_or(0));
@@ -202,7 +202,7 @@ impl TaskModel {
         })
     }
 
-    /// Whether the connection that created a task ended before the client could read its id.
+    /// Whether there may be a task whose id the client has not read.
     fn has_unread(&self) -> bool {
         !self.uncertain.is_empty() || self.known.iter().any(|it| it.id.is_none())
     }

@@ -56,13 +56,13 @@ pub(crate) trait TaskHooks: Sync {
     /// Continues a task after the stream of a request about it has closed without a response.
     fn on_lost(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
-    /// Continues a parked task on a new connection.
+    /// Continues, on a new connection, a task that the client kept when the old connection ended.
     fn on_connected(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
     /// Writes the queued request about a task.
     fn write_queued(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow>;
 
-    /// Ends the subscription to a task, and writes its cancellation if the server supports it.
+    /// Ends the subscription to a task. If the server can cancel tasks, also writes the request that cancels the task.
     fn write_cancel(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow>;
 
     /// The keys of a task's earlier input requests. The client does not emit these requests again.
@@ -159,7 +159,7 @@ impl TaskHooks for Hooks {
     fn on_deferred(&self, state: &mut ClientState<'_>, ticket: Ticket, source: &Source<'_>) {
         let Source::Line { id, meta, .. } = source else { return };
         if Json::trusted(meta).get(RELATED_TASK).is_some() {
-            // Without space for the relation, the slot keeps the progress token.
+            // If `meta` does not fit, the text of the slot does not change: it still has the progress token.
             state.peer.in_flight.set_text_after(ticket, id.len(), meta);
         }
     }

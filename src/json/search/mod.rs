@@ -83,8 +83,7 @@ fn end_of_run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     }
 }
 
-/// Returns the length of the run of ASCII bytes at the start, without control characters below space, quotes and
-/// backslashes.
+/// Returns the length of the run of ASCII bytes at the start. A quote, a backslash or a byte below 0x20 ends the run.
 #[inline]
 pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     text_run_before(HIGH, bytes)

@@ -24,7 +24,7 @@ impl TransmitBuffer<'_> {
         }
     }
 
-    /// Gives a whole message that did not fit precedence over further pieces.
+    /// After a whole message did not fit: holds further pieces until that message is written.
     #[cold]
     pub(super) fn hold_pieces(&mut self) {
         if self.link.gate == Gate::Both {
@@ -137,7 +137,7 @@ impl TransmitBuffer<'_> {
         has_space
     }
 
-    /// Compacts the buffer if no more bytes move than were sent. The work is then linear in the output.
+    /// Compacts the buffer if at most as many bytes must move as were sent. So the work is linear in the output.
     fn make_piece_space(&mut self) {
         self.rewind();
         if self.start >= self.unsent() && self.start > 0 {
@@ -162,7 +162,7 @@ impl TransmitBuffer<'_> {
         limit.saturating_sub(reserved).saturating_sub(self.framing_size().0)
     }
 
-    /// Shows the observer the last piece.
+    /// Shows the observer the piece that was just added. `is_last` means that the piece ends the message.
     fn observe_piece(&mut self, is_last: bool) {
         if let Some(attached) = &mut self.observer {
             let piece = self.buffer.bytes().get(self.observed..self.end).unwrap_or_default();

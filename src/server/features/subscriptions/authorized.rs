@@ -111,7 +111,7 @@ impl Sealed for AuthorizedSubscriptions {
 /// Every response method consumes the request. If the application drops the request, the next poll responds with an
 /// error (-32603). The application must respond during the event: the request cannot be deferred.
 ///
-/// Specification: *Resources*, *Subscriptions*; 2026-07-28, *Subscriptions*.
+/// Specification: up to 2025-11-25 the section *Subscriptions* of *Resources*, in 2026-07-28 the page *Subscriptions*.
 #[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct SubscriptionRequest<'a> {
@@ -190,7 +190,7 @@ impl<'a> SubscriptionRequest<'a> {
         self.reply.stream()
     }
 
-    /// Accepts all resources and lists.
+    /// Accepts all that is requested: all resources, and the notifications of changed lists.
     ///
     /// Returns the same as [`accept_if`](SubscriptionRequest::accept_if).
     pub fn accept(self) -> Option<Ticket> {
