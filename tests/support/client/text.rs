@@ -24,9 +24,7 @@ pub(crate) fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) 
         Event::Response(it) => {
             let what = match it.outcome() {
                 Outcome::Result(result) => {
-                    // Types of extensions have a prefix.
-                    let of = it.result_type().map(|name| name.to_string()).filter(|name| name.contains('/'));
-                    let of = of.map_or(String::new(), |name| format!(" of {name}"));
+                    let of = it.result_type().map_or(String::new(), |name| format!(" of {name}"));
                     format!("result{of} {result}")
                 }
                 Outcome::Error(error) => {
