@@ -17,8 +17,8 @@ use crate::protocol::revision::Era;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a ping when it is due. If the server is unresponsive, closes the input if the settings demand it, sets the
-    /// pending event, and returns `true`.
+    /// Sends a ping when it is due. If the server is unresponsive, sets the pending event and returns `true`. Then also
+    /// closes the input, if the settings demand it.
     fn advance(&self, client: &mut Client<'_>) -> bool;
 
     /// The time of the next ping, or of the current ping's timeout.
@@ -30,7 +30,7 @@ pub(crate) trait KeepAliveHooks: Sync {
 
 struct Hooks;
 
-/// The hooks. Fields store a `&&dyn`, which takes one word instead of two.
+/// The hooks. The field of a client that refers to them is a `&&dyn`, which takes one word instead of two.
 pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
 
 impl KeepAliveHooks for Hooks {

@@ -25,7 +25,7 @@ pub enum SendError {
     Unsupported,
     /// A notification that the peer does not expect.
     ///
-    /// The peer did not request the notification, its progress has not increased, or its log level is too low.
+    /// The peer did not request the notification, the progress has not increased, or the level of the message is too low.
     NotWanted,
 }
 

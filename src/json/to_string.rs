@@ -21,7 +21,7 @@ const SHORT: usize = 128;
 /// ```
 ///
 /// # Errors
-/// Returns an error if the value has no JSON form or the heap is exhausted.
+/// Returns an error if the value has no JSON form, or if the buffer cannot grow.
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, EncodeError> {
     // Most texts are short, and a `Buffer` would start with a much larger allocation.
     let mut bytes = Vec::with_capacity(SHORT);

@@ -31,8 +31,8 @@ const GRACE: Millis = Millis::seconds(5);
 
 /// Input requests of tools, the same in both eras, without a heap.
 ///
-/// A tool calls [`request`](InputRequests::request) with the input and a function. The function responds to the call as
-/// soon as the client has responded:
+/// A tool calls [`request`](InputRequests::request) with a description of the input and a function. The function
+/// responds to the call as soon as the client has responded:
 ///
 /// - In `2026-07-28` the server responds that the call requires input. The client sends the call again with the input.
 ///   The tool runs again, and `request` calls the function immediately.
@@ -221,7 +221,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
     /// Sends input requests, and calls the handlers of calls whose client has responded. Call this method after each
     /// event.
     ///
-    /// While the transmit buffer has no space, the method does nothing. [`Event::Writable`] reports when the buffer has
+    /// While the transmit buffer has no space, the method sends nothing and calls no handler. [`Event::Writable`] reports when the buffer has
     /// space.
     pub fn step(context: &mut C, server: &mut Server<'_>)
     where

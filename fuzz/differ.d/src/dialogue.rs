@@ -32,7 +32,7 @@ impl Dialogue {
         self.setup.starts_with("server")
     }
 
-    /// Formats the dialogue for the players, without the final line.
+    /// Formats the dialogue as text for the programs that play it, without the line `.` that ends it.
     pub fn text(&self) -> String {
         let mut text = format!("# {}\n{}\n{}\n", self.name.replace('\n', " "), self.setup, self.options);
         for step in &self.steps {
@@ -201,12 +201,13 @@ fn expand(text: &str, names: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// Formats bytes as text: bytes other than printable ASCII, and those that [`expand`] replaces, become `\xff`.
+/// Formats bytes as text: bytes other than printable ASCII, and the first bytes of what [`expand`] replaces, become `\xff`.
 fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for (at, byte) in bytes.iter().enumerate() {
         match byte {
             b'\\' if bytes.get(at + 1) == Some(&b'x') => text.push_str("\\x5c"),
+            b'$' if bytes.get(at + 1) == Some(&b'{') => text.push_str("\\x24"),
             b' '..=b'~' => text.push(char::from(*byte)),
             _ => text.push_str(&format!("\\x{byte:02x}")),
         }

@@ -64,7 +64,7 @@ struct Scene {
     nameless: usize,
     /// The operations that happened while the client did not read.
     while_blocked: Vec<&'static str>,
-    /// Subscriptions ended by the application whose response the client has not read.
+    /// The number of subscriptions that the application ended, and whose last response the client has not read.
     ended: usize,
     /// The last observed state of the connection.
     state: State,
@@ -297,7 +297,7 @@ impl World for Scene {
         let subscription = self.deferred.iter().find(|it| it.subscription).map(|it| it.ticket);
         let asked = self.asked.first().map(|it| it.id.clone()).filter(|id| !id.is_empty());
         let client_may_send = !self.lines.ended && !self.lines.closed && !self.lines.broken;
-        // While the client does not read, only two steps that are not in this list are possible, to bound the search.
+        // While the client does not read, at most two steps besides these are possible, to bound the search.
         let is_plain =
             ["time", "eof", "shut down", "gone", "reset", "stops reading", "reads again"].contains(&step);
         if self.lines.blocked && !is_plain && self.while_blocked.len() >= 2 {
@@ -398,7 +398,7 @@ impl World for Scene {
             "end" => {
                 let ticket = subscription.expect("the step is possible");
                 if let Err(why) = self.server.end_subscription(ticket) {
-                    // The subscription is already ending, and the client has not read it.
+                    // The subscription is already ending, but the client has not read its last response.
                     assert!(why == SendError::Gone && self.lines.blocked && self.state == State::Draining);
                     return false;
                 }

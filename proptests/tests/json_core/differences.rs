@@ -1,4 +1,4 @@
-//! Intended differences between `mcp-proto` and `serde-json-core`, each with a reason and an example. In the
+//! Intended differences between `mcp-proto` and `serde-json-core`, each with an example. In the
 //! descriptions, *here* means `mcp-proto`, and *there* means `serde-json-core`.
 //!
 //! Texts are read with a buffer for escapes (`from_slice_escaped`). Without it, `serde-json-core` returns them undecoded.
@@ -17,19 +17,20 @@ use serde_json_core::str::EscapedStr;
 /// A difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Difference {
-    // Encoder, by the output.
+    // Differences of the encoder that the output reveals.
     /// The hexadecimal digits of an escape are lowercase here, as in `serde_json`.
     UppercaseEscape,
-    /// Exponents are used for different floats here than there, as in `Debug` of `core`. The values are equal.
+    /// The floats that have an exponent here are those of `Debug` of `core`. There, other floats have one. The values are
+    /// equal.
     FloatNotation,
     /// If two shortest texts are equally near to a float, the upper one is written here, as `Debug` of `core` does.
     FloatTie,
-    // Encoder, by the type.
+    // Differences of the encoder that depend on the type.
     /// A `char`, an integer of 128 bits and a tuple variant are written here, as in `serde_json`. There they panic.
     UnwritableType,
     /// An error of a `Serialize` is returned here. There it panics.
     CustomError,
-    /// A member name of a map is a string here, or refused. There it is written like a value, which is not JSON.
+    /// A key of a map that is no string becomes a string here, or is refused. There it is written like a value.
     NameThatIsNoString,
     /// The name of a field or variant is escaped here. There it is verbatim, which is not JSON if it contains a quote.
     EscapedFieldName,
@@ -37,11 +38,12 @@ pub(crate) enum Difference {
     Bytes,
     /// The depth is limited to 128 open containers here. There, the stack is the limit.
     DepthOfOutput,
-    /// A struct of `serde_json` that stands for a number or for raw JSON is that text here. There it is an object.
+    /// The private structs of `serde_json` for numbers and raw JSON are written as the JSON text that they contain here.
+    /// There they are objects.
     PrivateName,
     /// The type `EscapedStr` of `serde-json-core` is escaped text there, and ordinary text here.
     EscapedStr,
-    // Decoder, by the text. There the first four are accepted.
+    // Differences of the decoder that the text reveals. `serde-json-core` accepts the invalid texts of the next four.
     /// Control characters in a string are not JSON.
     ControlCharacter,
     /// `\u+041` is not JSON.
@@ -64,18 +66,19 @@ pub(crate) enum Difference {
     WholeFraction,
     /// An empty text is an empty object here, because a call may omit its arguments.
     NoText,
-    // Decoder, by the type.
+    // Differences of the decoder that depend on the type.
     /// A type that needs `deserialize_any` can be read here: untagged, internally tagged, flattened. There it is refused.
     AnyValue,
-    /// Integers of 128 bits and bytes can be read here. There they are refused.
+    /// Bytes, and integers of 128 bits, can be read here. There they are refused.
     UnreadableType,
     /// A member name can be an owned string, a number or an enum here. There it must be a `&str`, or the decoder panics.
     NameType,
     /// A string with escapes can be borrowed here, because it is decoded in place.
     BorrowedEscape,
-    /// The tag of a type with `derive(ToolArguments)` may be any member here.
+    /// The tag of a type with `derive(ToolArguments)` may stand anywhere in the object here.
     TagAnywhere,
-    /// An ignored value is JSON here. There any text up to the next comma or bracket is accepted, and `null` alone is not.
+    /// An ignored value is JSON here. There, any text up to the next comma or bracket is accepted, but a text that is only
+    /// `null` is refused.
     IgnoredValue,
 }
 
@@ -233,7 +236,7 @@ pub(crate) fn their_text<T: Serialize + ?Sized>(value: &T) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Our value of a text as its `Debug` output; `None` if the text is not JSON or not of that type.
+/// Our value of a text as its `Debug` output; `None` if the text is not of that type, or neither JSON nor empty.
 pub(crate) fn our_value<T: DeserializeOwned + Debug>(text: &[u8]) -> Option<String> {
     if !text.trim_ascii().is_empty() {
         Json::parse(text).ok()?;

@@ -139,7 +139,7 @@ fn key(index: usize) -> String {
 #[derive(Debug)]
 pub(crate) struct Rounds {
     received: ReceivedInput,
-    /// The number of requests in this run.
+    /// The number of supported requests in this run. Counted only in `2026-07-28`.
     requested: usize,
     required: Option<EncodedInput>,
 }

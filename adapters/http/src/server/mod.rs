@@ -8,7 +8,8 @@
 //!
 //! 1. [`HttpServer::begin`] with the head. A refusal is the whole response.
 //! 2. [`HttpServer::body`] with each piece of the body.
-//! 3. [`HttpServer::poll`] whenever something happened. It reports events of the core server and exchanges with output.
+//! 3. [`HttpServer::poll`] whenever something happened. It reports events of the core server, and exchanges that have
+//!    output.
 //! 4. [`HttpServer::output`] and [`HttpServer::sent`] for an exchange with output, until the output ends.
 //! 5. [`HttpServer::close`] if the client disconnects before the end.
 //!
@@ -87,7 +88,7 @@ pub struct HttpServer<'b, P> {
     selected: Option<u16>,
     /// Code of chunked responses, if the server offers them.
     piece_hook: Option<PieceHook<P>>,
-    /// Whether the unread output of a response in pieces has changed.
+    /// Whether the amount of unread output of a chunked response has changed.
     has_new_pace: bool,
 }
 
@@ -95,7 +96,8 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// Creates a server with storage for exchanges and their output.
     ///
     /// The server divides `output` into pages of [`HttpLimits::page`] bytes. A page belongs to one exchange until its
-    /// client has read it. A response that is longer than all pages is answered with 500.
+    /// client has read it. If a response does not fit into all pages together, the client gets
+    /// status 500 instead.
     #[must_use]
     pub fn new(
         config: &'b HttpConfig<'b>,

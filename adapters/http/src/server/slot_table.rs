@@ -72,7 +72,7 @@ impl<T: Copy> Slots<'_, T> {
         }
     }
 
-    /// Fills a lent table, and empties one that grows.
+    /// Frees all slots: overwrites the slots of a lent table with `empty`, and removes the slots of a growing table.
     pub(super) fn reset(&mut self, empty: T) {
         match &mut self.store {
             Store::Lent(slots) => slots.fill(empty),

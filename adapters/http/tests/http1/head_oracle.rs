@@ -1,7 +1,7 @@
 //! Heads, compared with `httparse`.
 //!
-//! `httparse` accepts every head that `http1` accepts, with the same content. `http1` rejects more heads, but only
-//! for the reasons that its documentation names.
+//! `httparse` accepts every head that `http1` accepts, with the same content, except for heads with many fields or a
+//! later minor version. `http1` rejects more heads, but only for the reasons that its documentation names.
 
 use mcp_proto_http::HeaderFields;
 use mcp_proto_http::http1::{HttpError, HttpVersion, RequestDecoder, ResponseDecoder};
@@ -39,7 +39,7 @@ fn buffer_for(input: &[u8]) -> Vec<u8> {
     vec![0xEE; 4 * input.len() + 64]
 }
 
-/// Checks one input as a request head. `pieces` are the lengths of its pieces; the last one takes the rest.
+/// Checks one input as a request head. `pieces` are the lengths of the first pieces; one more piece has the rest.
 pub(crate) fn check_request(input: &[u8], pieces: &[usize]) {
     let (mut buffer, mut other_buffer) = (buffer_for(input), buffer_for(input));
     let mut decoder = RequestDecoder::new(&mut buffer);
@@ -144,7 +144,7 @@ fn is_stricter(input: &[u8], error: HttpError, is_complete: bool) -> bool {
         ("status line", "invalid status") => has_bare_line_feed || input.windows(3).any(|code| code < b"100"),
         // `httparse` skips empty lines in front of a response.
         ("status line", "invalid version") => !is_complete || matches!(input.first(), Some(b'\r' | b'\n')),
-        // `httparse` finds some errors only when a line is complete, and does not check the rest of an unknown version.
+        // `httparse` finds some errors only in complete lines. It stops at an unknown version.
         ("request line" | "status line", _) => has_bare_line_feed || !is_complete,
         ("head", _) => true,
         // `httparse` also finds these errors, because it checks the syntax of lines.

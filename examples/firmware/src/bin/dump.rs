@@ -1,6 +1,6 @@
-//! Transfers of 1 MiB in both directions through buffers of 512 bytes, in chunks, on the core alone.
+//! Transfers 1 MiB in both directions, in chunks, through buffers of 512 bytes, with `mcp-proto` and no adapter.
 //!
-//! The image is compiled for Cortex-M0, and also runs on the Cortex-M3 of this chip.
+//! The image is compiled for Cortex-M0, and also runs on the Cortex-M3 of the LM3S6965.
 #![cfg_attr(target_arch = "arm", no_std, no_main)]
 
 #[cfg(not(target_arch = "arm"))]
