@@ -221,8 +221,8 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
     /// Sends input requests, and calls the handlers of calls whose client has responded. Call this method after each
     /// event.
     ///
-    /// While the transmit buffer has no space, the method sends nothing and calls no handler. [`Event::Writable`] reports when the buffer has
-    /// space.
+    /// While the transmit buffer has no space, the method sends nothing and calls no handler. [`Event::Writable`]
+    /// reports when the buffer has space.
     pub fn step(context: &mut C, server: &mut Server<'_>)
     where
         C: AsMut<Self>,
