@@ -204,7 +204,8 @@ impl<'t, C: ?Sized> Router<'t, C> {
     /// handler has taken the request.
     ///
     /// Also returns a request for an entry that the router does not have, so that another router can handle the
-    /// request. If the application drops the request, the server responds with an error (-32603).
+    /// request. If the application drops the request, the server responds with an error (-32603). An argument of an
+    /// entry of the router that has no function for its completion has no values.
     pub fn handle<'e>(&self, context: &mut C, event: Event<'e>) -> Option<Event<'e>> {
         match event {
             Event::Call(call) => match self.handler(call.name()) {
@@ -221,6 +222,8 @@ impl<'t, C: ?Sized> Router<'t, C> {
             },
             Event::Complete(request) => match self.completion_handler(&request) {
                 Some(handler) => handler(context, request),
+                // A client may request the values of every argument, also of one without a function.
+                None if self.has_reference(request.reference()) => request.values([""; 0]),
                 None => return Some(Event::Complete(request)),
             },
             other => return Some(other),
@@ -244,6 +247,19 @@ impl<'t, C: ?Sized> Router<'t, C> {
             let mut templates = templates.iter().zip(*template_handlers);
             templates.find(|(template, _)| matches(template.uri_template())).map(|(_, handler)| *handler)
         })
+    }
+
+    /// Whether the prompt or the resource template is an entry of this router.
+    fn has_reference(&self, reference: ReferenceView<'_>) -> bool {
+        match reference {
+            ReferenceView::Prompt(name) => {
+                self.tables.prompts.entries().iter().any(|prompt| name == *prompt.name())
+            }
+            ReferenceView::Resource(uri) => {
+                let (_, templates) = self.tables.resources.entries();
+                templates.iter().any(|template| uri == *template.uri_template())
+            }
+        }
     }
 
     fn completion_handler(&self, request: &Complete<'_>) -> Option<CompletionHandler<C>> {
