@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -95,27 +95,35 @@ struct Control {
 pub(crate) struct Board {
     /// The path that a bridge opens: a link to the port, which stays the same when the board is plugged in again.
     pub(crate) path: String,
-    /// The number of the board, which determines its noise.
-    number: u64,
+    /// The kind of its noise. Boards of one kind have the same random numbers.
+    noise: u64,
     control: Arc<Control>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Board {
     pub(crate) fn start() -> Board {
-        static BOARDS: AtomicU64 = AtomicU64::new(0);
-        let number = BOARDS.fetch_add(1, Relaxed);
-        let name = format!("board-{}-{number}", std::process::id());
+        Board::with_noise_of(0)
+    }
+
+    /// Starts a board with one of many kinds of noise.
+    pub(crate) fn with_noise_of(noise: u64) -> Board {
+        static BOARDS: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("board-{}-{}", std::process::id(), BOARDS.fetch_add(1, Relaxed));
         let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         let path = path.to_str().unwrap().to_owned();
-        let mut board = Board { path, number, control: Arc::default(), thread: None };
+        let mut board = Board { path, noise, control: Arc::default(), thread: None };
         board.plug_in();
         board
     }
 
     /// Starts a board that exchanges frames.
     pub(crate) fn start_framed() -> Board {
-        let board = Board::start();
+        Board::framed_with_noise_of(0)
+    }
+
+    pub(crate) fn framed_with_noise_of(noise: u64) -> Board {
+        let board = Board::with_noise_of(noise);
         board.control.framed.store(true, Relaxed);
         board.reset();
         board
@@ -159,12 +167,12 @@ impl Board {
         let _ = fs::remove_file(&self.path);
         symlink(&wire.path, &self.path).unwrap();
         self.control.stop.store(false, Relaxed);
-        let (control, number) = (Arc::clone(&self.control), self.number);
+        let (control, noise) = (Arc::clone(&self.control), self.noise);
         self.thread = Some(thread::spawn(move || {
             let mut uart = Uart {
                 wire,
                 noise: 0,
-                random: Random(0x1234_5678_9abc_def1 ^ (number << 32)),
+                random: Random(0x1234_5678_9abc_def1 ^ (noise << 32)),
                 log: b"",
                 end: b'\n',
                 in_line: false,

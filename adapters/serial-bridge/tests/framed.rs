@@ -9,8 +9,8 @@ use crate::noise::{calls, concurrently, responses};
 
 /// 208 calls, while 1 % of the bytes are damaged in both directions.
 fn all_calls_succeed_despite_noise(era: Era) {
-    let results = concurrently(|| {
-        let board = Board::start_framed();
+    let results = concurrently(|noise| {
+        let board = Board::framed_with_noise_of(noise);
         board.make_noise(10);
         let mut client = BridgeClient::new(&[&board.path, "--framed", "--settle", "20000"]);
         client.connect(era);

@@ -81,9 +81,10 @@ fn lost_mark_is_detected_by_the_refusal_of_a_request() {
 }
 
 /// Runs a session four times at once, because a session mostly waits. Returns the sum of the results.
-pub(crate) fn concurrently(session: impl Fn() -> usize + Sync) -> usize {
+pub(crate) fn concurrently(session: impl Fn(u64) -> usize + Sync) -> usize {
+    let session = &session;
     thread::scope(|scope| {
-        let sessions: Vec<_> = (0..4).map(|_| scope.spawn(&session)).collect();
+        let sessions: Vec<_> = (0..4).map(|noise| scope.spawn(move || session(noise))).collect();
         sessions.into_iter().map(|session| session.join().unwrap()).sum()
     })
 }
@@ -99,8 +100,8 @@ pub(crate) fn calls(client: &mut BridgeClient, era: Era) -> usize {
 }
 
 fn every_call_ends_despite_noise(era: Era) {
-    let results = concurrently(|| {
-        let board = Board::start();
+    let results = concurrently(|noise| {
+        let board = Board::with_noise_of(noise);
         let mut client = BridgeClient::new(&[&board.path]);
         client.connect(era);
         board.make_noise(10);
