@@ -99,7 +99,8 @@ pub enum Event<'a> {
         /// The reason, if the server gave one.
         reason: Option<Str<'a>>,
     },
-    /// The timeout of a deferred server request. The client responds with an error, and the ticket is invalid.
+    /// The timeout of a deferred server request, or the expiry of its task. The client responds with an error to a
+    /// request that is not a task. The ticket is invalid.
     Expired(Ticket),
     /// Any other notification of the server.
     Notification {
@@ -137,7 +138,7 @@ pub enum Listed {
 pub enum ConnectFailure<'a> {
     /// A configuration without a revision that the client can request.
     NoRevision,
-    /// No revision that both client and server support. Contains the server's result or error.
+    /// No revision that both client and server support. Contains the server's result.
     NoCommonRevision(Json<'a>),
     /// An error response to the connecting request.
     Refused(RpcError<'a>),

@@ -1,6 +1,6 @@
 //! Multi round-trip requests (`2026-07-28`): input requests and their responses.
 //!
-//! If a server needs input for a request, its response contains input requests. The client sends the request again with
+//! If a server needs input for a request, the response contains input requests. The client sends the request again with
 //! the input responses. The application sees only one request with one ticket.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*.

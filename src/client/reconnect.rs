@@ -53,8 +53,8 @@ impl Client<'_> {
 }
 
 impl PendingEvent {
-    /// Converts a pending event whose line was dropped. If the event reports the end of a request, the result reports
-    /// it without the line. Returns `None` for any other event.
+    /// Converts a pending event whose line was dropped. An event for the end of a request remains, but a result or an
+    /// error becomes [`RequestFailure::Closed`]. Returns `None` for any other event.
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
             PendingEvent::Response { ticket, method, outcome } => {
@@ -79,8 +79,8 @@ impl PendingEvent {
 }
 
 impl ClientState<'_> {
-    /// Parks a subscription or a task for the next connection. Returns `false` for any other request, or if the slot
-    /// has no stored filter.
+    /// Parks a subscription or a task for the next connection. Returns `false` for any other request, and if the slot
+    /// stores no filter and no task.
     ///
     /// A task that needs input remains unchanged, so that the application can respond on the next connection.
     pub(crate) fn park(&mut self, ticket: Ticket) -> bool {
@@ -103,7 +103,7 @@ impl ClientState<'_> {
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket)
             && outbound.data.method.is_task()
         {
-            // As after a lost `tasks/update`: the client then emits the open input requests again.
+            // The state after a lost `tasks/update`, in which the client emits the open input requests again.
             (outbound.state, outbound.data.method) = (OutboundState::AwaitingResponse, Method::TaskUpdate);
         }
     }

@@ -26,7 +26,8 @@ pub enum State {
     Stateless,
     /// Both: the handshake is complete.
     Ready,
-    /// Both: refuses new requests and completes those in flight, until the grace period ends.
+    /// Both: refuses new requests, ends the requests in flight and sends the remaining output, at most until the grace
+    /// period ends.
     Draining,
     /// Both: the connection is closed.
     Closed,
@@ -200,7 +201,7 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
-    /// ARCHITECTURE.md shows the tables as diagrams. `BLESS=1 cargo test diagrams` updates them.
+    /// ARCHITECTURE.md shows the tables as diagrams. `BLESS=1 cargo test diagrams` updates the diagrams.
     #[test]
     fn diagrams_in_the_documents_match_the_tables() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/ARCHITECTURE.md");

@@ -61,7 +61,7 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) late_messages: u16,
     /// `None` before a handshake.
     pub(crate) session: Option<R::Session>,
-    /// Maximum end, in the transmit buffer, of the current request's messages.
+    /// Offset in the transmit buffer at which the current request's messages must end.
     pub(crate) budget: usize,
     /// An error in the application's response, emitted at the next poll.
     pub(crate) pending_error: Option<ProtocolError>,

@@ -28,8 +28,8 @@ pub(crate) trait ClientTaskHooks: Sync {
     /// The size of the largest response about a task in these revisions, in bytes, without the id of the request.
     fn max_response_size(&self, revisions: Revisions) -> usize;
 
-    /// Returns the time to live of the task that a request asks for, or 0. Returns `None` if the request asks for no
-    /// task.
+    /// Returns the time to live of the task that a request asks for, or 0 if the request names no time. Returns `None`
+    /// if the request asks for no task.
     fn requested(&self, context: Context, params: Json<'_>) -> Result<Option<u64>, ProtocolError>;
 
     /// Whether the client accepts requests about tasks with this method in its session.
@@ -70,7 +70,7 @@ pub(crate) trait ClientTaskHooks: Sync {
     fn advance(&self, state: &mut ClientState<'_>) -> Option<PendingEvent>;
 
     /// Removes all tasks at the end of a connection, unless the table keeps them. If `is_reported`, the next polls
-    /// report the end of their requests.
+    /// report the end of the requests that became these tasks.
     fn end_connection(&self, state: &mut ClientState<'_>, is_reported: bool);
 }
 
@@ -192,7 +192,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Calls `act` with the table beside the state. Returns `None` without a table.
+    /// Calls `act` with the state and the table. Returns `None` without a table.
     pub(super) fn with_client_tasks<R>(
         &mut self,
         act: impl FnOnce(&mut ClientState<'_>, &mut TaskTable<'_>) -> R,

@@ -16,7 +16,7 @@ use crate::client::server_requests::{
 };
 
 /// Code for requests of the server. A configuration without capabilities and without methods does not refer to this
-/// code, so that such a client does not link the code.
+/// code, so its client does not link the code.
 #[derive(Debug)]
 pub(crate) struct ServerRequests {
     /// The kind of input that a method requests. Returns `None` for an unknown method, and if the client did not declare
@@ -148,8 +148,9 @@ impl ClientState<'_> {
         })
     }
 
-    /// Sends the application's response, or stores it if the request is a task. `body` writes the members of the result
-    /// or, with a code, the members of the error after its code. `body` returns whether they are valid.
+    /// Sends the application's response, or stores it if the request is a task. `body` writes the members of the
+    /// result. If `error` contains a code, `body` writes the members of the error after the code. `body` returns
+    /// whether the members are valid.
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,

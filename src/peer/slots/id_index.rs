@@ -1,6 +1,6 @@
 //! Hash index of the peer's request ids: chains of slots per bucket.
 //!
-//! The hash uses a seed that the peer does not know.
+//! The hash uses the caller's seed, which the peer should not know.
 #![allow(
     clippy::as_conversions,
     reason = "the number of slots and the length of their texts are limited to 16 bits"

@@ -140,7 +140,8 @@ pub(crate) enum TaskEnd<'t> {
     ByApplication,
 }
 
-/// Writes the members of a stored result or error into an open object, except the one with this name. Returns `true`.
+/// Writes the members of a stored result or error into an open object, without the member named `except`. Returns
+/// `true`.
 pub(crate) fn write_members(stored: Json<'_>, except: &str, out: &mut Writer<'_>) -> bool {
     for (name, value) in stored.members().filter(|(name, _)| *name != *except) {
         out.text(name);
