@@ -1,4 +1,4 @@
-//! Types that the derive macros refuse. Each is a compile error.
+//! Types that the derive macros refuse. Each refused type is a compile error.
 //!
 //! Bounds that the type cannot hold, a default out of bounds, and a format of a number:
 //!

@@ -19,7 +19,8 @@ fn expand(input: TokenStream) -> Result<TokenStream> {
     let entries = paths.iter().map(|path| renamed(path, entry_name));
     let handlers = paths.iter().map(|path| renamed(path, handler_name));
     let root = root.map_or_else(default_root, |path| quote!(#path));
-    // No generated constant names the type of the context, so the compiler infers it from the type of the router.
+    // No generated constant names the type of the context, so the compiler infers this type from the type of the
+    // router.
     Ok(quote!({
         use #root::server::{Prompts as __Prompts, Resources as __Resources, Tools as __Tools, routes as __routes};
 
