@@ -139,7 +139,7 @@ impl Client<'_> {
     /// the request fails with [`RequestFailure::TooLong`], possibly after chunks. Unless the response is a result, the
     /// application discards the chunks.
     ///
-    /// Each chunk restarts the timeout of the request, but does not extend its maximum duration. In message mode, a
+    /// Each chunk restarts the timeout of the request, but does not extend the maximum duration. In message mode, a
     /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result. An
     /// [observer](crate::Observer) sees the message without its content.
     ///

@@ -83,7 +83,7 @@ pub enum Event<'a> {
     Task {
         /// The ticket of the call.
         ticket: Ticket,
-        /// The task. The application may store its id for [`resume_task`](crate::Client::resume_task).
+        /// The task. The application may store the id of the task for [`resume_task`](crate::Client::resume_task).
         task: TaskView<'a>,
     },
     /// A request of the server for input (up to `2025-11-25`). The client has declared the capability for this input,

@@ -247,8 +247,8 @@ impl ClientState<'_> {
         is_valid.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
     }
 
-    /// Counts the input requests of an object. Returns `None` if one of them is not valid, or if the client did not
-    /// declare its capability.
+    /// Counts the input requests of an object. Returns `None` if a request is not valid, or requires a capability that
+    /// the client did not declare.
     pub(crate) fn count_requests(&self, requests: Json<'_>) -> Option<u32> {
         match self.config.server_requests {
             Some(hooks) => (hooks.count)(self, requests),

@@ -361,7 +361,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         state.peer.in_flight.release(ticket);
         let outcome =
             PendingOutcome::Result { result: result.span(), member: Span::MISSING, is_nested: false };
-        // A result of an extension has no typed view, whatever its method.
+        // A result of an extension has no typed view, regardless of the method.
         return Handled::Event(PendingEvent::Response { ticket, method: Method::Other, outcome });
     }
     if !method.accepts_result(result, member) || !is_complete(kind) {
@@ -426,7 +426,7 @@ impl ClientState<'_> {
             && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
     }
 
-    /// Whether a ping has this id. If so, records its response.
+    /// Whether a ping has this id. If so, records the response to this ping.
     fn is_ping(&mut self, id: Json<'_>) -> bool {
         self.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(self, id))
     }

@@ -29,7 +29,8 @@ impl Client<'_> {
     /// with [`RequestFailure::Closed`] if the new server has no tasks.
     ///
     /// Tasks that the [client runs](crate::client::ClientConfig::client_tasks) continue only with
-    /// [`TaskTable::keep_on_reset`](crate::client::TaskTable::keep_on_reset). Otherwise, their requests are cancelled.
+    /// [`TaskTable::keep_on_reset`](crate::client::TaskTable::keep_on_reset). Otherwise, the requests that became these
+    /// tasks are cancelled.
     ///
     /// Every other request of the application also fails with [`RequestFailure::Closed`].
     /// [`is_retryable`](crate::client::Response::is_retryable) returns whether the application may send the request

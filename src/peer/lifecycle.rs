@@ -26,8 +26,7 @@ pub enum State {
     Stateless,
     /// Both: the handshake is complete.
     Ready,
-    /// Both: refuses new requests, ends the requests in flight and sends the remaining output, at most until the grace
-    /// period ends.
+    /// Both: refuses new requests, ends the requests in flight, and sends the remaining output.
     Draining,
     /// Both: the connection is closed.
     Closed,
@@ -57,7 +56,8 @@ pub(crate) enum Trigger {
     EndOfInput,
     /// The application shuts down. Server: also a `shutdown` request in a handshake session.
     Shutdown,
-    /// All requests have ended, or the grace period has expired.
+    /// All requests have ended, and the output is sent. Client: also if the grace period has expired, or the output is
+    /// broken.
     Drained,
     /// Server: the connection refuses further bytes, the client does not read the output, or the client does not
     /// respond to pings.

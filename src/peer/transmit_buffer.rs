@@ -53,7 +53,7 @@ enum Gate {
     Pieces,
     /// Whole messages, and pieces of open messages. Message mode only.
     Both,
-    /// Like `Both`, but a whole message did not fit. Pieces must not take its space.
+    /// Like `Both`, but a whole message did not fit. Pieces must not take the space of this message.
     WholeFirst,
 }
 

@@ -44,7 +44,7 @@
 //!
 //! # Accepted values
 //!
-//! - The decoder refuses duplicate members of a struct. The decoder also refuses unknown members, unless the type
+//! - The decoder refuses duplicate members, except in maps. The decoder also refuses unknown members, unless the type
 //!   allows unknown fields.
 //! - `1.0` and `1e2` are integers, as in JSON Schema.
 //! - An [`Option`] may be missing or `null`.

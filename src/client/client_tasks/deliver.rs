@@ -45,7 +45,8 @@ pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) ->
     None
 }
 
-/// Removes all tasks at the end of the connection. The next calls of [`advance`] report the end of their requests.
+/// Removes all tasks at the end of the connection. The next calls of [`advance`] report the end of the requests that
+/// became these tasks.
 pub(super) fn remove_all(table: &mut TaskTable<'_>) {
     let mut slot = 0;
     while let Some(ticket) = table.slots.first_from(slot) {

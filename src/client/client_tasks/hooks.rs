@@ -59,7 +59,7 @@ pub(crate) trait ClientTaskHooks: Sync {
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     );
 
-    /// Finds the open task of a deferred request. Returns its ticket, and the context of the response.
+    /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
     fn find(&self, state: &ClientState<'_>, request: Ticket) -> Option<(Ticket, Context)>;
 
     /// The earliest expiry of a task.
@@ -180,7 +180,7 @@ impl ClientState<'_> {
         self.config.client_tasks.map(|tasks| tasks.hooks)
     }
 
-    /// Finds the open task of a deferred request. Returns its ticket, and the context of the response.
+    /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
     pub(crate) fn task_of(&self, request: Ticket) -> Option<(Ticket, Context)> {
         self.client_task_hooks()?.find(self, request)
     }

@@ -25,8 +25,8 @@ pub(crate) struct ServerRequests {
     /// Validates a request of the server for input of this kind.
     pub(crate) check:
         fn(&ClientState<'_>, InputKind, Option<Json<'_>>, StreamId) -> Result<Context, ProtocolError>,
-    /// Counts the input requests of an object. Returns `None` if one of them is not valid, or if the client did not
-    /// declare its capability.
+    /// Counts the input requests of an object. Returns `None` if a request is not valid, or requires a capability that
+    /// the client did not declare.
     pub(crate) count: fn(&ClientState<'_>, Json<'_>) -> Option<u32>,
 }
 

@@ -52,7 +52,7 @@ impl Ticket {
 pub struct Slot<D> {
     /// Two halves, because a `u64` would require padding.
     deadline: [u32; 2],
-    /// Generation of the current or next request in this slot. Each release increments it.
+    /// Generation of the current or next request in this slot. Each release increments the generation.
     generation: u32,
     /// Next slot in the chain of a bucket, or in the queue.
     next: u16,

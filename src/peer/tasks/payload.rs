@@ -122,8 +122,8 @@ impl TaskTable<'_> {
             .find(|ticket| self.is_open(*ticket) && self.call_of(*ticket) == Some(call))
     }
 
-    /// The call that became this task automatically, or may become it. Returns `None` if the application has created
-    /// the task.
+    /// The call that became this task automatically, or may become this task. Returns `None` if the application has
+    /// created the task.
     pub(crate) fn call_of(&self, ticket: Ticket) -> Option<Ticket> {
         self.data(ticket).filter(|data| data.is_automatic)?;
         unpacked(self.slots.text(ticket))

@@ -1,7 +1,7 @@
 //! The open message: a message that grows piece by piece while the peer reads it.
 //!
-//! In line mode, the open message is the last message in the buffer. No other message may be written while it is open.
-//! Every piece leaves space for the end of the message, so that the message can end at any time.
+//! In line mode, the open message is the last message in the buffer. While this message is open, no other message may
+//! be written. Every piece leaves space for the end of the message, so that the message can end at any time.
 //!
 //! In message mode, each piece is a message of its own. Other messages may follow a piece. The end waits for space like
 //! any response.
