@@ -178,7 +178,7 @@ impl<'b> ClientState<'b> {
         self.peer.output.write(routing, space, body)
     }
 
-    /// The free space for a request. If the server may send requests, a reserve for responses is excluded.
+    /// The free space for a request. While the server may send requests, this space excludes a reserve for responses.
     pub(crate) fn request_space(&self) -> usize {
         let reserve = if self.responds_to_requests() { RESERVE } else { 0 };
         self.peer.output.free().saturating_sub(reserve)

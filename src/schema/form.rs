@@ -1,4 +1,4 @@
-//! Elicitation forms from structs, and their content as a value of the struct.
+//! Elicitation forms from structs: the fields of a form, and the decoder of the submitted content.
 
 use serde_core::de::Deserialize;
 

@@ -48,8 +48,8 @@ pub(crate) trait ClientTaskHooks: Sync {
     /// Turns a deferred request into a task. Returns `false` if the table is full, or the response does not fit.
     fn on_deferred(&self, state: &mut ClientState<'_>, request: Ticket, context: Context, ttl: u64) -> bool;
 
-    /// Handles the application's response to a request that becomes, or has become, a task. `body` writes the members
-    /// of the result or, with a code, of the error.
+    /// Handles the application's response to a request that becomes, or has become, a task. If `error` contains a code,
+    /// `body` writes the members of the error. Otherwise, `body` writes the members of the result.
     fn respond(
         &self,
         state: &mut ClientState<'_>,

@@ -130,7 +130,8 @@ impl Client<'_> {
 
     /// Cancels a request. The ticket becomes invalid.
     ///
-    /// The client notifies the server, unless the server has already responded.
+    /// The client notifies the server, unless the server has already responded. A task is cancelled only if the server
+    /// supports `tasks/cancel`.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has already ended.

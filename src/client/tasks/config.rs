@@ -22,7 +22,7 @@ pub struct TaskLimits {
     /// [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the limits in
     /// its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the task.
     pub maximum: Millis,
-    /// Whether the client subscribes to the task of each call that becomes one (`2026-07-28`). Default: no.
+    /// Whether the client subscribes to each task that a call becomes (`2026-07-28`). Default: no.
     ///
     /// If the server grants the subscription, notifications replace most polls: the client then waits for the maximum
     /// time between polls. Otherwise the client polls as without a subscription. A subscription takes one more slot.

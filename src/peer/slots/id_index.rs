@@ -12,13 +12,13 @@ use crate::peer::slots::{Data, InFlight, NONE, Slot, Ticket};
 use crate::rpc::{hash_id, same_id};
 
 impl<D: Data> InFlight<'_, D> {
-    /// Returns the peer's id of a request, as written in the message.
+    /// Returns the id that the peer gave to a request, as written in the message.
     pub(crate) fn id(&self, ticket: Ticket) -> &[u8] {
         self.id_and_rest(ticket).0
     }
 
-    /// Returns the peer's id of a request, even if the request has expired. An expired request is not in the index, but
-    /// the slot still has the text of its id.
+    /// Returns the id that the peer gave to a request, even if the request has expired. An expired request is not in
+    /// the index, but the slot still has the text of its id.
     pub(crate) fn id_or_text(&self, ticket: Ticket) -> &[u8] {
         match self.id(ticket) {
             b"" => self.text(ticket),

@@ -10,7 +10,7 @@ use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::Writer;
 use crate::peer::transmit_buffer::{Gate, Overflow, TransmitBuffer, UNSENT_LIMIT};
 
-/// Minimum space for the pieces of a message. Half of this space holds the longest escape sequence and the longest
+/// Minimum space for the pieces of a message. Half of this space can hold the longest escape sequence, or the longest
 /// character.
 const MIN_SPACE: usize = 16;
 
