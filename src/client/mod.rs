@@ -150,7 +150,8 @@ pub struct Client<'b> {
 }
 
 impl Client<'_> {
-    /// The number of requests in flight, including [deferred](ServerRequest::defer) requests of the server.
+    /// The number of slots in use. A slot holds a request in flight, a [deferred](ServerRequest::defer) request of the
+    /// server, or a cancellation that awaits transmit space.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.state.peer.in_flight.len()
