@@ -46,7 +46,7 @@ impl Role for role::Client {
     type Session = Session;
     type Inbound = InputKind;
     type Outbound = SentRequest;
-    /// Counts the requests.
+    /// The sequence number counts the requests.
     type Sequence = u64;
     /// One id belongs to the connecting request, which has no slot.
     const OTHER_IDS: u32 = 1;

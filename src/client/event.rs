@@ -112,7 +112,8 @@ pub enum Event<'a> {
         /// is a [subscription](crate::Client::listen), or a request of an extension.
         subscription: Option<Ticket>,
     },
-    /// New space in the transmit buffer after a [`SendError::Busy`](crate::SendError::Busy).
+    /// New space in the transmit buffer after a [`SendError::Busy`](crate::SendError::Busy), or after a
+    /// [`SendError::Full`](crate::SendError::Full) while a queued message held a slot.
     Writable,
     /// A failed keep-alive: the server does not respond to pings.
     PeerUnresponsive,

@@ -137,7 +137,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Queues parked subscriptions and tasks for the new connection. Fails those that the new server does not support.
+    /// Queues parked subscriptions and tasks for the new connection. Fails a subscription or a task that the new server
+    /// does not support.
     pub(crate) fn resubscribe(&mut self) {
         let has_tasks = self.has_server_capability(ServerCapabilities::TASKS);
         let mut next = 0;

@@ -35,7 +35,7 @@ pub enum State {
 /// Cause of a state transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// Server: accepted an `initialize`. Client: sent one.
+    /// Server: accepted an `initialize`. Client: sent an `initialize`.
     Initialize,
     /// Server: accepted an `initialize` on an open session, because the configuration permits a restart.
     Restart,

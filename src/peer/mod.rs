@@ -54,7 +54,7 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) response_pending: bool,
     /// Whether the emitted event borrows the line. The next poll releases the line.
     pub(crate) event_holds_line: bool,
-    /// Whether to emit `Writable`, because `SendError::Busy` was returned.
+    /// Whether to emit `Writable`, because a message of the application did not fit.
     pub(crate) report_writable: bool,
     /// Number of messages that came too late. Small boards do not count such messages.
     #[cfg(feature = "alloc")]

@@ -34,7 +34,7 @@ pub struct Inbound<I> {
 pub(crate) enum InboundState {
     /// The application must respond. The slot's text is the id, followed by the progress token or the whole `_meta`.
     Deferred,
-    /// Like `Deferred`. Progress restarts the timeout.
+    /// Like `Deferred`, but progress restarts the timeout.
     #[cfg_attr(
         not(feature = "alloc"),
         expect(dead_code, reason = "boards without a heap do not restart timeouts")

@@ -249,7 +249,7 @@ impl<'b> TransmitBuffer<'b> {
         self.buffer.is_large()
     }
 
-    /// Frees the memory behind the unsent bytes.
+    /// Frees the memory after the unsent bytes.
     pub(crate) fn trim(&mut self) {
         self.rewind();
         self.buffer.trim(self.end);
