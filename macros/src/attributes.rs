@@ -436,7 +436,7 @@ impl FieldAttributes {
         self.fewest.is_some() || self.most.is_some()
     }
 
-    /// Returns the default that the schema contains.
+    /// Returns the default, if the default is a literal.
     pub(crate) fn literal_default(&self) -> Option<Literal> {
         match &self.default {
             Some(DefaultValue::Literal { expression, .. }) => Literal::parse(expression),

@@ -23,7 +23,7 @@ use crate::attributes::Direction;
 use crate::handler::Kind;
 
 /// Derives a type's JSON Schema and its decoder (serde's `Deserialize`). The schema and the decoder accept the same
-/// values.
+/// values, with the exceptions in the documentation of `mcp_proto::schema`.
 ///
 /// - A struct with named fields becomes an object: the arguments of a tool, or a part of them.
 /// - An enum of unit variants becomes an enumeration of strings.
@@ -298,7 +298,7 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// The function returns a value that implements `IntoPromptResult`: a text, a list of `(Role, text)` with the `Role` in the
 /// root of the crate, `PromptMessages`, or a `Result`. A function that takes a `GetPrompt` returns nothing.
 ///
-/// An `async fn` runs as a task, and a function with the item `blocking` on a worker thread: see [`tool`](macro@tool).
+/// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///
@@ -316,9 +316,10 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// Makes a function or a method a resource, or a template of resources. List the function in a
 /// [`router!`](macro@router).
 ///
-/// The name of the function is the name of the resource, and its doc comment is the description. The attribute does
-/// not change the function. A URI with variables, such as `{id}`, is a template. A parameter with the name of a variable
-/// takes its value, percent-decoded. A value that does not match the type of its parameter is an unknown resource.
+/// The name of the function is the name of the resource, and its doc comment is the description. The attribute does not
+/// change the function. A URI with variables, such as `{id}`, is a template. A parameter with the name of a variable
+/// takes the percent-decoded value of the variable. If a value does not match the type of its parameter, the resource
+/// is unknown.
 ///
 /// ```
 /// use mcp_proto::server::{Router, ServerConfig};
@@ -356,16 +357,16 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | `ReadResource<'_>` | the request: the function itself responds, or defers the response |
 /// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
 ///
-/// Without the feature `alloc` of `mcp-proto`, a value has at most 126 bytes as JSON, without quotes. A longer value is
-/// an unknown resource.
+/// Without the feature `alloc` of `mcp-proto`, a value has at most 126 bytes as JSON, without quotes. If a value is
+/// longer, the resource is unknown.
 ///
 /// # Result
 ///
 /// The function returns a value that implements `IntoResourceResult`: a text, bytes, `Structured<T>` or `WrittenJson`,
-/// or an `Option` or a `Result` of one. `None` is an unknown resource. A function that takes a `ReadResource` returns
-/// nothing.
+/// or an `Option` or a `Result` of one. `None` means that the resource is unknown. A function that takes a
+/// `ReadResource` returns nothing.
 ///
-/// An `async fn` runs as a task, and a function with the item `blocking` on a worker thread: see [`tool`](macro@tool).
+/// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///
@@ -426,7 +427,7 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// takes the typed text, it selects the values itself, and the server sends all of them. Otherwise the server sends
 /// only the values that begin with the typed text. A function that takes a `Complete` returns nothing.
 ///
-/// An `async fn` runs as a task, and a function with the item `blocking` on a worker thread: see [`tool`](macro@tool).
+/// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
 ///
 /// # Items
 ///

@@ -218,7 +218,7 @@ fn map_lifetimes(tokens: impl ToTokens, map: &dyn Fn(Ident) -> Ident) -> TokenSt
     tokens.into_token_stream().into_iter().map(replace).collect()
 }
 
-/// The error for an item that an attribute does not have, with the items that it has.
+/// The error for an item that the attribute does not support. The error lists the supported items.
 pub(crate) fn unsupported_item(attribute: &str, name: &str, items: &[&str]) -> String {
     format!("`#[{attribute}({name})]` is not supported here; supported are `{}`", items.join("`, `"))
 }

@@ -1,4 +1,4 @@
-//! Types that the derive macros refuse. Each is a compile error.
+//! Types that the derive macros refuse. Each refused type is a compile error.
 //!
 //! Bounds that the type cannot hold, a default out of bounds, and a format of a number:
 //!
@@ -52,7 +52,7 @@
 //! println!("{}", <Lists as mcp_proto::ToolArguments>::INPUT_SCHEMA);
 //! ```
 //!
-//! A header of a number with a fraction, and a field with the name of the tag:
+//! A header on a number with a fraction, and a field with the name of the tag:
 //!
 //! ```compile_fail,E0080
 //! #[derive(mcp_proto::ToolArguments)]

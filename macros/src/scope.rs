@@ -16,7 +16,7 @@ use crate::parse::with_static_lifetimes;
 pub(crate) struct Scope {
     direction: Direction,
     name: Ident,
-    /// The type with its lifetimes, for a type without other parameters.
+    /// The type with static lifetimes, for a type without other parameters.
     static_type: TokenStream,
     /// The type and const parameters.
     parameters: Vec<Ident>,
@@ -48,7 +48,7 @@ impl Scope {
         !self.parameters.is_empty()
     }
 
-    /// Whether the type contains itself. Valid after [`schema_type`](Scope::schema_type) of all fields.
+    /// Whether the type contains itself. Valid after [`schema_type`](Scope::schema_type) was called for all fields.
     pub(crate) fn is_recursive(&self) -> bool {
         self.is_recursive.get()
     }

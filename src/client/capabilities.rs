@@ -42,7 +42,7 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// Sets the methods of extensions in requests of a server (up to `2025-11-25`).
+    /// Sets the methods of extensions that a server may request (up to `2025-11-25`).
     ///
     /// The client emits an [`Event::ServerRequest`](crate::client::Event::ServerRequest) with an
     /// [`InputRequest::Other`](crate::client::InputRequest::Other) for such a request. The client refuses other unknown
@@ -123,8 +123,8 @@ impl<'i> ClientConfig<'i> {
         out.end_object();
     }
 
-    /// Checks that all settings of extensions and experimental capabilities are objects. The `entry` of an error is an
-    /// index into the extensions, followed by the experimental capabilities.
+    /// Checks that all settings of extensions and experimental capabilities are objects. In an error, `entry` counts
+    /// the extensions first, and then the experimental capabilities.
     pub(crate) fn check_declared(&self) -> Result<(), ConfigError> {
         for (entry, (_, text)) in self.extensions.iter().chain(self.experimental).enumerate() {
             let json =

@@ -1,8 +1,8 @@
 //! Results in chunks: the content of a result that may be larger than the receive buffer.
 //!
 //! The client calls this module only through a [`ChunkHook`], so that a client without chunks does not link the module.
-//! The client removes the strings of content from the line before it handles the line. The rest of the line is a result
-//! with empty strings.
+//! The client removes the decoded strings of content from the line before it handles the line. The rest of the line is
+//! a result with empty strings.
 
 mod content_walk;
 
@@ -20,7 +20,7 @@ use content_walk::{ContentWalk, FoundString};
 /// A part of the content of a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ChunkData<'a> {
-    /// A part of a text. Never half a character.
+    /// A part of a text. The part never ends inside a character.
     Text(&'a str),
     /// Decoded bytes of an image, of audio or of a binary resource.
     Blob(&'a [u8]),
@@ -46,9 +46,9 @@ pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<Content>) -> bool;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkState {
     walk: ContentWalk,
-    /// The text of the last event, which the next poll removes from the line.
+    /// The text of the previous chunk, which the next poll removes from the line.
     held: Span,
-    /// The only request in flight when the line had chunks, but no `id` yet.
+    /// The only request that awaited a response when the line had chunks, but no `id` yet.
     assumed: Option<Ticket>,
     /// Whether the client has handled the line since the last call of the hook.
     is_handled: bool,
@@ -133,20 +133,20 @@ impl Client<'_> {
     ///
     /// Call the method after [`call_json`](Client::call_json), [`read_resource`](Client::read_resource) or their
     /// variants, before the next poll. All text and all binary data in the content blocks of a tool result, or in the
-    /// contents of a resource, arrives in chunks, in order. The chunks end with the
-    /// [`Response`](crate::client::Event::Response), which contains the rest, such as `isError`, structured content and
-    /// the media types, with empty strings in place of the content. The rest must fit into the receive buffer.
-    /// Otherwise the request fails with [`RequestFailure::TooLong`], possibly after chunks. The application uses the
-    /// chunks only if the response is a result.
+    /// contents of a resource, arrives in chunks, in order. After the last chunk, the
+    /// [`Response`](crate::client::Event::Response) contains the rest, such as `isError`, structured content and the
+    /// media types. Empty strings take the place of the content. The rest must fit into the receive buffer. Otherwise
+    /// the request fails with [`RequestFailure::TooLong`], possibly after chunks. Unless the response is a result, the
+    /// application discards the chunks.
     ///
-    /// Each chunk restarts the timeout of the request, but does not extend its maximum duration. In message mode, a
+    /// Each chunk restarts the timeout of the request, but does not extend the maximum duration. In message mode, a
     /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result. An
     /// [observer](crate::Observer) sees the message without its content.
     ///
     /// Some servers write the `id` after the result. The client then emits the chunks of a large result only if no
     /// other request awaits a response. The client checks the `id` at the end of the message. If the `id` does not
     /// belong to this request, the request fails with [`RequestFailure::Invalid`], and the application discards the
-    /// chunks. With several requests in flight, the request of a large result with its `id` at the end fails with
+    /// chunks. If several requests await responses, and a large result has its `id` at the end, the request fails with
     /// [`RequestFailure::TooLong`].
     ///
     /// ```
@@ -179,8 +179,8 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// The request to which the line so far responds, and the offset of the result. `None` if the request does not
-    /// receive chunks.
+    /// The request to which the line so far responds, and the offset of the result. Returns `None` if the result has
+    /// not begun, or if no request that receives chunks awaits it.
     fn chunked_result(&self) -> Option<(Ticket, usize)> {
         let (line, scanner) = (self.input.text_so_far(), self.input.scanner());
         let issued = match scanner.member(Member::Id) {
@@ -214,8 +214,8 @@ impl Client<'_> {
         failed.is_some()
     }
 
-    /// Decodes a string in place. Returns the number of consumed bytes, and the length of the result. Returns `None` if
-    /// the string is not valid base64.
+    /// Decodes a string in place. Returns the number of consumed bytes, and the length of the decoded data. Returns
+    /// `None` if the string is not valid base64.
     fn decode(&mut self, found: FoundString) -> Option<(usize, usize)> {
         let FoundString { start, length, is_complete, is_blob, .. } = found;
         // Length of a character or an escape whose last bytes have not arrived.

@@ -46,9 +46,9 @@ impl Role for role::Client {
     type Session = Session;
     type Inbound = InputKind;
     type Outbound = SentRequest;
-    /// Counts the requests.
+    /// The sequence number counts the requests.
     type Sequence = u64;
-    /// The connecting request, which has no slot.
+    /// One id belongs to the connecting request, which has no slot.
     const OTHER_IDS: u32 = 1;
 
     fn find_issued(peer: &Peer<'_, role::Client>, sequence: u64, place: u32) -> IssuedId {
@@ -83,10 +83,11 @@ pub(crate) struct ClientState<'b> {
     pub(crate) tried: Revisions,
     /// Revision and trigger of a connecting request that waits for transmit space.
     pub(crate) unsent_connect: Option<(Revision, Trigger)>,
-    /// Whether the client abandoned the probe. The response to the probe may still arrive, possibly without an id.
+    /// Whether the client abandoned the probe (`server/discover`). The response to the probe may still arrive, possibly
+    /// without an id.
     pub(crate) probe_abandoned: bool,
-    /// Whether the client repeated the probe. The cause is a stateless server that missed the probe timeout, or that
-    /// refused a revision which it names as supported.
+    /// Whether the client repeated the probe. The client repeats the probe once, if a stateless server missed the probe
+    /// timeout, or refused a revision that this server names as supported.
     pub(crate) probe_repeated: bool,
     /// Whether `notifications/initialized` waits to be written.
     pub(crate) initialized_pending: bool,
@@ -94,7 +95,7 @@ pub(crate) struct ClientState<'b> {
     pub(crate) roots_changed_pending: bool,
     /// The id of the server request to which the application is responding.
     pub(crate) request_id: Span,
-    /// Whether a server request waits for transmit space for its response.
+    /// Whether a server request waits until the transmit buffer has space for its response.
     pub(crate) server_request_waits: bool,
     /// The tasks that the client runs.
     pub(crate) client_tasks: Option<Storage<'b, TaskTable<'b>>>,
@@ -177,7 +178,7 @@ impl<'b> ClientState<'b> {
         self.peer.output.write(routing, space, body)
     }
 
-    /// The free space for a request. If the server may send requests, a reserve for responses is excluded.
+    /// The free space for a request. While the server may send requests, this space excludes a reserve for responses.
     pub(crate) fn request_space(&self) -> usize {
         let reserve = if self.responds_to_requests() { RESERVE } else { 0 };
         self.peer.output.free().saturating_sub(reserve)
@@ -377,8 +378,8 @@ impl<'b> ClientState<'b> {
         self.peer.write_cancellation(ticket, id, Routing::abort(stream_of(id)), reason, usize::MAX)
     }
 
-    /// Abandons a request, and notifies the server when there is transmit space. A notification that has to wait
-    /// contains the reason only if the slot's text has space for the reason.
+    /// Abandons a request. If the request is open at the server, the client notifies the server when there is transmit
+    /// space. A notification that has to wait contains the reason only if the slot's text has space for the reason.
     pub(crate) fn abandon(&mut self, ticket: Ticket, reason: &str) {
         let Some(outbound) = self.peer.in_flight.outbound(ticket).copied() else { return };
         match outbound.state {
@@ -387,7 +388,7 @@ impl<'b> ClientState<'b> {
                 self.peer.in_flight.set_deadline(ticket, None);
                 self.peer.in_flight.set_state(ticket, OutboundState::Closed);
             }
-            // The next request about the task is queued. The cancellation takes its place in the queue.
+            // The next request about the task is queued. A cancellation replaces this request in the queue.
             OutboundState::TaskPending => {
                 self.peer.in_flight.set_deadline(ticket, None);
                 self.peer.in_flight.set_state(ticket, OutboundState::TaskCancelPending);

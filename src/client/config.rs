@@ -52,7 +52,8 @@ pub enum Connect {
     /// Sends `server/discover`, and then `initialize` to a server of the handshake era.
     ///
     /// The client assumes the handshake era if the server does not respond within the [probe timeout](Timeouts::probe).
-    /// A response that is neither a valid result nor an error of the stateless era also selects the handshake era.
+    /// A result without `supportedVersions`, or an error code that the stateless era does not define, also selects the
+    /// handshake era.
     #[default]
     Automatic,
     /// Connects only in `2026-07-28`. The client still sends `server/discover` first, because a handshake server might
@@ -74,8 +75,8 @@ pub struct Timeouts {
     ///
     /// This timeout also applies to the response to `server/discover` if the client cannot fall back to the handshake.
     pub initialize: Millis,
-    /// The timeout for the response to a request without its own timeout. Progress restarts this timeout. Default: one
-    /// minute.
+    /// The timeout for the response to a request without its own timeout. Unless the request [ignores
+    /// progress](crate::client::Options::ignore_progress), progress restarts this timeout. Default: one minute.
     pub request: Millis,
     /// The maximum duration of a request, regardless of progress. Default: ten minutes.
     ///
@@ -165,7 +166,7 @@ impl<'i> ClientConfig<'i> {
         self.with_eras()
     }
 
-    /// Sets the supported revisions. The client requests the newest. Default: all.
+    /// Sets the supported revisions. The client first requests the newest. Default: all.
     #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
@@ -231,7 +232,8 @@ impl<'i> ClientConfig<'i> {
 
     /// Writes the `_meta` of a request.
     ///
-    /// The object contains the members that the stateless era requires, and the members of this request.
+    /// The object contains the members of this request and, in the stateless era, the members that all requests have.
+    /// Without members, the function writes nothing.
     pub(crate) fn write_meta(
         &self,
         revision: Revision,

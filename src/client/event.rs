@@ -83,7 +83,7 @@ pub enum Event<'a> {
     Task {
         /// The ticket of the call.
         ticket: Ticket,
-        /// The task. The application may store its id for [`resume_task`](crate::Client::resume_task).
+        /// The task. The application may store the id of the task for [`resume_task`](crate::Client::resume_task).
         task: TaskView<'a>,
     },
     /// A request of the server for input (up to `2025-11-25`). The client has declared the capability for this input,
@@ -99,7 +99,8 @@ pub enum Event<'a> {
         /// The reason, if the server gave one.
         reason: Option<Str<'a>>,
     },
-    /// The timeout of a deferred server request. The client responds with an error, and the ticket is invalid.
+    /// The timeout of a deferred server request, or the expiry of its task. The client responds with an error to a
+    /// request that is not a task. The ticket is invalid.
     Expired(Ticket),
     /// Any other notification of the server.
     Notification {
@@ -111,7 +112,8 @@ pub enum Event<'a> {
         /// is a [subscription](crate::Client::listen), or a request of an extension.
         subscription: Option<Ticket>,
     },
-    /// New space in the transmit buffer after a [`SendError::Busy`](crate::SendError::Busy).
+    /// New space in the transmit buffer after a [`SendError::Busy`](crate::SendError::Busy), or after a
+    /// [`SendError::Full`](crate::SendError::Full) while a queued message held a slot.
     Writable,
     /// A failed keep-alive: the server does not respond to pings.
     PeerUnresponsive,
@@ -137,7 +139,7 @@ pub enum Listed {
 pub enum ConnectFailure<'a> {
     /// A configuration without a revision that the client can request.
     NoRevision,
-    /// No revision that both client and server support. Contains the server's result or error.
+    /// No revision that both client and server support. Contains the server's result.
     NoCommonRevision(Json<'a>),
     /// An error response to the connecting request.
     Refused(RpcError<'a>),

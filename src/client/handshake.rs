@@ -10,8 +10,8 @@ use crate::peer::lifecycle::Trigger;
 use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::{self, Outcome, code};
 
-/// Code of the handshake era. A configuration without revisions of this era does not refer to this code, so that such a
-/// client does not link the code.
+/// Code of the handshake era. A configuration without revisions of this era does not refer to this code, so its client
+/// does not link the code.
 #[derive(Debug)]
 pub(crate) struct HandshakeEra {
     /// Handles the response to `initialize`.

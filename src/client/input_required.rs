@@ -1,6 +1,6 @@
 //! Multi round-trip requests (`2026-07-28`): input requests and their responses.
 //!
-//! If a server needs input for a request, its response contains input requests. The client sends the request again with
+//! If a server needs input for a request, the response contains input requests. The client sends the request again with
 //! the input responses. The application sees only one request with one ticket.
 //!
 //! Specification: 2026-07-28, *Multi round-trip requests*.
@@ -247,8 +247,8 @@ impl ClientState<'_> {
         is_valid.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
     }
 
-    /// Counts the input requests of an object. Returns `None` if one of them is not valid, or if the client did not
-    /// declare its capability.
+    /// Counts the input requests of an object. Returns `None` if a request is not valid, or requires a capability that
+    /// the client did not declare.
     pub(crate) fn count_requests(&self, requests: Json<'_>) -> Option<u32> {
         match self.config.server_requests {
             Some(hooks) => (hooks.count)(self, requests),

@@ -1,7 +1,7 @@
 //! The client side of one connection, for all protocol revisions.
 //!
 //! A [`ClientConfig`] holds the client's identity, revisions, timeouts and capabilities. The client connects by itself.
-//! Each function that sends a request returns a [`Ticket`], which identifies the request until its end:
+//! Each function that begins a request returns a [`Ticket`], which identifies the request until its end:
 //!
 //! | to | call | the application receives |
 //! |---|---|---|
@@ -150,7 +150,8 @@ pub struct Client<'b> {
 }
 
 impl Client<'_> {
-    /// The number of requests in flight, including [deferred](ServerRequest::defer) requests of the server.
+    /// The number of slots in use. A slot holds a request in flight, a [deferred](ServerRequest::defer) request of the
+    /// server, or a cancellation that awaits transmit space.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.state.peer.in_flight.len()
@@ -215,7 +216,7 @@ impl Client<'_> {
 
     /// Ends the connection. [Subscriptions](Client::listen) and [tasks](ClientConfig::tasks) wait for
     /// [`reconnect`](Client::reconnect). Every other request of the application fails with
-    /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). The machine still offers unsent output until the
+    /// [`RequestFailure::Closed`](crate::RequestFailure::Closed). The client still offers unsent output until the
     /// [grace period](Timeouts::grace) ends. After [`Action::Closed`], the caller closes the server's input.
     pub fn shutdown(&mut self, now: Millis) {
         self.state.peer.now = self.state.peer.now.max(now);
@@ -224,7 +225,8 @@ impl Client<'_> {
     }
 
     /// Starts a new connection on the same buffers. The client drops all state of the old connection, without events
-    /// for requests in flight. All tickets of the old connection become invalid.
+    /// for requests in flight. All tickets of the old connection become invalid, except those of tasks in a table with
+    /// [`keep_on_reset`](crate::client::TaskTable::keep_on_reset).
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.peer.in_flight.clear();

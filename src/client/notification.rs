@@ -4,7 +4,7 @@ use crate::json::Str;
 use crate::protocol::objects::view::{text, view};
 
 view! {
-    /// A change of a subscribed resource, or of its part.
+    /// A change of a subscribed resource, or of a part of this resource.
     ///
     /// Specification: *Resources*, *Subscriptions*.
     Updated with meta

@@ -43,7 +43,8 @@ impl<'o> Options<'o> {
         task: None,
     };
 
-    /// Sets the timeout, in milliseconds. Progress restarts the timeout.
+    /// Sets the timeout, in milliseconds. Progress restarts the timeout, unless
+    /// [`ignore_progress`](Options::ignore_progress) is set.
     #[must_use]
     pub const fn timeout(mut self, time: Millis) -> Self {
         self.timeout = Some(time);
@@ -58,7 +59,8 @@ impl<'o> Options<'o> {
         self
     }
 
-    /// Removes both timeouts. For example, a request may stay open as a subscription of an extension.
+    /// Removes the timeout and the maximum duration. For example, a request may stay open as a subscription of an
+    /// extension.
     #[must_use]
     pub const fn without_timeout(self) -> Self {
         self.timeout(Millis::MAX).maximum(Millis::MAX)

@@ -55,7 +55,7 @@ pub(crate) enum PendingOutcome {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingFailure {
     NoRevision,
-    /// Contains the server's result or error.
+    /// Contains the server's result.
     NoCommonRevision(Span),
     Refused(Span),
     InvalidResponse,

@@ -233,7 +233,7 @@ impl Client<'_> {
         *self.grace_deadline.get_or_insert(self.state.peer.now.plus(self.state.config.timeouts.grace))
     }
 
-    /// Ends or parks one request, or ends the connection after the last request.
+    /// Ends one request, or parks the request for the next connection. After the last request, ends the connection.
     ///
     /// The connection ends when all output is sent, the grace period is over, or the output is broken.
     #[cold]

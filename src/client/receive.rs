@@ -136,8 +136,8 @@ pub(crate) fn handle_unreadable_line(
     }
 }
 
-/// Handles a request of the server. The handshake era permits `ping`, and requests for the application that match the
-/// declared capabilities.
+/// Handles a request of the server. In the handshake era, the client accepts `ping`, requests about its tasks, and
+/// requests for the input that it declared. The client refuses all other requests.
 fn handle_request(
     state: &mut ClientState<'_>,
     line: &[u8],
@@ -202,7 +202,7 @@ pub(crate) fn requested_input(state: &ClientState<'_>, line: &[u8], class: &Clas
     }
 }
 
-/// A notification that the client handles itself.
+/// A notification that the client recognizes.
 #[derive(Clone, Copy)]
 enum Notification {
     Progress,
@@ -361,7 +361,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         state.peer.in_flight.release(ticket);
         let outcome =
             PendingOutcome::Result { result: result.span(), member: Span::MISSING, is_nested: false };
-        // A result of an extension has no typed view, whatever its method.
+        // A result of an extension has no typed view, regardless of the method.
         return Handled::Event(PendingEvent::Response { ticket, method: Method::Other, outcome });
     }
     if !method.accepts_result(result, member) || !is_complete(kind) {
@@ -381,7 +381,7 @@ pub(crate) fn is_complete(kind: Json<'_>) -> bool {
     kind.is_null() || kind.string().is_some_and(|kind| kind.is_name("complete"))
 }
 
-/// Ends a request and frees its slot.
+/// Frees the slot of a request, and returns the event for the end of the request.
 pub(crate) fn end_request(
     state: &mut ClientState<'_>,
     ticket: Ticket,
@@ -426,7 +426,7 @@ impl ClientState<'_> {
             && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
     }
 
-    /// Whether a ping has this id. If so, records its response.
+    /// Whether a ping has this id. If so, records the response to this ping.
     fn is_ping(&mut self, id: Json<'_>) -> bool {
         self.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(self, id))
     }

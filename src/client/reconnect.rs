@@ -29,7 +29,8 @@ impl Client<'_> {
     /// with [`RequestFailure::Closed`] if the new server has no tasks.
     ///
     /// Tasks that the [client runs](crate::client::ClientConfig::client_tasks) continue only with
-    /// [`TaskTable::keep_on_reset`](crate::client::TaskTable::keep_on_reset). Otherwise, their requests are cancelled.
+    /// [`TaskTable::keep_on_reset`](crate::client::TaskTable::keep_on_reset). Otherwise, the requests that became these
+    /// tasks are cancelled.
     ///
     /// Every other request of the application also fails with [`RequestFailure::Closed`].
     /// [`is_retryable`](crate::client::Response::is_retryable) returns whether the application may send the request
@@ -53,8 +54,8 @@ impl Client<'_> {
 }
 
 impl PendingEvent {
-    /// Converts a pending event whose line was dropped. If the event reports the end of a request, the result reports
-    /// it without the line. Returns `None` for any other event.
+    /// Converts a pending event whose line was dropped. An event for the end of a request remains, but a result or an
+    /// error becomes [`RequestFailure::Closed`]. Returns `None` for any other event.
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
             PendingEvent::Response { ticket, method, outcome } => {
@@ -79,8 +80,8 @@ impl PendingEvent {
 }
 
 impl ClientState<'_> {
-    /// Parks a subscription or a task for the next connection. Returns `false` for any other request, or if the slot
-    /// has no stored filter.
+    /// Parks a subscription or a task for the next connection. Returns `false` for any other request, and if the slot
+    /// stores no filter and no task.
     ///
     /// A task that needs input remains unchanged, so that the application can respond on the next connection.
     pub(crate) fn park(&mut self, ticket: Ticket) -> bool {
@@ -103,7 +104,7 @@ impl ClientState<'_> {
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket)
             && outbound.data.method.is_task()
         {
-            // As after a lost `tasks/update`: the client then emits the open input requests again.
+            // The state after a lost `tasks/update`, in which the client emits the open input requests again.
             (outbound.state, outbound.data.method) = (OutboundState::AwaitingResponse, Method::TaskUpdate);
         }
     }
@@ -136,7 +137,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Queues parked subscriptions and tasks for the new connection. Fails those that the new server does not support.
+    /// Queues parked subscriptions and tasks for the new connection. Fails a subscription or a task that the new server
+    /// does not support.
     pub(crate) fn resubscribe(&mut self) {
         let has_tasks = self.has_server_capability(ServerCapabilities::TASKS);
         let mut next = 0;

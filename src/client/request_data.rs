@@ -61,7 +61,7 @@ impl ClientState<'_> {
         self.peer.in_flight.outbound(ticket).map_or(Method::Other, |outbound| outbound.data.method)
     }
 
-    /// Finds the last request that was sent on this stream.
+    /// Finds the latest request that was sent on this stream.
     pub(crate) fn find_on_stream(&self, StreamId(stream): StreamId) -> IssuedId {
         // All ids are below this bound. Find the largest id whose low 32 bits are the stream.
         let bound = self.id_of(self.peer.next_sequence, None);
@@ -135,8 +135,8 @@ impl ClientState<'_> {
         Ok(())
     }
 
-    /// Writes a request under a new id. `params` writes the members of the parameters from the slot's text. The text also
-    /// has the additional members of `meta`.
+    /// Writes a request under a new id. `params` writes the members of the parameters from the slot's text. The request
+    /// also contains the additional `_meta` that the text stores.
     pub(crate) fn write_stored(
         &mut self,
         ticket: Ticket,

@@ -18,9 +18,9 @@ impl Client<'_> {
     /// notification `exit`.
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: in `2026-07-28`, only
-    /// clients that declare [extensions](crate::client::ClientConfig::extensions) send notifications of their own.
-    /// [`SendError::Busy`]: the transmit buffer lacks space.
+    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the revision is
+    /// `2026-07-28`, and the client has not declared [extensions](crate::client::ClientConfig::extensions).
+    /// [`SendError::Busy`]: the transmit buffer lacks space, or reserves the space for a response.
     /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the parameters
     /// are larger than the transmit buffer, or not valid JSON.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {

@@ -296,7 +296,7 @@ fn initial_revision(params: Json<'_>) -> Option<Revision> {
     proposed.filter(|revision| revision.has(WireFeature::Handshake))
 }
 
-/// The first capability that a request for input requires and the client has not declared.
+/// The first capability that a request for input requires, but that the client has not declared.
 pub(super) fn missing_for_input(
     method: &str,
     params: Json<'_>,

@@ -54,7 +54,7 @@ pub(super) struct Request {
     pub(super) subscription: Option<Subscription>,
 }
 
-/// A flaw of a request that decides which response the monitor expects.
+/// A flaw of a request. The flaw decides which response the monitor expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flaw {
     /// The message is not a valid request.

@@ -162,7 +162,7 @@ impl Monitor {
     }
 }
 
-/// The rule for the error code of a flawed request, and the code.
+/// The rule that requires an error code for a flawed request, and this code.
 fn expected_code(flaw: Flaw) -> Option<(Rule, i32)> {
     Some(match flaw {
         Flaw::Message | Flaw::Capability => return None,

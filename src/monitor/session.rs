@@ -52,7 +52,7 @@ pub(super) struct Party {
 /// A list of the server, collected from its pages.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    /// The names, and whether the entry has an output schema.
+    /// The name of each entry, and whether the entry has an output schema.
     pub(super) names: BTreeMap<String, bool>,
     pub(super) is_complete: bool,
 }

@@ -26,7 +26,7 @@ pub enum State {
     Stateless,
     /// Both: the handshake is complete.
     Ready,
-    /// Both: refuses new requests and completes those in flight, until the grace period ends.
+    /// Both: refuses new requests, ends the requests in flight, and sends the remaining output.
     Draining,
     /// Both: the connection is closed.
     Closed,
@@ -35,7 +35,7 @@ pub enum State {
 /// Cause of a state transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// Server: accepted an `initialize`. Client: sent one.
+    /// Server: accepted an `initialize`. Client: sent an `initialize`.
     Initialize,
     /// Server: accepted an `initialize` on an open session, because the configuration permits a restart.
     Restart,
@@ -56,7 +56,8 @@ pub(crate) enum Trigger {
     EndOfInput,
     /// The application shuts down. Server: also a `shutdown` request in a handshake session.
     Shutdown,
-    /// All requests have ended, or the grace period has expired.
+    /// All requests have ended, and the output is sent. Client: also if the grace period has expired, or the output is
+    /// broken.
     Drained,
     /// Server: the connection refuses further bytes, the client does not read the output, or the client does not
     /// respond to pings.
@@ -200,7 +201,7 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
-    /// ARCHITECTURE.md shows the tables as diagrams. `BLESS=1 cargo test diagrams` updates them.
+    /// ARCHITECTURE.md shows the tables as diagrams. `BLESS=1 cargo test diagrams` updates the diagrams.
     #[test]
     fn diagrams_in_the_documents_match_the_tables() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/ARCHITECTURE.md");

@@ -54,14 +54,14 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) response_pending: bool,
     /// Whether the emitted event borrows the line. The next poll releases the line.
     pub(crate) event_holds_line: bool,
-    /// Whether to emit `Writable`, because `SendError::Busy` was returned.
+    /// Whether to emit `Writable`, because a message of the application did not fit.
     pub(crate) report_writable: bool,
     /// Number of messages that came too late. Small boards do not count such messages.
     #[cfg(feature = "alloc")]
     pub(crate) late_messages: u16,
     /// `None` before a handshake.
     pub(crate) session: Option<R::Session>,
-    /// Maximum end, in the transmit buffer, of the current request's messages.
+    /// Offset in the transmit buffer at which the current request's messages must end.
     pub(crate) budget: usize,
     /// An error in the application's response, emitted at the next poll.
     pub(crate) pending_error: Option<ProtocolError>,

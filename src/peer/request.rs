@@ -32,9 +32,9 @@ pub struct Inbound<I> {
 /// The state of a deferred request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InboundState {
-    /// The application must respond. The slot's text is the id and the progress token.
+    /// The application must respond. The slot's text is the id, followed by the progress token or the whole `_meta`.
     Deferred,
-    /// Like `Deferred`. Progress restarts the timeout.
+    /// Like `Deferred`, but progress restarts the timeout.
     #[cfg_attr(
         not(feature = "alloc"),
         expect(dead_code, reason = "boards without a heap do not restart timeouts")
@@ -129,7 +129,8 @@ pub(crate) enum OutboundState {
     Resubscribe,
     /// A list whose request for the next page awaits transmit space.
     NextPage,
-    /// The peer requires input before it completes the request. The slot's text is the peer's state.
+    /// The peer requires input before it completes the request. The slot's text contains the `requestState` or the
+    /// record of the task.
     NeedsInput,
     /// A task between two polls.
     TaskWaiting,
@@ -137,16 +138,18 @@ pub(crate) enum OutboundState {
     TaskPending,
     /// The request failed. The failure is not reported yet.
     Failed(RequestFailure),
-    /// The end of the request was reported. The cancellation awaits transmit space. The slot's text is the reason.
+    /// The application cancelled the request, or an event reported its end. The cancellation awaits transmit space. The
+    /// slot's text is the reason.
     CancelPending,
-    /// The end of the request was reported. The cancellation of its task awaits transmit space.
+    /// The application cancelled the task, or an event reported its end. The cancellation of the task awaits transmit
+    /// space.
     TaskCancelPending,
-    /// The end of the request was reported, and the peer needs no cancellation.
+    /// The application knows that the request has ended, and the peer needs no cancellation.
     Closed,
 }
 
 impl OutboundState {
-    /// Whether the end of the request was reported.
+    /// Whether the application knows that the request has ended.
     pub(crate) fn is_closed(self) -> bool {
         use OutboundState::{CancelPending, Closed, TaskCancelPending};
         matches!(self, CancelPending | TaskCancelPending | Closed)
@@ -262,7 +265,7 @@ impl<I: InboundData, O: Copy> InFlight<'_, Request<I, O>> {
         self.inbound(ticket).filter(|inbound| inbound.state.is_deferred())
     }
 
-    /// Returns the requests of the peer in flight.
+    /// Returns the peer's requests in flight.
     pub(crate) fn inbound_requests(&self) -> impl Iterator<Item = (Ticket, &Inbound<I>)> {
         self.requests().filter_map(|(ticket, request)| match request {
             Request::Inbound(inbound) => Some((ticket, inbound)),

@@ -27,7 +27,7 @@ pub enum Outcome<'a> {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum RequestFailure {
-    /// The timeout expired. The machine sent a cancellation to the peer.
+    /// The timeout expired. The machine cancels the request.
     TimedOut,
     /// The connection, or the [stream](crate::Receive::stream_closed) of the request, was closed.
     Closed,

@@ -23,7 +23,7 @@ pub(crate) struct TransmitBuffer<'b> {
     end: usize,
     /// Maximum size of a reply. This space must be free before a request event is emitted.
     max_reply_size: usize,
-    /// Message mode only. A reference, so that a program without message mode does not link its code.
+    /// Message mode only. A reference, so that a program without message mode does not link the code of headers.
     headers: Option<&'static &'static dyn HeaderFormat>,
     link: Link,
     observer: Option<AttachedObserver<'b>>,
@@ -53,7 +53,7 @@ enum Gate {
     Pieces,
     /// Whole messages, and pieces of open messages. Message mode only.
     Both,
-    /// Like `Both`, but a whole message did not fit. Pieces must not take its space.
+    /// Like `Both`, but a whole message did not fit. Pieces must not take the space of this message.
     WholeFirst,
 }
 
@@ -140,8 +140,8 @@ impl<'b> TransmitBuffer<'b> {
         }
     }
 
-    /// Shows the observer a received message. Messages written in response follow with the next call of
-    /// [`observe_sent`](TransmitBuffer::observe_sent).
+    /// Shows the observer a received message. The next call of [`observe_sent`](TransmitBuffer::observe_sent) shows the
+    /// messages written in response.
     pub(crate) fn observe_received(&mut self, line: &[u8], outcome: Result<(), ProtocolError>) {
         if let Some(attached) = &mut self.observer {
             attached.observer.line(Direction::In, line, outcome);
@@ -249,7 +249,7 @@ impl<'b> TransmitBuffer<'b> {
         self.buffer.is_large()
     }
 
-    /// Frees the memory behind the unsent bytes.
+    /// Frees the memory after the unsent bytes.
     pub(crate) fn trim(&mut self) {
         self.rewind();
         self.buffer.trim(self.end);
@@ -309,8 +309,8 @@ impl<'b> TransmitBuffer<'b> {
         Ok(())
     }
 
-    /// Removes the last message, and returns its text. `length` includes the overhead. The observer must not have seen
-    /// the message yet.
+    /// Removes the latest message, and returns its text. `length` includes the overhead. The observer must not have
+    /// seen the message yet.
     pub(crate) fn remove_last(&mut self, length: usize) -> &[u8] {
         let (before, after) = self.framing_size();
         let from = self.end.saturating_sub(length);

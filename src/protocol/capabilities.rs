@@ -40,7 +40,7 @@ macro_rules! bits {
 
 /// The capabilities that a client declares.
 ///
-/// The client declares them in `initialize`, or in the `_meta` of each request (`2026-07-28`).
+/// The client declares its capabilities in `initialize`, or in the `_meta` of each request (`2026-07-28`).
 ///
 /// Specification: *Lifecycle*, *Capability negotiation*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -123,7 +123,7 @@ impl ClientCapabilities {
 
 /// The capabilities that a server declares.
 ///
-/// The server declares them in its response to `initialize`, or to `server/discover` (`2026-07-28`).
+/// The server declares its capabilities in its response to `initialize`, or to `server/discover` (`2026-07-28`).
 ///
 /// Specification: *Lifecycle*, *Capability negotiation*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -159,7 +159,7 @@ impl ServerCapabilities {
     pub const TASKS_CANCEL: ServerCapabilities = ServerCapabilities(1024);
     /// `tasks.list` (`2025-11-25`)
     pub const TASKS_LIST: ServerCapabilities = ServerCapabilities(2048);
-    /// The extension of skills (`2026-07-28`; some servers of earlier revisions declare it too).
+    /// The extension of skills (`2026-07-28`; some servers of earlier revisions also declare this extension).
     pub const SKILLS: ServerCapabilities = ServerCapabilities(4096);
     /// `directoryRead` of the extension of skills
     pub const SKILLS_DIRECTORY_READ: ServerCapabilities = ServerCapabilities(8192);

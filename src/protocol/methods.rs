@@ -68,7 +68,7 @@ impl Method {
         self
     }
 
-    /// Adds the revisions in which an extension defines the method to the revisions in which a client sends it.
+    /// Counts the revisions in which an extension defines the method as revisions in which a client sends the method.
     pub(crate) const fn including_extension(mut self) -> Method {
         self.by_client = self.by_client.or(self.by_extension);
         self
@@ -115,9 +115,8 @@ impl Method {
 
     /// The required capability, such as `server.tools.listChanged`.
     ///
-    /// The prefix is the side that declares the capability. The capabilities of tasks have no prefix. `server.skills` is
-    /// the extension.
-    /// `completion/complete` requires no capability before `2025-03-26`.
+    /// The prefix is the side that declares the capability. The capabilities of tasks have no prefix. `server.skills`
+    /// stands for the extension *Skills*. `completion/complete` requires no capability before `2025-03-26`.
     #[must_use]
     pub const fn capability(&self) -> Option<&'static str> {
         self.capability

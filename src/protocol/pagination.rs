@@ -4,7 +4,7 @@
 
 use crate::json::{Json, Writer, magnitude};
 
-/// The longest end of a page, with the end of its response. The spaces are spare bytes.
+/// The longest end of a page, followed by the end of the response. The spaces are spare bytes.
 pub(crate) const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
 /// Parses a cursor: a letter, and the index of the first entry. The letter shows that the cursor is opaque.
@@ -64,7 +64,7 @@ pub(crate) fn write(
     page
 }
 
-/// Writes the cursor of the page at a position, unless it is the first page.
+/// Writes the cursor of the page that begins at `next`. Writes nothing if `next` is `None` or 0.
 pub(crate) fn write_cursor(out: &mut Writer<'_>, next: Option<u32>) {
     if let Some(next @ 1..) = next {
         out.key("nextCursor");

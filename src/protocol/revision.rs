@@ -1,7 +1,7 @@
 //! Table of the protocol's revisions and their wire features.
 //!
-//! To add a revision, add a row to [`Revision`]. The rows of [`WireFeature`] describe its additions and removals. No
-//! other file of this crate compares revisions.
+//! To add a revision, add a row to [`Revision`]. The rows of [`WireFeature`] describe the additions and removals of
+//! each revision. No other file of this crate tests for a particular revision.
 
 use crate::json::{Str, WriteText, prints};
 

@@ -41,11 +41,11 @@ impl core::error::Error for Violation {}
 
 /// Checks a value against a JSON Schema. For example, a test checks the structured content of a result.
 ///
-/// The function supports types, constants and enumerations, bounds, lengths, members, elements, `allOf`, `anyOf`, `oneOf`
-/// (like `anyOf`), and references within the schema. The function ignores all other keywords, such as `pattern` and
-/// `format`, and `additionalProperties` beside `patternProperties`. The function applies at most 65536 schemas to parts
-/// of the value, and accepts the remaining parts. The function is for tests: a value that passes may still violate the
-/// schema.
+/// The function supports types, constants and enumerations, bounds, lengths, members, elements, `allOf`, `anyOf`,
+/// `oneOf` (like `anyOf`), and references within the schema. The function ignores all other keywords, such as `pattern`
+/// and `format`. Beside `patternProperties`, the function also ignores `additionalProperties`. The function applies at
+/// most 65536 schemas to parts of the value, nested at most 128 levels deep, and accepts the remaining parts. The
+/// function is for tests: a value that passes may still violate the schema.
 ///
 /// ```
 /// use mcp_proto::json::Json;

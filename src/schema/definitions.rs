@@ -12,7 +12,7 @@ pub struct Definition {
     pub name: &'static str,
     /// The module of the type.
     pub module: &'static str,
-    /// The values of the type.
+    /// The description of the type's values.
     pub node: &'static Node,
 }
 

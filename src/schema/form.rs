@@ -1,4 +1,4 @@
-//! Elicitation forms from structs, and their content as a value of the struct.
+//! Elicitation forms from structs: the fields of a form, and the decoder of the submitted content.
 
 use serde_core::de::Deserialize;
 
@@ -10,7 +10,7 @@ use crate::schema::node::{Names, Node, Whole};
 
 /// The content of an elicitation form. The derive macro with the same name implements this trait for a struct.
 ///
-/// [`Form::with_content`] is the form, and [`ElicitResultView::content_in`] decodes the response. With a heap,
+/// [`Form::with_content`] creates the form, and [`ElicitResultView::content_in`] decodes the response. With a heap,
 /// [`ElicitResultView::content_as`] needs no buffer.
 ///
 /// ```
@@ -57,8 +57,8 @@ impl<'a> Form<'a> {
 impl ElicitResultView<'_> {
     /// Decodes the content of a submitted form. `None` if the user declined, or dismissed the request.
     ///
-    /// Strings borrow from `buffer`, which needs the length of the content plus two bytes for each member. A single
-    /// string counts as a list of one choice, because older clients send a string.
+    /// Strings borrow from `buffer`, which needs the length of the content plus two bytes for each member. In a
+    /// multiple-choice field, a single string counts as a list of one choice, because older clients send a string.
     ///
     /// # Errors
     /// The content does not fit the form, or `buffer` is too short. The client or its user is at fault: send the form

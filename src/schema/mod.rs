@@ -2,7 +2,7 @@
 //!
 //! [`derive(ToolArguments)`](macro@crate::ToolArguments) generates two items from one type: the constant
 //! `INPUT_SCHEMA`, and an implementation of serde's `Deserialize`. The implementation accepts the same values as the
-//! schema.
+//! schema, with the exceptions below.
 //!
 //! ```
 //! use mcp_proto::server::Tool;
@@ -44,16 +44,15 @@
 //!
 //! # Accepted values
 //!
-//! - The decoder refuses duplicate members. The decoder also refuses unknown members, unless the type allows unknown
-//!   fields.
+//! - The decoder refuses duplicate members, except in maps. The decoder also refuses unknown members, unless the type
+//!   allows unknown fields.
 //! - `1.0` and `1e2` are integers, as in JSON Schema.
 //! - An [`Option`] may be missing or `null`.
 //! - The schema has no limit for floating-point numbers, but the decoder refuses a number that the type of the field
 //!   cannot hold. The decoder compares bounds after the conversion. For example, an `f32` field reads 0.50000000001
 //!   as 0.5.
-//! - A [`Decimal`] keeps the first 18 digits of a number, and links no floating-point code, in arguments and in
-//!   structured results.
-//!   The bounds and the default of a `Decimal` are literals with a decimal point, as for floats.
+//! - A [`Decimal`] keeps the first 18 digits of a number. In arguments and in structured results, a `Decimal` links no
+//!   floating-point code. The bounds and the default of a `Decimal` are literals with a decimal point, as for floats.
 //!
 //!   ```
 //!   use mcp_proto::{Decimal, ToolArguments, json};
@@ -189,8 +188,8 @@
 //! # }
 //! ```
 //!
-//! A map of any size needs no capacity: a [`Json`] keeps the text of the object, and the application reads its members in
-//! order. The decoder does not check them, so the application does:
+//! A map of any size needs no capacity: a [`Json`] keeps the text of the object, and the application reads its members
+//! in order. The decoder does not check the members, so the application does:
 //!
 //! ```
 //! use mcp_proto::ToolArguments;

@@ -259,7 +259,7 @@ impl Node {
         matches!(self.inner(), Node::String { shortest: 0, longest: None })
     }
 
-    /// Returns `limited`, as an optional node if this node is optional.
+    /// Returns `limited`, wrapped in `Optional` if this node is optional.
     #[must_use]
     pub const fn limited_to(&self, limited: &'static Node) -> Node {
         if self.is_optional() { Node::Optional(limited) } else { *limited }

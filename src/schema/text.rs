@@ -125,7 +125,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
             }
             _ => {}
         }
-        // An annotation requires a single type. The decoder accepts `null` nevertheless.
+        // The annotation `x-mcp-header` requires a single type. The decoder accepts `null` nevertheless.
         context.nullable = context.nullable && context.header.is_none();
         self.json.open(b'{');
         match node {

@@ -9,7 +9,7 @@ use syn::{Error, Ident, Path, Result, Token};
 use crate::handler::{entry_name, handler_name};
 use crate::root::default_root;
 
-/// Expands the paths of functions with attributes to a router.
+/// Expands the macro: the paths of annotated functions become a router.
 pub(crate) fn expand_router(input: TokenStream) -> TokenStream {
     expand(input).unwrap_or_else(Error::into_compile_error)
 }
@@ -19,7 +19,8 @@ fn expand(input: TokenStream) -> Result<TokenStream> {
     let entries = paths.iter().map(|path| renamed(path, entry_name));
     let handlers = paths.iter().map(|path| renamed(path, handler_name));
     let root = root.map_or_else(default_root, |path| quote!(#path));
-    // No generated constant names the type of the context, so the compiler infers it from the type of the router.
+    // No generated constant names the type of the context, so the compiler infers this type from the type of the
+    // router.
     Ok(quote!({
         use #root::server::{Prompts as __Prompts, Resources as __Resources, Tools as __Tools, routes as __routes};
 
@@ -54,7 +55,7 @@ fn expand(input: TokenStream) -> Result<TokenStream> {
     }))
 }
 
-/// Parses `crate = path` if it is the first item, and the paths of the functions.
+/// Parses the optional first item `crate = path`, and then the paths of the functions.
 fn parse(input: ParseStream<'_>) -> Result<(Option<Path>, Punctuated<Path, Token![,]>)> {
     let mut root = None;
     if input.peek(Token![crate]) && input.peek2(Token![=]) {

@@ -29,7 +29,7 @@ enum Place {
     Resource,
     /// In a string of a block or of an embedded resource.
     String { is_blob: bool, in_resource: bool },
-    /// Behind all content.
+    /// After all content.
     End,
 }
 
@@ -87,8 +87,8 @@ impl ContentWalk {
         }
     }
 
-    /// Moves to the next value in a container, or behind the container. Returns `None` if the text ends before that
-    /// position.
+    /// Moves to the next value in a container, or past the end of the container. Returns `None` if the text ends before
+    /// that position.
     fn enter(&mut self, container: Place, line: &[u8]) -> Option<()> {
         let rest = line.get(self.at..)?;
         let offset = |tail: &[u8]| line.len().wrapping_sub(tail.len());

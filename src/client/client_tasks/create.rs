@@ -91,7 +91,7 @@ pub(super) fn find(table: &TaskTable<'_>, request: Ticket) -> Option<(Ticket, Co
     Some((ticket, Context { revision, kind, stream: StreamId::NONE }))
 }
 
-/// Creates a task whose text begins with `token`. Returns `None` if the table is full.
+/// Creates a task whose text begins with `token`. Returns `None` if the table is full, or the token does not fit.
 fn create(
     state: &ClientState<'_>,
     table: &mut TaskTable<'_>,

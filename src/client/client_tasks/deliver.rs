@@ -45,7 +45,8 @@ pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) ->
     None
 }
 
-/// Removes all tasks at the end of the connection. The next calls of [`advance`] report the end of their requests.
+/// Removes all tasks at the end of the connection. The next calls of [`advance`] report the end of the requests that
+/// became these tasks.
 pub(super) fn remove_all(table: &mut TaskTable<'_>) {
     let mut slot = 0;
     while let Some(ticket) = table.slots.first_from(slot) {
@@ -62,8 +63,8 @@ pub(super) fn remove_all(table: &mut TaskTable<'_>) {
     table.is_pending = true;
 }
 
-/// Sends `notifications/tasks/status` for changed tasks, if the table enables them. Returns `false` if the transmit
-/// buffer has no space.
+/// Sends `notifications/tasks/status` for changed tasks, if the table enables this notification. Returns `false` if the
+/// transmit buffer has no space.
 fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
     let mut slot = 0;
     while let Some(ticket) = table.slots.first_from(slot) {
@@ -109,12 +110,12 @@ fn respond_to_waiting(state: &mut ClientState<'_>, table: &TaskTable<'_>) -> boo
     true
 }
 
-/// The task for whose end a request waits.
+/// The task whose end a request awaits.
 fn linked_task(state: &ClientState<'_>, receiver: Ticket) -> Option<Ticket> {
     unpacked(state.peer.in_flight.text_after_id(receiver).strip_prefix(&[LINK])?)
 }
 
-/// Responds to `tasks/result` with the end of a task.
+/// Responds to `tasks/result` with the outcome of an ended task.
 pub(super) fn respond_result(
     state: &mut ClientState<'_>,
     table: &TaskTable<'_>,

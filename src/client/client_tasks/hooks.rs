@@ -28,8 +28,8 @@ pub(crate) trait ClientTaskHooks: Sync {
     /// The size of the largest response about a task in these revisions, in bytes, without the id of the request.
     fn max_response_size(&self, revisions: Revisions) -> usize;
 
-    /// Returns the time to live of the task that a request asks for, or 0. Returns `None` if the request asks for no
-    /// task.
+    /// Returns the time to live of the task that a request asks for, or 0 if the request names no time. Returns `None`
+    /// if the request asks for no task.
     fn requested(&self, context: Context, params: Json<'_>) -> Result<Option<u64>, ProtocolError>;
 
     /// Whether the client accepts requests about tasks with this method in its session.
@@ -48,8 +48,8 @@ pub(crate) trait ClientTaskHooks: Sync {
     /// Turns a deferred request into a task. Returns `false` if the table is full, or the response does not fit.
     fn on_deferred(&self, state: &mut ClientState<'_>, request: Ticket, context: Context, ttl: u64) -> bool;
 
-    /// Handles the application's response to a request that becomes, or has become, a task. `body` writes the members
-    /// of the result or, with a code, of the error.
+    /// Handles the application's response to a request that becomes, or has become, a task. If `error` contains a code,
+    /// `body` writes the members of the error. Otherwise, `body` writes the members of the result.
     fn respond(
         &self,
         state: &mut ClientState<'_>,
@@ -59,7 +59,7 @@ pub(crate) trait ClientTaskHooks: Sync {
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     );
 
-    /// Finds the open task of a deferred request. Returns its ticket, and the context of the response.
+    /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
     fn find(&self, state: &ClientState<'_>, request: Ticket) -> Option<(Ticket, Context)>;
 
     /// The earliest expiry of a task.
@@ -70,7 +70,7 @@ pub(crate) trait ClientTaskHooks: Sync {
     fn advance(&self, state: &mut ClientState<'_>) -> Option<PendingEvent>;
 
     /// Removes all tasks at the end of a connection, unless the table keeps them. If `is_reported`, the next polls
-    /// report the end of their requests.
+    /// report the end of the requests that became these tasks.
     fn end_connection(&self, state: &mut ClientState<'_>, is_reported: bool);
 }
 
@@ -180,7 +180,7 @@ impl ClientState<'_> {
         self.config.client_tasks.map(|tasks| tasks.hooks)
     }
 
-    /// Finds the open task of a deferred request. Returns its ticket, and the context of the response.
+    /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
     pub(crate) fn task_of(&self, request: Ticket) -> Option<(Ticket, Context)> {
         self.client_task_hooks()?.find(self, request)
     }
@@ -192,7 +192,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Calls `act` with the table beside the state. Returns `None` without a table.
+    /// Calls `act` with the state and the table. Returns `None` without a table.
     pub(super) fn with_client_tasks<R>(
         &mut self,
         act: impl FnOnce(&mut ClientState<'_>, &mut TaskTable<'_>) -> R,

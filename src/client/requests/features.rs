@@ -20,10 +20,10 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no
-    /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space.
-    /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the request is
-    /// larger than the transmit buffer, or its `_meta` is not valid. A list request also returns this error if its
-    /// `_meta` does not fit into the slot, which stores it for the next pages.
+    /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, or
+    /// reserves the space for a response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
+    /// [`SendError::Unwritable`]: the request is larger than the transmit buffer, or its `_meta` is not valid. A list
+    /// request also returns this error if its `_meta` does not fit into the slot, which stores it for the next pages.
     pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Resources, options)
     }

@@ -17,9 +17,10 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tools.
-    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space.
-    /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the request is
-    /// larger than the transmit buffer, or its arguments or `_meta` are not valid.
+    /// [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, or reserves the
+    /// space for a response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
+    /// [`SendError::Unwritable`]: the request is larger than the transmit buffer, or its arguments or `_meta` are not
+    /// valid.
     pub fn call_with(
         &mut self,
         tool: &str,
@@ -130,7 +131,8 @@ impl Client<'_> {
 
     /// Cancels a request. The ticket becomes invalid.
     ///
-    /// The client notifies the server, unless the server has already responded.
+    /// The client notifies the server, unless the server has already responded. A task is cancelled only if the server
+    /// supports `tasks/cancel`.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has already ended.
@@ -144,8 +146,8 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has a response, was cancelled or has expired, or the connection of the request
-    /// has ended. [`SendError::Busy`]: the transmit buffer lacks space for a response.
-    /// [`Event::Writable`](crate::client::Event::Writable) reports new space.
+    /// has ended. [`SendError::Busy`]: the transmit buffer lacks space for a response, or other messages precede the
+    /// response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
     pub fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
         self.state.reply(ticket)
     }

@@ -22,7 +22,7 @@ impl Client<'_> {
         self.list(List::Skills, options)
     }
 
-    /// Gets a skill by the URI of its `SKILL.md`, even if the server does not list it.
+    /// Gets a skill by the URI of its `SKILL.md`, even if the server does not list the skill.
     /// [`Response::skill`](crate::client::Response::skill) returns the skill.
     ///
     /// # Errors

@@ -43,7 +43,7 @@ pub enum InputKind {
 impl InboundData for InputKind {}
 
 impl Inbound<InputKind> {
-    /// Whether the application knows the request.
+    /// Whether the application receives the request.
     pub(crate) fn is_for_application(&self) -> bool {
         self.context != InputKind::Task
     }
@@ -62,8 +62,8 @@ impl InputKind {
 }
 
 impl<'a> InputRequest<'a> {
-    /// Creates a view from copies of a request's [method](InputRequest::method) and
-    /// [parameters](InputRequest::raw). Returns `None` if the method is not one of the protocol.
+    /// Creates a view from copies of a request's [method](InputRequest::method) and [parameters](InputRequest::raw).
+    /// Returns `None` if the protocol defines no input request with this method.
     #[must_use]
     pub fn view(method: &str, params: Json<'a>) -> Option<InputRequest<'a>> {
         let kinds = [InputKind::Roots, InputKind::Form, InputKind::Sample];

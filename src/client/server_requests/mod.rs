@@ -296,7 +296,7 @@ impl ServerRequestReply<'_> {
         outcome
     }
 
-    /// Responds with a result or, with a code, an error. `body` writes its members.
+    /// Responds with an error if `error` contains a code, and otherwise with a result. `body` writes the members.
     pub(super) fn respond(self, error: Option<i32>, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         let ServerRequestReply { state, pending } = self;
         state.with(&mut |state| state.respond(&pending, error, body));

@@ -16,7 +16,7 @@ use crate::client::server_requests::{
 };
 
 /// Code for requests of the server. A configuration without capabilities and without methods does not refer to this
-/// code, so that such a client does not link the code.
+/// code, so its client does not link the code.
 #[derive(Debug)]
 pub(crate) struct ServerRequests {
     /// The kind of input that a method requests. Returns `None` for an unknown method, and if the client did not declare
@@ -25,8 +25,8 @@ pub(crate) struct ServerRequests {
     /// Validates a request of the server for input of this kind.
     pub(crate) check:
         fn(&ClientState<'_>, InputKind, Option<Json<'_>>, StreamId) -> Result<Context, ProtocolError>,
-    /// Counts the input requests of an object. Returns `None` if one of them is not valid, or if the client did not
-    /// declare its capability.
+    /// Counts the input requests of an object. Returns `None` if a request is not valid, or requires a capability that
+    /// the client did not declare.
     pub(crate) count: fn(&ClientState<'_>, Json<'_>) -> Option<u32>,
 }
 
@@ -148,8 +148,9 @@ impl ClientState<'_> {
         })
     }
 
-    /// Sends the application's response, or stores it if the request is a task. `body` writes the members of the result
-    /// or, with a code, the members of the error after its code. `body` returns whether they are valid.
+    /// Sends the application's response, or stores it if the request is a task. `body` writes the members of the
+    /// result. If `error` contains a code, `body` writes the members of the error after the code. `body` returns
+    /// whether the members are valid.
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,

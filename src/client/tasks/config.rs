@@ -22,7 +22,7 @@ pub struct TaskLimits {
     /// [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the limits in
     /// its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the task.
     pub maximum: Millis,
-    /// Whether the client subscribes to the task of each call that becomes one (`2026-07-28`). Default: no.
+    /// Whether the client subscribes to each task that a call becomes (`2026-07-28`). Default: no.
     ///
     /// If the server grants the subscription, notifications replace most polls: the client then waits for the maximum
     /// time between polls. Otherwise the client polls as without a subscription. A subscription takes one more slot.
@@ -39,7 +39,7 @@ impl TaskLimits {
         listens: false,
     };
 
-    /// The time until the next poll of a task. Returns the bounded suggestion of the server.
+    /// The time until the next poll of a task. Returns the server's suggestion or the default, within the limits.
     pub(crate) fn interval(&self, task: Json<'_>) -> Millis {
         let [long, short] = task.pick(["pollIntervalMs", "pollInterval"]);
         let suggested = long.or(short).and_then(Json::unsigned).map_or(self.interval, Millis);
@@ -74,7 +74,7 @@ impl ClientConfig<'_> {
     /// - `2025-11-25`: a call becomes a task only with [`Options::task`](crate::client::Options::task).
     ///
     /// A task stays in the slot of its call. The text of the slot stores 18 bytes, the id of the task as JSON, and four
-    /// bytes for each input request. If a server sends a longer id, the call fails with
+    /// bytes for each input request. If the text has less space, the call fails with
     /// [`StateTooLong`](crate::RequestFailure::StateTooLong).
     ///
     /// ```

@@ -76,7 +76,7 @@ impl ClientState<'_> {
     }
 }
 
-/// Writes the member `task` of a call, if the server accepts it (`2025-11-25`).
+/// Writes the member `task` of a call, if the server accepts tasks (`2025-11-25`).
 pub(super) fn write_task(session: Session, ttl: Millis, out: &mut Writer<'_>) {
     if session.revision.has(WireFeature::Tasks) && session.capabilities.has(ServerCapabilities::TASKS) {
         out.key("task");

@@ -22,11 +22,11 @@ pub(crate) trait TaskHooks: Sync {
     /// The capabilities of tasks that a server declares.
     fn server_capabilities(&self, declared: Json<'_>, revision: Revision) -> ServerCapabilities;
 
-    /// Writes the member `task` of a call, if the server accepts it (`2025-11-25`).
+    /// Writes the member `task` of a call, if the server accepts tasks (`2025-11-25`).
     fn write_request(&self, session: Session, ttl: Millis, out: &mut Writer<'_>);
 
-    /// Handles the result of a call, or of a request about a task. Returns `None` for a result without a task. `kind` is
-    /// the `resultType`.
+    /// Handles the result of a call, or of a request about a task. Returns `None` if the result concerns no task.
+    /// `kind` is the `resultType`.
     fn on_result(
         &self,
         state: &mut ClientState<'_>,
@@ -50,10 +50,10 @@ pub(crate) trait TaskHooks: Sync {
     /// Finds the task to which progress belongs (`2025-11-25`).
     fn find_progress(&self, state: &ClientState<'_>, params: Json<'_>) -> Option<Ticket>;
 
-    /// Queues the next request about a task.
+    /// Queues a poll of a task.
     fn poll(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
-    /// Continues a task after the stream of a request about it has closed without a response.
+    /// Continues a task after the stream of a request about this task has closed without a response.
     fn on_lost(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
     /// Continues, on a new connection, a task that the client kept when the old connection ended.
@@ -159,7 +159,7 @@ impl TaskHooks for Hooks {
     fn on_deferred(&self, state: &mut ClientState<'_>, ticket: Ticket, source: &Source<'_>) {
         let Source::Line { id, meta, .. } = source else { return };
         if Json::trusted(meta).get(RELATED_TASK).is_some() {
-            // If `meta` does not fit, the text of the slot does not change: it still has the progress token.
+            // If `meta` does not fit, the text of the slot keeps the progress token.
             state.peer.in_flight.set_text_after(ticket, id.len(), meta);
         }
     }

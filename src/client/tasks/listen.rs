@@ -15,7 +15,8 @@ use crate::protocol::revision::WireFeature;
 use crate::time::Millis;
 
 impl ClientState<'_> {
-    /// Subscribes to a task. If no slot or no transmit space is free, the client only polls.
+    /// Subscribes to a task, if `TaskLimits::listens` is set. If no slot or no transmit space is free, the client only
+    /// polls.
     pub(super) fn watch_task(&mut self, id: Json<'_>) {
         let is_wanted = self.config.tasks.is_some_and(|tasks| tasks.limits.listens);
         let fits = id.bytes().len() <= self.peer.in_flight.text_limit();

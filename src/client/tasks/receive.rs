@@ -16,7 +16,7 @@ use crate::protocol::revision::WireFeature;
 use crate::rpc::{self, Object};
 
 impl ClientState<'_> {
-    /// Handles the result of a call, or of a request about a task. Returns `None` for a result without a task.
+    /// Handles the result of a call, or of a request about a task. Returns `None` if the result concerns no task.
     pub(super) fn handle_task_result(
         &mut self,
         ticket: Ticket,
@@ -74,7 +74,7 @@ impl ClientState<'_> {
                 self.wait_for_task(ticket);
                 self.watch_task(id);
             }
-            // Poll at once, because only the response to a poll has the other members of the task.
+            // Poll at once, because the result of the call lacks members such as `inputRequests`.
             _ => self.poll_task(ticket),
         }
         Handled::Event(PendingEvent::Task { ticket, task: result.span() })
@@ -182,7 +182,7 @@ impl ClientState<'_> {
             OutboundState::TaskWaiting => Some(self.handle_task(ticket, task)),
             // While the application has to respond to input requests, only the end of the task matters.
             OutboundState::NeedsInput if status.is_terminal() => Some(self.handle_task(ticket, task)),
-            // Ignore the notification. If a request about the task is in flight, its response is at least as new.
+            // Ignore the notification. If a request about the task is in flight, the response is at least as new.
             _ => Some(Handled::Done),
         }
     }

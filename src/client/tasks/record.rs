@@ -64,7 +64,7 @@ impl<'t> Record<'t> {
         out.json_bytes(self.id);
     }
 
-    /// Whether this is the id of the task.
+    /// Whether `id` is the id of the task.
     pub(crate) fn has_id(&self, id: Str<'_>) -> bool {
         Json::trusted(self.id).string() == Some(id)
     }
@@ -99,7 +99,7 @@ impl ClientState<'_> {
 
     /// Stores a task. Returns `false` if the id does not fit.
     ///
-    /// Without `id`, the caller writes `id_length` bytes after the fixed part.
+    /// If `id` is empty, the caller writes `id_length` bytes after the fixed part.
     pub(crate) fn store_task(
         &mut self,
         ticket: Ticket,
@@ -122,8 +122,8 @@ impl ClientState<'_> {
         before != digest
     }
 
-    /// Appends the keys of input requests to the record. Returns `None` if they do not fit, otherwise the number of new
-    /// keys.
+    /// Appends the keys of input requests to the record. Returns the number of new keys, or `None` if the keys do not
+    /// fit.
     pub(crate) fn add_keys(&mut self, ticket: Ticket, requests: Json<'_>) -> Option<u32> {
         let (seed, mut added) = (self.peer.in_flight.seed(), 0u32);
         for (key, _) in requests.members() {
@@ -141,7 +141,7 @@ impl ClientState<'_> {
         Some(added)
     }
 
-    /// Removes the keys of a task, so that the client emits its open input requests again.
+    /// Removes the keys of a task, so that the client emits the open input requests of the task again.
     pub(crate) fn clear_keys(&mut self, ticket: Ticket) {
         let Some(record) = self.task(ticket) else { return };
         let end = HEADER.saturating_add(record.id.len());

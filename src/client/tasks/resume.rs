@@ -14,16 +14,17 @@ use crate::protocol::methods;
 impl Client<'_> {
     /// Follows a task of an earlier connection, for example after a restart of the application.
     ///
-    /// The returned ticket has the same events as the call that became the task: it ends with the result of the tool.
-    /// If the server does not know the task, the ticket ends with the server's error (-32602). The timeout in `options`
-    /// limits each request about the task. If `options` has no maximum, the [configured
-    /// limit](crate::client::TaskLimits) of tasks applies.
+    /// The client emits the same events for the returned ticket as for the call that became the task. The last event
+    /// has the result of the tool. If the server does not know the task, the last event has the server's error
+    /// (-32602). The timeout in `options` limits each request about the task. If `options` has no maximum, the
+    /// [configured limit](crate::client::TaskLimits) of tasks applies.
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tasks, or
-    /// the client did not [declare](crate::client::ClientConfig::tasks) them. [`SendError::Full`]: no slot is free.
-    /// [`SendError::Busy`]: the transmit buffer lacks space. [`SendError::Unwritable`]: the id does not fit into the text
-    /// of the slot, or the request into the transmit buffer.
+    /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tasks,
+    /// or the client did not [declare](crate::client::ClientConfig::tasks) them. [`SendError::Full`]: no slot is free.
+    /// [`SendError::Busy`]: the transmit buffer lacks space, or reserves the space for a response.
+    /// [`SendError::Unwritable`]: the id does not fit into the text of the slot, or the request does not fit into the
+    /// transmit buffer.
     ///
     /// ```
     /// use mcp_proto::client::{Client, Event, Options};

@@ -25,7 +25,7 @@ impl<D: Data> InFlight<'_, D> {
         self.next_deadline().is_some_and(|deadline| deadline <= now)
     }
 
-    /// Returns the request with the earliest deadline, if expired at `now`.
+    /// Returns the request with the earliest deadline, if this deadline has expired at `now`.
     ///
     /// The request keeps the deadline until it ends or the caller sets another one.
     pub(crate) fn due(&self, now: Millis) -> Option<Ticket> {
@@ -56,7 +56,7 @@ impl<D: Data> InFlight<'_, D> {
         self.lowest_free()
     }
 
-    /// Updates the tree after a change of a slot: taken, released, or another deadline.
+    /// Updates the tree after the slot was taken, was released, or got another deadline.
     pub(crate) fn update_tree(&mut self, index: u32) {
         let slots = self.slots_mut();
         let mut at = index;

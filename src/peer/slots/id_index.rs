@@ -1,6 +1,6 @@
 //! Hash index of the peer's request ids: chains of slots per bucket.
 //!
-//! The hash uses a seed that the peer does not know.
+//! The hash uses the caller's seed, which the peer should not know.
 #![allow(
     clippy::as_conversions,
     reason = "the number of slots and the length of their texts are limited to 16 bits"
@@ -12,13 +12,13 @@ use crate::peer::slots::{Data, InFlight, NONE, Slot, Ticket};
 use crate::rpc::{hash_id, same_id};
 
 impl<D: Data> InFlight<'_, D> {
-    /// Returns the peer's id of a request, as written in the message.
+    /// Returns the id that the peer gave to a request, as written in the message.
     pub(crate) fn id(&self, ticket: Ticket) -> &[u8] {
         self.id_and_rest(ticket).0
     }
 
-    /// Returns the peer's id of a request, even if the request has expired. An expired request is not in the index, but
-    /// the slot still has the text of its id.
+    /// Returns the id that the peer gave to a request, even if the request has expired. An expired request is not in
+    /// the index, but the slot still has the text of its id.
     pub(crate) fn id_or_text(&self, ticket: Ticket) -> &[u8] {
         match self.id(ticket) {
             b"" => self.text(ticket),

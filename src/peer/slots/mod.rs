@@ -1,8 +1,8 @@
 //! Slot table of requests in flight: tickets, ids, texts, deadlines and a queue.
 //!
-//! All links are indices inside the slots, which the caller lends, so the table needs no heap. A lookup takes O(1)
-//! time. Taking a slot, releasing it and setting a deadline take O(log n). The hash of the peer's ids uses the caller's
-//! seed, so that the peer cannot choose ids that collide.
+//! All links are indices inside the slots, so a table over lent slots needs no heap. A lookup takes O(1) time on
+//! average. Taking a slot, releasing it and setting a deadline take O(log n). The hash of the peer's ids uses the
+//! caller's seed. If the seed is random, the peer cannot choose ids that collide.
 #![allow(
     clippy::as_conversions,
     reason = "the number of slots and the length of their texts are limited to 16 bits; seeds and times are stored in halves"
@@ -52,7 +52,7 @@ impl Ticket {
 pub struct Slot<D> {
     /// Two halves, because a `u64` would require padding.
     deadline: [u32; 2],
-    /// Generation of the current or next request in this slot. Each release increments it.
+    /// Generation of the current or next request in this slot. Each release increments the generation.
     generation: u32,
     /// Next slot in the chain of a bucket, or in the queue.
     next: u16,

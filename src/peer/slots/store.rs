@@ -136,7 +136,8 @@ impl<D: Data> InFlight<'_, D> {
         self.write_text(ticket, kept, body)
     }
 
-    /// Replaces a part of the text of a request. Returns `false` if the text is shorter, or if `piece` does not fit.
+    /// Replaces a part of the text of a request. Returns `false` if the text ends before `part` ends, or if `piece`
+    /// does not fit.
     pub(crate) fn splice_text(&mut self, ticket: Ticket, part: Range<usize>, piece: &[u8]) -> bool {
         let length = self.text(ticket).len();
         let Some(rest) = length.checked_sub(part.end) else { return false };
@@ -167,7 +168,7 @@ impl<D: Data> InFlight<'_, D> {
         true
     }
 
-    /// Returns the whole part of a request, of at least `length` bytes.
+    /// Returns the request's whole part of the text, which has at least `length` bytes.
     ///
     /// Returns `None` if the request has ended or the part cannot have this length.
     fn text_space(&mut self, ticket: Ticket, length: usize) -> Option<&mut [u8]> {
@@ -204,8 +205,8 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Grows the part of each slot to at least `length` bytes. Returns `None` if this exceeds the limit or the heap is
-    /// exhausted.
+    /// Grows the part of each slot to at least `length` bytes. Returns `None` if the slots are lent, the length exceeds
+    /// the limit, or the heap is exhausted.
     fn grow_text(&mut self, length: usize) -> Option<()> {
         match &mut self.store {
             Store::Lent { .. } => {

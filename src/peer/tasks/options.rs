@@ -89,8 +89,8 @@ pub(crate) struct AutomaticTasks {
     pub(crate) options: fn() -> TaskOptions,
 }
 
-/// The time to live that the client requests for the task of a call, or 0. `None` if the client requests no task
-/// (`2025-11-25`).
+/// The time to live that the member `task` of a request names, or 0 if the member names none (`2025-11-25`). `None` if
+/// the member is not an object.
 pub(crate) fn requested_ttl(task: Json<'_>) -> Option<u64> {
     (task.kind() == Kind::Object).then(|| task.get("ttl").and_then(Json::unsigned).unwrap_or(0))
 }

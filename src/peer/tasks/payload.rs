@@ -122,8 +122,8 @@ impl TaskTable<'_> {
             .find(|ticket| self.is_open(*ticket) && self.call_of(*ticket) == Some(call))
     }
 
-    /// The call that became this task automatically, or may become it. Returns `None` if the application has created
-    /// the task.
+    /// The call that became this task automatically, or may become this task. Returns `None` if the application has
+    /// created the task.
     pub(crate) fn call_of(&self, ticket: Ticket) -> Option<Ticket> {
         self.data(ticket).filter(|data| data.is_automatic)?;
         unpacked(self.slots.text(ticket))
@@ -140,7 +140,8 @@ pub(crate) enum TaskEnd<'t> {
     ByApplication,
 }
 
-/// Writes the members of a stored result or error into an open object, except the one with this name. Returns `true`.
+/// Writes the members of a stored result or error into an open object, without the member named `except`. Returns
+/// `true`.
 pub(crate) fn write_members(stored: Json<'_>, except: &str, out: &mut Writer<'_>) -> bool {
     for (name, value) in stored.members().filter(|(name, _)| *name != *except) {
         out.text(name);

@@ -117,7 +117,7 @@ impl TaskData {
     }
 
     fn is_visible(&self, owner: u64, revision: Revision, session: SessionKey) -> bool {
-        // Without users, the session is the owner.
+        // If the application distinguishes no users, a task belongs to its session.
         let in_session = owner != 0 || revision.era() == Era::Stateless || self.session == session;
         !matches!(self.state, TaskState::Removed | TaskState::Reserved)
             && self.owner == halves(owner)
@@ -156,8 +156,8 @@ pub struct TaskTable<'b> {
     /// Whether a response or notification about tasks awaits transmit space.
     pub(crate) is_pending: bool,
     pub(crate) automatic: Option<AutomaticTasks>,
-    /// The time to live that the client requests for a task, or 0. `None` if the current call cannot become a task
-    /// automatically.
+    /// The time to live that the client requests for a task, or 0 if the client names none. `None` if the current call
+    /// cannot become a task automatically.
     pub(crate) candidate: Option<u64>,
 }
 
@@ -208,7 +208,7 @@ impl<'b> TaskTable<'b> {
         self
     }
 
-    /// Sends `notifications/tasks/status`. By default, the server polls.
+    /// Enables `notifications/tasks/status`. By default, the server polls the tasks.
     #[must_use]
     pub fn notify(mut self) -> Self {
         self.notifies = true;
@@ -260,7 +260,7 @@ impl<'b> TaskTable<'b> {
         data.is_visible(self.owner, revision, session).then_some(ticket)
     }
 
-    /// The task in a slot, whose index is in two bytes.
+    /// The task in the slot whose index these two bytes contain.
     pub(crate) fn in_slot(&self, slot: [u8; 2]) -> Option<Ticket> {
         self.slots.request_in_slot(u16::from_le_bytes(slot).into()).map(|(ticket, _)| ticket)
     }

@@ -1,7 +1,7 @@
 //! The open message: a message that grows piece by piece while the peer reads it.
 //!
-//! In line mode, the open message is the last message in the buffer. No other message may be written while it is open.
-//! Every piece leaves space for the end of the message, so that the message can end at any time.
+//! In line mode, the open message is the last message in the buffer. While this message is open, no other message may
+//! be written. Every piece leaves space for the end of the message, so that the message can end at any time.
 //!
 //! In message mode, each piece is a message of its own. Other messages may follow a piece. The end waits for space like
 //! any response.
@@ -10,12 +10,12 @@ use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::Writer;
 use crate::peer::transmit_buffer::{Gate, Overflow, TransmitBuffer, UNSENT_LIMIT};
 
-/// Minimum space for the pieces of a message. Half of this space holds the longest escape sequence and the longest
+/// Minimum space for the pieces of a message. Half of this space can hold the longest escape sequence, or the longest
 /// character.
 const MIN_SPACE: usize = 16;
 
 impl TransmitBuffer<'_> {
-    /// Permits pieces in message mode, or refuses them.
+    /// In message mode, permits or refuses pieces.
     pub(crate) fn accept_pieces(&mut self, accept: bool) {
         match (accept, self.link.gate) {
             (true, Gate::Whole) if self.is_message_mode() => self.link.gate = Gate::Both,

@@ -34,7 +34,7 @@ pub(super) fn has_titles(options: &[Choice<'_>]) -> bool {
 
 /// Writes the values as a part of a schema.
 ///
-/// Values without titles become `enum`. Values with titles become a member with the key `titled`.
+/// If no value has a title, the values become `enum`. Otherwise, all values become a member with the key `titled`.
 pub(super) fn write_options(options: &[Choice<'_>], titled: &str, out: &mut Writer<'_>) {
     if !has_titles(options) {
         out.key("enum");

@@ -9,7 +9,7 @@ use crate::protocol::revision::{Revision, Revisions};
 
 /// An input request that owns its data, encoded for one revision and the capabilities of one client.
 ///
-/// An application that requests input from another thread passes this value to the thread of the server.
+/// A thread of the application that needs input passes this value to the thread of the server.
 ///
 /// ```
 /// use mcp_proto::input::{EncodedInput, Form, Input};

@@ -76,8 +76,8 @@ impl dyn Input + '_ {
     /// The parameters of the [`method`](Input::method) as the JSON text of an object. Returns `None` if the request is
     /// not valid.
     ///
-    /// The parameters depend on the revision and on the capabilities of the client. An application that sends requests
-    /// from another thread uses an [`EncodedInput`].
+    /// The parameters depend on the revision and on the capabilities of the client. A thread without access to the
+    /// server uses an [`EncodedInput`].
     ///
     /// ```
     /// use mcp_proto::input::{Form, Input};

@@ -191,8 +191,8 @@ struct Groups {
 }
 
 impl Groups {
-    /// Reads a group, which is shorter at the end of a complete text. Returns `false` at the end, and `None` if the text
-    /// is not valid.
+    /// Reads a group, which may be shorter at the end of a complete text. Returns `false` at the end, and `None` if the
+    /// text is not valid.
     fn next_group(&mut self, text: &[u8], is_complete: bool) -> Option<bool> {
         (self.digits, self.bits) = (0, 0);
         loop {

@@ -5,8 +5,8 @@
 use crate::json::{Json, Writer};
 use crate::time::Millis;
 
-/// The lifetime and scope of a cached result. Revisions up to `2025-11-25` do not define these hints. In these
-/// revisions, the lifetime is zero.
+/// The lifetime and scope of a cached result. Revisions up to `2025-11-25` do not define these hints. Without hints,
+/// the lifetime is zero.
 ///
 /// A change notification immediately invalidates a cached result. The application must then discard the result, because
 /// [`is_fresh`](Self::is_fresh) only compares times.

@@ -61,8 +61,8 @@ const MAX_VALUES: usize = 100;
 /// `],"total":18446744073709551615,"hasMore":false}` followed by the closing brackets of the response.
 const TAIL: usize = 56;
 
-/// Writes the member `completion`. Calls `next` for each value until `next` returns `false`. Discards the first value
-/// that exceeds the maximum number or does not fit into the message, and then stops, too.
+/// Writes the member `completion`. Calls `next` for each value until `next` returns `false`. Also stops at the first
+/// value beyond the maximum number, or without space in the message, and discards this value.
 pub(crate) fn write_completion(
     out: &mut Writer<'_>,
     total: Option<u64>,

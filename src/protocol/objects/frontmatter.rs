@@ -40,7 +40,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Removes the next line, without the spaces at its end.
+    /// Removes the next line, and returns the line without trailing spaces.
     const fn take_line(&mut self) -> &'t [u8] {
         let (mut rest, mut length) = (self.rest, 0usize);
         while let [first, tail @ ..] = rest

@@ -37,8 +37,8 @@ pub(crate) fn write_members(out: &mut Writer<'_>, mime_type: Option<&str>, body:
     }
 }
 
-/// Writes the contents of a resource with its URI. The text is the JSON that `value` writes. Returns what `value`
-/// returns: whether this JSON is valid. After an overflow, always returns `true`.
+/// Writes the contents of a resource with its URI. The text is the JSON that `value` writes. Returns whether this JSON
+/// is valid, as `value` reports. After an overflow, always returns `true`.
 pub(crate) fn write_json_contents(
     out: &mut Writer<'_>,
     uri: &str,

@@ -86,13 +86,13 @@ impl<'t> Skill<'t> {
         self.uri
     }
 
-    /// The name: the folder of `SKILL.md`. Empty if the URI is not valid.
+    /// The name: the folder of `SKILL.md`. Unspecified if the URI is not valid.
     #[must_use]
     pub const fn name(&self) -> &'t str {
         last_segment(split_end(self.uri, MAIN_SUFFIX.len()).0)
     }
 
-    /// The description in the frontmatter. `None` if the frontmatter is JSON.
+    /// The description in the frontmatter. `None` if the frontmatter is JSON, or has no description.
     #[must_use]
     pub const fn description(&self) -> Option<&'t str> {
         match self.fields() {

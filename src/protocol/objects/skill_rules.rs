@@ -113,7 +113,7 @@ const fn is_name(name: &str) -> bool {
     rest.is_empty() && !is_delimited && !contains(name.as_bytes(), b"--") && name.len() <= LONGEST_NAME
 }
 
-/// Whether a text is a relative path of a file, in characters that a URI has without escapes.
+/// Whether a text is a relative path of a file, in the characters of a URI path.
 const fn is_path(path: &[u8]) -> bool {
     let (mut rest, mut length, mut dots) = (path, 0usize, 0usize);
     loop {

@@ -13,7 +13,8 @@ use crate::protocol::objects::view::{entries, has_text, object, text, view};
 view! {
     /// A skill that the server lists.
     ///
-    /// The application reads a file of a skill only when it needs the file, and [verifies](SkillFileView::matches) it.
+    /// The application reads a file of a skill only when the file is needed, and then
+    /// [verifies](SkillFileView::matches) the content.
     ///
     /// Specification: the extension *Skills*, *Skill entries*.
     SkillView
@@ -62,8 +63,8 @@ impl<'a> SkillView<'a> {
         self.files().find(|file| file.uri().is_some_and(|own| own == uri))
     }
 
-    /// Whether the skill has a name, a description, a URI that ends with the name and `SKILL.md`, and either files with
-    /// sizes and digests in its folder, or dynamic files.
+    /// Whether the skill has a name, a description, and a URI that ends with the name and `SKILL.md`. A skill that is
+    /// not dynamic must also list `SKILL.md`, and each of its files must be in its folder and have a size and a digest.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]
@@ -85,8 +86,8 @@ impl<'a> SkillView<'a> {
 
     /// Whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no others.
     ///
-    /// The application must not load the skill if the fields differ. `None` if the frontmatter has other YAML than one
-    /// string per line. The application then needs a parser of YAML to compare.
+    /// The application must not load the skill if the fields differ. `None` if the text has no frontmatter, or if a
+    /// line of the frontmatter is not a field with a string. The application then needs a parser of YAML to compare.
     #[must_use]
     pub fn has_frontmatter_of(&self, text: &str) -> Option<bool> {
         let fields = Fields::new(text).filter(|fields| fields.is_known())?;

@@ -133,7 +133,7 @@ impl<'t> Tool<'t> {
         self.hint(3, yes)
     }
 
-    /// Sets whether calls may become tasks. By default, they never become tasks.
+    /// Sets whether calls may become tasks. By default, calls never become tasks.
     ///
     /// With the feature [`Tasks`](crate::server::Tasks), the server refuses calls that contradict the value. The list
     /// of tools shows the value in `2025-11-25`.
@@ -326,7 +326,8 @@ impl<'a> ToolView<'a> {
 
     /// The display name of the tool.
     ///
-    /// The function returns the first non-empty text of the member `title`, the title in the hints, and the name.
+    /// The name is the member `title`. If this title is missing or empty, the name is the title in the hints. If both
+    /// are missing or empty, the name is the member `name`.
     #[must_use]
     pub fn display_name(&self) -> Option<Str<'a>> {
         let titles = [self.title(), self.hints().title()];

@@ -34,7 +34,7 @@ pub(crate) const fn invalid_header(schema: &str) -> Option<InvalidToolHeader> {
 enum Part {
     /// Data, such as a default.
     Data,
-    /// A schema, with the depth of its values in the arguments. `None` if their path is not fixed.
+    /// A schema, with the depth of its values in the arguments. `None` if the path of these values is not fixed.
     Schema(Option<u8>),
     /// Schemas by name, with the depth of the schema that contains them.
     Map(Option<u8>),

@@ -77,9 +77,9 @@ impl<'a> CreateMessage<'a> {
         self
     }
 
-    /// Sets the context of MCP servers to include. From `2025-11-25` on, the server omits the context if the client did
-    /// not declare [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT). Without this member, the client includes
-    /// no context.
+    /// Sets the context of MCP servers to include. From `2025-11-25` on, the server omits a context other than `None`
+    /// if the client did not declare [`SAMPLING_CONTEXT`](ClientCapabilities::SAMPLING_CONTEXT). Without this member,
+    /// the client includes no context.
     #[must_use]
     pub const fn include_context(mut self, context: IncludeContext) -> Self {
         self.include_context = Some(context);
