@@ -131,9 +131,9 @@ pub enum ProtocolError {
     UnknownSubscription,
     /// A notification without a meaning for this role or revision.
     UnknownNotification,
-    /// Too many invalid messages in a row.
+    /// Too many error responses without an id in a row.
     ///
-    /// The machine sends no further error responses until a valid message arrives.
+    /// The machine sends no further error responses without an id until a valid message arrives.
     Muted,
     /// Application error: a request that a handler dropped without a response. The machine responded with an error.
     Unanswered,
@@ -371,8 +371,8 @@ pub enum ConfigError {
     },
     /// A duplicate name.
     ///
-    /// Two catalog entries share a name, URI or URI template, two arguments of a prompt share a name, or a feature for
-    /// extensions has a name twice.
+    /// Two catalog entries have the same name, URI or URI template. Also reported for two arguments of one prompt, or
+    /// two extensions of one feature, with the same name.
     DuplicateName {
         /// Index of the second entry, or index of the prompt.
         entry: usize,

@@ -169,8 +169,8 @@ impl<'a> Receive<'a> {
     /// requests to its client fail, and its subscriptions end.
     ///
     /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed). If
-    /// the request was about a task, the task continues: the client polls it again. The machine still offers earlier
-    /// messages for this stream. The caller must drop these messages.
+    /// the request was about a task, the task continues: the client polls it again. The machine may still offer unsent
+    /// messages of this stream. The caller must drop these messages.
     ///
     /// # Errors
     /// Returns the stream if the machine is not [`ready`](Receive::is_ready), or is not in message mode.

@@ -106,7 +106,7 @@ pub(crate) struct LineDecoder<'b> {
     pub(super) message_framing: Option<&'static &'static dyn MessageFraming>,
     /// Stream of the message in the buffer. Message mode only.
     pub(super) stream: StreamId,
-    /// Maximum length of an id. Two bytes, because four more bytes of RAM would be eight on a board.
+    /// Maximum length of an id. A field of two bytes keeps the decoder small on boards.
     id_limit: u16,
     /// Kind of the current line. `None` while the line is incomplete.
     pub(super) line: Option<LineKind>,

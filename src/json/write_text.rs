@@ -143,8 +143,8 @@ mod owned {
     }
 }
 
-/// Writes any value that implements `Display`, with `format_args!("{error}")`. This links the formatting machinery.
-/// If a `Display` fails, the text ends there.
+/// Writes any value that implements `Display`, with `format_args!("{error}")`. A program that uses such a text links
+/// the formatting machinery. If a `Display` fails, the text ends there.
 impl WriteText for fmt::Arguments<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let _ = fmt::write(&mut Put(put), *self);

@@ -124,9 +124,10 @@ impl Inbound<PackedContext> {
         self.state == InboundState::Open
     }
 
-    /// Whether the application must respond.
+    /// Whether the request is deferred and is not a subscription.
     pub(crate) fn is_open(&self) -> bool {
-        // A request that waits for a task counts, too, but the application does not know its ticket.
+        // A request that waits for the result of a task counts as deferred, but the application does not know its
+        // ticket.
         self.state.is_deferred() && self.subscription().is_none()
     }
 

@@ -238,8 +238,8 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
             whole,
             r#"{"content":[{"type":"text","text":""}],"isError":true}"#,
         ),
-        // The result without its content is too large: a member before the content, a member after it, or
-        // many small blocks.
+        // Even without its content, the result is too large, because of a member before the content, a member after the
+        // content, or many small blocks.
         (
             format!(r#"{{"jsonrpc":"2.0","id":X,"result":{{"_meta":"{long}","content":[{block}]}}}}"#),
             false,

@@ -1,4 +1,4 @@
-//! Turns calls into automatic tasks, expires tasks, and sends results and notifications when there is transmit space.
+//! Converts calls to automatic tasks, expires tasks, and sends results and notifications when there is transmit space.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
@@ -29,8 +29,8 @@ enum Stop {
     Event,
 }
 
-/// Turns calls that take too long into tasks. Then expires a task, or sends pending messages. Returns `true` if there
-/// is an event.
+/// Converts overdue calls to tasks. Then expires a task, or sends pending messages. Returns `true` if there is an
+/// event.
 pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> bool {
     while let Some(ticket) = table.slots.due(state.peer.now) {
         if table.data(ticket).is_some_and(|data| data.state == TaskState::Reserved) {

@@ -130,7 +130,8 @@ impl Task<'_> {
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
     /// [`SendError::Unwritable`]: the text of the slot has no space, an open input request has the same key
-    /// (`2026-07-28`), or the input is not valid. In `2025-11-25` also the errors of [`Server::request`].
+    /// (`2026-07-28`), or the input is not valid. In `2025-11-25`, the method also returns the errors of
+    /// [`Server::request`].
     pub fn require_input(&mut self, key: &str, input: &dyn Input) -> Result<(), SendError> {
         let ticket = self.ticket;
         self.with(&mut |state, table| state.add_input_request(table, ticket, key, input))

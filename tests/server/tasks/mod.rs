@@ -215,8 +215,8 @@ impl Host {
     }
 }
 
-/// The application: makes a task of each call for which this is possible. The results that it keeps have the
-/// text "kept".
+/// The application: makes a task of each call for which this is possible. The results that the application keeps have
+/// the text "kept".
 fn handle(
     event: Event<'_>,
     options: TaskOptions,

@@ -193,7 +193,7 @@ fn check(id: Option<&[u8]>, uri: &str, space: usize, accept: Accept<'_>) -> Resu
     }
 }
 
-/// Handles `subscriptions/listen`. The request stays in flight until its response ends the subscription.
+/// Handles `subscriptions/listen`. The request stays in flight until the subscription ends.
 fn listen(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let (filter, uris, tasks) = match parse_filter(request) {
         Ok(wanted) => wanted,
