@@ -26,7 +26,7 @@ const TASK_NOTIFICATIONS: &[Method] = &[methods::TASKS_STATUS, methods::TASKS];
 /// Methods that clients support only as raw requests or raw notifications.
 const CLIENT_RAW: &[Method] = &[methods::TASKS_LIST, methods::ELICITATION_COMPLETE];
 
-/// The features of the server: one of each kind.
+/// The features of the server: all that handle methods of the specification.
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}")]).list_changed();
 static SKILLS: Skills = Skills::new(&[]).directory_read();
 static RESOURCES: Resources = Resources::dynamic_list().list_changed().subscribe();
@@ -41,7 +41,8 @@ fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> b
     exchange(io, input, output)
 }
 
-/// Returns the output and events of a server for a line. The server supports one revision, and has sent a request.
+/// Returns the output and events of a server for a line. The server supports one revision. In the handshake era, the
+/// server has sent a request before.
 fn serve(revision: Revision, line: &str) -> (String, String) {
     let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::only(revision));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);

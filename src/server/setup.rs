@@ -28,7 +28,7 @@ impl<'b> Server<'b> {
     ///
     /// # Errors
     /// A buffer is too small for the server's own messages, the configuration has no revision, or the configuration of
-    /// a feature is not valid.
+    /// a feature or of joined features is not valid.
     pub fn new(
         config: &'b ServerConfig<'b>,
         rx: impl Into<Buffer<'b>>,

@@ -64,7 +64,8 @@ impl<'b> Server<'b> {
     /// Lends storage for requests in flight, like [`in_flight`](Server::in_flight).
     ///
     /// # Errors
-    /// As for [`in_flight`](Server::in_flight). The server may then have no storage for requests in flight.
+    /// As for [`in_flight`](Server::in_flight). The server uses the storage nevertheless, but a slot has no space for
+    /// long ids.
     pub fn set_in_flight(&mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<(), ConfigError> {
         let needed = slots.len().saturating_mul(MIN_SLOT_TEXT);
         self.replace_in_flight(InFlight::lent(slots, text), needed)

@@ -232,7 +232,7 @@ fn check(entries: &[(&str, &str)]) -> Result<(), ConfigError> {
 }
 
 /// Whether a name follows the rules for `_meta` keys with a prefix. Such a key consists of labels with dots between
-/// them, then a slash, then a name.
+/// them, a slash, and a name that may be empty.
 fn is_prefixed(name: &str) -> bool {
     let Some((prefix, name)) = name.split_once('/') else { return false };
     let ends = |text: &str, first: fn(&u8) -> bool| {

@@ -27,7 +27,7 @@ use crate::time::Millis;
 
 /// The functions that the rest of the server calls for tasks.
 pub(crate) trait TaskHooks: Sync {
-    /// Returns the earlier of `other` and the earliest expiry of a task.
+    /// Returns the earlier of `other` and the earliest deadline of a task. Ignores times that have passed.
     fn earliest_deadline(&self, state: &ServerState<'_>, other: Option<Millis>) -> Option<Millis>;
 
     /// Converts overdue calls to tasks. Then expires a task, or sends pending messages about tasks. Returns `true` if

@@ -1,8 +1,8 @@
 //! Input requests of tasks to the client, and `TaskInput`: the responses.
 //!
 //! In `2026-07-28` the payload of the task is the object of open input requests, which clients get with the task. In
-//! `2025-11-25` each input request is a request that the server sends. The text of its slot has the ticket of the task
-//! and the key.
+//! `2025-11-25` each input request is a request that the server sends. The text of the slot of this request has the
+//! ticket of the task and the key.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing};
@@ -40,7 +40,8 @@ enum Responses<'a> {
     One { key: Str<'a>, outcome: Outcome<'a> },
 }
 
-/// Maximum number of responses that the server takes from one `tasks/update`. The client may send the others again.
+/// Maximum number of responses that the server takes from one `tasks/update`. The client may send further responses
+/// again.
 const MOST_RESPONSES: usize = 32;
 
 impl<'a> TaskInput<'a> {
