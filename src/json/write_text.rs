@@ -6,7 +6,7 @@ use super::string::Str;
 use super::value::Json;
 use core::fmt;
 
-/// A text for a message. The text is a string, a number, an error of this crate, a tuple of texts, or the result of
+/// A text for a message, such as a string, a number, an error of this crate, a tuple of texts, or the result of
 /// `format_args!`.
 ///
 /// The formatting machinery of `core` takes two to three kilobytes of a small image. Only `format_args!` and types

@@ -76,7 +76,7 @@ impl Scanner {
         self.limit
     }
 
-    /// Returns the error that [`finish`](Scanner::finish) returned.
+    /// Returns the error of an invalid text, after the end of the text.
     pub(crate) fn error(&self) -> ScanError {
         let kind = if let State::Failed(kind) = self.state { kind } else { ScanErrorKind::Empty };
         ScanError { kind, at: self.position }
