@@ -35,7 +35,7 @@ static TASKS: Tasks = Tasks::new().list();
 static FEATURES: [&dyn Feature; 8] =
     [&TOOLS, &SKILLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions, &Logging, &TASKS];
 
-/// Moves bytes in both directions. Returns whether a byte moved.
+/// Moves bytes in both directions. Returns `false` if the machine has no event and no byte moved.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
     exchange(io, input, output)

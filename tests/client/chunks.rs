@@ -93,7 +93,8 @@ fn receive(
     panic!("no progress");
 }
 
-/// Takes the content of all blocks out of a result, and returns it in the order of the blocks.
+/// Takes the content of all blocks out of a result. Returns the content in the order of the blocks, without empty
+/// content at the end.
 fn take_content(result: &mut Value) -> Vec<Vec<u8>> {
     let mut blocks = Vec::new();
     let key = if result.get("contents").is_some() { "contents" } else { "content" };

@@ -117,8 +117,8 @@ pub trait Speak: Write {
     fn hang_up(&mut self);
 }
 
-/// Plays every transcript over an adapter, in every manner. Plays many transcripts in parallel, because the players
-/// mostly wait.
+/// Plays every transcript that adapters can play over an adapter, in every manner. Plays many transcripts in parallel,
+/// because the players mostly wait.
 ///
 /// # Panics
 /// Panics if a transcript fails. The message has the first few failures.
