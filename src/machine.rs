@@ -164,10 +164,10 @@ impl<'a> Receive<'a> {
     ///
     /// On a server, the requests and subscriptions of `2026-07-28` on this stream are cancelled. The server emits
     /// [`Event::Cancelled`](crate::server::Event::Cancelled) for each request or subscription, and sends no response.
-    /// Requests of a handshake session continue, because the client may reconnect and receive the responses. Only a
-    /// [chunked](crate::server::Call::chunked) response that has begun on this stream is cancelled, too. If the stream
-    /// is the [stream of a session](crate::SessionKey::stream), the session ends: its requests are cancelled, requests
-    /// to its client fail, and its subscriptions end.
+    /// Requests of a handshake session continue, because the client may reconnect and receive the responses. An
+    /// exception is a [chunked](crate::server::Call::chunked) response that has begun on this stream: the server
+    /// cancels its request. If the stream is the [stream of a session](crate::SessionKey::stream), the session ends:
+    /// its requests are cancelled, requests to its client fail, and its subscriptions end.
     ///
     /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed). If
     /// the request was about a task, the task continues: the client polls it again. The machine may still offer unsent

@@ -218,8 +218,8 @@ pub(crate) enum BufferMut<'a> {
 }
 
 impl<'a> BufferMut<'a> {
-    /// Provides at least `end` bytes, or none for [`Measure`](BufferMut::Measure). Returns `None` if the limit is lower or
-    /// the heap is exhausted.
+    /// Provides at least `end` bytes, or none for [`Measure`](BufferMut::Measure). Returns `None` if the limit is lower
+    /// or the heap is exhausted.
     pub(crate) fn ensure(&mut self, end: usize) -> Option<&mut [u8]> {
         match self {
             BufferMut::Lent(bytes) => (end <= bytes.len()).then_some(&mut **bytes),

@@ -85,8 +85,8 @@ impl ServerState<'_> {
         self.change_writer = Some(|state| state.write_all_changes());
     }
 
-    /// Writes pending change notifications and messages about tasks, while the output has space. Returns `true` if a task
-    /// caused an event.
+    /// Writes pending change notifications and messages about tasks, while the output has space. Returns `true` if a
+    /// task caused an event.
     pub(crate) fn write_changes(&mut self) -> bool {
         self.change_writer.is_some_and(|write| write(self))
     }

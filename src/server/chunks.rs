@@ -99,8 +99,8 @@ impl Chunks<'_> {
     /// Writes the next part of a text. Returns the number of bytes that the transmit buffer took, a whole number of
     /// characters.
     ///
-    /// If the number is less than the length of `text`, [`Event::Writable`](crate::server::Event::Writable) follows when
-    /// the buffer has space. If the content is not text, the response ends as a failure, and the next event is
+    /// If the number is less than the length of `text`, [`Event::Writable`](crate::server::Event::Writable) follows
+    /// when the buffer has space. If the content is not text, the response ends as a failure, and the next event is
     /// [`ProtocolError::InvalidReply`].
     pub fn text(&mut self, text: &str) -> usize {
         self.write(0, text.len(), &mut |out, _| out.prefix_inside(text))
@@ -108,8 +108,8 @@ impl Chunks<'_> {
 
     /// Writes the next part of a binary content. Returns the number of bytes that the server took.
     ///
-    /// If the number is less than the length of `bytes`, [`Event::Writable`](crate::server::Event::Writable) follows when
-    /// the buffer has space. If the content is not binary, the response ends as a failure, and the next event is
+    /// If the number is less than the length of `bytes`, [`Event::Writable`](crate::server::Event::Writable) follows
+    /// when the buffer has space. If the content is not binary, the response ends as a failure, and the next event is
     /// [`ProtocolError::InvalidReply`].
     pub fn blob(&mut self, bytes: &[u8]) -> usize {
         self.write(BLOB, bytes.len(), &mut |out, chunks| write_blob(out, chunks, bytes))
@@ -308,10 +308,10 @@ impl Reply<'_> {
     /// [`Server::chunks`] takes the ticket of the deferred request.
     ///
     /// # Errors
-    /// The request stays in flight. [`SendError::Unsupported`]: the request does not permit this content, is a member of
-    /// a batch, or the server is in [message mode](Server::message_mode) and its transport accepts no
-    /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the
-    /// transmit buffer is too small for the members around the content.
+    /// The request stays in flight. [`SendError::Unsupported`]: the request does not permit this content, is a member
+    /// of a batch, or the server is in [message mode](Server::message_mode) and its transport accepts no
+    /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the transmit
+    /// buffer is too small for the members around the content.
     pub fn chunked(self, content: ChunkedContent<'_>) -> Result<(), SendError> {
         let Reply { state, pending, .. } = self;
         let mut opened = Ok(());
@@ -375,8 +375,8 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// Returns the call if no slot is free, the call is a member of a batch, the revision has no audio, or the transmit
-    /// buffer is too small for the members around the content. In [message mode](Server::message_mode), also returns the
-    /// call if the transport accepts no [pieces](Server::accept_pieces).
+    /// buffer is too small for the members around the content. In [message mode](Server::message_mode), also returns
+    /// the call if the transport accepts no [pieces](Server::accept_pieces).
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, Call<'a>> {
         self.reply.open_chunks(content).ok_or(self)
@@ -387,8 +387,8 @@ impl<'a> ReadResource<'a> {
     /// Responds with text that the application writes in chunks: see [`Call::chunked`]. The media type comes from the
     /// catalog, or else is `text/plain`.
     ///
-    /// The contents of a resource have no flag for a failure. If the request ends before the response, the contents just
-    /// end.
+    /// The contents of a resource have no flag for a failure. If the request ends before the response, the contents
+    /// just end.
     ///
     /// # Errors
     /// Returns the request in the cases of [`Call::chunked`].

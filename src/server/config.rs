@@ -172,8 +172,8 @@ pub enum UnknownVersion {
 impl<'i> ServerConfig<'i> {
     /// A configuration with this name and version, and no features.
     ///
-    /// A server without features only connects: it declares no capability, and refuses requests such as `tools/list`. Add
-    /// [`features`](ServerConfig::features).
+    /// A server without features only connects: it declares no capability, and refuses requests such as `tools/list`.
+    /// Add [`features`](ServerConfig::features).
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ServerConfig {
@@ -251,7 +251,8 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Sets the supported revisions. Default: all. A server without revisions of one era does not link the code of that era.
+    /// Sets the supported revisions. Default: all. A server without revisions of one era does not link the code of that
+    /// era.
     ///
     /// Revision `2025-03-26` has batches: see [`Server::batch_buffer`](crate::Server::batch_buffer).
     #[must_use]

@@ -45,8 +45,8 @@ pub enum Event<'a> {
     /// A part of a [streamed](crate::server::Tool::streamed) argument, before the [`Call`](Event::Call) to which it
     /// belongs.
     ArgumentChunk(ArgumentChunk<'a>),
-    /// No [`Call`](Event::Call) follows the last [`ArgumentChunk`](Event::ArgumentChunk), because the line is not valid or
-    /// the server has refused the call. The application discards the chunks.
+    /// No [`Call`](Event::Call) follows the last [`ArgumentChunk`](Event::ArgumentChunk), because the line is not valid
+    /// or the server has refused the call. The application discards the chunks.
     ///
     /// [`ProtocolError`](Event::ProtocolError) follows with the reason. When the connection ends
     /// ([`Action::Closed`](crate::Action::Closed)) or [starts anew](Server::reset), the chunks end without this event.

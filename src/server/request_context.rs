@@ -33,8 +33,8 @@ pub struct PackedContext {
     flags: PackedFlags,
 }
 
-/// Packed fields. From the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1). The level
-/// [`KEYED`] marks a request of one of several sessions. Such a request has no level of its own.
+/// Packed fields. From the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1). The
+/// level [`KEYED`] marks a request of one of several sessions. Such a request has no level of its own.
 #[derive(Debug, Clone, Copy)]
 struct PackedFlags(u8);
 

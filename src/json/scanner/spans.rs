@@ -38,7 +38,8 @@ impl Scanner {
         self.shape
     }
 
-    /// Sets the position at which the text to scan next begins in a larger text. The spans then refer to the larger text.
+    /// Sets the position at which the text to scan next begins in a larger text. The spans then refer to the larger
+    /// text.
     pub(crate) fn set_position(&mut self, position: usize) {
         self.position = position;
     }

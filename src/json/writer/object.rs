@@ -51,8 +51,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Turns the object that was written since `before` into members of the open object. Returns `false` if anything else
-    /// was written.
+    /// Turns the object that was written since `before` into members of the open object. Returns `false` if anything
+    /// else was written.
     #[cfg(feature = "serde")]
     fn unwrap_object(&mut self, before: Mark) -> bool {
         if self.overflowed {

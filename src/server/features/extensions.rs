@@ -15,9 +15,9 @@ use crate::server::server_state::ServerState;
 
 /// The feature *extensions*: extensions of the application, with their methods.
 ///
-/// Each extension has a name with a prefix, such as `com.example/drawings`, and settings. The settings are the JSON text
-/// of an object. The server declares names and settings since `2026-07-28`. A server may have several features of this
-/// type, such as one for each extension.
+/// Each extension has a name with a prefix, such as `com.example/drawings`, and settings. The settings are the JSON
+/// text of an object. The server declares names and settings since `2026-07-28`. A server may have several features of
+/// this type, such as one for each extension.
 ///
 /// The application handles the methods itself, in all revisions:
 /// [`Event::Request`](crate::server::Event::Request) and [`Event::Notification`](crate::server::Event::Notification).

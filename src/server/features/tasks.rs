@@ -56,8 +56,8 @@ impl Tasks {
         Tasks { list: false, automatic: None }
     }
 
-    /// Turns a [deferred](crate::server::Call::defer) call into a task if its response takes longer than `after`. Default:
-    /// off.
+    /// Turns a [deferred](crate::server::Call::defer) call into a task if its response takes longer than `after`.
+    /// Default: off.
     ///
     /// The application responds as always, through the ticket of the deferred call. The response ends the task, and the
     /// task's slot in the table stores the result. If the client cancels the task, or the time to live expires, the

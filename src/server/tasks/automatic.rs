@@ -39,8 +39,8 @@ pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ca
     }
 }
 
-/// Responds to a call with its task, or releases the reservation of a call that has ended. Returns `false` if the transmit
-/// buffer has no space.
+/// Responds to a call with its task, or releases the reservation of a call that has ended. Returns `false` if the
+/// transmit buffer has no space.
 pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ticket: Ticket) -> bool {
     let call = table.call_of(ticket);
     let deferred = call.and_then(|call| Some((call, state.peer.in_flight.deferred(call)?.context())));

@@ -167,8 +167,9 @@ fn notify_listeners(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> R
     Ok(())
 }
 
-/// Sends `notifications/tasks` to a subscription. `body` writes the members of the task after `_meta`, and returns whether
-/// they are valid. The caller has reserved the space. A notification that does not fit is dropped, because clients poll.
+/// Sends `notifications/tasks` to a subscription. `body` writes the members of the task after `_meta`, and returns
+/// whether they are valid. The caller has reserved the space. A notification that does not fit is dropped, because
+/// clients poll.
 pub(super) fn notify_listener(
     state: &mut ServerState<'_>,
     listener: Ticket,

@@ -106,8 +106,8 @@ impl Task<'_> {
     /// Sends progress if the call has a progress token (`2025-11-25`). The value must grow each time.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the revision has no progress of tasks, the call has no progress token, or `progress` has
-    /// not grown. [`SendError::NotConnected`]: the client has not completed the handshake of the task's revision.
+    /// [`SendError::NotWanted`]: the revision has no progress of tasks, the call has no progress token, or `progress`
+    /// has not grown. [`SendError::NotConnected`]: the client has not completed the handshake of the task's revision.
     /// [`SendError::Busy`]: the transmit buffer has no space. [`SendError::Unwritable`]: the message is too large.
     pub fn progress(
         &mut self,
