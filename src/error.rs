@@ -96,7 +96,7 @@ pub enum ProtocolError {
     NotInitialized,
     /// An `initialize` request in an open session.
     AlreadyInitialized,
-    /// A request for an unsupported revision. In a handshake, the server offered a supported revision.
+    /// A request for an unsupported revision. The error response names the supported revisions.
     UnsupportedRevision,
     /// A request that arrived while all slots were taken.
     TooManyInFlight {
@@ -131,9 +131,9 @@ pub enum ProtocolError {
     UnknownSubscription,
     /// A notification without a meaning for this role or revision.
     UnknownNotification,
-    /// Too many invalid messages in a row.
+    /// Too many error responses without an id in a row.
     ///
-    /// The machine sends no further error responses until a valid message arrives.
+    /// The machine sends no further error responses without an id until a valid message arrives.
     Muted,
     /// Application error: a request that a handler dropped without a response. The machine responded with an error.
     Unanswered,
@@ -144,7 +144,8 @@ pub enum ProtocolError {
         /// Maximum length of the reply in bytes.
         limit: usize,
     },
-    /// Application error: a reply that is not exactly one JSON value. The machine responded with an error.
+    /// Application error: a reply that is not valid JSON, or does not suit the request. The machine responded with an
+    /// error.
     InvalidReply,
     /// Application error: an invalid request for input (`inputRequests`). The machine responded with an error.
     ///
@@ -157,7 +158,8 @@ pub enum ProtocolError {
     /// The machine responded with the first page. The machine does not report further pages of the list.
     /// [`Tools::list_size`](crate::server::Tools::list_size) returns a sufficient size.
     ListSplit,
-    /// Application error: list entries that are larger than a page. The machine omitted these entries.
+    /// Application error: list entries that are larger than a page, or have raw JSON that is not an object. The machine
+    /// omitted these entries.
     EntriesLeftOut {
         /// Number of omitted entries.
         count: usize,
@@ -354,7 +356,7 @@ pub enum ConfigError {
     },
     /// A request text buffer that is too small for the slots.
     TextTooSmall {
-        /// Required size in bytes, for all slots.
+        /// Required size in bytes, for all slots. Zero for slots on the heap.
         needed: usize,
     },
     /// Invalid raw JSON of the application, such as a schema.
@@ -364,15 +366,15 @@ pub enum ConfigError {
         /// The error in the JSON.
         error: ScanError,
     },
-    /// A schema or `_meta` that is valid JSON but not an object.
+    /// Raw JSON of the application, such as a schema or `_meta`, that is valid but not an object.
     NotAnObject {
         /// Index of the catalog entry.
         entry: usize,
     },
     /// A duplicate name.
     ///
-    /// Two catalog entries share a name, URI or URI template, two arguments of a prompt share a name, or a feature for
-    /// extensions has a name twice.
+    /// Two catalog entries have the same name, URI or URI template. Also reported for two arguments of one prompt with
+    /// the same name, and for a name that occurs twice in a feature for extensions.
     DuplicateName {
         /// Index of the second entry, or index of the prompt.
         entry: usize,

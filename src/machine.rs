@@ -144,8 +144,8 @@ impl<'a> Receive<'a> {
 
     /// Copies one whole message that the caller has parsed, like [`message`](Receive::message).
     ///
-    /// The machine scans the message again only if the machine's nesting limit is below
-    /// [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT).
+    /// The machine does not scan the message again, unless the message is oversized, or the machine's nesting limit is
+    /// below [`DEPTH_LIMIT`](crate::json::DEPTH_LIMIT).
     ///
     /// # Errors
     /// Returns the message if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
@@ -164,13 +164,14 @@ impl<'a> Receive<'a> {
     ///
     /// On a server, the requests and subscriptions of `2026-07-28` on this stream are cancelled. The server emits
     /// [`Event::Cancelled`](crate::server::Event::Cancelled) for each request or subscription, and sends no response.
-    /// Requests of a handshake session continue, because the client may reconnect and receive the responses. If the
-    /// stream is the [stream of a session](crate::SessionKey::stream), the session ends: its requests are cancelled,
-    /// requests to its client fail, and its subscriptions end.
+    /// Requests of a handshake session continue, because the client may reconnect and receive the responses. An
+    /// exception is a [chunked](crate::server::Call::chunked) response that has begun on this stream: the server
+    /// cancels its request. If the stream is the [stream of a session](crate::SessionKey::stream), the session ends:
+    /// its requests are cancelled, requests to its client fail, and its subscriptions end.
     ///
     /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed). If
-    /// the request was about a task, the task continues: the client polls it again. The machine still offers earlier
-    /// messages for this stream. The caller must drop these messages.
+    /// the request was about a task, the task continues: the client polls it again. The machine may still offer unsent
+    /// messages of this stream. The caller must drop these messages.
     ///
     /// # Errors
     /// Returns the stream if the machine is not [`ready`](Receive::is_ready), or is not in message mode.

@@ -176,7 +176,7 @@ impl Peer for Asking {
     }
 }
 
-/// A checksum instead of a signature. The test needs only the bytes that reach the application.
+/// Returns the state with a checksum, which stands for a signature in this test.
 fn signed(state: &str) -> String {
     let sum = state.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31) ^ u32::from(byte));
     format!("{state} \"{sum:x}\"")

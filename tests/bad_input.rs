@@ -24,7 +24,7 @@ struct Add {
     b: i32,
 }
 
-/// Passes `input` to the machine, and takes all output. Returns `false` if nothing moved.
+/// Passes `input` to the machine, and takes all output. Returns `false` if the machine has no event and nothing moved.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], ends: bool, output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
     if ends && input.is_empty() {
@@ -282,7 +282,7 @@ fn dash(text: &str) -> String {
     if text.is_empty() { "nothing".into() } else { text.into() }
 }
 
-/// Writes equal consecutive items only once.
+/// Writes equal consecutive items once, with their number.
 fn distinct(items: &[String]) -> String {
     let mut text = String::new();
     let mut rest = items;

@@ -231,8 +231,8 @@ fn lifecycle_starts_only_in_new_and_reset() {
     rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
     for path in files.iter().filter(|path| !path.ends_with("lifecycle.rs")) {
         let file = read_to_string(path).unwrap();
-        // Only `new`, `reset_connection` and the constructors of a stored session set the state directly. The transition
-        // table defines every other change of state.
+        // Only `new`, `reset_connection` and the constructors of a stored session set the state directly. The
+        // transition table defines every other change of state.
         let begins = file.matches("Lifecycle::").count();
         let is_start = path.ends_with("peer/mod.rs") || path.ends_with("server/session.rs");
         let expected = if is_start { 2 } else { 0 };

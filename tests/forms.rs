@@ -60,7 +60,8 @@ fn describe(answer: Option<ElicitResultView<'_>>) -> String {
     }
 }
 
-/// Obtains the form: as required input in the stateless era, and with a server request in the handshake era.
+/// Asks the client to fill in the form: with required input in the stateless era, and with a server request in the
+/// handshake era.
 fn book(call: Call<'_>, server: &ServerHandle) {
     if call.can_require_input() {
         return match call.input("form").map(|answer| describe(ElicitResultView::from_json(answer))) {

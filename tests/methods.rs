@@ -15,8 +15,8 @@ use mcp_proto::{
     Action, Client, ClientCapabilities, Machine, Millis, Revision, Revisions, Server, WireFeature,
 };
 
-/// Requests about tasks. Clients send them. Clients refuse these requests from a server, because they declare no tasks
-/// of their own.
+/// Requests about tasks. Clients send these requests. The clients of this test declare no tasks of their own, and
+/// therefore refuse such requests from a server.
 const TASK_REQUESTS: &[Method] =
     &[methods::TASKS_GET, methods::TASKS_RESULT, methods::TASKS_LIST, methods::TASKS_CANCEL];
 
@@ -26,7 +26,7 @@ const TASK_NOTIFICATIONS: &[Method] = &[methods::TASKS_STATUS, methods::TASKS];
 /// Methods that clients support only as raw requests or raw notifications.
 const CLIENT_RAW: &[Method] = &[methods::TASKS_LIST, methods::ELICITATION_COMPLETE];
 
-/// The features of the server, which has all of them.
+/// The features of the server: all that handle methods of the specification.
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}")]).list_changed();
 static SKILLS: Skills = Skills::new(&[]).directory_read();
 static RESOURCES: Resources = Resources::dynamic_list().list_changed().subscribe();
@@ -35,13 +35,14 @@ static TASKS: Tasks = Tasks::new().list();
 static FEATURES: [&dyn Feature; 8] =
     [&TOOLS, &SKILLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions, &Logging, &TASKS];
 
-/// Moves bytes in both directions. Returns whether a byte moved.
+/// Moves bytes in both directions. Returns `false` if the machine has no event and no byte moved.
 fn step(machine: &mut dyn Machine, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     let Action::Io(io) = machine.poll(Millis(0)) else { return true };
     exchange(io, input, output)
 }
 
-/// Returns the output and events of a server for a line. The server supports one revision, and has sent a request.
+/// Returns the output and events of a server for a line. The server supports one revision. In the handshake era, the
+/// server has sent a request before.
 fn serve(revision: Revision, line: &str) -> (String, String) {
     let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::only(revision));
     let (mut rx, mut tx) = ([0; 1024], [0; 1024]);
@@ -169,7 +170,7 @@ fn server_handles_the_methods_of_the_table() {
             let knows = !answer.contains("-32601") && !events.contains("UnknownNotification");
             // The machine drops an unexpected notification. The reason does not matter here.
             if method.is_request() || sent {
-                // A server requests no tasks of clients, so it drops their notifications.
+                // This server requests no tasks from its client, so the server drops notifications about such tasks.
                 let is_dropped = *method == methods::TASKS_STATUS;
                 let should = (sent || method.by_extension().contains(revision)) && !is_dropped;
                 assert_eq!(knows, should, "{} in {revision}: {answer} {events}", method.name());

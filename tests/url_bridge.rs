@@ -40,7 +40,7 @@ impl HttpProcess {
         HttpProcess::start(command)
     }
 
-    /// Sends one request. Returns the response, without waiting for the end of an event stream.
+    /// Sends one request. Returns all bytes that arrive until the peer closes the connection.
     fn request(&self, method: &str, fields: &str, body: &str) -> String {
         let address = self.url.split('/').nth(2).unwrap();
         let mut stream = TcpStream::connect(address).unwrap();

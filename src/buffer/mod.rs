@@ -38,8 +38,8 @@ enum Store<'b> {
     },
 }
 
-/// Minimum size, in bytes, of a grown buffer after its first use. Most of the memory of a new connection is two such
-/// buffers.
+/// Minimum size, in bytes, to which a grown buffer grows, unless its limit is lower. Most of the memory of a new
+/// connection is two such buffers.
 #[cfg(feature = "alloc")]
 const FIRST_SIZE: usize = 1024;
 
@@ -153,8 +153,8 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Shrinks a large buffer of which only `used` bytes, a small part, were in use for [`IDLE_TIME`]. Returns the time of
-    /// the next call, if the buffer is larger than needed.
+    /// Shrinks a large buffer if `used` has been only a small part of the buffer for [`IDLE_TIME`]. Before this time
+    /// has passed, returns the time of the next call.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn shrink_by_deadline(&mut self, used: usize, now: Millis) -> Option<Millis> {
@@ -218,8 +218,8 @@ pub(crate) enum BufferMut<'a> {
 }
 
 impl<'a> BufferMut<'a> {
-    /// Provides at least `end` bytes, or none for [`Measure`](BufferMut::Measure). Returns `None` if the limit is lower or
-    /// the heap is exhausted.
+    /// Provides at least `end` bytes, or none for [`Measure`](BufferMut::Measure). Returns `None` if the limit is lower
+    /// or the heap is exhausted.
     pub(crate) fn ensure(&mut self, end: usize) -> Option<&mut [u8]> {
         match self {
             BufferMut::Lent(bytes) => (end <= bytes.len()).then_some(&mut **bytes),

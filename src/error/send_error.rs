@@ -25,7 +25,8 @@ pub enum SendError {
     Unsupported,
     /// A notification that the peer does not expect.
     ///
-    /// The peer did not request the notification, the progress has not increased, or the level of the message is too low.
+    /// The peer did not request the notification, the progress has not increased, or the level of the message is too
+    /// low.
     NotWanted,
 }
 

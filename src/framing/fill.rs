@@ -3,7 +3,8 @@
 use crate::framing::LineDecoder;
 use crate::platform::shift;
 
-/// Read space, in bytes, after a growing buffer has grown. A read that fills the space doubles the buffer.
+/// Read space, in bytes, after a growing buffer has grown. A read that fills the space doubles the buffer, up to
+/// [`MAX_READ_AHEAD`].
 pub(super) const READ_AHEAD: usize = 1024;
 
 /// Size, in bytes, up to which a filled buffer doubles. Larger reads need fewer system calls.

@@ -88,7 +88,8 @@ impl LineKind {
 
 /// Receive buffer that is split into lines. In message mode, the buffer contains whole messages.
 ///
-/// The current line is at the offset `start`. The decoder scans each byte once, on arrival.
+/// The current line is at the offset `start`. The decoder scans each byte on arrival. For clients, it scans the
+/// elements of a batch a second time.
 pub(crate) struct LineDecoder<'b> {
     pub(super) buffer: Buffer<'b>,
     /// Offset of the current line.
@@ -99,14 +100,14 @@ pub(crate) struct LineDecoder<'b> {
     /// End of the received bytes.
     pub(super) end: usize,
     pub(super) scanner: Scanner,
-    /// Number of bytes that a release of the complete line frees. In an incomplete line with chunks, the number of bytes of
-    /// the last chunk.
+    /// Number of bytes that a release of the complete line frees. In an incomplete line with chunks, the number of
+    /// bytes of the last chunk.
     pub(super) release_length: usize,
     /// Framing of message mode. A reference, so that a program without message mode does not link its code.
     pub(super) message_framing: Option<&'static &'static dyn MessageFraming>,
     /// Stream of the message in the buffer. Message mode only.
     pub(super) stream: StreamId,
-    /// Maximum length of an id. Two bytes, because four more bytes of RAM would be eight on a board.
+    /// Maximum length of an id. A field of two bytes keeps the decoder small on boards.
     id_limit: u16,
     /// Kind of the current line. `None` while the line is incomplete.
     pub(super) line: Option<LineKind>,

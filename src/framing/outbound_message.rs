@@ -13,7 +13,8 @@ impl StreamId {
     pub const NONE: StreamId = StreamId(0);
 
     /// Returns the identifier of a stream that carries requests of one of several sessions: see
-    /// [`Server::replace_session`](crate::Server::replace_session). `stream` is not 0.
+    /// [`Server::replace_session`](crate::Server::replace_session). The caller numbers the streams of a session from 1,
+    /// because [`SessionKey::stream`] uses 0.
     #[must_use]
     pub const fn in_session(SessionKey(session): SessionKey, stream: u16) -> StreamId {
         let ([s0, s1], [k0, k1]) = (stream.to_le_bytes(), session.to_le_bytes());
@@ -38,7 +39,7 @@ impl SessionKey {
     pub const NONE: SessionKey = SessionKey(0);
 
     /// Returns the identifier that stands for the session as a whole.
-    /// [`Receive::stream_closed`](crate::Receive::stream_closed) with this identifier ends the session's requests.
+    /// [`Receive::stream_closed`](crate::Receive::stream_closed) with this identifier ends the session.
     #[must_use]
     pub const fn stream(self) -> StreamId {
         StreamId::in_session(self, 0)

@@ -27,7 +27,8 @@ pub(crate) fn next_entry(text: &[u8]) -> Option<PartialEntry<'_>> {
     (!value.is_empty()).then_some(PartialEntry::Member { name, value })
 }
 
-/// Returns the text from the next element or bracket of a container. Returns `None` if neither has arrived.
+/// Returns the text from the next element of a container, or from the closing bracket, if no element follows. Returns
+/// `None` if neither has arrived.
 pub(crate) fn next_element_start(text: &[u8]) -> Option<&[u8]> {
     let rest = match after_space(text) {
         [b',', tail @ ..] => after_space(tail),

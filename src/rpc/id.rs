@@ -17,7 +17,7 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
     }
 }
 
-/// The number in an id that this side issued. Some peers return it as a string of digits.
+/// The number in an id that this side issued. Some peers return the number as a string of digits.
 pub(crate) fn issued_number(id: Json<'_>) -> Option<u64> {
     let digits = match id.bytes() {
         // This side issues no id with a leading zero, but the parser would accept it.

@@ -5,8 +5,8 @@ use crate::rpc::{Object, is_id, kind, view};
 
 /// One scanned message: valid JSON whose members, such as `id` and `method`, are found without copies.
 ///
-/// A router, proxy or fuzzer inspects a message before the client or server. The program parses the message once, and
-/// passes the message on with [`Receive::parsed`](crate::Receive::parsed).
+/// With this type, a router, proxy or fuzzer inspects a message before a client or server receives it. The program
+/// parses the message once, and passes the message on with [`Receive::parsed`](crate::Receive::parsed).
 ///
 /// ```
 /// use mcp_proto::rpc::{Message, MessageKind};

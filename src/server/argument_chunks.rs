@@ -61,8 +61,8 @@ impl<'a> ArgumentChunk<'a> {
 
     /// The text as base64.
     ///
-    /// If the client writes the base64 without line breaks, each chunk has a whole number of groups, and so has the
-    /// rest in the call.
+    /// If the client writes the base64 without line breaks, each chunk has a whole number of groups. The rest in the
+    /// call then has a whole number of groups, too.
     #[must_use]
     pub fn base64(&self) -> Base64<'a> {
         Base64::new(Str::trusted(self.text.as_bytes()))
@@ -197,8 +197,8 @@ fn next_chunk(server: &mut Server<'_>) -> bool {
         input.cut_from_string(Span { start, end: start.wrapping_add(held) });
         return false;
     }
-    // Each byte before the string is read once for each chunk. A chunk of at least an eighth of the buffer keeps the work
-    // linear.
+    // The server reads the bytes before the string again for each chunk. The work stays linear, because each chunk has
+    // at least an eighth of the buffer.
     let limit = input.limit();
     if start > limit.wrapping_sub(limit / 8) || !input.scanner().is_valid() {
         return false;

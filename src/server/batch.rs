@@ -116,7 +116,8 @@ impl<'b> Batch<'b> {
 }
 
 impl Counts {
-    /// The part of the buffer that the next response extends: its start, its end, and the number of responses to come.
+    /// Returns the start and the end of the responses to which the next response is appended, and the number of
+    /// responses to come.
     fn region(&self, in_line: bool) -> (usize, usize, usize) {
         let (from, to, left) = match in_line {
             true => (self.open_end, self.end, self.left),
@@ -152,11 +153,12 @@ pub(crate) trait BatchHooks: Sync {
 
 struct Hooks;
 
-/// The hooks. Fields store a `&&dyn`, which takes one word instead of two.
+/// The hooks of all servers. [`Batch::hooks`] stores a reference to this reference, because `&&dyn` takes one word and
+/// `&dyn` takes two.
 static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
 
-/// Size of an array without its responses: two brackets and a newline. The size of each response includes a newline.
-/// The array has a comma instead of that newline.
+/// Size of an array without its responses: two brackets and a newline. The size of each response includes a newline, in
+/// whose place the array has a comma.
 const ARRAY: usize = 3;
 
 impl BatchHooks for Hooks {

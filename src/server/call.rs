@@ -15,8 +15,9 @@ use crate::server::request_methods::{input_methods, request_methods};
 
 /// A tool call (`tools/call`), with its response methods. The arguments are in the receive buffer.
 ///
-/// Every response method consumes the call, and none can fail. If the application drops the call, the server responds
-/// with an error (-32603) at the next poll.
+/// A response method consumes the call. Only [`chunked`](Call::chunked) and [`into_task`](Call::into_task) can fail,
+/// and they return the call. If the application drops the call, the server responds with an error (-32603) at the next
+/// poll.
 ///
 /// Specification: *Tools*, *Calling tools*.
 #[must_use = "a call needs a response"]

@@ -66,8 +66,8 @@ impl Change<'_> {
 }
 
 impl ServerState<'_> {
-    /// Records a change, and passes it to every feature. Sets the flag only if a feature declares notifications of this
-    /// change.
+    /// Records a change, and passes the change to every feature. Sets the flag of a list only if a feature declares
+    /// `listChanged` for it.
     pub(crate) fn record_change(&mut self, change: Change<'_>) {
         self.enable_change_writer();
         let config = self.config;
@@ -85,8 +85,8 @@ impl ServerState<'_> {
         self.change_writer = Some(|state| state.write_all_changes());
     }
 
-    /// Writes pending change notifications and messages about tasks, while the output has space. Returns `true` if a task
-    /// caused an event.
+    /// Writes pending change notifications and messages about tasks, while the output has space. Returns `true` if a
+    /// task caused an event.
     pub(crate) fn write_changes(&mut self) -> bool {
         self.change_writer.is_some_and(|write| write(self))
     }

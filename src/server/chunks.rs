@@ -2,7 +2,7 @@
 //!
 //! The server calls this module only through a [`ChunkHook`], so that a server without chunked responses does not link
 //! the module. The response is an [open message](crate::peer::transmit_buffer) of the transmit buffer. The
-//! `RequestKind` of its request holds the state of the response.
+//! `RequestKind` of the request holds the state of the response.
 
 mod content;
 mod transport;
@@ -69,9 +69,9 @@ const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).sa
 /// Code of chunked responses. Only servers with chunked responses link this code.
 ///
 /// With the ticket of a request that ends, the function completes the request's message as a failure, releases the
-/// request and emits `Expired`. With the ticket of a request whose end awaits space, the function writes the end. With
-/// [`Ticket::NONE`], the function emits `Writable` if the application waits for space and the buffer has space. In all
-/// other cases, the function returns `false`.
+/// request and emits `Expired`. With the ticket of a request whose response could not end for lack of space, the
+/// function writes the end of the response. With [`Ticket::NONE`], the function emits `Writable` if the application
+/// waits for space and the buffer has space. In all other cases, the function returns `false`.
 pub(crate) type ChunkHook = fn(&mut ServerState<'_>, Ticket) -> bool;
 
 fn poll_chunks(state: &mut ServerState<'_>, ended: Ticket) -> bool {
@@ -99,8 +99,8 @@ impl Chunks<'_> {
     /// Writes the next part of a text. Returns the number of bytes that the transmit buffer took, a whole number of
     /// characters.
     ///
-    /// If the number is less than the length of `text`, [`Event::Writable`](crate::server::Event::Writable) follows when
-    /// the buffer has space. If the content is not text, the response ends as a failure, and the next event is
+    /// If the number is less than the length of `text`, [`Event::Writable`](crate::server::Event::Writable) follows
+    /// when the buffer has space. If the content is not text, the response ends as a failure, and the next event is
     /// [`ProtocolError::InvalidReply`].
     pub fn text(&mut self, text: &str) -> usize {
         self.write(0, text.len(), &mut |out, _| out.prefix_inside(text))
@@ -108,8 +108,8 @@ impl Chunks<'_> {
 
     /// Writes the next part of a binary content. Returns the number of bytes that the server took.
     ///
-    /// If the number is less than the length of `bytes`, [`Event::Writable`](crate::server::Event::Writable) follows when
-    /// the buffer has space. If the content is not binary, the response ends as a failure, and the next event is
+    /// If the number is less than the length of `bytes`, [`Event::Writable`](crate::server::Event::Writable) follows
+    /// when the buffer has space. If the content is not binary, the response ends as a failure, and the next event is
     /// [`ProtocolError::InvalidReply`].
     pub fn blob(&mut self, bytes: &[u8]) -> usize {
         self.write(BLOB, bytes.len(), &mut |out, chunks| write_blob(out, chunks, bytes))
@@ -268,8 +268,8 @@ impl ServerState<'_> {
         true
     }
 
-    /// Writes the end of a response that awaited space. The caller releases the request. Returns `false` if the end of
-    /// the request does not await space.
+    /// Writes the end of a response that awaited space. The caller releases the request. Returns `false` if no end
+    /// awaits space, or if the end still does not fit.
     fn write_late_end(&mut self, ticket: Ticket) -> bool {
         let inbound = self.peer.in_flight.inbound(ticket).filter(|inbound| !inbound.is_chunked());
         let Some(chunks) = inbound.and_then(Inbound::chunks) else { return false };
@@ -308,10 +308,10 @@ impl Reply<'_> {
     /// [`Server::chunks`] takes the ticket of the deferred request.
     ///
     /// # Errors
-    /// The request stays in flight. [`SendError::Unsupported`]: the request does not permit this content, is a member of
-    /// a batch, or the server is in [message mode](Server::message_mode) and its transport accepts no
-    /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the
-    /// transmit buffer is too small for the members around the content.
+    /// The request stays in flight. [`SendError::Unsupported`]: the request does not permit this content, is a member
+    /// of a batch, or the server is in [message mode](Server::message_mode) and its transport accepts no
+    /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the transmit
+    /// buffer is too small for the members around the content.
     pub fn chunked(self, content: ChunkedContent<'_>) -> Result<(), SendError> {
         let Reply { state, pending, .. } = self;
         let mut opened = Ok(());
@@ -333,10 +333,10 @@ impl<'a> Call<'a> {
     ///
     /// [`Server::chunks`] takes the ticket, and returns the writer. The request is in flight like a
     /// [deferred](Call::defer) one. The timeout of the request is
-    /// [`Limits::deferred_timeout`](crate::server::Limits::deferred_timeout), and restarts with every chunk. If the
-    /// request ends before the response, by a cancellation, a timeout or a shutdown, then the server completes the
-    /// response with the flag `isError`, and emits [`Event::Cancelled`](crate::server::Event::Cancelled) or
-    /// [`Event::Expired`](crate::server::Event::Expired). The client receives that end even after its cancellation,
+    /// [`Limits::deferred_timeout`](crate::server::Limits::deferred_timeout), and restarts with every chunk. A
+    /// cancellation, a timeout or a shutdown may end the request before the response is complete. The server then
+    /// completes the response with the flag `isError`, and emits [`Event::Cancelled`](crate::server::Event::Cancelled)
+    /// or [`Event::Expired`](crate::server::Event::Expired). The client receives that end even after its cancellation,
     /// because half a message cannot be withdrawn.
     ///
     /// On lines, the server sends no other message until the response is complete: the client's requests wait, and
@@ -375,8 +375,8 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// Returns the call if no slot is free, the call is a member of a batch, the revision has no audio, or the transmit
-    /// buffer is too small for the members around the content. In [message mode](Server::message_mode), also returns the
-    /// call if the transport accepts no [pieces](Server::accept_pieces).
+    /// buffer is too small for the members around the content. In [message mode](Server::message_mode), also returns
+    /// the call if the transport accepts no [pieces](Server::accept_pieces).
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, Call<'a>> {
         self.reply.open_chunks(content).ok_or(self)
@@ -387,8 +387,8 @@ impl<'a> ReadResource<'a> {
     /// Responds with text that the application writes in chunks: see [`Call::chunked`]. The media type comes from the
     /// catalog, or else is `text/plain`.
     ///
-    /// The contents of a resource have no flag for a failure. If the request ends before the response, the contents just
-    /// end.
+    /// The contents of a resource have no flag for a failure. If the request ends before the response, the contents
+    /// just end.
     ///
     /// # Errors
     /// Returns the request in the cases of [`Call::chunked`].

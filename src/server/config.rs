@@ -75,7 +75,11 @@ pub struct Limits {
     /// expires. The client then has a second period of the same length to read the remaining output. The second period
     /// restarts whenever the client reads.
     pub grace: Millis,
-    /// The maximum number of consecutive invalid messages to which the server responds. Default: eight.
+    /// The maximum number of consecutive error responses without an id. Default: eight.
+    ///
+    /// An invalid message gets such a response if its id is missing, invalid or too long. After the limit, the server
+    /// does not respond to further messages of this kind until a valid message arrives. Invalid members of a batch do
+    /// not count.
     pub invalid_in_a_row: u8,
 }
 
@@ -125,7 +129,7 @@ impl Limits {
         self
     }
 
-    /// Sets the maximum number of consecutive invalid messages with a response.
+    /// Sets the maximum number of consecutive error responses without an id.
     #[must_use]
     pub const fn with_invalid_in_a_row(mut self, count: u8) -> Self {
         self.invalid_in_a_row = count;
@@ -160,15 +164,16 @@ pub enum SecondInitialize {
 pub enum UnknownVersion {
     /// The server responds with its newest revision of the handshake era. The specification requires this response.
     CounterOffer,
-    /// The server responds with -32602 and its revisions. The specification shows this response as an example.
+    /// The server responds with an error (-32602) that names the supported revisions. The specification shows this
+    /// response as an example.
     Reject,
 }
 
 impl<'i> ServerConfig<'i> {
     /// A configuration with this name and version, and no features.
     ///
-    /// A server without features only connects: it declares no capability, and refuses requests such as `tools/list`. Add
-    /// [`features`](ServerConfig::features).
+    /// A server without features only connects: it declares no capability, and refuses requests such as `tools/list`.
+    /// Add [`features`](ServerConfig::features).
     #[must_use]
     pub const fn new(name: &'i str, version: &'i str) -> Self {
         ServerConfig {
@@ -246,7 +251,8 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Sets the supported revisions. Default: all. A server without revisions of one era does not link the code of that era.
+    /// Sets the supported revisions. Default: all. A server without revisions of one era does not link the code of that
+    /// era.
     ///
     /// Revision `2025-03-26` has batches: see [`Server::batch_buffer`](crate::Server::batch_buffer).
     #[must_use]
@@ -293,7 +299,8 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Refuses requests for the application while every slot is taken. The error (-32603) contains the limit.
+    /// While every slot is taken, refuses each request that the application would handle. The error (-32603) contains
+    /// the limit.
     ///
     /// By default the server emits these requests: the application can still respond immediately, or call
     /// [`busy`](crate::server::Call::busy).
@@ -324,9 +331,9 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Creates a table for the tasks of a server with the feature [`Tasks`](crate::server::Tasks), which grows on the heap
-    /// as [`TaskTable::grown`](crate::server::TaskTable::grown) does. Returns `None` for any other server, which does not
-    /// link tasks.
+    /// Creates a table of tasks that grows on the heap, like [`TaskTable::grown`](crate::server::TaskTable::grown).
+    /// Returns `None` if the server does not have the feature [`Tasks`](crate::server::Tasks). Such a server does not
+    /// link the code of tasks.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown_tasks(&self, limit: usize, text: usize) -> Option<crate::server::TaskTable<'static>> {

@@ -124,9 +124,10 @@ pub(crate) fn handle_message(
 }
 
 impl ServerState<'_> {
-    /// Responds to an invalid message with an error.
+    /// Responds to an invalid message with an error, or not at all after too many errors without an id.
     ///
-    /// If `id` is empty or too long, the error has no id. The server limits consecutive errors without an id.
+    /// If `id` is empty or too long, the error has no id. [`Limits::invalid_in_a_row`](crate::server::Limits) limits
+    /// consecutive errors without an id.
     pub(crate) fn refuse(&mut self, id: &[u8], stream: StreamId, error: ProtocolError) -> ProtocolError {
         let id = if id.len() <= self.id_limit() { id } else { b"" };
         // Errors within a batch share one line, so they are not limited.
@@ -226,7 +227,7 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     }
 }
 
-/// Finds the feature with this method of the specification, and the index of the method in it.
+/// Finds the feature with this method of the specification, and the index of the method in the feature.
 ///
 /// Remembers the last method of a feature, because consecutive requests often have the same method.
 pub(crate) fn find_feature<'b>(

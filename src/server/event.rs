@@ -45,8 +45,8 @@ pub enum Event<'a> {
     /// A part of a [streamed](crate::server::Tool::streamed) argument, before the [`Call`](Event::Call) to which it
     /// belongs.
     ArgumentChunk(ArgumentChunk<'a>),
-    /// No [`Call`](Event::Call) follows the last [`ArgumentChunk`](Event::ArgumentChunk), because the line is not valid or
-    /// the server has refused the call. The application discards the chunks.
+    /// No [`Call`](Event::Call) follows the last [`ArgumentChunk`](Event::ArgumentChunk), because the line is not valid
+    /// or the server has refused the call. The application discards the chunks.
     ///
     /// [`ProtocolError`](Event::ProtocolError) follows with the reason. When the connection ends
     /// ([`Action::Closed`](crate::Action::Closed)) or [starts anew](Server::reset), the chunks end without this event.
@@ -74,8 +74,8 @@ pub enum Event<'a> {
         /// The parameters, if the notification has any.
         params: Option<Json<'a>>,
     },
-    /// The client requests subscriptions, and the application decides which of them it accepts. Only with the feature
-    /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
+    /// The client requests subscriptions, and the application decides which of them it accepts. The server emits this
+    /// event only with the feature [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
     SubscriptionRequest(SubscriptionRequest<'a>),
     /// A client opened a subscription (`2026-07-28`). The server has acknowledged the subscription.
     Listening(Listening<'a>),
@@ -113,11 +113,11 @@ pub enum Event<'a> {
     /// A request that the server sent [with progress](crate::server::RequestOptions::with_progress) makes progress.
     Progress(Progress<'a>),
     /// The client's roots have changed: [request](Server::request) them again. The server emits this event only after
-    /// it has sent its first request.
+    /// it has sent a request, or after [`Server::replace_session`].
     RootsChanged,
     /// The transmit buffer has space again. The server emits this event after
-    /// [`SendError::Busy`](crate::SendError::Busy), or after a chunk of which the buffer took only [a
-    /// part](crate::server::Chunks::text).
+    /// [`SendError::Busy`](crate::SendError::Busy), after a chunk of which the buffer took only [a
+    /// part](crate::server::Chunks::text), or after a [pause](Server::pause_stream).
     Writable,
     /// The client does not respond to pings.
     PeerUnresponsive,
@@ -202,8 +202,8 @@ pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 /// `Server::event`, so that the large value is constructed in its final place.
 pub(crate) type MakeEvent = for<'a> fn(RequestParts<'a>, Reply<'a>) -> Option<Event<'a>>;
 
-/// Function that constructs a feature's event that needs no response. `Ticket` identifies a subscription, or is
-/// `Ticket::NONE`.
+/// Function that constructs an event of a feature. The event needs no response. The ticket identifies a subscription,
+/// or is `Ticket::NONE`.
 pub(crate) type MakeFeatureEvent =
     for<'a> fn(&'a LineDecoder<'_>, &'a ServerState<'_>, Ticket) -> Option<Event<'a>>;
 

@@ -94,8 +94,8 @@ pub(crate) trait Sealed {
         None
     }
 
-    /// A table for the feature's tasks, which grows on the heap. Only the feature `Tasks` refers to tables, so that other
-    /// servers do not link them.
+    /// Creates a table of tasks that grows on the heap. Only the feature `Tasks` refers to tables, so that other
+    /// servers do not link tables.
     #[cfg(feature = "alloc")]
     fn grown_tasks(&self, _limit: usize, _text: usize) -> Option<TaskTable<'static>> {
         None

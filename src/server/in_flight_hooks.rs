@@ -100,7 +100,7 @@ impl ServerState<'_> {
     }
 }
 
-/// Returns the id of a request as JSON text, empty if there is none.
+/// Returns the id of a request as JSON text. The text is empty if the request has no id.
 pub(crate) fn id_of<'i>(
     source: &Source<'i>,
     table: &'i RequestTable<'_>,

@@ -1,4 +1,4 @@
-//! `InputRequests`: tools that request input, the same in both eras, without a heap.
+//! `InputRequests`: tools that request input, with the same code for both eras, without a heap.
 
 use core::array;
 use core::fmt;
@@ -29,7 +29,7 @@ const TIMEOUT: Millis = Millis::seconds(300);
 /// The call times out this much later than its input request, so that the handler has time to respond.
 const GRACE: Millis = Millis::seconds(5);
 
-/// Input requests of tools, the same in both eras, without a heap.
+/// Input requests of tools, with the same code for both eras, without a heap.
 ///
 /// A tool calls [`request`](InputRequests::request) with a description of the input and a function. The function
 /// responds to the call as soon as the client has responded:

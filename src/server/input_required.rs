@@ -62,9 +62,10 @@ impl Reply<'_> {
     /// The server stores nothing about the request. The client retries the request with another id, and
     /// [`Call::input`](crate::server::Call::input) then returns the client's response to an input.
     ///
-    /// If the client did not declare the capability of an input, the response is an error (-32021). The response is
-    /// also an error in three cases: [`can_require_input`](Reply::can_require_input) is `false`, a key repeats, or
-    /// `inputs` and `state` are both empty. In these cases, the next event is [`ProtocolError::NoRoundTrip`].
+    /// If the client did not declare the capability of an input, the response is an error (-32021). In three further
+    /// cases, the response is an error, and the next event is [`ProtocolError::NoRoundTrip`]:
+    /// [`can_require_input`](Reply::can_require_input) is `false`, a key repeats, or `inputs` and `state` are both
+    /// empty.
     ///
     /// A client may return any state. If security depends on the state, the application must sign it, bind it to the
     /// user and the request, and let it expire.
@@ -106,8 +107,8 @@ impl Reply<'_> {
     /// Responds that the user must open these web pages first.
     ///
     /// In `2026-07-28` the pages are [required input](Reply::require_input), with the elicitation ids as keys. In
-    /// `2025-11-25` the response is a special error (-32042). Other clients get an error whose message names the first
-    /// page.
+    /// `2025-11-25` a client that declared `elicitation.url` gets a special error (-32042). Other clients get an error
+    /// whose message names the first page.
     pub fn require_urls(self, pages: &[OpenUrl<'_>]) {
         let opens = self.pending.context.capabilities.has(ClientCapabilities::ELICITATION_URL);
         let revision = self.pending.context.revision;

@@ -15,8 +15,8 @@ use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a ping when it is due. If the client is unresponsive, disconnects if the settings demand it, sets the
-    /// pending event, and returns `true`.
+    /// Sends a ping when it is due. If the client is unresponsive, sets the pending event and returns `true`. In this
+    /// case, also disconnects when the settings demand a disconnection.
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
     /// The time of the next ping, or of the current ping's timeout.
@@ -28,7 +28,8 @@ pub(crate) trait KeepAliveHooks: Sync {
 
 struct Hooks;
 
-/// The hooks. Fields store a `&&dyn`, which takes one word instead of two.
+/// The hooks of all servers. `ServerState` stores a reference to this reference, because `&&dyn` takes one word and
+/// `&dyn` takes two.
 pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
 
 impl KeepAliveHooks for Hooks {

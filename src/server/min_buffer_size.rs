@@ -101,7 +101,7 @@ impl ServerConfig<'_> {
 /// Size of the largest message that the server itself writes. The size is in bytes, without id and framing.
 ///
 /// # Errors
-/// The configuration has no revision, or the configuration of a feature is not valid.
+/// The configuration has no revision, or the configuration of a feature or of joined features is not valid.
 pub(crate) fn largest_own_message(config: &ServerConfig<'_>) -> Result<usize, ConfigError> {
     if config.revisions.is_empty() {
         return Err(ConfigError::NoRevision);

@@ -16,10 +16,10 @@
 //! | [`Tasks`] | [`Event::TaskResult`], [`Event::TaskInput`], [`Event::TaskCancelled`] | [`Call::into_task`], [`Server::task`] |
 //!
 //! The server lists a `static` catalog by itself. The server emits a `List…` event only for a dynamic list, which the
-//! application provides. Every response method consumes its request and cannot fail. For long work, [`Call::defer`]
-//! returns a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`] report that the
-//! response is no longer needed. [`Call::chunked`] sends a result that is larger than the transmit buffer. With
-//! [`Tool::streamed`], one argument may be larger than the receive buffer.
+//! application provides. A method such as [`Call::text`] consumes the request and cannot fail. For long work,
+//! [`Call::defer`] returns a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`]
+//! report that the response is no longer needed. [`Call::chunked`] sends a result that is larger than the transmit
+//! buffer. With [`Tool::streamed`], one argument may be larger than the receive buffer.
 //!
 //! A server can also send requests to its client, listed in [`input`](crate::input). In the handshake era the
 //! application calls [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` the application calls
@@ -195,7 +195,7 @@ pub struct Server<'b> {
     state: ServerState<'b>,
 }
 
-/// The phase of a connection that is ending.
+/// The phase of the end of a connection. In phase `Open`, the end has not begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Open,
@@ -304,8 +304,7 @@ impl Server<'_> {
 
     /// Frees the memory that grown buffers do not use.
     ///
-    /// A grown buffer also shrinks by itself: after many small messages, and when the connection was idle for five
-    /// seconds.
+    /// A grown buffer also shrinks without this call: after many small messages, and after five idle seconds.
     pub fn trim(&mut self) {
         self.input.trim();
         self.state.peer.output.trim();
@@ -350,7 +349,7 @@ impl Server<'_> {
         self.state.awaits_exit = false;
     }
 
-    /// Ends the connection, with `deadline` instead of the grace period.
+    /// Ends the connection like [`shutdown`](Server::shutdown). `deadline` replaces the end of the grace period.
     ///
     /// The server responds with an error to requests that are still in flight at the deadline.
     pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {

@@ -44,7 +44,8 @@ pub(crate) trait OutboundHooks: Sync {
         envelope: &Envelope,
     ) -> Option<Received>;
 
-    /// Handles a notification. Returns `None` if the notification is not about outbound requests.
+    /// Handles progress of an outbound request, and a change of the roots that the client declared. Returns `None` for
+    /// any other notification.
     fn on_notification(
         &self,
         state: &mut ServerState<'_>,
@@ -237,8 +238,8 @@ impl Peer<'_, role::Server> {
 }
 
 impl ServerState<'_> {
-    /// Ends an outbound request: releases its slot and emits the response. For an input request of a task, the hooks of
-    /// tasks do so instead.
+    /// Ends an outbound request: releases its slot and emits the response. If the request is an input request of a
+    /// task, the hooks of tasks end the request instead.
     fn finish(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
         let hooks = self.task_hooks();
         if let Some(received) = hooks.and_then(|hooks| hooks.on_response(self, ticket, kind)) {

@@ -140,7 +140,8 @@ pub(crate) enum ResponseKind {
 /// The kind of an inbound request, which decides the valid responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
-    /// A request to which the server responds by itself, or a request for subscriptions that the application decides.
+    /// A request to which the server responds by itself, or a request for subscriptions about which the application
+    /// decides.
     Internal,
     CallTool {
         /// Whether to add empty structured content if the result has none.

@@ -223,7 +223,8 @@ impl Server<'_> {
     }
 
     /// Emits `Writable` if a chunked response awaits space that no other message takes. Ends the connection when no
-    /// input and no output is left, or when the grace period expires. Returns whether the server advanced.
+    /// input, no request in flight and no output is left, or when the grace period expires. Returns whether the server
+    /// advanced.
     fn drain(&mut self) -> bool {
         if self.state.peer.in_flight.len() > 0 && self.state.poll_chunks(Ticket::NONE) {
             return true;

@@ -46,8 +46,9 @@ impl<'a> Pending<'a> {
 
 /// Access to the [`ServerState`] behind a [`Reply`].
 ///
-/// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. The trait has only
-/// methods that work differently for a call that has become a task, because every server links them.
+/// The trait object hides the lifetime of the state, so that a `Reply` has only one lifetime. Every server links the
+/// methods of the trait. Therefore an operation has its own method only if the operation differs for a call that has
+/// become a task.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
 
@@ -79,8 +80,8 @@ impl StateAccess for ServerState<'_> {
 
 /// Responds to one request, now or later.
 ///
-/// Every response method consumes the reply, and none can fail. If a response does not fit, the server sends an error
-/// response instead, and the next event is a [`ProtocolError`].
+/// A response method consumes the reply, and cannot fail, except [`chunked`](Reply::chunked). If a response does not
+/// fit, the server sends an error response instead, and the next event is a [`ProtocolError`].
 ///
 /// Dropping a reply sends no response. If the application drops the request of an event, the server responds with an
 /// error at the next poll. If the application drops the reply to a [deferred](crate::server::Call::defer) request, the
@@ -127,7 +128,8 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Finds the `_meta` of a request in the current line in its parameters, for an event without a span of `_meta`.
+    /// Looks up `_meta` in the parameters, for an event that does not store the span of `_meta`. Has no effect if the
+    /// request is not in the current line.
     pub(crate) fn find_meta(&mut self, params: Json<'a>) {
         if let (Source::Line { meta, .. }, Some(found)) = (&mut self.pending.source, params.get("_meta"))
             && found.kind() == Kind::Object
@@ -318,7 +320,8 @@ impl<'a> Reply<'a> {
         self.result(fits, Shape::Result, &mut |out| body(out, revision, pad_structured));
     }
 
-    /// Responds with a result if `fits`. Otherwise the request is of another kind, and the response is an error.
+    /// Responds with a result. If `fits` is `false`, the result does not belong to the kind of the request, and the
+    /// response is an error.
     pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         if fits { self.respond(shape, body) } else { self.refuse(ProtocolError::InvalidReply) }
     }

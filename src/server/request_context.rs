@@ -33,8 +33,8 @@ pub struct PackedContext {
     flags: PackedFlags,
 }
 
-/// Packed fields. From the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1). The level
-/// [`KEYED`] marks a request of one of several sessions. Such a request has no level of its own.
+/// Packed fields. From the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1). The
+/// level [`KEYED`] marks a request of one of several sessions. Such a request has no level of its own.
 #[derive(Debug, Clone, Copy)]
 struct PackedFlags(u8);
 
@@ -124,9 +124,10 @@ impl Inbound<PackedContext> {
         self.state == InboundState::Open
     }
 
-    /// Whether the application must respond.
+    /// Whether the request is deferred and is not a subscription.
     pub(crate) fn is_open(&self) -> bool {
-        // A request that waits for a task counts, too, but the application does not know its ticket.
+        // A request that waits for the result of a task counts as deferred, but the application does not know its
+        // ticket.
         self.state.is_deferred() && self.subscription().is_none()
     }
 

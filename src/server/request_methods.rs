@@ -124,7 +124,8 @@ macro_rules! request_methods {
             /// When the timeout expires, the server responds with an error and emits
             /// [`Event::Expired`](crate::server::Event::Expired). Progress does not extend the timeout `time`. If
             /// `time` is `None`, [`deferred_timeout`](crate::server::Limits::deferred_timeout) applies: by default one
-            /// minute in lent slots, and none on the heap. With the feature `alloc`, progress restarts this timeout.
+            /// minute for lent slots, and no timeout for slots on the heap. With the feature `alloc`, progress restarts
+            /// this timeout.
             ///
             /// # Errors
             /// Returns the request if no slot is free, or if the request is a batch member while another batch is open.

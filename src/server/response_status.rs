@@ -22,7 +22,8 @@ impl Server<'_> {
     /// Takes the kind of the last response that the server has written since the previous call.
     ///
     /// An adapter calls the method before and after its handler, or before and after a [`Reply`](crate::server::Reply).
-    /// `None` after the handler means that the handler has not responded.
+    /// `None` after the handler means that the handler has not responded, or responds in
+    /// [chunks](crate::server::Call::chunked).
     #[must_use]
     pub fn take_response_status(&mut self) -> Option<ResponseStatus> {
         self.state.response_status.take()

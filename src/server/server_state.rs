@@ -90,8 +90,8 @@ pub(crate) enum Shape {
     InputRequired,
     /// A task in place of a result (`2026-07-28`).
     Task,
-    /// A result of an extension's own type (`2026-07-28`). The body of such a result includes the first members, which
-    /// the server writes for other results.
+    /// A result of an extension's own type (`2026-07-28`). The body of such a result includes first members such as
+    /// `resultType`. For other results, the server writes these members itself.
     Extension,
     /// The result of `server/discover`. Clients may cache it, and it always identifies the server.
     Discovery,
@@ -110,7 +110,7 @@ pub(crate) struct ServerState<'b> {
     pub(crate) restarted: bool,
     /// Whether the client sent `shutdown` and has not sent `exit`.
     pub(crate) awaits_exit: bool,
-    /// Number of consecutive invalid messages.
+    /// Number of consecutive error responses without an id: see [`Limits`](crate::server::Limits).
     pub(crate) invalid_in_a_row: u8,
     pub(crate) ending: Ending,
     /// Changes whose notifications are pending.
@@ -118,8 +118,8 @@ pub(crate) struct ServerState<'b> {
     pub(crate) batches: Batches,
     /// The session that the machine currently serves, if the machine serves several.
     pub(crate) session_key: SessionKey,
-    /// Writer of change notifications and of messages about tasks. The first change or subscription, or a table of tasks,
-    /// sets the writer, so that other servers do not link it.
+    /// Writer of change notifications and of messages about tasks. The field is set by the first change, by the first
+    /// subscription, or when the caller lends a table of tasks. Other servers do not link the writer.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>) -> bool>,
     /// The event that `event` returns next.
     pub(crate) pending_event: Option<PendingEvent>,
@@ -210,7 +210,7 @@ impl ServerState<'_> {
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
     }
 
-    /// Hooks of batches, if the session has a revision with batches.
+    /// Hooks of batches, if the caller lent a batch buffer and the revision of the session has batches.
     pub(crate) fn batch_hooks(&self) -> Option<&'static &'static dyn BatchHooks> {
         let hooks = self.batch.hooks?;
         let has_batches = self.peer.session.is_some_and(|session| session.revision.has(WireFeature::Batches));
@@ -351,7 +351,7 @@ impl ServerState<'_> {
         if omitted { b"" } else { b"null" }
     }
 
-    /// Drops the session and its requests in flight for a new client.
+    /// Drops the session and its requests in flight, so that a new client can open a session.
     pub(crate) fn restart_session(&mut self) {
         self.peer.session = None;
         self.drop_in_flight();

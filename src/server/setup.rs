@@ -20,15 +20,15 @@ pub(super) const MIN_SLOT_TEXT: usize = 8;
 impl<'b> Server<'b> {
     /// Creates a server with a receive buffer and a transmit buffer.
     ///
-    /// Each buffer is a slice of the caller or, with the feature `alloc`, `Buffer::grown`. On boards with a small stack,
-    /// [`init`](Server::init) creates the server in place.
+    /// Each buffer is a slice of the caller or, with the feature `alloc`, `Buffer::grown`. On boards with a small
+    /// stack, [`init`](Server::init) creates the server in place.
     ///
     /// The server refuses a line that is longer than `rx`. If a response is longer than `tx`, the server sends an error
     /// response instead.
     ///
     /// # Errors
     /// A buffer is too small for the server's own messages, the configuration has no revision, or the configuration of
-    /// a feature is not valid.
+    /// a feature or of joined features is not valid.
     pub fn new(
         config: &'b ServerConfig<'b>,
         rx: impl Into<Buffer<'b>>,
@@ -115,8 +115,8 @@ impl<'b> Server<'b> {
         self
     }
 
-    /// Lends the table of tasks, for the feature [`Tasks`](crate::server::Tasks). Without the feature, the server ignores
-    /// the table.
+    /// Lends the table of tasks, for the feature [`Tasks`](crate::server::Tasks). Without the feature, the server
+    /// ignores the table.
     #[must_use]
     pub fn tasks(mut self, table: &'b mut TaskTable<'b>) -> Server<'b> {
         self.set_tasks(table);
@@ -170,8 +170,8 @@ impl<'b> Server<'b> {
         self
     }
 
-    /// Sets the seed of the hash of request ids and watched URIs. Use a random seed if a client may attack with colliding
-    /// ids. Set the seed before the server receives a message.
+    /// Sets the seed of the hash of request ids and watched URIs. Use a random seed if a client may attack with
+    /// colliding ids. Set the seed before the server receives a message.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Server<'b> {
         self.set_seed(seed);

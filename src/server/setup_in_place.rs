@@ -64,7 +64,8 @@ impl<'b> Server<'b> {
     /// Lends storage for requests in flight, like [`in_flight`](Server::in_flight).
     ///
     /// # Errors
-    /// As for [`in_flight`](Server::in_flight). The server may then have no storage for requests in flight.
+    /// As for [`in_flight`](Server::in_flight). After an error, the server uses the storage nevertheless, but a slot
+    /// has no space for long ids.
     pub fn set_in_flight(&mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Result<(), ConfigError> {
         let needed = slots.len().saturating_mul(MIN_SLOT_TEXT);
         self.replace_in_flight(InFlight::lent(slots, text), needed)
@@ -108,7 +109,7 @@ impl<'b> Server<'b> {
     /// Limits each response, like [`reply_room`](Server::reply_room).
     ///
     /// # Errors
-    /// As for [`reply_room`](Server::reply_room). The limit then applies nevertheless.
+    /// As for [`reply_room`](Server::reply_room). After an error, the limit applies nevertheless.
     pub fn set_reply_room(&mut self, bytes: usize) -> Result<(), ConfigError> {
         self.state.peer.output.set_max_reply_size(bytes);
         self.check()
@@ -117,7 +118,7 @@ impl<'b> Server<'b> {
     /// Receives and sends whole messages, like [`message_mode`](Server::message_mode).
     ///
     /// # Errors
-    /// As for [`message_mode`](Server::message_mode). The mode then applies nevertheless.
+    /// As for [`message_mode`](Server::message_mode). After an error, the mode applies nevertheless.
     pub fn set_message_mode(&mut self) -> Result<(), ConfigError> {
         self.input.use_message_mode();
         self.state.peer.output.use_message_mode();

@@ -151,8 +151,8 @@ fn write_head(
     }
 }
 
-/// Writes the first members of a result: its `resultType`, the server's identity unless the configuration omits it, and
-/// the lifetime of a cacheable result.
+/// Writes the first members of a result: its `resultType`, the server's identity, and the lifetime of a cacheable
+/// result. A configuration may omit the identity, except from the result of `server/discover`.
 fn write_members(config: &ServerConfig<'_>, revision: Revision, shape: Shape, out: &mut Writer<'_>) {
     let kind = match shape {
         Shape::InputRequired => "input_required",

@@ -93,7 +93,8 @@ fn receive(
     panic!("no progress");
 }
 
-/// Takes the content of all blocks out of a result, and returns it in the order of the blocks.
+/// Takes the content of all blocks out of a result. Returns the content in the order of the blocks, without empty
+/// content at the end.
 fn take_content(result: &mut Value) -> Vec<Vec<u8>> {
     let mut blocks = Vec::new();
     let key = if result.get("contents").is_some() { "contents" } else { "content" };
@@ -238,8 +239,8 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
             whole,
             r#"{"content":[{"type":"text","text":""}],"isError":true}"#,
         ),
-        // The result without its content is too large: a member before the content, a member after it, or
-        // many small blocks.
+        // Even without its content, the result is too large, because of a member before the content, a member after the
+        // content, or many small blocks.
         (
             format!(r#"{{"jsonrpc":"2.0","id":X,"result":{{"_meta":"{long}","content":[{block}]}}}}"#),
             false,

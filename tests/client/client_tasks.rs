@@ -241,7 +241,7 @@ fn requested_time_to_live_is_limited() {
     }
 }
 
-/// TC-17, TC-20: an error of the application fails the task, and `tasks/result` returns the error.
+/// TC-17, TC-20: an error in a deferred response fails the task, and `tasks/result` returns the error.
 #[test]
 fn error_of_the_application_fails_the_task() {
     run(|harness| {

@@ -39,7 +39,8 @@ fn full_table_makes_no_task() {
     });
 }
 
-/// A result that does not fit into the table fails the task. The application gets the error as an event.
+/// A deferred result that does not fit into the table fails its task. An immediate result that does not fit creates no
+/// task. In both cases, the application gets the error as an event.
 #[test]
 fn oversized_result_fails_the_task() {
     let long = "x".repeat(300);

@@ -83,7 +83,7 @@ impl Traced<'_> {
         self.pump_until(usize::MAX);
     }
 
-    /// The server writes these lines in one transfer.
+    /// The server writes these lines without a pause between them.
     fn server(&mut self, lines: &[String]) {
         for line in lines {
             self.incoming.extend(line.as_bytes());
@@ -291,8 +291,9 @@ fn keep_alive_pings_are_observed() {
     });
 }
 
-/// The server takes `taken` bytes at a time. After each transfer the application makes calls until the buffer has no
-/// space. So unsent output of every length moves to the front of its buffer.
+/// The server takes `taken` bytes at a time. Before each transfer, the application makes calls until the buffer has no
+/// space, or until the number of calls is a multiple of 40. So unsent output of many lengths moves to the front of its
+/// buffer.
 #[test]
 fn partial_writes_lose_and_repeat_nothing() {
     traced(700, None, |traced| {

@@ -86,7 +86,7 @@ impl World {
         }
     }
 
-    /// Writes a server message. Varies at random: alone or in a batch, once or twice, sometimes oversized.
+    /// Writes a server message, alone or in a batch. Sometimes repeats a response, and some repetitions are oversized.
     fn say(&mut self, text: String) {
         let again = self.random.below(12);
         let batch = self.in_batches && self.random.below(3) == 0;

@@ -270,7 +270,7 @@ fn too_deep_response_ends_its_request() {
     });
 }
 
-/// No event may lose a server request that waits for space.
+/// A server request that waits for space gets its response, even if a request of the client times out before.
 #[test]
 fn ping_waiting_for_space_is_answered_in_any_case() {
     Setup { tx: 512, ..Setup::handshake() }.run(|harness| {

@@ -35,7 +35,7 @@ fn sent(client: &mut Client<'_>) -> (u64, String) {
     (id, line)
 }
 
-/// Responds to the last request with the members of a result.
+/// Responds to the next request with these members of a result. Returns the line of the request.
 fn result(client: &mut Client<'_>, members: &str) -> String {
     let (id, line) = sent(client);
     respond(

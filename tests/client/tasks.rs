@@ -60,7 +60,7 @@ pub(super) fn got(status: &str, more: &str) -> String {
 pub(super) const GET: &str = r#"{"id":@,"method":"tasks/get","params":{"taskId":"t","_meta":{..}}}"#;
 pub(super) const RESULT: &str = r#","result":{"content":[{"type":"text","text":"42"}]}"#;
 
-/// Calls `add`, which becomes task `t`.
+/// Calls `add`. The server makes the call a task with the id `t`.
 pub(super) fn start(harness: &mut ClientHarness, more: &str) -> Ticket {
     let ticket = harness.call("add", DEFAULT).unwrap();
     harness.discard().server_sends(&created("add", more)).events(&["add: task t working"]);
@@ -78,8 +78,8 @@ pub(super) fn respond(
     resumed
 }
 
-/// TX-1, TX-19, TC-1, TC-2: every request of 2026-07-28 declares the extension. In earlier revisions, the client does
-/// not declare tasks.
+/// TX-1, TX-19, TC-1, TC-2: every request of 2026-07-28 declares the extension. In earlier revisions, a client without
+/// tasks of its own declares no tasks.
 #[test]
 fn extension_is_declared_in_its_revision() {
     let extension = r#""extensions":{"io.modelcontextprotocol/tasks":{}}"#;
@@ -141,7 +141,7 @@ fn interval_has_bounds_and_a_default() {
     }
 }
 
-/// TX-5, TX-9, TX-10: the status decides what ends the call.
+/// TX-5, TX-9, TX-10: the status and the members of the task decide how the call ends.
 #[test]
 fn status_decides_how_the_call_ends() {
     for (status, more, expected) in [
@@ -257,7 +257,7 @@ const FORM: &str =
     r#"{"method":"elicitation/create","params":{"message":"Name?","requestedSchema":{"type":"object"}}}"#;
 pub(super) const ROOTS: &str = r#"{"method":"roots/list"}"#;
 
-/// TX-11, TX-12, TX-13: each key reaches the application once.
+/// TX-11, TX-12, TX-13: each key reaches the application once, unless a connection was lost with the input response.
 #[test]
 fn input_request_is_emitted_once_per_key() {
     run(setup(), |harness| {

@@ -181,7 +181,7 @@ fn task_with_input_waits_for_its_result() {
     });
 }
 
-/// TC-31: a status notification replaces the next poll.
+/// TC-31: a status notification has the effect of a poll.
 #[test]
 fn status_notification_is_followed_by_the_result() {
     run(|harness| {
@@ -196,7 +196,7 @@ fn status_notification_is_followed_by_the_result() {
     });
 }
 
-/// TC-15: the progress token of the call remains valid.
+/// TC-15: the progress token of the call remains valid during the task.
 #[test]
 fn progress_continues_during_the_task() {
     run(|harness| {

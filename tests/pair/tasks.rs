@@ -187,8 +187,8 @@ impl TaskPair {
         }
     }
 
-    /// Expects these events since the last call. Repetitions of `working` depend on the time of the polls, and a cancelled
-    /// task may still be notified.
+    /// Expects these events since the last call. Repetitions of `working` depend on the time of the polls. The server
+    /// may still notify the client of a task after its cancellation.
     #[track_caller]
     fn expect(&mut self, expected: &[&str]) -> &mut TaskPair {
         let is_expected = |event: &str| event != "working " || expected.contains(&event);

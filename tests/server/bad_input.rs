@@ -406,8 +406,8 @@ fn restarted_session_may_reuse_a_forgotten_id() {
     let info = CONFIG.second_initialize(SecondInitialize::Restart);
     let session = Setup::new(info).session(Revision::V2025_11_25);
     session.check(&format!("{defer}{}{begun}", hello(1)));
-    // The old client has used the stateless era. Without the restart, the server would refuse the id, because it is in
-    // flight.
+    // The old client has used the stateless era. Without the restart, the server would refuse the id, because a request
+    // with this id is in flight.
     let stateless = r#"> call 1 tools/call {"name":"defer","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}
 ! call defer {}
 "#;
@@ -439,7 +439,7 @@ fn errors_without_id_stop_after_eight_until_a_valid_message() {
     let (notified, muted) = (notified.repeat(8), muted.repeat(3));
     session().check(&format!("{notified}{muted}{ALIVE}{notified}{muted}"));
     session().check(&format!("{notified}{muted}> note x\n! fault UnknownNotification\n{notified}{muted}"));
-    // A line with an id always gets an error, and does not reset the count.
+    // An invalid request with a valid id always gets an error, and does not reset the count.
     session().check(&format!(
         "{notified}> {{\"id\":1,\"method\":\"ping\"}}\n< error 1 -32600 …\n! fault WrongJsonRpcVersion\n{muted}"
     ));

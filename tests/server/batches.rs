@@ -186,7 +186,7 @@ fn invalid_batch_member_gets_its_error_in_the_array() {
             &null("`id` must be a string or an integer"),
         ])
     ));
-    // Each member gets an error, because the limit counts consecutive lines.
+    // Each member gets an error, because the limit of consecutive errors does not apply within a batch.
     let many = vec!["1"; 12];
     session().check(&format!(
         "{}{}{}",

@@ -8,7 +8,7 @@ use mcp_proto::{Action, Millis, Ticket};
 static TOOLS: Tools<'static> = Tools::dynamic_list().list_changed();
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
 
-/// Moves bytes until an event. Returns `false` if no event occurs.
+/// Moves bytes until the server has an event or is closed. Returns `false` if nothing moves before that.
 pub(crate) fn event(server: &mut Server<'_>, input: &mut &[u8], output: &mut Vec<u8>) -> bool {
     loop {
         let Action::Io(io) = server.poll(Millis(0)) else { return true };

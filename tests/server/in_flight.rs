@@ -356,7 +356,7 @@ fn silent_client_is_pinged_then_closed() {
     setup(true).check(&format!(
         "* time 100\n{one}> {{\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"error\":{{\"code\":-32601,\"message\":\"\"}}}}\n* time 150\n* state Ready"
     ));
-    // No ping before the handshake is complete.
+    // The server sends no ping before the handshake is complete.
     Setup::new(CONFIG).pings(pings(true)).check("> call 1 ping\n< result 1\n* deadline none\n* time 1000");
     // The silence of the old client does not count for the new client.
     let info = CONFIG.second_initialize(SecondInitialize::Restart);

@@ -44,7 +44,7 @@ fn id() -> String {
     format!("\"{}\"", "i".repeat(62))
 }
 
-/// Sends messages, and returns the responses and faults. `None` if the server refuses the buffers.
+/// Sends messages, and returns the responses and faults. Returns `None` if the server refuses the buffers.
 fn exchange(
     info: &ServerConfig<'_>,
     [rx, tx]: [usize; 2],

@@ -275,7 +275,7 @@ fn session_and_subscriptions_are_both_notified() {
     ));
 }
 
-/// A server with a catalog accepts subscriptions to its resources only.
+/// A server with a catalog accepts only subscriptions to resources of the catalog.
 mod watching {
     use super::*;
     use mcp_proto::server::{Resource, ResourceTemplate, Resources};

@@ -40,7 +40,7 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Returns the bytes after the line that a release also frees.
+    /// Returns the bytes after the line that a release frees together with the line.
     ///
     /// These bytes are the newline or the remaining batch.
     fn bytes_after_line(&self) -> &[u8] {

@@ -157,7 +157,7 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     }
 }
 
-/// Access to an enum that the text contains as an object with one member. The decoder is after the colon of the member.
+/// Access to an enum whose JSON is an object with one member. The next text of the decoder is the value of the member.
 pub(super) struct Variant<'d, 'de> {
     decoder: &'d mut Decoder<'de>,
     name: &'de str,

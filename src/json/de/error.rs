@@ -97,7 +97,7 @@ impl From<PathlessError> for TypedError {
     }
 }
 
-/// A decoding error before its path is known. It is smaller than a [`TypedError`], because each level of nested
+/// A decoding error before its path is known. The type is smaller than [`TypedError`], because each level of nested
 /// containers takes stack for several results.
 pub(super) struct PathlessError {
     bytes: [u8; MESSAGE],

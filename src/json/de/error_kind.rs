@@ -2,8 +2,8 @@
 
 use super::{PathlessError, TypedError};
 
-/// The reason why a text does not fit a type. The decoder creates a [`PathlessError`] only where serde needs one, because
-/// a `PathlessError` is large on the stack.
+/// The reason why a text does not fit a type. The decoder creates a [`PathlessError`] only where serde needs one,
+/// because a `PathlessError` is large on the stack.
 #[derive(Clone, Copy)]
 pub(super) enum ErrorKind<'de> {
     /// The text is invalid or exceeds a limit.

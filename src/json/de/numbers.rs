@@ -18,7 +18,7 @@ pub(super) fn integer_of(text: &str) -> Option<Integer> {
     }
 }
 
-/// Returns an integer within bounds; a negative integer as its two's complement.
+/// Returns an integer within bounds. A negative integer is returned as its two's complement.
 pub(super) fn bounded<'de>(
     value: Option<Integer>,
     text: &'de str,
@@ -59,7 +59,7 @@ pub(super) fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Resu
     }
 }
 
-/// The description of `i64` and `i128` in errors, which are for clients. A client knows JSON, but not Rust.
+/// The description of `i64` and `i128` in errors. Clients read these errors, and a client knows JSON, but not Rust.
 pub(super) const INTEGER: &str = "an integer";
 /// The description of `u64` and `u128`.
 pub(super) const NATURAL: &str = "an integer of at least 0";

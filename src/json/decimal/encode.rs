@@ -11,8 +11,8 @@ const MAX_TEXT: usize = 32;
 
 /// Writes a number.
 ///
-/// The encoder of this crate writes the text of the number, so the number is exact, and links no floating-point code.
-/// Other encoders get an integer or the nearest float, and formats that are not for humans get the text.
+/// A format that is not human-readable, such as the encoder of this crate, gets the text of the number. The text is
+/// exact and needs no floating-point code. Other formats get an integer or the nearest float.
 impl Serialize for Decimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_newtype_struct(DECIMAL, &Number(*self))

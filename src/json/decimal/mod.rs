@@ -19,8 +19,8 @@ pub(crate) use sort_key::SortKey;
 
 /// A decimal number: a sign, a mantissa of 63 bits and a power of ten. `1.0` equals `1`, and `-0` is `0`.
 ///
-/// As an argument of a tool, a `Decimal` is any JSON number, and in a structured result it is written as a number. Unlike
-/// `f32` and `f64`, it links no floating-point code.
+/// As an argument of a tool, a `Decimal` is any JSON number, and in a structured result it is written as a number.
+/// Unlike `f32` and `f64`, it links no floating-point code.
 ///
 /// ```
 /// use mcp_proto::Decimal;

@@ -1,7 +1,7 @@
 //! Resumable scanner: validates a text and finds the members of a JSON-RPC message.
 //!
-//! [`Scanner::tokens`] scans complete tokens. If a token is incomplete, escaped or invalid, `tokens` saves its state in
-//! [`State`]. The function for that state completes the token, in this piece or in a later piece.
+//! [`Scanner::tokens`] scans complete tokens. If a token is incomplete, escaped or invalid, `tokens` saves the state of
+//! the token in [`State`]. The function for that state completes the token, in this piece or in a later piece.
 #![allow(clippy::as_conversions, reason = "a small enum value or limit widens to `usize`")]
 
 mod envelope;

@@ -38,7 +38,8 @@ impl Scanner {
         self.shape
     }
 
-    /// Sets the position at which the text to scan next begins in a larger text. The spans then refer to the larger text.
+    /// Sets the position at which the text to scan next begins in a larger text. The spans then refer to the larger
+    /// text.
     pub(crate) fn set_position(&mut self, position: usize) {
         self.position = position;
     }
@@ -76,7 +77,7 @@ impl Scanner {
         self.limit
     }
 
-    /// Returns the error that [`finish`](Scanner::finish) returned.
+    /// Returns the error of an invalid text, after the end of the text.
     pub(crate) fn error(&self) -> ScanError {
         let kind = if let State::Failed(kind) = self.state { kind } else { ScanErrorKind::Empty };
         ScanError { kind, at: self.position }

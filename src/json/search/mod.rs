@@ -139,7 +139,7 @@ fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
 }
 
 /// Whether the target reads an unaligned word with one instruction. On bare metal, processors with atomic operations
-/// do. A Cortex-M0 does not.
+/// count as such targets. A Cortex-M0 has no atomic operations.
 const WORDS: bool = cfg!(any(not(target_os = "none"), target_has_atomic = "32"));
 
 /// The kernel for targets that need several instructions to read an unaligned word.

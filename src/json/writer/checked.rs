@@ -1,4 +1,4 @@
-//! Validation of JSON that the application wrote, where `order.rs` did not prove it valid.
+//! Validation of JSON that the application wrote, if `order.rs` did not prove the JSON valid.
 
 use super::order::Nesting;
 use super::{Mark, Writer};

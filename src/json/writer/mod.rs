@@ -1,6 +1,6 @@
 //! JSON writer with automatic commas, a latched overflow and rollback marks.
 //!
-//! All output goes through [`Writer::reserve`], which checks the limit and grows the buffer.
+//! All output goes through [`Writer::reserve_to`], which checks the limit and grows the buffer.
 
 mod base64;
 mod checked;

@@ -40,8 +40,8 @@ impl Writer<'_> {
     }
 
     /// Writes the members of a value that serializes to an object into the open object. Returns `false` if the value
-    /// serializes to anything else. After an overflow, the function returns `true`, because the writer reports the
-    /// overflow.
+    /// serializes to anything else or has no JSON form. After an overflow, the function returns `true`, because the
+    /// writer reports the overflow.
     #[cfg(feature = "serde")]
     pub(crate) fn serialize_members<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) -> bool {
         let before = self.mark();
@@ -51,8 +51,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Turns the object that was written since `before` into members of the open object. Returns `false` if anything else
-    /// was written.
+    /// Turns the object that was written since `before` into members of the open object. Returns `false` if anything
+    /// else was written.
     #[cfg(feature = "serde")]
     fn unwrap_object(&mut self, before: Mark) -> bool {
         if self.overflowed {

@@ -57,12 +57,13 @@ impl Nesting {
         *self = Nesting::UNKNOWN;
     }
 
-    /// Returns whether the output is exactly one value. `last` is its last byte.
+    /// Returns whether the output is known to be exactly one value. `last` is the last byte of the output.
     pub(super) fn is_value(self, last: u8) -> bool {
         self == Nesting::VALUE && last != 0
     }
 
-    /// Returns whether the output consists of complete members, or is empty. `last` is its last byte.
+    /// Returns whether the output is known to consist of complete members, or to be empty. `last` is the last byte of
+    /// the output.
     pub(super) fn is_members(self, last: u8) -> bool {
         self == Nesting::MEMBERS && last != b':'
     }

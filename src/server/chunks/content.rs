@@ -6,7 +6,8 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::chunks::{BLOB, ChunkState, EMBEDDED, PAD_STRUCTURED, TOOL};
 use crate::server::pending_event::RequestKind;
 
-/// The content of a [chunked](crate::server::Call::chunked) response: one string, which the application writes in chunks.
+/// The content of a [chunked](crate::server::Call::chunked) response: one string, which the application writes in
+/// chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkedContent<'a> {

@@ -15,11 +15,11 @@ impl Server<'_> {
         self.state.peer.output.accept_pieces(accept);
     }
 
-    /// Pauses the chunked response of a stream, because its client reads slowly, or resumes it.
+    /// Pauses the chunked response of a stream whose client reads slowly, or resumes the response.
     ///
-    /// While a response is paused, the server takes no [chunk](crate::server::Chunks::text) for it. Pieces that are in
-    /// the transmit buffer still follow, and the end of the response may follow. After a pause, the server emits
-    /// [`Event::Writable`](crate::server::Event::Writable).
+    /// While a response is paused, the server takes no [chunk](crate::server::Chunks::text) for it. The server still
+    /// sends pieces that are in the transmit buffer, and may send the end of the response. After the pause, the server
+    /// emits [`Event::Writable`](crate::server::Event::Writable).
     pub fn pause_stream(&mut self, stream: StreamId, is_paused: bool) {
         let state = &mut self.state;
         let is_sent_on = |inbound: &Inbound<_>| inbound.is_chunked() && inbound.stream == stream;

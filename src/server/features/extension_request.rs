@@ -117,11 +117,12 @@ impl Reply<'_> {
     }
 
     /// Responds with a result of an extension's own type (`2026-07-28`). `members` writes the keys and values of the
-    /// result, except `resultType`.
+    /// result. The server itself writes `resultType` and, unless
+    /// [anonymous](crate::server::ServerConfig::anonymous_results), `_meta`.
     ///
     /// Only clients that declared the extension accept such a result: check
-    /// [`Call::extension`](crate::server::Call::extension) first. In earlier revisions, the response is an error, and the
-    /// next event is [`ProtocolError::InvalidReply`].
+    /// [`Call::extension`](crate::server::Call::extension) first. In earlier revisions, the response is an error, and
+    /// the next event is [`ProtocolError::InvalidReply`].
     pub fn result_of_type(self, result_type: &str, members: impl FnOnce(&mut Writer<'_>)) {
         if !self.pending.context.revision.has(WireFeature::ResultTypes) {
             return self.refuse_and_report(ProtocolError::InvalidReply);

@@ -15,9 +15,9 @@ use crate::server::server_state::ServerState;
 
 /// The feature *extensions*: extensions of the application, with their methods.
 ///
-/// Each extension has a name with a prefix, such as `com.example/drawings`, and settings. The settings are the JSON text
-/// of an object. The server declares names and settings since `2026-07-28`. A server may have several features of this
-/// type, such as one for each extension.
+/// Each extension has a name with a prefix, such as `com.example/drawings`, and settings. The settings are the JSON
+/// text of an object. The server declares names and settings since `2026-07-28`. A server may have several features of
+/// this type, such as one for each extension.
 ///
 /// The application handles the methods itself, in all revisions:
 /// [`Event::Request`](crate::server::Event::Request) and [`Event::Notification`](crate::server::Event::Notification).
@@ -232,7 +232,7 @@ fn check(entries: &[(&str, &str)]) -> Result<(), ConfigError> {
 }
 
 /// Whether a name follows the rules for `_meta` keys with a prefix. Such a key consists of labels with dots between
-/// them, then a slash, then a name.
+/// them, a slash, and a name that may be empty.
 fn is_prefixed(name: &str) -> bool {
     let Some((prefix, name)) = name.split_once('/') else { return false };
     let ends = |text: &str, first: fn(&u8) -> bool| {

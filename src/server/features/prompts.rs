@@ -86,7 +86,7 @@ impl<'t> Prompts<'t> {
 
     /// A dynamic list, which the application provides: see [`Event::ListPrompts`](crate::server::Event::ListPrompts).
     ///
-    /// The server emits a `prompts/get` with any name.
+    /// The server emits an event for a `prompts/get` with any name.
     #[must_use]
     pub const fn dynamic_list() -> Prompts<'static> {
         Prompts { catalog: None, list_changed: false, stringify: false }

@@ -91,7 +91,8 @@ impl<'t> Skills<'t> {
     ///
     /// # Panics
     /// A skill breaks a rule of [`InvalidSkill`], or two skills have the same URI. At run time, use
-    /// [`try_new`](Skills::try_new).
+    /// [`try_new`](Skills::try_new). [`Server::new`](crate::Server::new) checks the rules about other features, and
+    /// frontmatter in JSON.
     #[must_use]
     #[expect(clippy::panic, reason = "meant for constants and statics, where a panic is a compile error")]
     pub const fn new(catalog: &'t [Skill<'t>]) -> Skills<'t> {
@@ -302,7 +303,8 @@ impl Skills<'_> {
         })
     }
 
-    /// Responds with a file whose content is in the catalog. All other requests go to the feature `Resources`.
+    /// Responds with a file whose content is in the catalog. Passes all other requests to the feature `Resources`, or
+    /// refuses them if the server does not have this feature.
     fn read<'b>(&'b self, request: &mut Request<'_, 'b>, uri: Str<'_>) -> Received {
         if let Some((skill, file)) = self.find_file(uri)
             && file.body().is_some()

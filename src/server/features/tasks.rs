@@ -56,14 +56,14 @@ impl Tasks {
         Tasks { list: false, automatic: None }
     }
 
-    /// Turns a [deferred](crate::server::Call::defer) call into a task if its response takes longer than `after`. Default:
-    /// off.
+    /// Turns a [deferred](crate::server::Call::defer) call into a task if its response takes longer than `after`.
+    /// Default: off.
     ///
     /// The application responds as always, through the ticket of the deferred call. The response ends the task, and the
     /// task's slot in the table stores the result. If the client cancels the task, or the time to live expires, the
     /// server emits the same event as for a call: [`Event::Cancelled`](crate::server::Event::Cancelled) or
-    /// [`Event::Expired`](crate::server::Event::Expired). The timeout of deferred requests ends when the call becomes a
-    /// task. `options` returns options with new random bits for each task.
+    /// [`Event::Expired`](crate::server::Event::Expired). When the call becomes a task, the timeout of deferred
+    /// requests no longer applies. `options` returns options with new random bits for each task.
     ///
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task. A tool of a static catalog must
     ///   [support](crate::server::Tool::task_support) tasks.

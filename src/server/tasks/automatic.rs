@@ -1,8 +1,8 @@
 //! Automatic tasks: a deferred call whose response takes long becomes a task.
 //!
-//! A slot of the table is reserved when the application defers a call. After the configured time, the server responds to
-//! the call with the task. The slot of the call is then free, but its ticket remains valid: the slot of the task stores
-//! the ticket.
+//! A slot of the table is reserved when the application defers a call that may become a task. After the configured time
+//! (in `2025-11-25`, at the next poll), the server responds to the call with the task. The slot of the call is then
+//! free, but its ticket remains valid: the slot of the task stores the ticket.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
@@ -39,8 +39,8 @@ pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ca
     }
 }
 
-/// Responds to a call with its task, or releases the reservation of a call that has ended. Returns `false` if the transmit
-/// buffer has no space.
+/// Responds to a call with its task, or releases the reservation of a call that has ended. Returns `false` if the
+/// transmit buffer has no space.
 pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ticket: Ticket) -> bool {
     let call = table.call_of(ticket);
     let deferred = call.and_then(|call| Some((call, state.peer.in_flight.deferred(call)?.context())));
@@ -100,7 +100,7 @@ impl StateAccess for Server<'_> {
         let error = match shape {
             Shape::Result => None,
             Shape::Error(code) => Some(code),
-            // A call that has become a task cannot require input.
+            // A call that has become a task cannot require input, and cannot have a result of an extension's own type.
             _ => return self.refuse(pending, ProtocolError::InvalidReply),
         };
         self.end_call(pending, error, body);

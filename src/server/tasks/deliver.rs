@@ -1,4 +1,4 @@
-//! Turns calls into automatic tasks, expires tasks, and sends results and notifications when there is transmit space.
+//! Converts calls to automatic tasks, expires tasks, and sends results and notifications when there is transmit space.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
@@ -29,8 +29,8 @@ enum Stop {
     Event,
 }
 
-/// Turns calls that take too long into tasks. Then expires a task, or sends pending messages. Returns `true` if there
-/// is an event.
+/// Converts overdue calls to tasks. Then expires a task, or sends pending messages. Returns `true` if there is an
+/// event.
 pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> bool {
     while let Some(ticket) = table.slots.due(state.peer.now) {
         if table.data(ticket).is_some_and(|data| data.state == TaskState::Reserved) {
@@ -167,8 +167,9 @@ fn notify_listeners(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> R
     Ok(())
 }
 
-/// Sends `notifications/tasks` to a subscription. `body` writes the members of the task after `_meta`, and returns whether
-/// they are valid. The caller has reserved the space. A notification that does not fit is dropped, because clients poll.
+/// Sends `notifications/tasks` to a subscription. `body` writes the members of the task after `_meta`, and returns
+/// whether they are valid. The caller has reserved the space. A notification that does not fit is dropped, because
+/// clients poll.
 pub(super) fn notify_listener(
     state: &mut ServerState<'_>,
     listener: Ticket,

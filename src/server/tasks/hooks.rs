@@ -27,15 +27,15 @@ use crate::time::Millis;
 
 /// The functions that the rest of the server calls for tasks.
 pub(crate) trait TaskHooks: Sync {
-    /// Returns the earlier of `other` and the earliest expiry of a task.
+    /// Returns the earlier of `other` and the earliest deadline of a task. Ignores times that have passed.
     fn earliest_deadline(&self, state: &ServerState<'_>, other: Option<Millis>) -> Option<Millis>;
 
-    /// Turns calls that take too long into tasks. Then expires a task, or sends pending messages about tasks. Returns
-    /// `true` if there is an event.
+    /// Converts overdue calls to tasks. Then expires a task, or sends pending messages about tasks. Returns `true` if
+    /// there is an event.
     fn advance(&self, state: &mut ServerState<'_>) -> bool;
 
     /// Checks a call against the task support of its tool. If the call is valid, records whether the call may become a
-    /// task automatically, sets the span `state` to its member `task` (`2025-11-25`), and returns `None`.
+    /// task automatically, sets the span `state` to the member `task` of the call (`2025-11-25`), and returns `None`.
     fn check_call(&self, request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received>;
 
     /// Reserves a slot for a deferred call that may become a task.

@@ -1,8 +1,8 @@
 //! Input requests of tasks to the client, and `TaskInput`: the responses.
 //!
 //! In `2026-07-28` the payload of the task is the object of open input requests, which clients get with the task. In
-//! `2025-11-25` each input request is a request that the server sends. The text of its slot has the ticket of the task
-//! and the key.
+//! `2025-11-25` each input request is a request that the server sends. The text of the slot of this request has the
+//! ticket of the task and the key.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing};
@@ -40,7 +40,8 @@ enum Responses<'a> {
     One { key: Str<'a>, outcome: Outcome<'a> },
 }
 
-/// Maximum number of responses that the server takes from one `tasks/update`. The client may send the others again.
+/// Maximum number of responses that the server takes from one `tasks/update`. The client may send further responses
+/// again.
 const MOST_RESPONSES: usize = 32;
 
 impl<'a> TaskInput<'a> {
@@ -55,8 +56,8 @@ impl<'a> TaskInput<'a> {
     /// In `2026-07-28` every outcome is a result. In `2025-11-25` an outcome may also be an error, or a failure such as
     /// the end of the connection.
     ///
-    /// Read a result with [`ElicitResultView::from_json`](input::ElicitResultView::from_json) or a similar function. The
-    /// result is untrusted input.
+    /// Read a result with [`ElicitResultView::from_json`](input::ElicitResultView::from_json) or a similar function.
+    /// The result is untrusted input.
     pub fn responses(&self) -> impl Iterator<Item = (Str<'a>, Outcome<'a>)> + use<'a> {
         let (members, accepted, one) = match self.responses {
             Responses::Object { members, accepted } => (members, accepted, None),

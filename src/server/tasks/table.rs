@@ -33,7 +33,8 @@ pub struct TaskTable<'b> {
 impl<'b> TaskTable<'b> {
     /// Creates a table over lent slots. Each slot has an equal share of `text`.
     ///
-    /// The share stores the message about the task's status, its input requests and, if it fits, its result.
+    /// The share stores the progress token, the status message and the input requests of the task. If there is space,
+    /// the share also stores the result of the task.
     #[must_use]
     pub fn new(slots: &'b mut [TaskSlot], text: &'b mut [u8]) -> TaskTable<'b> {
         TaskTable { tasks: Tasks::new(slots, text), hooks: HOOKS }

@@ -106,8 +106,8 @@ impl Task<'_> {
     /// Sends progress if the call has a progress token (`2025-11-25`). The value must grow each time.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the revision has no progress of tasks, the call has no progress token, or `progress` has
-    /// not grown. [`SendError::NotConnected`]: the client has not completed the handshake of the task's revision.
+    /// [`SendError::NotWanted`]: the revision has no progress of tasks, the call has no progress token, or `progress`
+    /// has not grown. [`SendError::NotConnected`]: the client has not completed the handshake of the task's revision.
     /// [`SendError::Busy`]: the transmit buffer has no space. [`SendError::Unwritable`]: the message is too large.
     pub fn progress(
         &mut self,
@@ -130,7 +130,8 @@ impl Task<'_> {
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
     /// [`SendError::Unwritable`]: the text of the slot has no space, an open input request has the same key
-    /// (`2026-07-28`), or the input is not valid. In `2025-11-25` also the errors of [`Server::request`].
+    /// (`2026-07-28`), or the input is not valid. In `2025-11-25`, the method also returns the errors of
+    /// [`Server::request`].
     pub fn require_input(&mut self, key: &str, input: &dyn Input) -> Result<(), SendError> {
         let ticket = self.ticket;
         self.with(&mut |state, table| state.add_input_request(table, ticket, key, input))

@@ -167,7 +167,7 @@ impl Session<'_> {
         self.output.clear();
     }
 
-    /// Sends a line, and moves bytes until nothing moves. Handles no request.
+    /// Sends a line, and moves bytes until nothing moves. Drops all events.
     fn send(&mut self, line: &str) {
         let mut input = line.as_bytes();
         loop {

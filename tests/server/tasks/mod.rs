@@ -215,8 +215,8 @@ impl Host {
     }
 }
 
-/// The application: makes a task of each call for which this is possible. The results that it keeps have the
-/// text "kept".
+/// Handles an event as the application. Makes a task of each call for which this is possible. The response to
+/// `Event::TaskResult` has the text "kept", unless `events` contains a word for another response.
 fn handle(
     event: Event<'_>,
     options: TaskOptions,

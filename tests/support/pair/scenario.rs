@@ -93,7 +93,8 @@ pub(crate) struct Scenario {
     most: usize,
     client_events: Vec<String>,
     server_events: Vec<String>,
-    /// Client requests with their names. `pages` has the entries that each received, and `ends` counts its ends.
+    /// Client requests with their names. `pages` has the entries that each request received, and `ends` counts the ends
+    /// of each request.
     names: Vec<(Ticket, String)>,
     pages: BTreeMap<Ticket, Vec<String>>,
     ends: BTreeMap<Ticket, usize>,

@@ -117,8 +117,8 @@ pub trait Speak: Write {
     fn hang_up(&mut self);
 }
 
-/// Plays every transcript over an adapter, in every manner. Plays many transcripts in parallel, because the players
-/// mostly wait.
+/// Plays every transcript that adapters can play over an adapter, in every manner. Plays many transcripts in parallel,
+/// because the players mostly wait.
 ///
 /// # Panics
 /// Panics if a transcript fails. The message has the first few failures.
@@ -275,7 +275,7 @@ impl Partner {
                     output.iter_mut().for_each(Speak::hang_up);
                     output = None;
                 }
-                // Waits for the end here, so that later bytes of the peer cannot cause it.
+                // Waits for the end here, so that later bytes of the peer cannot be its cause.
                 Step::Closed if !matches!(manner, Manner::Leaves(_)) => self.wait_for(usize::MAX)?,
                 Step::Closed | Step::Again => {}
                 Step::Time(_) if matches!(manner, Manner::Leaves(_)) => {}

@@ -51,7 +51,7 @@ fn filled_in(file: &str, text: &str, waits: bool) -> String {
     new
 }
 
-/// The text to insert after each line.
+/// Returns the text to insert after each line.
 fn say(transcript: &Transcript, waits: bool) -> Vec<(usize, String)> {
     let mut wire = Wire::new(Subject::new(transcript), Movement::PLAIN);
     if waits {

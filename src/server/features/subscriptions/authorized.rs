@@ -204,7 +204,8 @@ impl<'a> SubscriptionRequest<'a> {
     ///   `None` means that the server has refused the request, because no slot is free, or the acknowledgment does not
     ///   fit.
     /// - `resources/subscribe`: if the predicate rejects the resource, the server refuses the request like a request
-    ///   for an unknown resource, and ends an earlier subscription of the session to this resource. Returns `None`.
+    ///   for an unknown resource, and ends an earlier subscription of the session to this resource. Always returns
+    ///   `None`.
     ///
     /// The predicate is called only for resources that exist, and only if the buffer has space for the URI.
     pub fn accept_if(self, mut accept: impl FnMut(&str) -> bool) -> Option<Ticket> {

@@ -49,8 +49,8 @@ use crate::server::tasks::table::TaskStorage;
 /// This feature declares no capability: the features with changing lists and resources declare their own capabilities.
 /// Configure `Subscriptions` in addition to those features. Otherwise the server cannot notify clients of `2026-07-28`.
 ///
-/// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions) is the same feature for an application that refuses
-/// some subscriptions.
+/// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions) is the same feature for an application that
+/// refuses some subscriptions.
 ///
 /// Clients can watch resources only if the caller lends a buffer for the URIs: see
 /// [`Server::subscription_buffer`](crate::Server::subscription_buffer).
@@ -193,7 +193,7 @@ fn check(id: Option<&[u8]>, uri: &str, space: usize, accept: Accept<'_>) -> Resu
     }
 }
 
-/// Handles `subscriptions/listen`. The request stays in flight until its response ends the subscription.
+/// Handles `subscriptions/listen`. The request stays in flight until the subscription ends.
 fn listen(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let (filter, uris, tasks) = match parse_filter(request) {
         Ok(wanted) => wanted,

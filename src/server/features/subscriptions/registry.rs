@@ -1,8 +1,8 @@
 //! Registry of the resources and tasks that clients watch, in one buffer.
 //!
-//! The entries form a binary trie: bit `n` of an entry's hash selects the child at depth `n`, and the first entry is the
-//! root. So the registry finds an entry in O(log n) without an index of its own. The hash uses the caller's seed, so that
-//! a client cannot choose URIs that collide.
+//! The entries form a binary trie: bit `n` of an entry's hash selects the child at depth `n`, and the first entry is
+//! the root. So the registry finds an entry in O(log n) without an index of its own. The hash uses the caller's seed,
+//! so that a client cannot choose URIs that collide.
 //!
 //! An entry is valid while its owner is active. A removed entry stays in the trie. If the buffer has no space, `add`
 //! compacts the entries, which takes O(n log n).
@@ -68,8 +68,8 @@ pub(crate) struct SubscriptionRegistry<'b> {
     used: usize,
 }
 
-/// Size of an entry's header in bytes. The header has the owner's slot (2) and generation (4), the flags (1), the length of
-/// the URI (2), and the offsets of two children (3 each). The URI follows.
+/// Size of an entry's header in bytes. The header has the owner's slot (2) and generation (4), the flags (1), the
+/// length of the URI (2), and the offsets of two children (3 each). The URI follows.
 pub(crate) const HEADER: usize = 15;
 
 /// Offset of the flags in an entry.
