@@ -12,7 +12,8 @@ use mcp_proto_handles::{Ending, LineCallback, Stderr, lock, spawn_error};
 /// closes.
 ///
 /// In the first half of the time, the client writes unsent messages. In the third quarter, the child may exit by
-/// itself. On Unix, the child may exit after SIGTERM in the last quarter. Then the client kills the child.
+/// itself. Then the client sends SIGTERM on Unix, and kills the child on other systems. At the end of the last quarter,
+/// the client kills the child.
 #[derive(Default)]
 pub(crate) struct Deadline(Mutex<Option<(Instant, Duration)>>);
 

@@ -45,8 +45,8 @@ use tool_headers::ToolHeaders;
 ///
 /// One value is for one server. It supports all revisions, and the [`Client`](mcp_proto::Client) selects one. If the
 /// server refuses `initialize` with 400, 404 or 405, the transport falls back to HTTP+SSE of 2024-11-05, whose stream
-/// takes one of the exchanges. `T` is a table with one [`Exchange`] for each HTTP request at a time: an array, a `Vec`,
-/// or a lent slice.
+/// takes one of the exchanges. `T` is a table with one [`Exchange`] for each concurrent HTTP request: an array, a
+/// `Vec`, or a lent slice.
 pub struct HttpClient<'b, T> {
     exchanges: T,
     tool_headers: ToolHeaders<'b>,

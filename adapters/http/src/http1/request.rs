@@ -10,8 +10,8 @@ use crate::http1::{BodyFraming, HttpError, HttpVersion};
 
 /// Incremental parser of a request head, for a server.
 ///
-/// The lent buffer takes the method, the target, and four bytes and the value for each field that matters. If it is too
-/// small, the error has status 414 or 431.
+/// The lent buffer holds the method, the target, and each field that matters: four bytes, the value, and of
+/// `Mcp-Param-*` the rest of the name. If the buffer is too small, the error has status 414 or 431.
 #[derive(Debug)]
 pub struct RequestDecoder<'b> {
     head: HeadDecoder<'b, RequestLine>,

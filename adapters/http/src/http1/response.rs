@@ -12,8 +12,8 @@ use crate::http1::{BodyFraming, HttpError, HttpVersion};
 
 /// Incremental parser of a response head, for a client.
 ///
-/// The lent buffer takes four bytes and the value for each field that matters. If it is too small, the error has status
-/// 431.
+/// The lent buffer holds each field that matters: four bytes and the value. If the buffer is too small, the error has
+/// status 431.
 #[derive(Debug)]
 pub struct ResponseDecoder<'b> {
     head: HeadDecoder<'b, StatusLine>,

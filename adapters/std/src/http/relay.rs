@@ -110,7 +110,8 @@ struct Handshake {
     initialized: Option<Vec<u8>>,
     /// Whether the relay has repeated `initialize`, and waits for the response.
     is_repeated: bool,
-    /// Whether the server has refused the repeated `initialize`. The next request repeats it again.
+    /// Whether the server has refused the repeated `initialize`. Before the next request, the relay repeats
+    /// `initialize` again.
     is_missing: bool,
 }
 
