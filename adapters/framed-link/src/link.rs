@@ -50,7 +50,8 @@ impl FramedLink {
         self.endpoint.is_idle()
     }
 
-    /// Begins a new session. Drops all bytes in transit, and the other end [reports](FramedLink::take_reset) it.
+    /// Begins a new session. Drops all bytes in transit. The other end [reports](FramedLink::take_reset) the new
+    /// session.
     pub fn restart(&mut self) {
         self.endpoint.begin(0);
         self.endpoint.is_reset = false;

@@ -204,8 +204,8 @@ fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
 
 /// Subscribes to resources and, in the stateless era, to all lists.
 ///
-/// In the stateless era, the subscription ends when the returned value is dropped. Without a time to listen, there is
-/// none.
+/// In the stateless era, the subscription ends when the returned value is dropped. If the program has no time to
+/// listen, it does not subscribe in this era.
 fn subscribe(client: &ClientHandle, arguments: &Arguments) -> Result<Option<Subscription>, String> {
     let uris: Vec<&str> = arguments.subscribe.iter().map(String::as_str).collect();
     if is_of(client, Era::Handshake) {
