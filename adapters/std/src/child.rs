@@ -74,7 +74,7 @@ impl ServerProcess {
     }
 
     /// Waits for the child to exit, and returns the exit status. If the child does not exit in time, terminates and
-    /// finally kills the child. Also waits for the last lines on stderr.
+    /// finally kills the child. Then waits up to [`LineCallback::DRAIN_TIME`] for the last lines on stderr.
     pub(crate) fn stop(&mut self) -> Option<ExitStatus> {
         let status = self.stop_child();
         if let Some(stderr) = self.stderr.take() {
