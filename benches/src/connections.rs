@@ -19,11 +19,11 @@ const PART: &str = "connections";
 const COUNT: usize = 1000;
 /// Number of connections to the server with one loop, unless the process may open fewer file descriptors.
 const MANY: usize = 10_000;
-/// Descriptors that a process has besides its connections.
+/// The number of file descriptors that are reserved for other uses than connections.
 const OTHER_DESCRIPTORS: usize = 100;
 /// Calls in flight on each connection.
 const WINDOW: usize = 16;
-/// The first id, so that all ids have the same length.
+/// The first id. It is large, so that all ids have the same length.
 const FIRST_ID: usize = 1_000_000;
 /// The idle time after which memory is measured: grown buffers have shrunk by then.
 const IDLE_TIME: Duration = Duration::from_secs(6);

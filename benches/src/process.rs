@@ -7,7 +7,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
-/// The processors of the benchmark. They are the same one on a machine with one processor.
+/// Two processors for the benchmark. On a machine with one processor, both are the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Processors {
     /// The last allowed processor, for this process, because the first one handles more interrupts.

@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use tokio::sync::Notify;
 use workloads::dialect::Dialect;
 
-/// Responds to `echo` and `again` at once, and to `hold` after a notification.
+/// Responds to `echo` and `again` at once, and to `hold` after `release` has woken it.
 #[derive(Clone)]
 pub struct Echo {
     tool_router: ToolRouter<Self>,
@@ -27,7 +27,7 @@ struct EchoArguments {
 
 #[tool_router(router = tool_router)]
 impl Echo {
-    /// A server whose tool `hold` waits for one notification of `release`.
+    /// A server whose tool `hold` waits until `release` wakes it.
     #[must_use]
     pub fn new(release: Arc<Notify>) -> Self {
         Echo { tool_router: Self::tool_router(), release }

@@ -135,7 +135,7 @@ pub(crate) fn check(response: &[u8], server: &str, dialect: Dialect, text: &str)
     id
 }
 
-/// The text with the id at its beginning, so that each call has another text.
+/// The text with the id at its beginning, so that each call has a different text.
 pub(crate) fn numbered(id: usize, text: &str) -> String {
     format!("{id:08}{}", text.get(8..).unwrap_or_default())
 }
@@ -143,7 +143,7 @@ pub(crate) fn numbered(id: usize, text: &str) -> String {
 /// Measures microseconds of CPU time for each request in this dialect; the servers take turns. `name` is the name of
 /// the dialect, or `observer`.
 pub fn measure(effort: Effort, commands: &[String], name: &str) {
-    // `observer` is no dialect: the caller starts servers with an observer, whose calls are of the handshake era.
+    // `observer` is not a dialect: the caller starts servers with an observer, and calls them in the handshake era.
     let dialect =
         if name == "observer" { Dialect::Handshake } else { Dialect::from_name(name).expect("a dialect") };
     let mut servers: Vec<Server> = commands.iter().map(|it| Server::start(it, dialect)).collect();

@@ -71,7 +71,8 @@ impl Routes {
         )
     }
 
-    /// Ends the exchange of a request that the client of a session has cancelled, because it gets no response.
+    /// Ends the exchange of a request that the client of a session has cancelled, because such a request gets no
+    /// response.
     pub(crate) fn cancel(&mut self, id: &[u8]) {
         self.exchanges.retain(|_, exchange| exchange.id != id);
     }
@@ -139,9 +140,9 @@ impl Routes {
         let _ = exchange.messages.send(message::replace(notification, &places));
     }
 
-    /// Passes a message of a session to the request that it names. If it names none, passes it to the latest request,
-    /// the event stream, or the next event stream. The latest request has precedence, because log messages of a call
-    /// must precede its response.
+    /// Passes a message of a session to the request that it names. If it names none, passes it to the first of these
+    /// that exists: the latest request, the event stream, and the next event stream. The latest request has precedence,
+    /// because log messages of a call must precede its response.
     fn route_in_session(&mut self, message: &Message<'_>) {
         let text = message.bytes().to_vec();
         let number = self.find(message::token(message), |exchange| exchange.token.as_deref());

@@ -127,7 +127,8 @@ impl Bridge {
                 Ok(exchange(connection, request, &process, &body, Some(&id)))
             }
             MessageKind::Request => Ok(exchange(connection, request, &self.session(request)?, &body, None)),
-            // Drop notifications: a client cancels by closing its connection, and others would affect all clients.
+            // Drop the notification: a client cancels a request by closing its connection, and other notifications
+            // would affect all clients.
             MessageKind::Notification if is_stateless => {
                 Ok(connection.respond(202, b"", &[], request.keeps_alive).map(|()| request.keeps_alive))
             }

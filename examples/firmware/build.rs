@@ -29,8 +29,9 @@ fn main() {
     }
 }
 
-/// Generates variants of the main loop, to measure their cost. Three variants have a float or a `Decimal` as
-/// their argument, one of these also in its result, one has skills, and one has another decoder.
+/// Generates variants of the main loop, to measure their cost. Three variants have a float or a `Decimal` as their
+/// argument, and one of these three also in its result. Another variant has skills, and another has a different
+/// decoder.
 fn variants() {
     let run = read_to_string("src/run.rs").unwrap();
     let mut code: String =

@@ -1,7 +1,7 @@
 //! Entry point of the fuzz target `http_connection`. Its body is in `proptests/src/fuzz/http_connection.rs`.
 //!
-//! Connections of HTTP/1.1 on a server, from bytes to bytes. Input: requests in all eras with and without a length,
-//! arbitrary bytes, and how the bytes are cut.
+//! HTTP/1.1 connections of a server, from the received to the sent bytes. Input: requests in all eras with and without
+//! a length, arbitrary bytes, and how the bytes are cut.
 //!
 //! Invariants, which `proptests/src/http/bytes.rs` checks:
 //!

@@ -10,7 +10,8 @@
 //!   duplicates, and equal values. Views agree with `serde_json` at every level.
 //! - The way in which the text is cut affects neither the verdict, nor the position of an error, nor the members.
 //! - The position of an error is within the text. It is at the end only if more text could make the text valid.
-//! - A lower depth limit only affects errors: the scanner still finds every member of a valid text.
+//! A lower depth limit changes only errors. Unless the limit is 0, the scanner still finds every member of a valid
+//! text.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::scan::check(bytes));

@@ -253,7 +253,7 @@ enum Usage {
     Method(usize, String),
     /// The side sent the result.
     Result(usize, String),
-    /// A result of the server contained the input request.
+    /// A result of the server contained an input request with this method.
     InResult(String),
 }
 

@@ -113,7 +113,8 @@ macro_rules! described {
 struct World {
     entries: Vec<Entry>,
     pieces: Vec<(Piece, Extra)>,
-    /// Whether the structured content comes before the blocks, and whether it is an object. `None`: there is none.
+    /// Whether the structured content comes before the blocks, and whether it is an object. `None` means no such
+    /// content.
     structured: Option<(bool, bool)>,
     meta: bool,
     failed: bool,

@@ -234,7 +234,7 @@ pub(crate) fn everything() -> Text {
 }
 
 fn fields(inner: Text) -> Text {
-    // Names that are numbers: serde_json refuses escapes in them, our decoder accepts them.
+    // In names that are numbers, `serde_json` refuses escapes, and our decoder accepts them.
     let other_name = string().prop_filter("escaped", |text| !text.contains('\\'));
     let number_name = prop_oneof![20 => "\"[1-9][0-9]{0,3}\"", 1 => other_name].boxed();
     let fields: Vec<(&str, Text)> = vec![

@@ -169,7 +169,8 @@ impl Current<'_> {
     /// Defers the response. `None` is the default timeout.
     ///
     /// # Errors
-    /// `MCP_ERROR_FULL`: no slot is free. `MCP_ERROR_GONE`: no request waits for a response, or it is deferred already.
+    /// `MCP_ERROR_FULL`: no slot is free. `MCP_ERROR_GONE`: no request waits for a response, or the request is deferred
+    /// already.
     pub(crate) fn defer(&mut self, timeout: Option<Millis>) -> Result<u64, mcp_status_t> {
         let (ticket, back) = match mem::replace(self, Current::Nothing) {
             Current::Call(call) => match call.defer(timeout) {

@@ -114,7 +114,7 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
     }
 }
 
-/// Writes `bytes`. If `bytes` is empty, flushes if `flushes` is set, and otherwise never completes.
+/// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`. Never completes if there is nothing to do.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,
     bytes: &[u8],

@@ -50,7 +50,8 @@ impl FramedLink {
         self.endpoint.is_idle()
     }
 
-    /// Begins a new session. Drops all bytes in transit, and the other end [reports](FramedLink::take_reset) it.
+    /// Begins a new session. Drops all bytes in transit. The other end [reports](FramedLink::take_reset) the new
+    /// session.
     pub fn restart(&mut self) {
         self.endpoint.begin(0);
         self.endpoint.is_reset = false;
@@ -59,7 +60,7 @@ impl FramedLink {
 
     /// Whether the other end has begun a new session, so that bytes in transit were lost.
     ///
-    /// Returns `true` once for each session that has ended. Before this call, no byte is received or sent.
+    /// Returns `true` once after one or more sessions have ended. Until this call, no byte is received or sent.
     #[must_use]
     pub fn take_reset(&mut self) -> bool {
         core::mem::take(&mut self.endpoint.is_reset)

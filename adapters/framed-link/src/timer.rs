@@ -4,7 +4,7 @@ use mcp_proto::Millis;
 
 /// The assumed duration of a round trip before the first measurement, in milliseconds.
 const FIRST_ROUND_TRIP: u32 = 40;
-/// Minimum difference between the time limit and the doubled round trip, in milliseconds.
+/// Time that is added to the doubled round trip for the time limit, in milliseconds.
 const MARGIN: u32 = 20;
 /// Maximum time between two repetitions, in milliseconds.
 const LONGEST: u32 = 2000;

@@ -117,7 +117,7 @@ impl ClientHandle {
 
     /// Requests log messages of this level and above: [`Notification::Log`](crate::Notification::Log).
     ///
-    /// This request exists only in the handshake era. In `2026-07-28`, each request has a [log
+    /// This request exists only in the handshake era. In `2026-07-28`, each request can have a [log
     /// level](crate::CallOptions::log_level).
     ///
     /// # Errors
@@ -159,7 +159,7 @@ impl ClientHandle {
         Ok(Subscription { notifications, acknowledged, ticket, state, shared: Arc::clone(self.shared()) })
     }
 
-    /// Returns a stream of all later notifications of the server. The callback of `Connector::on_notification` also
+    /// Returns a stream of the later notifications of the server. The callback of `Connector::on_notification` also
     /// receives these notifications.
     #[must_use]
     pub fn notifications(&self) -> Notifications {

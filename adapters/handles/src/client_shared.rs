@@ -75,8 +75,8 @@ impl ClientShared {
         }
     }
 
-    /// Completes the error of a client that could not connect: with the exit status of a child process, and with the
-    /// first line of the server that was no message.
+    /// Completes the error of a client whose connection closed or timed out before it was ready: with the exit status
+    /// of a child process, and with the first line of the server that was no message.
     #[must_use]
     pub fn connect_error(&self, error: ConnectError, status: Option<ExitStatus>) -> ConnectError {
         let error = match error {

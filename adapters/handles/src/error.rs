@@ -210,7 +210,7 @@ pub enum CallError {
     Closed,
     /// The limit of requests that wait to be sent is reached.
     Busy,
-    /// The server does not offer the feature.
+    /// The server, the client or the revision does not support the feature.
     Unsupported,
     /// The application refused input that the server requires (`2026-07-28`). Contains the reason. The client has
     /// cancelled the request.

@@ -60,8 +60,8 @@ use schemars::{JsonSchema, Schema};
 /// `T` also derives `Deserialize`, for [`Call::with`](mcp_proto::server::Call::with).
 ///
 /// # Panics
-/// The schema of `T` does not describe an object: `T` is not a struct with named fields, a map or an enum of
-/// them.
+/// The schema of `T` does not describe an object: `T` is not a struct with named fields, not a map, and not an enum of
+/// such types.
 #[must_use]
 pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
     let (schema, description) = stored::<T>(Contract::Deserialize);

@@ -91,8 +91,9 @@ impl Notifications {
 
 /// A subscription (`2026-07-28`): see [`ClientHandle::listen`](crate::ClientHandle::listen).
 ///
-/// A subscription's notifications are [`Notification::Changed`] and [`Notification::Updated`]. Dropping this value ends
-/// the subscription.
+/// A subscription's notifications are [`Notification::Changed`], [`Notification::Updated`], and [`Notification::Other`]
+/// of an extension. [`Notification::Reconnected`] and [`Notification::Missed`] report that changes may be missing.
+/// Dropping this value ends the subscription.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) notifications: Notifications,

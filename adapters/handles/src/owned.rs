@@ -190,7 +190,7 @@ pub struct Progress {
     pub total: Option<Decimal>,
     /// A message for the user.
     pub message: Option<String>,
-    /// The task of the call, if this is its new status. The progress is then zero.
+    /// The task of the call, if this value reports a new status of the task. The progress is then zero.
     pub task: Option<TaskUpdate>,
 }
 

@@ -1,4 +1,4 @@
-//! `RequestRecord`: a request that hooks or a span observe.
+//! `RequestRecord`: a request, as hooks and a `tracing` span see it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::request_span::RequestSpan;
 /// The hooks of a server.
 pub(crate) type Hooks = Vec<Arc<dyn RequestHook>>;
 
-/// A request that hooks or a span observe. Dropping the record calls the hooks and ends the span.
+/// A request, as hooks and a `tracing` span see it. Dropping the record calls the hooks and ends the span.
 pub(crate) struct RequestRecord {
     info: RequestInfo,
     hooks: Hooks,
@@ -24,7 +24,8 @@ pub(crate) struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Begins to observe the request of an event. Returns `None` if there is no request, or nothing observes it.
+    /// Starts the record of an event's request. Returns `None` if there is no request, or if it has neither hooks nor a
+    /// span.
     pub(crate) fn begin(event: &Event<'_>, hooks: &Hooks) -> Option<Box<RequestRecord>> {
         let info = RequestInfo::new(event)?;
         let span = RequestSpan::new(&info);

@@ -1,13 +1,13 @@
-//! `RequestSpan`: the span of a request. Empty without the feature `tracing`.
+//! `RequestSpan`: the span of a request. The span is empty without the feature `tracing`.
 
 use std::time::Duration;
 
 use crate::hook::{RequestInfo, RequestOutcome};
 
-/// The `tracing` span of a request. Empty without the feature `tracing`, and for requests without a span.
+/// The `tracing` span of a request. The value is empty without the feature `tracing`, and for requests without a span.
 ///
 /// The name of the span is `mcp_request`, and its level is `INFO`. The fields are `id`, `method`, `tool` (for calls),
-/// `outcome` and `elapsed_us`. The server records the last two when the request ends.
+/// `outcome` and `elapsed_us`. The server records the last two fields when the request ends.
 #[derive(Debug, Clone, Default)]
 pub struct RequestSpan {
     #[cfg(feature = "tracing")]

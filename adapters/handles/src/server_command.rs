@@ -29,7 +29,7 @@ pub(crate) struct ServerCommand {
     apply: Box<Apply>,
     /// The request that this command responds to.
     pub(crate) responds_to: Option<Ticket>,
-    /// The record of that request, for its observers.
+    /// The record of that request, for hooks and tracing.
     pub(crate) record: Option<Box<RequestRecord>>,
     /// The request whose session the server must serve before the command.
     pub(crate) session_of: Option<Ticket>,

@@ -9,10 +9,10 @@ use mcp_proto::{Buffer, ConfigError, KeepAlive, Millis, Observer, Server};
 
 use crate::hook::RequestHook;
 
-/// Number of slots for subscriptions, besides the slots of the workers.
+/// Number of slots for subscriptions, besides the slots for requests.
 const MAX_SUBSCRIPTIONS: usize = 32;
 
-/// Maximum length of the text of a task: its status, its input requests, and its result.
+/// Maximum length of the text of a task, in bytes: its status, its input requests, and its result.
 pub(crate) const TASK_TEXT: usize = 16 << 10;
 
 /// Returns the current Unix time, at which the clock of the machine starts.
@@ -210,8 +210,8 @@ macro_rules! server_settings {
             self
         }
 
-        /// Adds a hook before and after each request that reaches the handler. Hooks are called in the order in which
-        /// they are added, and in reverse order after the request.
+        /// Adds a hook that is called before and after each request that reaches the handler. Before a request, the
+        /// hooks are called in the order in which they were added, and after it in reverse order.
         #[must_use]
         pub fn hook(mut self, hook: impl $crate::RequestHook + 'static) -> Self {
             self.settings.hooks.push(std::sync::Arc::new(hook));

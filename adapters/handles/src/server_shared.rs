@@ -53,7 +53,7 @@ pub struct ServerShared {
     state: Signal<State>,
     wake: Wake,
     limit: usize,
-    /// The thread of the event loop, if the thread never changes. No method blocks on this thread.
+    /// The thread that runs the event loop now, if it is known. No method blocks on this thread.
     owner: Mutex<Option<ThreadId>>,
     hooks: Hooks,
     /// The record of the request that the handler receives, until the request is deferred.

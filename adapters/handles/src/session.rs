@@ -161,7 +161,7 @@ impl ClientSession {
     ) -> Option<Result<ServerDetails, ConnectError>> {
         self.http_failure = failure;
         match (self.handle_event(client), self.http_failure.take()) {
-            // The exception stays `Closed`: a server whose response has no message may speak an earlier revision, so
+            // If the response has no message, the error stays `Closed`: the server may speak an earlier revision, so
             // the owner connects again.
             (Some(Err(ConnectError::Closed(_))), Some(failure)) if !failure.is_no_message() => {
                 Some(Err(ConnectError::Http(failure.into())))
@@ -377,8 +377,8 @@ impl ClientSession {
         self.shared.broadcast(&notification);
     }
 
-    /// Adds a page to a list request. The last page completes the request, or the page with the tool that the request
-    /// searches.
+    /// Adds a page to a list request. The last page completes the request. The search for a tool is complete at the
+    /// page that contains the tool.
     fn add_page<'a>(&mut self, ticket: Ticket, is_last: bool, entries: impl Iterator<Item = Json<'a>>) {
         let Some(sent) = self.sent.get_mut(&ticket) else { return };
         let matches = |entry: &Json<'a>| match &sent.state.request {

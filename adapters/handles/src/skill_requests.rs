@@ -14,7 +14,7 @@ use crate::views::{ResourceDescription, SkillDescription};
 const MOST_PAGES: usize = 1000;
 
 impl ClientHandle {
-    /// Lists the skills from all pages. The list may be partial.
+    /// Lists the skills from all pages. A server need not list all its skills.
     ///
     /// # Errors
     /// [`CallError::Unsupported`]: the server does not declare skills. For other errors see [`CallError`].

@@ -30,8 +30,8 @@ pub enum TaskCall<C = PendingCall> {
     Task {
         /// The id. Store it, and pass it to [`resume_task`](crate::ClientHandle::resume_task) after a restart.
         id: String,
-        /// The call, which ends with the result of the tool. Dropping it cancels the task. To leave the task to a later
-        /// connection, [detach](crate::PendingRequest::detach) the call.
+        /// The call, which ends with the result of the tool. Dropping the call cancels the task. To leave the task to a
+        /// later connection, [detach](crate::PendingRequest::detach) the call.
         call: C,
     },
     /// The server has responded without a task.

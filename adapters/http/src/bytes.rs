@@ -1,4 +1,4 @@
-//! Operations on bytes: runs of a class at the front of a text, copies, and rotation.
+//! Operations on bytes: splitting after leading bytes of one class, copying, and rotation.
 
 /// Number of bytes that [`split_long_run`] tests at once. Compilers use vector instructions for them.
 const BLOCK: usize = 16;

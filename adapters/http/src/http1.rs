@@ -21,7 +21,7 @@
 //! If two parsers read one message differently, an attacker can smuggle a request past the first one: see RFC 9112,
 //! section 11.2. So this parser rejects what the RFC permits to reject: LF without CR, line folding, white space
 //! before a colon, both `Content-Length` and `Transfer-Encoding`, codings other than `chunked`, control characters,
-//! and repeated fields that are no lists.
+//! and repeated fields that are no lists and differ in value.
 //!
 //! ```
 //! use mcp_proto_http::HeaderFields;

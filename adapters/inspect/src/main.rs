@@ -11,8 +11,8 @@
 //! The program starts the command as a child process, and connects to the stdin and stdout of this process. If the only
 //! argument begins with `http`, the program connects to this URL instead. The program selects an era that the server
 //! supports, and shows the server and its features. Then the program performs the options: it calls a tool, reads a
-//! resource, gets a prompt, or listens. The user responds to the server's requests on the terminal. The exit code is 0
-//! if every option succeeded.
+//! resource, gets a prompt, or listens. The user responds to the server's requests with options, or on the terminal.
+//! The exit code is 0 if every option succeeded.
 //!
 //! With `--check`, the program runs a set of requests, and a monitor reports the violations of the specification. With
 //! `--tap`, the program stands between another client and the server. With `--web`, a page shows the session live.
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Connects to the server, and performs the options. The page stays until the user presses Enter.
+/// Connects to the server, and performs the options. With `--web`, the page stays until the user presses Enter.
 fn inspect(arguments: &Arguments) -> Result<ExitCode, String> {
     let web = arguments.web.map(|address| Web::start(address, &arguments.command)).transpose()?;
     if let Some(web) = &web {
@@ -159,7 +159,7 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
         content::prompt(&client.get_prompt(name, &given).map_err(failed(name))?);
     }
     if let Some([name, argument, value]) = &arguments.complete {
-        // A URI contains a colon. The name of a prompt contains no colon.
+        // A reference with a colon is taken as a URI template, and one without a colon as the name of a prompt.
         let reference = if name.contains(':') { Reference::Resource(name) } else { Reference::Prompt(name) };
         let proposed = client.complete(reference, argument, value, &[]).map_err(failed(name))?;
         say!("{argument} may be: {}", proposed.values().join(", "));
@@ -193,7 +193,8 @@ fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> 
 /// The time for which a server keeps a task (`2025-11-25`).
 const TASK_TTL: Duration = Duration::from_secs(600);
 
-/// Whether the client should request a task. Only in `2025-11-25` does the client decide this.
+/// Whether the client should request a task. In `2025-11-25`, the client decides this. In later revisions, the server
+/// does.
 fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
     if !is_of(client, Era::Handshake) || !client.server().capabilities.has(ServerCapabilities::TASKS) {
         return Ok(false);
@@ -204,8 +205,8 @@ fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
 
 /// Subscribes to resources and, in the stateless era, to all lists.
 ///
-/// In the stateless era, the subscription ends when the returned value is dropped. Without a time to listen, there is
-/// none.
+/// In the stateless era, the subscription ends when the returned value is dropped. If the program has no time to
+/// listen, it does not subscribe in this era.
 fn subscribe(client: &ClientHandle, arguments: &Arguments) -> Result<Option<Subscription>, String> {
     let uris: Vec<&str> = arguments.subscribe.iter().map(String::as_str).collect();
     if is_of(client, Era::Handshake) {

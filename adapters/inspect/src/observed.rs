@@ -1,4 +1,4 @@
-//! The observer of the client in this program: it passes every message to a monitor, the trace and the page.
+//! The observer of the client in this program: passes the messages to a monitor, and optionally to a trace and a page.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -40,13 +40,13 @@ impl Observed {
         }
     }
 
-    /// Prints every message.
+    /// Prints every message, if `is_traced`.
     pub(crate) fn traced(mut self, is_traced: bool) -> Observed {
         self.trace = is_traced.then(Trace::default);
         self
     }
 
-    /// Shows every message on a page.
+    /// Shows the messages on a page, if there is one.
     pub(crate) fn shown(mut self, feed: Option<Feed>) -> Observed {
         self.feed = feed;
         self

@@ -208,7 +208,7 @@ impl Arguments {
         Ok(Parsed::Run(Box::new(arguments)))
     }
 
-    /// Refuses options that the mode would ignore.
+    /// Refuses `--web`, `--log`, `--transcript`, and a URL in the modes that do not support them.
     fn check_combination(&self) -> Result<(), String> {
         let is_tap = self.mode == Mode::Tap;
         if self.web.is_some() && self.mode == Mode::Check {

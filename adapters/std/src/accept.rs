@@ -66,7 +66,8 @@ impl ConnectionLimit {
     }
 
     /// Waits until the limit permits a connection, for at most `time`. Returns `None` if the limit permits none, or
-    /// was closed. Another connection may take the permit, so the method may return `None` early.
+    /// [`close`](ConnectionLimit::close) was called. Another connection may take the permit, so the method may return
+    /// `None` early.
     #[cfg(feature = "http")]
     pub(crate) fn acquire_within(&self, time: Duration) -> Option<Permit> {
         let mut state = lock(&self.shared.state);
@@ -80,7 +81,7 @@ impl ConnectionLimit {
         Some(Permit(Arc::clone(&self.shared)))
     }
 
-    /// Waits for `time`, or until a connection ends or the limit is closed.
+    /// Waits for `time`, until a connection ends, or until [`close`](ConnectionLimit::close) is called.
     pub(crate) fn pause(&self, time: Duration) {
         let state = lock(&self.shared.state);
         if !state.is_closed {

@@ -12,7 +12,8 @@ use mcp_proto_handles::{Ending, LineCallback, Stderr, lock, spawn_error};
 /// closes.
 ///
 /// In the first half of the time, the client writes unsent messages. In the third quarter, the child may exit by
-/// itself. On Unix, the child may exit after SIGTERM in the last quarter. Then the client kills the child.
+/// itself. Then the client sends SIGTERM on Unix, and kills the child on other systems. At the end of the last quarter,
+/// the client kills the child.
 #[derive(Default)]
 pub(crate) struct Deadline(Mutex<Option<(Instant, Duration)>>);
 
@@ -73,7 +74,7 @@ impl ServerProcess {
     }
 
     /// Waits for the child to exit, and returns the exit status. If the child does not exit in time, terminates and
-    /// finally kills the child. Also waits for the last lines on stderr.
+    /// finally kills the child. Then waits up to [`LineCallback::DRAIN_TIME`] for the last lines on stderr.
     pub(crate) fn stop(&mut self) -> Option<ExitStatus> {
         let status = self.stop_child();
         if let Some(stderr) = self.stderr.take() {

@@ -104,7 +104,7 @@ impl ClientHandle {
 
     /// Requests log messages of this level and above: [`Notification::Log`](crate::Notification::Log).
     ///
-    /// This request exists only in the handshake era. In `2026-07-28`, each request has a [log
+    /// This request exists only in the handshake era. In `2026-07-28`, each request can have a [log
     /// level](crate::CallOptions::log_level).
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl ClientHandle {
         Ok(Subscription { inner: block_on(self.inner.listen_with(lists, uris, members))? })
     }
 
-    /// Returns an iterator over all later notifications of the server. The callback of
+    /// Returns an iterator over the later notifications of the server. The callback of
     /// [`on_notification`](crate::Connector::on_notification) also receives these notifications.
     #[must_use]
     pub fn notifications(&self) -> Notifications {

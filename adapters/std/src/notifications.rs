@@ -44,8 +44,10 @@ impl Iterator for Notifications {
 
 /// A subscription (`2026-07-28`): see [`ClientHandle::listen`](crate::ClientHandle::listen).
 ///
-/// The subscription is an iterator over [`Notification::Changed`] and [`Notification::Updated`]. The iterator ends with
-/// the subscription or the connection. Dropping this value ends the subscription.
+/// The subscription is an iterator over [`Notification::Changed`], [`Notification::Updated`], and
+/// [`Notification::Other`] of an extension. [`Notification::Reconnected`] and [`Notification::Missed`] report that
+/// changes may be missing. The iterator ends with the subscription or the connection. Dropping this value ends the
+/// subscription.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) inner: handles::Subscription,

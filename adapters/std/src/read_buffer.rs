@@ -10,7 +10,8 @@ const MIN_SIZE: usize = 1024;
 
 /// A buffer between the input stream and the state machine.
 ///
-/// The buffer starts small, because a connection may be idle. A read that fills the buffer doubles its size.
+/// The buffer starts small, because a connection may be idle. After a read that fills the buffer, its size doubles, up
+/// to [`READ_SIZE`].
 pub(crate) struct ReadBuffer {
     bytes: Vec<u8>,
     received: usize,

@@ -131,8 +131,8 @@ impl<'i> Serve<'i> {
     }
 }
 
-/// A server that is ready for its connection. The listener's thread creates it, because its creation takes the most
-/// stack memory, and a thread keeps used stack memory.
+/// A server that is ready for its connection. The listener's thread creates the server, because the creation takes the
+/// most stack memory, and each thread keeps the stack memory that it has used.
 pub(crate) struct Session<'s> {
     server: Box<Server<'s>>,
     request_limit: usize,

@@ -5,7 +5,7 @@ use mcp_proto_handles::{CallError, ResourceDescription, SkillDescription, block_
 use crate::client_handle::ClientHandle;
 
 impl ClientHandle {
-    /// Lists the skills from all pages. The list may be partial.
+    /// Lists the skills from all pages. A server need not list all its skills.
     ///
     /// # Errors
     /// [`CallError::Unsupported`]: the server does not declare skills. For other errors see [`CallError`].

@@ -396,7 +396,7 @@ fn released_call_continues_without_its_connection() {
     let last = released.lines().filter_map(|line| line.strip_prefix("id: ")).next_back().unwrap();
     let resumed = send("GET", &session, &format!("Last-Event-ID: {last}\r\n"), "");
     assert!(resumed.contains(r#""id":1,"result""#), "{resumed}");
-    // The client of this crate does all of this.
+    // The client of this crate connects again by itself, and receives the response.
     let client = server.connect(Connect::Handshake);
     assert_eq!(client.call_json("release", "{}").unwrap().text().as_deref(), Some("7"));
     // The calls of other eras keep their connections.

@@ -39,7 +39,8 @@ impl ServerProcess {
     }
 
     /// Waits for the child to exit, and returns the exit status. If the child does not exit in time, terminates and
-    /// finally kills the child. Also waits for the last lines on stderr. Close stdin before the call.
+    /// finally kills the child. Then waits up to [`LineCallback::DRAIN_TIME`] for the last lines on stderr. Close stdin
+    /// before the call.
     pub(crate) async fn stop(&mut self) -> Option<ExitStatus> {
         let status = self.stop_child().await;
         if let Some(stderr) = self.stderr.take() {

@@ -201,7 +201,7 @@ async fn stdio_server_shutdown_ends_with_open_stdin() {
     let client = connector().spawn(example("noisy_task")).await.unwrap();
     let ended = timeout(SOON, client.call_json("leave", "{}")).await.unwrap();
     assert_eq!(ended.unwrap().text().as_deref(), Some("bye"), "the last response is written");
-    // Stdin stays open: the process exits because nothing waits for the thread that reads it.
+    // Stdin stays open: the process exits because nothing waits for the thread that reads stdin.
     let start = Instant::now();
     while client.ping().await != Err(CallError::Closed) {
         assert!(start.elapsed() < SOON);

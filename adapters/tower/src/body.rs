@@ -1,4 +1,4 @@
-//! `ResponseBody`: a JSON text, or an event stream.
+//! `ResponseBody`: a JSON text, or a stream.
 
 use std::fmt;
 use std::mem;
@@ -10,9 +10,9 @@ use http_body::{Body, Frame, SizeHint};
 
 use crate::exchange::Exchange;
 
-/// The body of a response: a text whose length is known, or an event stream.
+/// The body of a response: a text whose length is known, or a stream of events or chunks.
 ///
-/// Dropping an event stream before its end closes the exchange.
+/// Dropping a stream before its end closes the exchange.
 #[derive(Debug)]
 pub struct ResponseBody {
     content: Content,
@@ -72,7 +72,7 @@ impl Body for ResponseBody {
     }
 }
 
-/// Error of an event stream that ends early, because the client does not read or has connected again.
+/// Error of a stream that ends early, because the client does not read or has connected again.
 ///
 /// The HTTP server closes the connection, or resets the stream of HTTP/2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

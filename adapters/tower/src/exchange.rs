@@ -21,7 +21,7 @@ pub(crate) struct Exchange {
     is_open: bool,
 }
 
-/// The start of a response: a complete response, or the head of an event stream.
+/// The start of a response: a complete response, or the head of a stream.
 pub(crate) enum Start {
     Full(ResponseHead, Bytes),
     Stream(ResponseHead),
@@ -53,7 +53,7 @@ impl Exchange {
         }
     }
 
-    /// Returns the next part of an event stream, and whether it is the last one.
+    /// Returns the next part of a stream, and whether it is the last one.
     pub(crate) fn poll_output(
         &mut self,
         context: &mut Context<'_>,

@@ -39,7 +39,7 @@ pub(crate) static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(Ses
 
 /// The time limit of each wait.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
-/// The text of the tool `large`.
+/// The length of the text of the tool `large`.
 pub(crate) const LARGE: usize = 200_000;
 
 /// The length of the text of the tool `chunks`.

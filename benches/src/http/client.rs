@@ -6,7 +6,7 @@ use super::connection::{Connection, Response};
 use super::server::Server;
 use crate::stdio::{check, numbered};
 
-/// The first id, so that all ids have the same length.
+/// The first id. It is large, so that all ids have the same length.
 const FIRST_ID: usize = 1_000_000;
 
 /// A client with one connection. In the handshake era it also has a session, unless the responses are constant.
@@ -44,7 +44,7 @@ impl Client {
         self.connection.send(&request);
     }
 
-    /// Receives the response to the last call. A constant response is only checked for its length.
+    /// Receives the response to the last call. Of a constant response, checks only the length.
     pub(crate) fn receive(&mut self, text: &str) -> Response {
         let response = self.connection.receive();
         assert_eq!(response.status, 200, "{}", self.server);

@@ -10,7 +10,7 @@ use super::server::Server;
 use crate::interleave::{Effort, report};
 use crate::process::Processors;
 
-/// A server, its clients, and what was measured.
+/// A server, its clients, and the results of its measurement.
 struct Contestant {
     server: Server,
     clients: Vec<Client>,

@@ -24,7 +24,7 @@ const SENT_BY_DEAF: usize = 16 << 20;
 const ABANDONED: usize = 100_000;
 const CALLS: usize = 5000;
 
-/// Measures each server with each crowd.
+/// Measures each server with each kind of crowd.
 pub fn measure(commands: &[String], processors: Processors) {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit of open files");
     setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("the permitted limit");
@@ -106,7 +106,7 @@ fn streams(server: &Server) {
     time_calls(server, "event streams", || ());
 }
 
-/// Measures with clients that send a head byte by byte, and never finish it.
+/// Measures a server while clients send a head byte by byte, and never finish the head.
 fn slow_clients(server: &Server) {
     let mut victim = Client::open(server, Dialect::Stateless);
     let before = memory(server);
@@ -124,7 +124,7 @@ fn slow_clients(server: &Server) {
     report("http-crowd", "slow heads", server.name(), "KiB", vec![memory(server) - before]);
 }
 
-/// Measures with clients that send calls, and never read.
+/// Measures a server while clients send calls, and never read the responses.
 fn deaf_clients(server: &Server) {
     let mut victim = Client::open(server, Dialect::Stateless);
     let before = memory(server);

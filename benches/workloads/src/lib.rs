@@ -1,6 +1,7 @@
 //! The inputs and workloads that measure `mcp-proto`.
 //!
-//! The crate has few dependencies, so that the guard builds quickly, and other libraries cannot change its counts.
+//! The crate has few dependencies, so that `benches/guard` builds quickly, and other libraries cannot change its
+//! counts.
 
 pub mod dialect;
 pub mod growth;

@@ -139,7 +139,7 @@ impl Pair {
     pub fn exchange(&mut self, count: usize) {
         let mut at = 0;
         for _ in 0..count {
-            // Respond out of order. The stride is coprime to most lengths, so every call has its turn.
+            // Respond out of order. If the stride is coprime to the length, as it usually is, every call has its turn.
             at = (at + 7919) % self.held.len();
             let ticket = self.held.swap_remove(at);
             self.server.reply(ticket).expect("it is held").text("");

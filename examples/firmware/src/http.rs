@@ -235,7 +235,7 @@ impl<'m> Place<'m> {
     }
 }
 
-// These functions are not inlined, so that the stack frames for moving the machines are gone afterwards.
+// These functions are not inlined, so that the stack memory for moving the machines is free again after each call.
 
 #[inline(never)]
 fn write_server<'m>(

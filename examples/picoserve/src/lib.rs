@@ -142,7 +142,8 @@ impl<P: Policy, const N: usize> CustomBody for Body<'_, '_, '_, '_, P, N> {
     }
 }
 
-/// An exchange. Drop closes it: after its response, or with the future of a client that has disconnected.
+/// An exchange. Dropping this value closes the exchange: after its response, or when its client has disconnected and
+/// the future is dropped.
 struct Exchange<'m, 's, 'a, 'b, P: Policy, const N: usize> {
     mcp: &'m Mcp<'s, 'a, 'b, P, N>,
     id: ExchangeId,

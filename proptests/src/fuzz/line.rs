@@ -36,7 +36,7 @@ pub fn check(bytes: &[u8]) {
     assert!(plain.1 == cut.1, "cut differently: {}\n{}", shown(&plain.1), shown(&cut.1));
 }
 
-/// A line as an observer sees it.
+/// A line as the observer of the server sees it.
 #[derive(Debug, Clone, PartialEq)]
 struct Line {
     bytes: Vec<u8>,

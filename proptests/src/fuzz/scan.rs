@@ -118,10 +118,10 @@ fn same(json: Json<'_>, value: &Value) {
     }
 }
 
-/// Checks that a lower depth limit only affects errors.
+/// Checks that a lower depth limit affects only texts that exceed the limit.
 ///
-/// The scanner must find the same members in a valid text, and the same errors up to the position at which
-/// the text exceeds the limit.
+/// With any limit of at least 1, the scanner must find the same members in a valid text. The errors must be the same up
+/// to the position at which the text exceeds the limit.
 fn depth_limit_changes_only_deeper_parts(limit: u8, whole: &Seen, bounded: &Seen) {
     match (whole.result, bounded.result) {
         (whole, bounded) if whole == bounded => {}

@@ -21,7 +21,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         [&[low, high, 3, 5, 1, 0, 1], &noise(u32::from(high) << 8 | u32::from(low), 60)[..]].concat()
     });
     let operations = || (1..200).map(|seed| noise(seed, 20 + 6 * seed as usize)).collect();
-    // An oversized line with two ids. The last id counts.
+    // An oversized line with two ids. The server must use the last one.
     let twice = format!("{{\"id\":1,\"x\":\"{}\",\"id\":23,\"method\":\"ping\"}}\n{{}}\n", "x".repeat(400));
     let twice = [&[0, 24, 7, 0, 3, 7, 2, 9], twice.as_bytes()].concat();
     vec![
@@ -39,7 +39,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// Heads, each in several ways to cut them: the `Input` of the target `http1_head`.
+/// Heads, each with several lengths of pieces: the `Input` of the target `http1_head`.
 fn heads() -> Vec<Vec<u8>> {
     let requests = [
         "POST /mcp?x HTTP/1.1\r\nHost: h:80\r\nContent-Length: 5\r\nMcp-Session-Id: \t1 \r\nmcp-param-a: 1\r\n\r\n",
@@ -56,7 +56,7 @@ fn heads() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Event streams, each in several ways to cut them: the `Input` of the target `sse`.
+/// Event streams, each with several lengths of pieces and two buffer sizes: the `Input` of the target `sse`.
 fn streams() -> Vec<Vec<u8>> {
     let texts = [
         "\u{feff}: x\r\nid: s1-0\r\nretry: 500\r\ndata:\r\n\r\ndata: {}\r\n\r\n",
@@ -89,7 +89,7 @@ fn said(dialogue: &Dialogue) -> Vec<u8> {
     parts.collect::<Vec<_>>().concat()
 }
 
-/// Every line of the peers that is shorter than a limit, once.
+/// The lines of the peers without duplicates, except for lines of 2000 bytes or more.
 fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     let all = dialogues.iter().flat_map(|dialogue| {
         said(dialogue).split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()

@@ -8,7 +8,7 @@ use mcp_proto_http::server::{HttpServer, Policy, RequestHead, Verdict};
 
 const TOKEN: &str = r#"{"type":"object","properties":{"token":{"type":"string","x-mcp-header":"Token"}}}"#;
 
-/// The names of the tools. Each has the argument `token`, and its text begins with this token.
+/// The names of the tools. Each tool has the argument `token`, and the text of its result begins with this token.
 pub(crate) const NAMES: [&str; 8] = ["echo", "defer", "progress", "large", "ask", "needs", "drop", "marked"];
 
 static TOOLS: Tools<'static> = Tools::new(&[
@@ -115,7 +115,7 @@ impl Application {
         self.deferred.get(usize::from(which) % self.deferred.len().max(1))
     }
 
-    /// Responds to a deferred call. Returns `false` if there is none.
+    /// Responds to a deferred call. Returns `false` if no call is deferred.
     pub(crate) fn respond(&mut self, server: &mut Server<'_>, which: u8) -> bool {
         if self.deferred.is_empty() {
             return false;
@@ -127,7 +127,7 @@ impl Application {
         true
     }
 
-    /// Sends a progress notification of a deferred call.
+    /// Sends a progress notification for a deferred call.
     pub(crate) fn progress(&mut self, server: &mut Server<'_>, which: u8) {
         if let Some(Deferred { ticket, .. }) = self.chosen(which)
             && let Ok(mut reply) = server.reply(*ticket)

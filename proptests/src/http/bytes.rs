@@ -31,7 +31,7 @@ pub(crate) enum Item {
     Bytes(Vec<u8>),
 }
 
-/// How bytes are cut, and whether the caller collects bodies.
+/// How bytes are cut, and whether a body is collected before it is passed on.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(crate) struct Cuts {
     reads: Moves,
@@ -184,7 +184,7 @@ impl Client<'_> {
         }
     }
 
-    /// Parses input, and passes on a body when it is complete.
+    /// Parses input, and collects the body. Passes the body on when it is complete.
     fn collect(&mut self, node: &mut Node<'_>, input: &[u8], body: &mut Vec<u8>) -> usize {
         if !self.connection.takes_input() {
             return 0;

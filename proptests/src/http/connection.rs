@@ -20,7 +20,7 @@ impl HeaderFields for Fields {
     }
 }
 
-/// A connection. The adversary, an operation of `pair.rs`, decides when its bytes arrive.
+/// A connection. The operations of the adversary in `pair.rs` decide when its bytes arrive.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(super) exchange: ExchangeId,
@@ -63,7 +63,7 @@ impl Connection {
         self.head.is_some() || !self.body.is_empty() || self.is_ended
     }
 
-    /// The request reaches the server.
+    /// Passes the request to the server.
     pub(super) fn send(
         &mut self,
         http: &mut HttpServer<'_, NumberPolicy>,
@@ -119,7 +119,7 @@ impl Connection {
         self.server = None;
     }
 
-    /// A proxy refuses the request.
+    /// Ends the response with this status, as a proxy does that refuses the request.
     pub(super) fn refuse(&mut self, status: u16) {
         (self.is_sent, self.is_ended) = (true, true);
         self.head = Some((status, Fields::default()));

@@ -32,11 +32,12 @@ pub(crate) struct Received {
 pub(crate) struct Exchange {
     pub(super) id: ExchangeId,
     pub(super) request: Request,
-    /// The number of bytes of the body that were passed in.
+    /// The number of bytes of the body that were passed to the server.
     pub(super) passed: usize,
     pub(super) is_passed: bool,
     pub(super) is_stalled: bool,
-    /// Whether the server may close the connection: the client did not read, or the stream continues on another one.
+    /// Whether the server may close the connection: the client did not read, or the stream continues on another
+    /// connection.
     pub(super) may_be_cut: bool,
     pub(super) state: State,
     pub(super) status: u16,
@@ -181,7 +182,7 @@ impl Exchange {
         let counts = check_responses(self.received.iter(), calls, self);
         let is_complete =
             self.state == State::Ended && self.status == 200 && self.request.method == Method::Post;
-        // The response of a released connection is on the stream that continues it.
+        // After the application releases a connection, its response arrives on the stream that continues the exchange.
         if is_complete && !self.may_be_cut && !is_excused {
             for (id, _) in calls {
                 assert_eq!(counts.get(id), Some(&1), "one response for {id}: {self:#?}");

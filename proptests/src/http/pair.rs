@@ -109,7 +109,7 @@ impl Pair<'_, '_, '_> {
             }
             Operation::Respond(which) => _ = self.application.respond(&mut self.server, which),
             Operation::Progress(which) => self.application.progress(&mut self.server, which),
-            // A server without sessions cannot recognize the responses.
+            // A server without sessions cannot match the response of a client to the server's request.
             Operation::Ask(which) if self.has_sessions || !self.is_calm => {
                 self.application.ask(&mut self.server_http, &mut self.server, which);
             }
@@ -206,7 +206,7 @@ impl Pair<'_, '_, '_> {
                 assert_eq!(text.split(' ').next(), Some(call.token.as_str()), "the result of another call");
             }
             Outcome::Error(_) if matches!(call.tool, "needs" | "drop" | "marked") => {}
-            // The server refuses `marked`: the client has not listed the tools, so it omits a header field.
+            // The client has not listed the tools, so it omits a header field, and the server refuses `marked`.
             outcome => assert!(!self.is_calm, "{call:?} has no result: {outcome:?}"),
         }
     }
@@ -320,7 +320,7 @@ impl Pair<'_, '_, '_> {
         self.run_client();
     }
 
-    /// The session is lost, and the client starts again. Its requests end without an event.
+    /// Starts the client again after the session is lost. The requests of the client end without an event.
     fn reset(&mut self) {
         assert!(!self.is_calm, "the session is lost");
         while !self.connections.is_empty() {

@@ -67,7 +67,7 @@ pub(crate) struct Request {
     pub(super) fields: Vec<(&'static str, String)>,
     pub(super) body: Vec<u8>,
     pub(super) has_length: bool,
-    /// The requests in the body: their ids as JSON, and the first words of their results.
+    /// The requests in the body: the id of each as JSON, and the text with which its result begins.
     pub(super) calls: Vec<(String, String)>,
 }
 
@@ -129,7 +129,7 @@ impl Request {
         request
     }
 
-    /// Makes a request invalid in one way, for some values of `flaw`.
+    /// For some values of `flaw`, makes the request invalid in one way.
     fn spoil(&mut self, flaw: u8) {
         let mut set = |name, value: &str| {
             self.fields.retain(|(known, _)| *known != name);

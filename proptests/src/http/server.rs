@@ -26,7 +26,8 @@ use super::setup::{IDLE, Setup};
 pub(crate) enum Operation {
     /// A POST with its whole body.
     Send(Shape, Body),
-    /// A POST whose body arrives only in part: this number divided by 256.
+    /// A POST, of whose body only the first part is sent. The number divided by 256 is the length of this part as a
+    /// fraction.
     Begin(Shape, Body, u8),
     /// The rest of a body, or a part of it: the second number determines the length.
     Continue(u8, u8),
@@ -150,7 +151,7 @@ impl<'b> Run<'b> {
         self.sessions.get(index).map(String::as_str).filter(|session| !session.starts_with('/'))
     }
 
-    /// Chooses an open exchange.
+    /// Chooses an open exchange for which `is` returns `true`.
     fn choose(&self, which: u8, is: impl Fn(&Exchange) -> bool) -> Option<usize> {
         let open = |(_, exchange): &(usize, &Exchange)| exchange.state == State::Open && is(exchange);
         let open: Vec<usize> =
@@ -166,7 +167,7 @@ impl<'b> Run<'b> {
         Ok(self.exchanges.len() - 1)
     }
 
-    /// Sends a POST whose body arrives only in part: `part` divided by 256.
+    /// Sends a POST, of whose body only the first part is sent: the fraction `part` divided by 256.
     pub(super) fn post(&mut self, shape: Shape, body: Body, part: usize) -> Option<usize> {
         self.tokens += 2;
         let asked = match body {

@@ -19,7 +19,7 @@ pub(crate) struct Setup {
     pub(super) flags: u8,
 }
 
-/// The longest body.
+/// The maximum length of a body, in bytes.
 pub(super) const BODY: usize = 1024;
 /// The time after which an unused session ends.
 pub(super) const IDLE: Millis = Millis(100_000);
@@ -47,7 +47,7 @@ impl Setup {
         }
     }
 
-    /// The number of exchanges at a time.
+    /// The maximum number of concurrent exchanges.
     #[must_use]
     pub(crate) fn exchanges(self) -> usize {
         usize::from(self.exchanges % 6) + 1

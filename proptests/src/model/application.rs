@@ -223,7 +223,7 @@ pub(crate) fn act_on_task(
     let AppState { tasks, steps, .. } = app;
     if action == TaskAction::Remove {
         server.remove_task(ticket);
-        // A ticket of a removed task is refused silently.
+        // If the task was already removed, the model returns an error, and the server does nothing.
         let _ = tasks.remove(Handle::Task(ticket), false);
         return Ok(Ok(()));
     }

@@ -59,7 +59,8 @@ pub(crate) struct Obligations {
     ending: Vec<Ticket>,
     /// Number of cancelled subscriptions, and of cancelled requests that waited for the end of a task.
     cancelled_subscriptions: usize,
-    /// The id of each request number, and the flag "in a batch". Random bytes may reuse a number.
+    /// The ids of the requests with each number, and whether each request is in a batch. Random bytes may reuse a
+    /// number.
     requests: BTreeMap<u64, Vec<(String, bool)>>,
     /// The number of events of each request number.
     events_by_number: BTreeMap<u64, usize>,
@@ -160,8 +161,8 @@ impl Obligations {
         }
     }
 
-    /// Records the event of request `n`. If `n` is `None`, the request has no number. `has_unread_tasks` means that a
-    /// deferred call may have become a task that the client has not read. The task ends its request.
+    /// Records the event of request `n`. If `n` is `None`, the request has no number. `has_unread_tasks` means that the
+    /// client may not have read that a deferred call became a task. The id of such a call may be in use again.
     pub(crate) fn record_event_of(&mut self, n: Option<u64>, has_unread_tasks: bool) -> Result<(), String> {
         let Some(n) = n else { return Ok(()) };
         let open = self.request(Some(n)).and_then(|(id, _)| self.accounts.get(&id));

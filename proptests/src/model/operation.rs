@@ -233,7 +233,7 @@ pub enum TaskAction {
     Large,
     /// Ends the task with an error.
     Fail,
-    /// Ends the task, and keeps the result.
+    /// Ends the task. The application keeps the result.
     Keep,
     /// Requires input.
     Input,

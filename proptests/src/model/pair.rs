@@ -359,9 +359,9 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    /// Whether the call may time out or need too many rounds.
+    /// Whether the call may time out, or require input too many times.
     ///
-    /// The cause is an application that does not respond.
+    /// The reason is that the application does not respond, or requires input each time.
     fn is_slow(&self, call: &Call) -> bool {
         match call {
             Call::Tool(what, _) | Call::Read(what) | Call::Prompt(what) | Call::Complete(what) => {

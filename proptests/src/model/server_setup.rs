@@ -32,7 +32,7 @@ pub struct Setup {
     pub strict: bool,
     /// Whether the application supplies the lists.
     pub by_host: bool,
-    /// Configuration of tasks. `None`: the server has none.
+    /// Configuration of tasks. If `None`, the server has no tasks.
     pub tasks: Option<tasks::Setup>,
 }
 

@@ -94,7 +94,8 @@ struct Request {
     task: Option<usize>,
     /// The index of the status that the task had when the client sent the request.
     since: usize,
-    /// Whether the next response with the id belongs to the request, and the request names no task that the model lost.
+    /// Whether the next response with the id belongs to the request. Also `false` if the request names a task of `ids`
+    /// that is not in `known`.
     is_certain: bool,
 }
 
@@ -295,8 +296,8 @@ impl TaskModel {
         task.map(|it| it.n).ok_or_else(|| format!("{ticket:?} has no result of the application"))
     }
 
-    /// Checks a response of the server. `calls` are the numbers of the requests with its id. `convert` records that a
-    /// deferred call has become a task, and returns whether the call was open.
+    /// Checks a response of the server. `calls` are the numbers of the requests with the id of the response. `convert`
+    /// records that a deferred call has become a task, and returns whether the call was open.
     pub(crate) fn check_response(
         &mut self,
         value: &Value,

@@ -120,7 +120,7 @@ impl Scene {
         self.read.iter().rev().find(|it| is_connecting(&it.1)).cloned()
     }
 
-    /// The first other request with this method. An empty method matches any.
+    /// The first request with this method that does not establish the connection. An empty method matches any.
     fn waits(&self, method: &str) -> Option<(u64, String)> {
         self.read.iter().find(|it| !is_connecting(&it.1) && it.1.contains(method)).cloned()
     }

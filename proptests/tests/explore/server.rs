@@ -297,7 +297,8 @@ impl World for Scene {
         let subscription = self.deferred.iter().find(|it| it.subscription).map(|it| it.ticket);
         let asked = self.asked.first().map(|it| it.id.clone()).filter(|id| !id.is_empty());
         let client_may_send = !self.lines.ended && !self.lines.closed && !self.lines.broken;
-        // While the client does not read, at most two steps besides these are possible, to bound the search.
+        // While the client does not read, at most two steps besides those listed here are possible, to bound the
+        // search.
         let is_plain =
             ["time", "eof", "shut down", "gone", "reset", "stops reading", "reads again"].contains(&step);
         if self.lines.blocked && !is_plain && self.while_blocked.len() >= 2 {

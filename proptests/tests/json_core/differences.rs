@@ -20,8 +20,8 @@ pub(crate) enum Difference {
     // Differences of the encoder that the output reveals.
     /// The hexadecimal digits of an escape are lowercase here, as in `serde_json`.
     UppercaseEscape,
-    /// The floats that have an exponent here are those of `Debug` of `core`. There, other floats have one. The values are
-    /// equal.
+    /// Here, the floats that `Debug` of `core` writes with an exponent have one. There, other floats have an exponent.
+    /// The values are equal.
     FloatNotation,
     /// If two shortest texts are equally near to a float, the upper one is written here, as `Debug` of `core` does.
     FloatTie,
@@ -30,7 +30,7 @@ pub(crate) enum Difference {
     UnwritableType,
     /// An error of a `Serialize` is returned here. There it panics.
     CustomError,
-    /// A key of a map that is no string becomes a string here, or is refused. There it is written like a value.
+    /// A map key that is not a string becomes a string here, or is refused. There it is written like a value.
     NameThatIsNoString,
     /// The name of a field or variant is escaped here. There it is verbatim, which is not JSON if it contains a quote.
     EscapedFieldName,
@@ -43,7 +43,8 @@ pub(crate) enum Difference {
     PrivateName,
     /// The type `EscapedStr` of `serde-json-core` is escaped text there, and ordinary text here.
     EscapedStr,
-    // Differences of the decoder that the text reveals. `serde-json-core` accepts the invalid texts of the next four.
+    // Differences of the decoder that the text reveals. `serde-json-core` accepts the invalid texts of the next four
+    // differences.
     /// Control characters in a string are not JSON.
     ControlCharacter,
     /// `\u+041` is not JSON.
@@ -77,8 +78,8 @@ pub(crate) enum Difference {
     BorrowedEscape,
     /// The tag of a type with `derive(ToolArguments)` may stand anywhere in the object here.
     TagAnywhere,
-    /// An ignored value is JSON here. There, any text up to the next comma or bracket is accepted, but a text that is only
-    /// `null` is refused.
+    /// An ignored value must be JSON here. There, any text up to the next comma or bracket is accepted, except a text
+    /// that is only `null`.
     IgnoredValue,
 }
 

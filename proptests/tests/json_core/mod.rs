@@ -34,7 +34,7 @@ fn same_text<T: Serialize + ?Sized>(value: &T) -> String {
     ours
 }
 
-/// Checks that both read the same value or refuse the text, except for listed differences.
+/// Checks that both read the same value or both refuse the text, except for listed differences.
 #[track_caller]
 fn same_value<T: DeserializeOwned + Debug>(text: &[u8]) {
     let (ours, theirs) = (our_value::<T>(text), their_value::<T>(text));

@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 
 use peer::Peer;
 
-/// The test for the examples of a folder. Some examples are an object alone, others a message that contains it.
+/// How the examples of a folder are tested. Some examples are only an object, others a message that contains the
+/// object.
 enum How {
     /// A view of the value itself.
     View(fn(Json<'_>) -> Value),
@@ -35,9 +36,11 @@ enum How {
     Notification(&'static str, Read),
     /// A client request, or its params.
     Request(fn(&mut Client<'_>, &Value) -> Result<Ticket, SendError>),
-    /// An input request or a part of it: a function that adds the input requests around it, and its JSON pointer there.
+    /// An input request or a part of it: a function that completes the input requests, and the JSON pointer to the
+    /// example in them.
     InputRequest(fn(&Value) -> Value, &'static str),
-    /// An input response or a part of it: a function that adds the responses around it, and its JSON pointer there.
+    /// An input response or a part of it: a function that completes the responses, and the JSON pointer to the example
+    /// in them.
     Response(fn(&Value) -> Value, &'static str),
     /// A custom test.
     Whole(fn(&Value) -> Value),

@@ -103,7 +103,7 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
     /// Calls a function with both servers, for example to handle an event or to answer a deferred call. Then wakes all
     /// tasks.
     ///
-    /// Returns `None`, and does not call `act`, within another call of `with`.
+    /// Returns `None`, and does not call `act`, within the function of another call of `with` or `wait_for`.
     pub fn with<R>(&self, act: impl FnOnce(&mut HttpServer<'b, P>, &mut Server<'b>) -> R) -> Option<R> {
         let mut machines = self.0.try_borrow_mut().ok()?;
         let Machines { http, server, .. } = &mut *machines;
@@ -112,8 +112,9 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         Some(result)
     }
 
-    /// Waits until a function returns a value. Calls it now and after each change, for example of the output of an
-    /// exchange. An HTTP library that has its own connections uses this method in place of [`HttpPump::serve`].
+    /// Waits until a function returns a value. Calls the function now and after each change, for example after new
+    /// output of an exchange. An HTTP library that has its own connections uses this method in place of
+    /// [`HttpPump::serve`].
     pub async fn wait_for<R>(
         &self,
         mut check: impl FnMut(&HttpServer<'b, P>, &Server<'b>) -> Option<R>,
@@ -133,7 +134,7 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
 
     /// Waits until the core server has an event. Returns `false` if the server is closed.
     ///
-    /// One task must always wait here, because it also advances the servers.
+    /// One task must always wait in this method, because the method also advances the servers.
     pub async fn event<T: Timer>(&self, timer: &mut T) -> bool {
         loop {
             let deadline = match self.advance(timer.now()) {
@@ -199,8 +200,8 @@ impl HttpPump<'_> {
     /// otherwise. After `Closing`, the caller should read and drop input for a short time before it closes the
     /// socket.
     ///
-    /// The pump drops a pending future of the driver when the other direction has moved bytes, like
-    /// [`Pump::wait`](crate::Pump::wait).
+    /// The pump drops a pending future of the driver when the other direction has moved bytes, a deadline has passed,
+    /// or another task has changed the servers: see [`Pump::wait`](crate::Pump::wait).
     pub async fn serve<P: Policy, R: Read, W: Write, T: Timer, const N: usize>(
         &mut self,
         shared: &HttpShared<'_, '_, P, N>,

@@ -91,7 +91,8 @@ pub enum HttpStatus {
     /// All output was sent. The caller ends the output of the socket, and takes further steps until the deadline.
     /// Otherwise unread input would reset the connection, and the client could lose the response.
     Closing(Option<Millis>),
-    /// The connection is closed. The caller closes the socket, and calls [`HttpPump::new_connection`].
+    /// The connection or the core server is closed. The caller closes the socket, and calls
+    /// [`HttpPump::new_connection`].
     Closed,
 }
 

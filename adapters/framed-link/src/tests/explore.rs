@@ -11,11 +11,11 @@ use super::line::Line;
 /// The bounds of a model.
 #[derive(Clone, Copy)]
 struct Bounds {
-    /// The bytes that each end sends.
+    /// The number of bytes that each end sends.
     sent: [usize; 2],
-    /// The restarts of the second end.
+    /// The number of restarts of the second end.
     restarts: u32,
-    /// The frames on a wire.
+    /// The maximum number of frames on a wire.
     in_transit: usize,
 }
 

@@ -60,7 +60,8 @@ impl<S: fmt::Debug, H> fmt::Debug for Context<S, H> {
 
 /// Returns an event handler that passes each request to its handler. `state` is a value or an `Arc`.
 ///
-/// The event handler ignores other events. An application that needs some of them calls it from its own event handler.
+/// The event handler ignores other events. An application that needs other events calls this event handler from its
+/// own.
 pub fn route<'r, S: Send + Sync + 'static, H: Clone>(
     router: &'r Router<'r, Context<S, H>>,
     state: impl Into<Arc<S>>,

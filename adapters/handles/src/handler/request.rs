@@ -24,7 +24,8 @@ impl HandlerRequest {
         HandlerRequest { link: responder.link().clone(), rounds: Arc::new(Mutex::new(Rounds::new(input))) }
     }
 
-    /// Responds with the function that the handler returned, or requires the input that the handler has requested.
+    /// Requires the input that the handler has requested and the client has not sent. If there is no such input,
+    /// responds with the function that the handler returned.
     pub fn respond(self, responder: Responder, respond: impl FnOnce(Reply<'_>) + Send + 'static) {
         match lock(&self.rounds).take_required() {
             Some(required) => responder.answer(move |reply| required.respond(reply)),

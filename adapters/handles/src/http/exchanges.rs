@@ -137,7 +137,7 @@ impl HttpExchanges {
         }
     }
 
-    /// Sends a due request that carries no message. Returns `None` if none is due.
+    /// Sends a due request that no new message caused. Returns `None` if none is due.
     pub fn send_due(&mut self, now: Millis) -> Option<HttpAction> {
         let exchange = self.http.poll(now)?;
         Some(self.request(exchange, None))

@@ -123,7 +123,8 @@ impl<'a> HttpAccess<'a> {
     }
 
     /// Signs session ids, for [`SessionMode::Sealed`]. `sign` returns a message authentication code, such as a
-    /// truncated HMAC with a key that all servers of a cluster share. Without it, `initialize` creates no session.
+    /// truncated HMAC with a key that all servers of a cluster share. Without `sign`, `initialize` creates no session
+    /// in this mode.
     ///
     /// [`SessionMode::Sealed`]: mcp_proto_http::server::SessionMode::Sealed
     #[must_use]

@@ -70,8 +70,9 @@ impl<'i> HttpMachines<'i> {
         }
     }
 
-    /// Moves output of an exchange to the end of `bytes`, until `bytes` has `limit` bytes or more. The caller reads
-    /// the head before the first call. Returns `true` if the response is complete and its exchange has ended.
+    /// Moves output of an exchange to the end of `bytes`, until `bytes` has `limit` bytes or more, or no output is
+    /// left. The caller reads the head before the first call. Returns `true` if the response is complete and its
+    /// exchange has ended.
     ///
     /// Call [`run`](HttpMachines::run) afterwards, because other exchanges may wait for the memory.
     pub fn take_output(

@@ -90,8 +90,8 @@ pub struct Exchange<'b> {
 }
 
 impl<'b> Exchange<'b> {
-    /// Creates an exchange. `buffer` holds the body of a response, or one event of a stream with its id: it needs the
-    /// size of the longest message.
+    /// Creates an exchange. `buffer` holds the body of a response, or one event of a stream with its id. The size of
+    /// `buffer` must be that of the longest message.
     #[must_use]
     pub fn new(buffer: impl Into<Buffer<'b>>) -> Exchange<'b> {
         Exchange {
@@ -214,8 +214,8 @@ impl<'b> Exchange<'b> {
     }
 
     /// Returns the pause before the next connection: the retry time of the server (at least 100 ms), or one second.
-    /// After a connection without an event, the pause is at least one second, doubled with each such connection up to
-    /// 30 seconds.
+    /// After connections in a row without an event, the pause is at least one second, doubled with each of them up to
+    /// 30 seconds. A longer retry time of the server takes precedence.
     pub(super) fn delay(&self) -> Millis {
         const LEAST: u64 = 1_000;
         const LEAST_SET: Millis = Millis(100);

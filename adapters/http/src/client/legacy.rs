@@ -43,8 +43,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         true
     }
 
-    /// Takes the endpoint from the event `endpoint` of a new stream. Returns the number of bytes up to the end of
-    /// that event, or of all bytes. Returns 0 for any other exchange.
+    /// Takes the endpoint from the event `endpoint` of a new stream. Returns the number of bytes up to the end of that
+    /// event, or `bytes.len()` if the event has not ended. Returns 0 for any other exchange.
     pub(super) fn find_endpoint(&mut self, id: ExchangeId, bytes: &[u8]) -> usize {
         let found = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id));
         let Some(Exchange { memory: Memory::Events(decoder), purpose: Purpose::LegacyStream, .. }) =

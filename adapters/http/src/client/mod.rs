@@ -45,8 +45,8 @@ use tool_headers::ToolHeaders;
 ///
 /// One value is for one server. It supports all revisions, and the [`Client`](mcp_proto::Client) selects one. If the
 /// server refuses `initialize` with 400, 404 or 405, the transport falls back to HTTP+SSE of 2024-11-05, whose stream
-/// takes one of the exchanges. `T` is a table with one [`Exchange`] for each HTTP request at a time: an array, a `Vec`,
-/// or a lent slice.
+/// takes one of the exchanges. `T` is a table with one [`Exchange`] for each concurrent HTTP request: an array, a
+/// `Vec`, or a lent slice.
 pub struct HttpClient<'b, T> {
     exchanges: T,
     tool_headers: ToolHeaders<'b>,
@@ -83,9 +83,9 @@ enum Aborted {
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Creates the client side for one server.
     ///
-    /// Requests take all `exchanges` except one, so that they never block notifications and responses.
-    /// `tool_headers` holds the annotated parameters of the listed tools: about 40 bytes for each parameter. It may be
-    /// empty if the server has no such tools.
+    /// Requests of Streamable HTTP leave one of several `exchanges` free, so that they never block notifications and
+    /// responses. `tool_headers` holds the annotated parameters of the listed tools: about 40 bytes for each parameter.
+    /// It may be empty if the server has no such tools.
     pub fn new(exchanges: T, tool_headers: impl Into<Buffer<'b>>) -> HttpClient<'b, T> {
         HttpClient {
             exchanges,
@@ -193,7 +193,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         found.map(Exchange::free).is_some()
     }
 
-    /// Takes a free exchange. Requests and listening streams do not take the last one.
+    /// Takes a free exchange. Requests of Streamable HTTP and listening streams do not take the last one, unless the
+    /// table has only one.
     fn start(&mut self, purpose: Purpose, progress: Progress) -> Option<(ExchangeId, &mut Exchange<'b>)> {
         let free =
             self.exchanges.as_ref().iter().filter(|exchange| exchange.progress == Progress::Free).count();
@@ -232,8 +233,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         })
     }
 
-    /// Returns an exchange whose request is due: one that resumes or opens a stream, or ends the session. Call it until
-    /// it returns `None`.
+    /// Returns an exchange whose request is due: one that resumes or opens a stream, sends `initialize` again over
+    /// HTTP+SSE, or ends the session. Call it until it returns `None`.
     pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
         for (index, exchange) in self.exchanges.as_mut().iter_mut().enumerate() {
             if let Progress::Due(at) = exchange.progress

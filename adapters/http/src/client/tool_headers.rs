@@ -128,8 +128,8 @@ fn equals_ignoring_case(one: Str<'_>, other: Str<'_>) -> bool {
 
 /// Checks the annotations in the input schema of a tool.
 ///
-/// A client over HTTP must leave out a tool with an invalid annotation when it lists tools for its user. Specification
-/// of 2026-07-28, section "Custom Headers from Tool Parameters" of the Streamable HTTP transport.
+/// A client over HTTP must leave out a tool with an invalid annotation when it lists tools for its user. See the
+/// specification of 2026-07-28, section "Custom Headers from Tool Parameters" of the Streamable HTTP transport.
 ///
 /// # Errors
 ///

@@ -10,8 +10,9 @@ use crate::http1::{BodyFraming, HttpError, HttpVersion};
 
 /// Incremental parser of a request head, for a server.
 ///
-/// The lent buffer takes the method, the target, and four bytes and the value for each field that matters. If it is too
-/// small, the error has status 414 or 431.
+/// The lent buffer holds the method, the target, and the fields of [`RequestHead`]. Each field takes four bytes and its
+/// value, and a field `Mcp-Param-*` also the rest of its name. If the buffer is too small, the error has status 414 or
+/// 431.
 #[derive(Debug)]
 pub struct RequestDecoder<'b> {
     head: HeadDecoder<'b, RequestLine>,
@@ -24,8 +25,8 @@ impl<'b> RequestDecoder<'b> {
         RequestDecoder { head: HeadDecoder::new(buffer) }
     }
 
-    /// Sets the limit on the length of a head, including the fields that the decoder drops. Call it before the first
-    /// byte.
+    /// Sets the limit on the length of a head, including the fields that the decoder drops. Call this method before the
+    /// first byte.
     #[must_use]
     pub fn with_limit(mut self, bytes: usize) -> RequestDecoder<'b> {
         self.head.set_limit(bytes);
@@ -34,7 +35,8 @@ impl<'b> RequestDecoder<'b> {
 
     /// Parses input up to the end of the head. Returns the number of consumed bytes.
     ///
-    /// After the end it consumes nothing. Empty lines in front of the head are skipped (RFC 9112, section 2.2).
+    /// After the end, the decoder consumes nothing. Empty lines in front of the head are skipped (RFC 9112, section
+    /// 2.2).
     ///
     /// # Errors
     ///

@@ -12,8 +12,8 @@ use crate::http1::{BodyFraming, HttpError, HttpVersion};
 
 /// Incremental parser of a response head, for a client.
 ///
-/// The lent buffer takes four bytes and the value for each field that matters. If it is too small, the error has status
-/// 431.
+/// The lent buffer holds the fields of [`ResponseHead`]. Each field takes four bytes and its value. If the buffer is
+/// too small, the error has status 431.
 #[derive(Debug)]
 pub struct ResponseDecoder<'b> {
     head: HeadDecoder<'b, StatusLine>,
@@ -26,8 +26,8 @@ impl<'b> ResponseDecoder<'b> {
         ResponseDecoder { head: HeadDecoder::new(buffer) }
     }
 
-    /// Sets the limit on the length of a head, including the fields that the decoder drops. Call it before the first
-    /// byte.
+    /// Sets the limit on the length of a head, including the fields that the decoder drops. Call this method before the
+    /// first byte.
     #[must_use]
     pub fn with_limit(mut self, bytes: usize) -> ResponseDecoder<'b> {
         self.head.set_limit(bytes);
@@ -36,7 +36,7 @@ impl<'b> ResponseDecoder<'b> {
 
     /// Parses input up to the end of the head. Returns the number of consumed bytes.
     ///
-    /// After the end it consumes nothing.
+    /// After the end, the decoder consumes nothing.
     ///
     /// # Errors
     ///

@@ -90,7 +90,7 @@ impl<'b> HeadWriter<'b> {
     ///
     /// # Errors
     ///
-    /// The buffer is too small, or a name or value contains an invalid byte.
+    /// The buffer is too small, a text contains an invalid byte, or the method, the target, or a field name is empty.
     pub fn finish(mut self) -> Result<&'b [u8], WriteError> {
         self.text.push(b"\r\n");
         self.text.finish()

@@ -134,7 +134,8 @@ impl<P: Policy> HttpServer<'_, P> {
                 return None;
             }
         };
-        // Without a session, a notification has no meaning. It must not reach the session of another client.
+        // `notifications/initialized` without a stored session and notifications of 2026-07-28 have no meaning. They
+        // must not reach the session of another client.
         let has_session = !checked.is_modern && self.mode() == SessionMode::Sessions;
         let is_moot = match checked.kind {
             BodyKind::Initialized => !has_session,

@@ -21,7 +21,7 @@ pub(super) struct CheckedBody<'m> {
     pub(super) message: Message<'m>,
     pub(super) is_modern: bool,
     pub(super) kind: BodyKind,
-    /// Handshake era: the revision of the header field, or 2025-03-26 without one.
+    /// Handshake era: the revision of the session or, if unknown, of the header field. 2025-03-26 without both.
     pub(super) revision: Revision,
 }
 
@@ -32,7 +32,7 @@ pub(super) enum BodyKind {
     /// `subscriptions/listen`
     Listen,
     Request,
-    /// An array with a request.
+    /// An array with an element that needs a response.
     Batch,
     /// Notifications or responses. The server responds with 202.
     OneWay,

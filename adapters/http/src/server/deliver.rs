@@ -106,7 +106,7 @@ impl<P: Policy> HttpServer<'_, P> {
     fn end_cancelled(&mut self, stream: StreamId) {
         let Some(index) = self.exchanges.find(stream) else { return };
         let Some(slot) = self.exchanges.slot(index) else { return };
-        // The core server completes a response that has begun.
+        // A batch and HTTP+SSE keep their exchange, and the core server completes a response that has begun.
         if slot.flags.has(Flags::BATCH) || slot.flags.has(Flags::LEGACY) || slot.flags.has(Flags::PIECES) {
             return;
         }

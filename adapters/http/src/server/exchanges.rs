@@ -26,15 +26,15 @@ pub(super) enum Phase {
     Body,
     /// The message waits until the core server accepts it.
     Queued,
-    /// The core server has the message. Its first message decides between JSON and an event stream.
+    /// The core server has the message. The first message for the exchange decides between JSON and an event stream.
     Waiting,
-    /// An event stream is open.
+    /// An event stream is open, or a chunked JSON body has begun.
     Stream,
     /// The response is complete, and the transport still sends it.
     Ending,
     /// The client has disconnected, and its request continues (handshake era).
     Detached,
-    /// The client has disconnected, and the core server must be informed (`2026-07-28`).
+    /// The client has disconnected, and the core server must be informed (`2026-07-28`, and chunked responses).
     Closing,
 }
 

@@ -64,13 +64,14 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the number of messages of the server that were dropped, at most 65,535.
+    /// Returns the number of messages for sessions that were dropped, at most 65,535.
     ///
-    /// A message is dropped if its session has no event stream, and the memory for held messages is full.
+    /// If a session has no event stream, a message for it is held in the [replay buffer](HttpServer::replay_buffer)
+    /// until the client opens a stream. The message is dropped if it does not fit into that buffer or into the output,
+    /// if the session already holds [`HttpLimits::held`](super::HttpLimits::held) messages, or if the session has
+    /// ended.
     ///
-    /// A message is held in the [replay buffer](HttpServer::replay_buffer) until the client opens a stream. If the
-    /// buffer is full, the oldest messages are dropped. A session holds at most
-    /// [`HttpLimits::held`](super::HttpLimits::held).
+    /// If the buffer is full, the oldest messages in it are dropped.
     #[must_use]
     pub fn dropped_messages(&self) -> u16 {
         self.sessions.dropped()

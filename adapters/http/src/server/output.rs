@@ -92,7 +92,8 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Reports that the client has disconnected: the connection is closed, or its stream was reset.
     ///
-    /// A request of `2026-07-28` is cancelled. A request of the handshake era continues.
+    /// A request of `2026-07-28` is cancelled. A request of the handshake era continues, unless the core server has not
+    /// received it, or its response is [chunked](HttpServer::chunked_responses).
     pub fn close(&mut self, id: ExchangeId) {
         if self.exchanges.get(id).is_some() {
             self.disconnect(id.index);
@@ -102,9 +103,9 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Closes the connection of a deferred call, and keeps its event stream. The client connects again with
     /// `Last-Event-ID` after [`HttpTimes::retry`](super::HttpTimes::retry).
     ///
-    /// A long call thus needs no connection. Has an effect only in a session since `2025-11-25`, with a [replay
-    /// buffer](HttpServer::replay_buffer), because other clients do not know how to continue. Otherwise returns
-    /// `false`.
+    /// A long call thus needs no connection. Has an effect only in a session since `2025-11-25` whose client accepts
+    /// event streams, with a [replay buffer](HttpServer::replay_buffer), because other clients do not know how to
+    /// continue. Otherwise returns `false`.
     pub fn release_connection(&mut self, server: &Server<'_>, ticket: Ticket) -> bool {
         let Some(index) = server.stream_of(ticket).and_then(|stream| self.exchanges.find(stream)) else {
             return false;
@@ -128,7 +129,7 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Gives an exchange up, because its client does not read.
+    /// Gives an exchange up: its client does not read, or its response cannot be completed.
     pub(super) fn cut(&mut self, index: u16) {
         self.exchanges.set_ready(index);
         self.disconnect(index);

@@ -64,7 +64,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Passes the next message, or the end of a stream or session, to the core server, which is ready for it. Returns
-    /// `false` if there is none.
+    /// `false` if there is none, or if a session cannot end yet.
     #[inline(never)]
     fn deliver_next(&mut self, server: &mut Server<'_>) -> bool {
         if P::HANDSHAKE

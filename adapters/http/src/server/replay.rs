@@ -23,7 +23,7 @@ pub(super) struct Replay<'b> {
     start: usize,
     /// End of the newest event.
     end: usize,
-    /// End of the events before the wrap to the start of the memory. `None` unless `end` is before `start`.
+    /// End of the events before the wrap to the start of the memory. `None` while the events are in one piece.
     wrap: Option<usize>,
 }
 

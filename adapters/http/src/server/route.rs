@@ -27,8 +27,8 @@ pub(super) fn status_of(kind: OutboundMessageKind, is_modern: bool) -> u16 {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Moves a message to its exchange, or holds it for a session without an event stream. Returns `false` if there
-    /// is no space for it yet.
+    /// Moves a message to its exchange, or holds it for a session without an event stream. Drops it if its client has
+    /// disconnected, or does not accept it. Returns `false` if there is no space for it yet.
     #[inline(never)]
     pub(super) fn route(&mut self, frame: &OutboundMessage<'_>) -> bool {
         let index = match frame.relation() {
@@ -115,8 +115,8 @@ impl<P: Policy> HttpServer<'_, P> {
         })
     }
 
-    /// Routes a response that is the first message of its exchange: as JSON, unless the client takes only an event
-    /// stream.
+    /// Routes a response that is the first message of its exchange: as JSON, unless the status is 200 and the client
+    /// takes only an event stream.
     fn route_first_response(&mut self, index: u16, frame: &OutboundMessage<'_>) -> bool {
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();

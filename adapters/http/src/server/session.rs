@@ -108,7 +108,8 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Returns the session of an `initialize`. The first call creates this session. If the table is full, the session
-    /// that was idle for the longest time ends first, and the caller tries again.
+    /// that was idle for the longest time ends first, and the caller tries again. If no session is idle, refuses the
+    /// request.
     fn new_session(&mut self, index: u16) -> Result<SessionKey, NotSelected> {
         let Some(slot) = self.exchanges.slot(index) else { return Err(NotSelected::Busy) };
         if slot.flags.has(Flags::NEW_SESSION) {
@@ -136,7 +137,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(key)
     }
 
-    /// Ends a session and its exchanges.
+    /// Ends a session, and those of its exchanges that await a response or are event streams.
     pub(super) fn end_session(&mut self, key: SessionKey) {
         if key == SessionKey::NONE {
             return;

@@ -20,7 +20,7 @@ pub struct SessionSlot {
     open: u16,
     /// Number of messages that wait for an event stream.
     held: u16,
-    /// First session of the bucket with this index.
+    /// First session of the bucket that has the index of this slot.
     bucket: u16,
     next_in_bucket: u16,
     older: u16,
@@ -65,7 +65,7 @@ pub(super) struct Sessions<'b> {
     ending: u16,
     /// The key of the session in the core server.
     current: SessionKey,
-    /// Number of messages that were dropped, because no event stream was open for them.
+    /// Number of dropped messages: see [`HttpServer::dropped_messages`](super::HttpServer::dropped_messages).
     dropped: u16,
 }
 

@@ -1,4 +1,4 @@
-//! `Connection`: one HTTP/1.1 connection, from bytes to bytes.
+//! `Connection`: one HTTP/1.1 connection, from received to sent bytes.
 
 use super::support::{Harness, Request, initialize};
 use mcp_proto::Millis;

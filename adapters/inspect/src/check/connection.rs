@@ -80,7 +80,7 @@ impl Connection {
         self.patience
     }
 
-    /// Sends a line. Ignores that the server may have exited, because the missing responses show it.
+    /// Sends a line. Ignores a failed write, because the missing responses show that the server has exited.
     pub(crate) fn send(&mut self, line: &str) {
         let found = self.monitor.line(Sender::Client, line.as_bytes(), self.clock.now());
         self.violations.extend(found);
@@ -127,7 +127,7 @@ impl Connection {
         self.awaited.extend(ids.map(String::from));
     }
 
-    /// Reads messages for a while, and until the batch has its responses.
+    /// Reads messages until the batch has its responses, for at most the time limit, and then for 200 ms more.
     pub(crate) fn settle(&mut self) {
         self.receive(self.patience, |connection| connection.awaited.is_empty());
         self.receive(Duration::from_millis(200), |_| false);

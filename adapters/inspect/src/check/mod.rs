@@ -14,7 +14,7 @@ use crate::options::Arguments;
 
 /// The outcome of the script in one revision.
 enum Outcome {
-    /// The script ran, and the server is to blame for these violations.
+    /// The script ran, and the monitor found these violations.
     Checked(Vec<Violation>),
     /// The server does not support the revision.
     Unsupported(String),
@@ -37,7 +37,8 @@ pub(crate) fn check_url(arguments: &Arguments) -> Result<ExitCode, String> {
     }
 }
 
-/// Checks a server on stdin and stdout, in every revision. The exit code is 1 if the server has violated a rule.
+/// Checks a server on stdin and stdout, in every revision that the arguments allow. The exit code is 1 if the server
+/// has violated a rule.
 pub(crate) fn check(arguments: &Arguments) -> Result<ExitCode, String> {
     let mut report = Report::default();
     let mut is_checked = false;
@@ -72,7 +73,7 @@ struct Row {
 }
 
 impl Report {
-    /// Adds the violations of the server. Violations that differ only in their id are one row.
+    /// Adds the violations of the server. Violations that differ only in their id or revision are one row.
     fn add(&mut self, violations: Vec<Violation>) {
         for violation in violations {
             if violation.sender != Sender::Server {

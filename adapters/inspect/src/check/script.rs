@@ -13,9 +13,9 @@ use crate::options::Arguments;
 
 /// A name that no server has.
 const UNKNOWN_NAME: &str = "inspect-no-such-name";
-/// The maximum number of pages, resources and prompts that the script requests.
+/// The maximum number of pages of one list, of resources, and of prompts that the script requests.
 const MAX_ENTRIES: usize = 20;
-/// The time for a server to start.
+/// The minimum time limit for a server to start.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 const DECLARED: &str = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#;
@@ -120,7 +120,7 @@ impl Script {
             .is_some_and(|value| !value.is_null() && value.boolean() != Some(false))
     }
 
-    /// Requests all pages of every list, reads the resources, and gets the prompts.
+    /// Requests every list, reads the resources, and gets the prompts: up to [`MAX_ENTRIES`] resources and prompts.
     fn lists(&mut self) {
         self.list("tools/list", "tools");
         let resources = self.list("resources/list", "resources");
@@ -136,7 +136,7 @@ impl Script {
         }
     }
 
-    /// Requests all pages of a list. Returns the entries as JSON.
+    /// Requests up to [`MAX_ENTRIES`] pages of a list. Returns the entries as JSON.
     fn list(&mut self, method: &str, member: &str) -> Vec<String> {
         let mut entries = Vec::new();
         let mut cursor = String::new();
@@ -153,7 +153,7 @@ impl Script {
         entries
     }
 
-    /// Gets a prompt, and completes its first argument.
+    /// Gets a prompt. If the server declares completions, also completes the prompt's first argument.
     fn prompt(&mut self, prompt: &str) {
         let Some(name) = text(prompt, "name").map(|name| quoted(&name)) else { return };
         let prompt = Json::parse(prompt.as_bytes()).unwrap_or(Json::NULL);
@@ -169,7 +169,7 @@ impl Script {
         }
     }
 
-    /// Sends requests with unknown methods, names and cursors.
+    /// Sends messages with unknown methods, names, cursors and ids.
     fn refusals(&mut self) {
         self.request(UNKNOWN_NAME, "");
         self.connection.send(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/{UNKNOWN_NAME}"}}"#));

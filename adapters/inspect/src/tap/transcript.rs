@@ -18,7 +18,8 @@ pub(crate) fn entry(sign: char, line: &[u8], pause: Millis) -> String {
         let mut rest = chunk.valid().chars().peekable();
         while let Some(letter) = rest.next() {
             match (letter, rest.peek()) {
-                // In a transcript, these characters would begin an abbreviation or an escape.
+                // In a transcript, `$` and `\` would begin an abbreviation or an escape, and CR would be lost at the
+                // end of a line.
                 ('$', Some('a'..='z' | '{')) | ('\\', Some('x')) | ('\r', _) => {
                     text.push_str(&format!("\\x{:02x}", u32::from(letter)));
                 }

@@ -92,7 +92,7 @@ fn violation(violation: &Violation) -> String {
         .finish()
 }
 
-/// The messages of a line: those of a batch, or one. Empty if the line is not JSON.
+/// The messages of a line: those of a batch, or one. Omits what is no message.
 fn parts(line: &[u8]) -> Vec<String> {
     match Json::parse(line) {
         Ok(batch) if batch.kind() == Kind::Array => {

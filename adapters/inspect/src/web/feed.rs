@@ -9,10 +9,11 @@ use mcp_proto::{Clock, Millis};
 
 use super::entry;
 
-/// The maximum length of all entries, in bytes. The oldest are dropped.
+/// The maximum length of all entries, in bytes. Beyond this length, the oldest entries are dropped, but never the
+/// newest.
 const LIMIT: usize = 64 << 20;
 
-/// A bounded list of entries. A session adds entries and never waits for a page. Clones share the list.
+/// A bounded list of entries. A session that adds an entry never waits for a page. Clones share the list.
 #[derive(Clone)]
 pub(crate) struct Feed(Arc<Shared>);
 

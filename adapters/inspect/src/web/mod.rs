@@ -53,7 +53,7 @@ impl Web {
         self.feed.clone()
     }
 
-    /// Ends the session. Open pages receive the last messages.
+    /// Ends the session. Waits up to [`CLOSE_TIMEOUT`] for open pages to receive the last messages.
     pub(crate) fn close(&self) {
         self.feed.close(CLOSE_TIMEOUT);
     }

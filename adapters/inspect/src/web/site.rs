@@ -23,7 +23,7 @@ const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
 /// The maximum number of connections. A browser opens at most six.
 const MAX_CONNECTIONS: usize = 32;
-/// The timeout for a request to arrive, and for a browser to read bytes.
+/// The timeout of one read from a browser, and of one write to it.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time between comments on an idle event stream. A failed comment shows that the browser has
 /// disconnected.
@@ -199,7 +199,7 @@ fn event(begin: impl FnOnce(SseWriter<'_>) -> SseWriter<'_>, data: &str) -> io::
     Ok([begin, data.as_bytes(), DATA_END].concat())
 }
 
-/// The number of the last entry that a page has. A page that reconnects sends it.
+/// The number of the last entry that a page has. A page that reconnects sends this number.
 fn last_event_id(head: &RequestHead<'_>) -> u64 {
     let id = head.field("last-event-id").and_then(|id| str::from_utf8(id).ok());
     id.and_then(|id| id.parse().ok()).unwrap_or(0)

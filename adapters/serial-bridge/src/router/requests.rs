@@ -72,7 +72,8 @@ impl Request {
         (self.heard, self.silent_probes) = (now, 0);
     }
 
-    /// Whether the request is a handshake, which the client cannot do without and which is safe to repeat.
+    /// Whether the request is `initialize` or `server/discover`. The client needs the response, and a repetition is
+    /// safe.
     pub(crate) fn is_handshake(&self) -> bool {
         matches!(self.purpose, Purpose::Initialize | Purpose::Discover)
     }

@@ -3,8 +3,8 @@
 //! A request can get lost without any sign, when damage turns it into text that the board ignores. So, after a part
 //! of the time limit, the router sends a probe: a `ping` with the id of the request. A server that still has the
 //! request refuses the probe, and the time starts anew. If the server answers the probe, the request was lost. If the
-//! server does not answer at all, the request fails at the time limit. In both cases the client gets an error with
-//! the id of its request.
+//! server does not answer at all, the request fails at the time limit. In both cases the client gets an error with the
+//! id of its request, but a handshake is sent again first.
 //!
 //! Progress of a request starts its time anew. The time does not run while output waits for the line, while the board
 //! sends a long message, and while the board itself waits for the client.
@@ -31,7 +31,7 @@ impl Requests {
 }
 
 impl Request {
-    /// Whether the board must respond within the time limit. A subscription responds at its end.
+    /// Whether the board must respond within the time limit. A subscription gets its response at its end.
     fn is_limited(&self) -> bool {
         self.purpose != Purpose::Listen
     }

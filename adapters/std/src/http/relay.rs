@@ -110,7 +110,7 @@ struct Handshake {
     initialized: Option<Vec<u8>>,
     /// Whether the relay has repeated `initialize`, and waits for the response.
     is_repeated: bool,
-    /// Whether the server has refused the repeated `initialize`. The next request repeats it again.
+    /// Whether the repeated `initialize` has failed. Before the next request, the relay repeats `initialize` again.
     is_missing: bool,
 }
 
@@ -129,7 +129,7 @@ struct ClientSide<W> {
 }
 
 impl<W: Write> Relay<W> {
-    /// Runs until the input ends.
+    /// Runs until the input has ended, and all requests have responses or the grace period is over.
     ///
     /// # Errors
     /// The client does not read.
@@ -282,7 +282,7 @@ impl<W: Write> Relay<W> {
 }
 
 impl Handshake {
-    /// Sends `initialize` again.
+    /// Queues `initialize` again, before all other messages.
     fn repeat(&mut self, outgoing: &mut VecDeque<Outgoing>) {
         if let Some(text) = self.initialize.clone() {
             self.is_repeated = true;

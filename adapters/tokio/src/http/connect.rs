@@ -106,7 +106,7 @@ impl Service<Uri> for Proxied {
     }
 }
 
-/// Limits the time for a connection, including its TLS handshake.
+/// Limits the time to open a connection, including its TLS handshake.
 #[derive(Clone)]
 pub(super) struct Limited<C> {
     connector: C,

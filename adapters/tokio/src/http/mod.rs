@@ -37,8 +37,8 @@ impl Connector {
     ///
     /// If the server ends the session, the client starts another one: see [`reconnect`](Connector::reconnect), which is
     /// on by default here. A stream that breaks resumes with its last event. The client does not follow redirects. It
-    /// uses the proxy that the environment names (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`). Lists omit
-    /// tools whose schema has an invalid annotation `x-mcp-header`, as the specification requires.
+    /// uses the HTTP proxy that the environment names (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`). Lists
+    /// omit tools whose schema has an invalid annotation `x-mcp-header`, as the specification requires.
     ///
     /// ```no_run
     /// use mcp_proto_tokio::{Connector, HttpEndpoint};

@@ -49,7 +49,7 @@ impl HttpPump {
         self.state.wake()
     }
 
-    /// Returns the reason why the last stream has closed, until the pump receives another report.
+    /// Returns the reason why the last stream has closed, until the pump looks for the next report.
     pub(crate) fn failure(&self) -> Option<HttpFailure> {
         self.failure.clone()
     }
@@ -181,7 +181,7 @@ impl Tasks {
     }
 }
 
-/// A task that ends on drop, which closes its connection.
+/// A task that is aborted when this value is dropped. The abort closes the connection of the task.
 struct AbortOnDrop(AbortHandle);
 
 impl Drop for AbortOnDrop {

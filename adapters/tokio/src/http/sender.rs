@@ -42,7 +42,7 @@ impl HttpSender {
         Ok(HttpSender { client })
     }
 
-    /// Performs a request, and reports its response. Dropping the future closes the connection.
+    /// Performs a request, and reports its response. Dropping the future before its end closes the connection.
     pub(super) async fn perform(
         self,
         exchange: ExchangeId,

@@ -34,8 +34,8 @@ async fn text(client: &ClientHandle, tool: &str) -> Result<String, CallError> {
     within(client.call_json(tool, "{}")).await.map(|result| result.text().unwrap())
 }
 
-/// Gives the client the time to notice that its idle connections have closed. If the connection closes while a
-/// request is on its way, the client does not repeat it, because the server may have processed it.
+/// Gives the client the time to notice that its idle connections have closed. If a connection closes while a request is
+/// on its way, the client does not repeat the request, because the server may have processed it.
 async fn notice_closed_connections() {
     sleep(Duration::from_millis(300)).await;
 }

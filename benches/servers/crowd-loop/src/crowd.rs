@@ -18,7 +18,7 @@ pub(crate) struct Crowd {
     events: Events,
     listener: UnixListener,
     clock: Clock,
-    /// The token of a connection is its index. `None`: the connection is closed.
+    /// The token of a connection is its index. `None` marks a closed connection.
     connections: Vec<Option<Connection>>,
     /// The deadline and the index of each connection with a deadline.
     deadlines: BTreeSet<(Millis, usize)>,
@@ -44,8 +44,8 @@ impl Crowd {
         })
     }
 
-    /// Waits for sockets: at most for `time`, or without it until the first deadline. Runs the connections that are
-    /// ready or due.
+    /// Waits for sockets, for at most `time`. If `time` is `None`, waits at most until the first deadline. Then runs
+    /// the connections that are ready or due.
     pub(crate) fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
         let due = self.deadlines.first().map(|(at, _)| Duration::from(at.since(self.clock.now())));
         self.poll.poll(&mut self.events, time.or(due))?;

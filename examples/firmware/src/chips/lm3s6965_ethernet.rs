@@ -78,8 +78,8 @@ impl Ethernet {
     /// Sleeps until a frame arrives, or until `until`.
     pub fn sleep(&mut self, until: Millis) {
         while self.now() < until {
-            // In a critical section, so that no interrupt is lost between check and sleep. A pending interrupt still
-            // ends `wfi`.
+            // The check and the sleep are in one critical section, so that no interrupt is lost between them. A pending
+            // interrupt still ends `wfi`.
             let has_frame = cortex_m::interrupt::free(|_| {
                 let has_frame = FRAMES_RECEIVED.read() > 0;
                 if !has_frame {

@@ -78,7 +78,7 @@ pub(super) fn start() {
 /// The interrupt handler of the UART.
 pub fn uart() {
     let mut interrupts = UART_INTERRUPTS.read();
-    // If the UART can send again, this interrupt has woken the main loop, so disable it.
+    // If the UART can send again, this interrupt has woken the main loop, so disable the transmit interrupt.
     interrupts &= !SENT_SOME;
     while !UART_FLAGS.has(RECEIVE_EMPTY) {
         if RECEIVED.free() == 0 {
@@ -151,11 +151,11 @@ impl Chip for Interrupting {
     }
 
     fn sleep(&mut self, until: Millis) {
-        // Cleared here, because the next `transmit` sets it again if output is still pending.
+        // This clears the flag, and the next `transmit` sets it again if output is still pending.
         let waits_to_send = core::mem::take(&mut self.waits_to_send);
         while self.now() < until {
-            // In a critical section, so that no interrupt is lost between check and sleep. A pending interrupt still
-            // ends `wfi`.
+            // The check and the sleep are in one critical section, so that no interrupt is lost between them. A pending
+            // interrupt still ends `wfi`.
             let sleeps = cortex_m::interrupt::free(|_| {
                 // The transmit interrupt disables itself, and may have occurred before this check.
                 let has_room = waits_to_send && !UART_INTERRUPTS.has(SENT_SOME);

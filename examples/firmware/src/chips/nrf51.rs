@@ -161,11 +161,11 @@ impl Chip for Nrf51 {
     }
 
     fn sleep(&mut self, until: Millis) {
-        // Cleared here, because the next `transmit` sets it again if output is still pending.
+        // This clears the flag, and the next `transmit` sets it again if output is still pending.
         let waits = core::mem::take(&mut self.waits_to_send);
         while self.now() < until {
-            // In a critical section, so that no interrupt is lost between check and sleep. A pending interrupt still
-            // ends `wfi`.
+            // The check and the sleep are in one critical section, so that no interrupt is lost between them. A pending
+            // interrupt still ends `wfi`.
             let sleeps = interrupt::free(|_| {
                 let ready = has_received() || waits && TO_SEND.is_empty();
                 if !ready {

@@ -41,7 +41,7 @@ impl Connection<'_> {
     /// body. It then locks the servers, and calls [`pass`](Connection::pass).
     ///
     /// # Errors
-    /// The input is not HTTP/1.1. The caller calls [`refuse`](Connection::refuse).
+    /// The input is not valid HTTP/1.1, or a head is too large. The caller calls [`refuse`](Connection::refuse).
     #[inline(never)]
     pub fn parse<'i>(
         &mut self,
