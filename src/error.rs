@@ -307,7 +307,7 @@ impl ProtocolError {
             ProtocolError::UnknownProgress => "progress that matches no request in flight",
             ProtocolError::UnknownSubscription => "a notification that matches no open subscription",
             ProtocolError::UnknownNotification => "a notification without meaning for this role or revision",
-            ProtocolError::Muted => "too many invalid messages in a row; further ones get no error response",
+            ProtocolError::Muted => "too many errors without an id in a row; further ones are not sent",
             ProtocolError::ListSplit => "the transmit buffer is too small for a whole list",
             ProtocolError::EntriesLeftOut { .. } => "list entries that are too large for a page were omitted",
             _ => "",
