@@ -23,7 +23,7 @@ fn local_protocol_errors_describe_the_cause() {
         (&ProtocolError::UnknownProgress, "progress that matches no request in flight"),
         (&ProtocolError::UnknownSubscription, "a notification that matches no open subscription"),
         (&ProtocolError::UnknownNotification, "a notification without meaning for this role or revision"),
-        (&ProtocolError::Muted, "too many invalid messages in a row; further ones get no error response"),
+        (&ProtocolError::Muted, "too many errors without an id in a row; further ones are not sent"),
         (
             &ProtocolError::EntriesLeftOut { count: 3 },
             "list entries that are too large for a page were omitted (3)",
