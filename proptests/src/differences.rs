@@ -65,7 +65,7 @@ impl Difference {
     /// Returns the difference that a text shows when it is read as a `Value`: `serde_json` rejects the text, or reads
     /// another value. `None` means that both libraries read the same value, or reject the text.
     ///
-    /// Every text that is invalid JSON here is also invalid in `serde_json`.
+    /// Every text that is invalid JSON here is also invalid as a `Value` of `serde_json`.
     #[must_use]
     pub fn of_text(text: &[u8]) -> Option<Difference> {
         if deepest(text) == u32::from(DEPTH_LIMIT) {

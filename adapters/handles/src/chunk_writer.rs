@@ -33,8 +33,8 @@ impl ChunkWriter {
         self.responder.cancellation()
     }
 
-    /// Writes the next part of a text. Waits until all of it is in the transmit buffer, which frees space as the client
-    /// reads.
+    /// Writes the next part of a text. Waits until the whole part is in the transmit buffer, which frees space as the
+    /// client reads.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, or the content is

@@ -68,9 +68,9 @@ impl Serve<'_> {
     /// Each connection has a separate thread and state machine. All connections share the
     /// [workers](Serve::workers).
     ///
-    /// All connections share the handler: [`listen_with`](Serve::listen_with) keeps state for each connection. Each
-    /// connection calls the handler for one event at a time. A panic of the handler, or a failed socket, ends only one
-    /// connection. The observer receives the messages of all connections.
+    /// All connections share the handler. For a handler with state of each connection, call
+    /// [`listen_with`](Serve::listen_with). Each connection calls the handler for one event at a time. A panic of the
+    /// handler, or a failed socket, ends only one connection. The observer receives the messages of all connections.
     ///
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
@@ -192,7 +192,7 @@ impl Serve<'_> {
 /// The server of a connection, for the thread of this connection.
 enum Connection<'s, 'o> {
     Ready(Session<'s>),
-    /// A server with an observer cannot move to its thread, so the thread creates it.
+    /// A server with an observer cannot move to its thread, so the thread creates the server.
     Observed(Box<Observed<'s, 'o>>),
 }
 
