@@ -118,7 +118,7 @@ fn message(it: SampleMessageView<'_>) -> Value {
     json!({"role": it.role().unwrap().as_str(), "content": content})
 }
 
-/// A client whose request got these input requests.
+/// The response that requires input with these input requests.
 fn input_required_response(requests: &Value, state: Option<&Value>) -> Value {
     let mut result = json!({"resultType": "input_required", "inputRequests": requests});
     if let Some(state) = state {

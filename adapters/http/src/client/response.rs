@@ -56,8 +56,8 @@ pub enum Finish<'m> {
     /// The body is this message. Pass it to [`Receive::message`](mcp_proto::Receive::message), and then its stream to
     /// [`Receive::stream_closed`](mcp_proto::Receive::stream_closed), in case the message was no response.
     Message(Inbound<'m>),
-    /// The stream has ended. Pass it to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its request
-    /// has no response, the request fails.
+    /// The stream has ended. Pass its id to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its
+    /// request has no response, the request fails.
     Closed(StreamId),
     /// The cancellation is sent: close the HTTP exchange of the cancelled request.
     Close(ExchangeId),

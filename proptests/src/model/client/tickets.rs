@@ -238,7 +238,7 @@ impl Tickets {
         check(open == pending, || format!("{pending} requests are in flight, {open} are open"))
     }
 
-    /// Checks that no request is open at the end.
+    /// Checks that no request is open at the end, except subscriptions.
     pub(crate) fn check_end(&self) -> Result<(), String> {
         let left = self.open.values().filter(|open| !open.listens).count();
         check(left == 0, || format!("{left} requests have not ended"))?;

@@ -20,7 +20,7 @@ fn ping_gets_response(scene: &mut Scene) {
     }
 }
 
-/// The server closes: every request ends, and the client can reconnect.
+/// The server closes: every request except subscriptions ends, and the client can reconnect.
 fn closes_with_peer(scene: &mut Scene) {
     if !scene.lines.ended && !scene.lines.closed {
         assert!(scene.step("eof"));
