@@ -111,7 +111,7 @@ fn preferences(it: ModelPreferencesView<'_>) -> Value {
     ])
 }
 
-/// In every example, a single block is written without an array.
+/// Rebuilds a message. In every example, a single block is written without an array.
 fn message(it: SampleMessageView<'_>) -> Value {
     let mut pieces: Vec<Value> = it.blocks().map(block).collect();
     let content = if pieces.len() == 1 { pieces.remove(0) } else { pieces.into() };

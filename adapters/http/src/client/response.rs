@@ -142,11 +142,11 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         if is_success { Head::Body } else { Head::Refused }
     }
 
-    /// Handles a piece of a body, up to the end of the next message. Call it again with the rest of the piece.
+    /// Handles a piece of a body, up to the end of the next message. Call this method again with the rest of the piece.
     ///
-    /// Call it only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`, so that the client takes
-    /// the message. A message that does not fit into the memory of the exchange is dropped: its request fails at the
-    /// end of the body.
+    /// Call this method only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`, so that the
+    /// client takes the message. A message that does not fit into the memory of the exchange is dropped: its request
+    /// fails at the end of the body.
     pub fn body(&mut self, exchange: ExchangeId, bytes: &[u8]) -> Body<'_> {
         let all = Body { consumed: bytes.len(), message: None };
         let start = self.find_endpoint(exchange, bytes);
@@ -197,7 +197,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
 
     /// Handles the end of a response: of its body, or of its connection. `now` is the current time.
     ///
-    /// Call it only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
+    /// Call this method only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
     pub fn finish(&mut self, exchange: ExchangeId, now: Millis) -> Finish<'_> {
         if let Some(found) = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange))
             && let Some(cancelled) = found.cancelled

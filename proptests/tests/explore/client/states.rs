@@ -50,7 +50,7 @@ fn shuts_down(scene: &mut Scene) {
     }
 }
 
-/// Without further input, every request ends by its timeout.
+/// Without further input, every request except subscriptions ends by its timeout.
 fn times_out(scene: &mut Scene) {
     for _ in 0..20 {
         if !scene.step("time") {
