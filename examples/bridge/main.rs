@@ -17,9 +17,9 @@
 //! A batch is split into single messages. A request that fails gets an error with the URL and the status. If the server
 //! ends the session, the bridge repeats the handshake of the client.
 //!
-//! `--http` starts one process for each session, and one for all clients of 2026-07-28. By default it accepts only
-//! clients on the same computer (`--host`, `--origin`). It neither authenticates clients nor resumes event streams. A
-//! reverse proxy can authenticate clients. A server on `mcp-proto-std` can also resume event streams.
+//! `--http` starts one process for each session, and one for all clients of 2026-07-28. By default the bridge accepts
+//! only clients on the same computer (`--host`, `--origin`). The bridge neither authenticates clients nor resumes event
+//! streams. A reverse proxy can authenticate clients. A server on `mcp-proto-std` can also resume event streams.
 //!
 //! `https://` needs the feature `https` of `mcp-proto-std`.
 

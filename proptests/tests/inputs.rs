@@ -75,7 +75,7 @@ fn any_input() -> impl Strategy<Value = AnyInput> {
     ]
 }
 
-/// Builds the input and passes it to `then`, because it borrows from local values.
+/// Builds the input and passes it to `then`, because the input borrows from local values.
 fn with_input(any: &AnyInput, then: &mut dyn FnMut(&dyn Input)) {
     match any {
         AnyInput::Roots => then(&ListRoots),

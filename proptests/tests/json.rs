@@ -265,7 +265,7 @@ proptest! {
     }
 }
 
-/// Both decode to the same value, or both fail.
+/// Checks that both libraries decode to the same value, or both fail.
 #[track_caller]
 fn same<T: serde::de::DeserializeOwned + std::fmt::Debug>(text: &str) {
     let theirs = serde_json::from_str::<T>(text);

@@ -1,11 +1,12 @@
-//! Random operations against the models of both machines. `PROPTEST_CASES` sets their number.
+//! Random operations against the models of both machines. `PROPTEST_CASES` sets the number of cases.
 
 use mcp_proto_proptests::http::sessions;
 use mcp_proto_proptests::model::{Movement, Violation, client, pair, same, server, strategy};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
-/// Runs this many cases from a fixed seed by default. `PROPTEST_CASES` sets more, from a random seed.
+/// Runs this many cases from a fixed seed by default. A larger `PROPTEST_CASES` runs that many from a random seed, and
+/// a smaller one runs fewer from the fixed seed.
 fn cases(count: u32) -> Config {
     let default = Config { failure_persistence: None, ..Config::default() };
     let asked = std::env::var_os("PROPTEST_CASES").map_or(count, |_| default.cases);

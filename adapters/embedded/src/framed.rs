@@ -99,7 +99,7 @@ impl FramedPump {
 
     /// Polls the machine once and moves bytes in both directions. See [`Pump::step`].
     ///
-    /// Call it again at the deadline of [`PumpStatus::Idle`], because a lost frame may have to be repeated.
+    /// Call this method again at the deadline of [`PumpStatus::Idle`], because a lost frame may have to be repeated.
     pub fn step(&mut self, machine: &mut dyn Machine, line: &mut dyn Link, now: Millis) -> PumpStatus {
         let mut space = [0; READ_SIZE];
         let has_read = match self.line {

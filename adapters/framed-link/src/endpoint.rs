@@ -30,7 +30,7 @@ pub(crate) struct Endpoint {
     pub(crate) is_reset: bool,
     due: Due,
     timer: Timer,
-    /// Number of damaged frames since the last valid frame, or since they caused a hello.
+    /// Number of damaged frames since the last valid frame, or since damaged frames last caused a hello.
     damaged: u8,
     /// The payload in transit. Its length is 0 if no frame is in transit.
     sent: [u8; PAYLOAD],

@@ -245,7 +245,7 @@ macro_rules! client_settings {
         /// the result of the tool.
         ///
         /// In `2026-07-28`, the server decides which calls become tasks. In `2025-11-25`, a call becomes a task only
-        /// with [`CallOptions::task`](crate::CallOptions::task).
+        /// with [`CallOptions::task`](crate::CallOptions::task) or [`call_task`](crate::ClientHandle::call_task).
         #[must_use]
         pub fn tasks(mut self, limits: mcp_proto::client::TaskLimits) -> Self {
             self.settings.tasks = Some(limits);

@@ -113,8 +113,8 @@ impl Subscription {
         view(&self.acknowledged)
     }
 
-    /// Returns the next change. Returns `None` if the subscription or the connection has ended. Dropping this future
-    /// loses no change.
+    /// Returns the next notification. Returns `None` if the subscription or the connection has ended. Dropping this
+    /// future loses no notification.
     pub async fn next(&mut self) -> Option<Notification> {
         self.notifications.next().await
     }

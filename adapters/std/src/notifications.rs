@@ -63,7 +63,8 @@ impl Subscription {
         self.inner.acknowledged()
     }
 
-    /// Returns the next change. Returns `None` if the time expires or the subscription has ended.
+    /// Returns the next notification. Returns `None` if the time expires, or the subscription or the connection has
+    /// ended.
     pub fn next_within(&mut self, time: Duration) -> Option<Notification> {
         block_on_until(Instant::now().checked_add(time), self.inner.next()).flatten()
     }

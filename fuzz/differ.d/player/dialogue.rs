@@ -99,7 +99,7 @@ fn step(line: &str) -> Option<Step> {
     })
 }
 
-/// Formats bytes as text: bytes other than printable ASCII become `\xff`.
+/// Formats bytes as text: bytes other than printable ASCII become escapes such as `\xff`.
 pub fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for (at, byte) in bytes.iter().enumerate() {

@@ -76,7 +76,7 @@ impl Parts {
         dialogue
     }
 
-    /// Interleaves the steps of two dialogues with the same role.
+    /// Interleaves the steps of two dialogues with the same setup.
     fn spliced(&self, random: &mut Random) -> Dialogue {
         let mut dialogue = self.transcript(random).clone();
         let opening = Dialogue::open("", &dialogue.setup).steps.len();

@@ -291,7 +291,8 @@ impl Judge {
         base != new
     }
 
-    /// Removes all steps that the difference does not need.
+    /// Removes steps, options and words of the setup that the difference does not need, in a limited number of
+    /// attempts.
     fn minimized(&self, dialogue: &Dialogue) -> Dialogue {
         let mut small = dialogue.clone();
         let mut attempts = 600;

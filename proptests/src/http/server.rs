@@ -3,7 +3,7 @@
 //! - An exchange has at most one head. Its output has the announced length, and nothing follows the end.
 //! - Each response arrives once: on the exchange of its request, or on the stream that continues the exchange. Each
 //!   request that is not cancelled, and whose client stays, gets its response.
-//! - The server closes no connection of a client that reads.
+//! - The server closes no connection of a client that reads, unless the stream continues on another connection.
 //! - After a close, an exchange has no output.
 //! - At the end, all exchanges, bodies and pages are free.
 //! - The server never waits for a past time. After each operation, it stops working and waits.
@@ -26,8 +26,7 @@ use super::setup::{IDLE, Setup};
 pub(crate) enum Operation {
     /// A POST with its whole body.
     Send(Shape, Body),
-    /// A POST, of whose body only the first part is sent. The number divided by 256 is the length of this part as a
-    /// fraction.
+    /// A POST with only the first part of its body. The number divided by 256 is the length of this part as a fraction.
     Begin(Shape, Body, u8),
     /// The rest of a body, or a part of it: the second number determines the length.
     Continue(u8, u8),
@@ -167,7 +166,7 @@ impl<'b> Run<'b> {
         Ok(self.exchanges.len() - 1)
     }
 
-    /// Sends a POST, of whose body only the first part is sent: the fraction `part` divided by 256.
+    /// Sends a POST with only the first part of its body: the fraction `part` divided by 256.
     pub(super) fn post(&mut self, shape: Shape, body: Body, part: usize) -> Option<usize> {
         self.tokens += 2;
         let asked = match body {

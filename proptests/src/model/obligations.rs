@@ -1,8 +1,8 @@
 //! Model of a server: its open requests, due responses and permitted messages.
 //!
 //! The model does not interpret methods. The model records the lines that may be requests, and the events and actions
-//! of the application. Each request with a readable id must get exactly one response. The response must belong to the
-//! request, and must not follow its cancellation.
+//! of the application. Each request with a readable id must get exactly one response, unless the request is cancelled
+//! or its session ends. The response must belong to the request, and must not follow its cancellation.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -35,7 +35,7 @@ struct Account {
     batched: bool,
     /// Whether a request outside of batches has this id.
     alone: bool,
-    /// Whether a request about a task has this id. It may wait for the end of the task.
+    /// Whether a request about a task has this id. Such a request may wait for the end of the task.
     waits: bool,
     /// Response texts of the application that the output does not contain yet. `true` means that the output must
     /// contain the text. `false` means that a batch may have no space for the text.
@@ -486,7 +486,7 @@ impl Obligations {
         Ok(())
     }
 
-    /// Starts a new connection. Request numbers continue.
+    /// Starts a new connection, which has no obligations yet.
     pub(crate) fn reset(&mut self) {
         *self = Obligations::default();
     }

@@ -1,7 +1,8 @@
 //! Runs a client and a server joined by pipes, with both models.
 //!
-//! The operations decide when bytes arrive, and whether lines are damaged. Without damaged lines, every call ends with
-//! the right response, and a monitor finds no violation. With damaged lines, each call still ends once.
+//! The operations decide when bytes arrive, and whether lines are damaged. Without damaged lines, a monitor finds no
+//! violation of the machines, and every call ends with the right response, unless time passes or an application shuts
+//! down. With damaged lines, each call still ends once.
 
 use std::mem;
 

@@ -52,7 +52,7 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
             }
             (Err(_), Err(_)) => {}
         }
-        // A third decoder, `serde-json-core`, accepts no other texts, and reads the same values, except for listed
+        // If a third decoder, `serde-json-core`, accepts a text, it reads the same value, except for listed
         // differences.
         let (ours, third) = (decoded.ok(), without_heap(text.as_bytes()));
         let listed = Difference::of_text(text.as_bytes(), ours.as_deref(), third.as_deref()).is_some();
@@ -75,7 +75,7 @@ fn beyond_64_bits(text: &str) -> bool {
     text.split(|it: char| !it.is_ascii_digit() && it != '-').any(is_beyond)
 }
 
-/// Replaces `serde-json-core` for types with maps, because it panics if the names of a map are owned.
+/// Replaces `serde-json-core` for types with maps, because `serde-json-core` panics if the names of a map are owned.
 fn no_value<T: std::fmt::Debug>(_: &[u8]) -> Option<String> {
     None::<T>.map(|value| format!("{value:?}"))
 }

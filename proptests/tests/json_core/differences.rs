@@ -38,8 +38,8 @@ pub(crate) enum Difference {
     Bytes,
     /// The depth is limited to 128 open containers here. There, the stack is the limit.
     DepthOfOutput,
-    /// The private structs of `serde_json` for numbers and raw JSON are written as the JSON text that they contain here.
-    /// There they are objects.
+    /// Here, the private structs of `serde_json` for numbers and raw JSON are written as the JSON text that they
+    /// contain. There they are objects.
     PrivateName,
     /// The type `EscapedStr` of `serde-json-core` is escaped text there, and ordinary text here.
     EscapedStr,
@@ -53,7 +53,7 @@ pub(crate) enum Difference {
     LeadingComma,
     /// A float that Rust can parse is not always JSON: `+1`, `01`, `.5`, `1.`.
     FloatOfRust,
-    /// A float beyond its type is refused here, as in `serde_json`. There, the float is infinite.
+    /// A float beyond the range of its type is refused here, as in `serde_json`. There, the float is infinite.
     HugeFloat,
     /// `null` is no float here, as in `serde_json`. There it is `NaN`.
     NullFloat,

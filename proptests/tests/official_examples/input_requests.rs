@@ -111,14 +111,14 @@ fn preferences(it: ModelPreferencesView<'_>) -> Value {
     ])
 }
 
-/// In every example, a single block is written without an array.
+/// Rebuilds a message. In every example, a single block is written without an array.
 fn message(it: SampleMessageView<'_>) -> Value {
     let mut pieces: Vec<Value> = it.blocks().map(block).collect();
     let content = if pieces.len() == 1 { pieces.remove(0) } else { pieces.into() };
     json!({"role": it.role().unwrap().as_str(), "content": content})
 }
 
-/// A client whose request got these input requests.
+/// The response that requires input with these input requests.
 fn input_required_response(requests: &Value, state: Option<&Value>) -> Value {
     let mut result = json!({"resultType": "input_required", "inputRequests": requests});
     if let Some(state) = state {

@@ -37,10 +37,10 @@ enum How {
     /// A client request, or its params.
     Request(fn(&mut Client<'_>, &Value) -> Result<Ticket, SendError>),
     /// An input request or a part of it: a function that completes the input requests, and the JSON pointer to the
-    /// example in them.
+    /// example in these input requests.
     InputRequest(fn(&Value) -> Value, &'static str),
     /// An input response or a part of it: a function that completes the responses, and the JSON pointer to the example
-    /// in them.
+    /// in these responses.
     Response(fn(&Value) -> Value, &'static str),
     /// A custom test.
     Whole(fn(&Value) -> Value),

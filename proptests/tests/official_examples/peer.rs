@@ -45,7 +45,7 @@ impl Peer {
         Peer::from_config(&EVERYTHING).connect()
     }
 
-    /// A leaked configuration with these capabilities.
+    /// A client with these capabilities, connected to a server with all features. Leaks the configuration.
     pub(crate) fn with_capabilities(
         declared: ClientCapabilities,
         extensions: &'static [(&'static str, &'static str)],

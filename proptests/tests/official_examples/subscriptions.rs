@@ -98,7 +98,7 @@ pub(crate) fn end(result: &Value) -> Value {
     })
 }
 
-/// Reads the cancellation of a request, with the reason of the example.
+/// Cancels a request with the reason of the example. Returns the sent parameters, with the id of the example.
 pub(crate) fn cancelled(params: &Value) -> Value {
     let mut peer = Peer::connected();
     let ticket = peer.client.call_json("t", "{}", Options::DEFAULT).unwrap();

@@ -66,7 +66,7 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(
     Ok(theirs_text)
 }
 
-/// Checks that both decode to the same value, or both fail.
+/// Checks that both libraries decode to the same value, or both fail, except for intended differences.
 fn agree<T: DeserializeOwned + Debug>(text: &str) -> Result<(), TestCaseError> {
     let theirs = serde_json::from_str::<T>(text);
     let ours = ours::<T>(text);
@@ -145,7 +145,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// A value and all values inside it.
+/// Counts a value and all values inside it.
 fn places(value: &mut Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter_mut().map(places).sum(),

@@ -234,7 +234,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     }
 
     /// Returns an exchange whose request is due: one that resumes or opens a stream, sends `initialize` again over
-    /// HTTP+SSE, or ends the session. Call it until it returns `None`.
+    /// HTTP+SSE, or ends the session. Call this method until it returns `None`.
     pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
         for (index, exchange) in self.exchanges.as_mut().iter_mut().enumerate() {
             if let Progress::Due(at) = exchange.progress

@@ -56,8 +56,8 @@ pub enum Finish<'m> {
     /// The body is this message. Pass it to [`Receive::message`](mcp_proto::Receive::message), and then its stream to
     /// [`Receive::stream_closed`](mcp_proto::Receive::stream_closed), in case the message was no response.
     Message(Inbound<'m>),
-    /// The stream has ended. Pass it to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its request
-    /// has no response, the request fails.
+    /// The stream has ended. Pass its id to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its
+    /// request has no response, the request fails.
     Closed(StreamId),
     /// The cancellation is sent: close the HTTP exchange of the cancelled request.
     Close(ExchangeId),
@@ -142,11 +142,11 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         if is_success { Head::Body } else { Head::Refused }
     }
 
-    /// Handles a piece of a body, up to the end of the next message. Call it again with the rest of the piece.
+    /// Handles a piece of a body, up to the end of the next message. Call this method again with the rest of the piece.
     ///
-    /// Call it only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`, so that the client takes
-    /// the message. A message that does not fit into the memory of the exchange is dropped: its request fails at the
-    /// end of the body.
+    /// Call this method only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`, so that the
+    /// client takes the message. A message that does not fit into the memory of the exchange is dropped: its request
+    /// fails at the end of the body.
     pub fn body(&mut self, exchange: ExchangeId, bytes: &[u8]) -> Body<'_> {
         let all = Body { consumed: bytes.len(), message: None };
         let start = self.find_endpoint(exchange, bytes);
@@ -197,7 +197,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
 
     /// Handles the end of a response: of its body, or of its connection. `now` is the current time.
     ///
-    /// Call it only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
+    /// Call this method only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
     pub fn finish(&mut self, exchange: ExchangeId, now: Millis) -> Finish<'_> {
         if let Some(found) = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange))
             && let Some(cancelled) = found.cancelled

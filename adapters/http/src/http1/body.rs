@@ -72,8 +72,8 @@ impl BodyDecoder {
 
     /// Decodes input up to the end of the next piece of data.
     ///
-    /// Call it again with the rest of the input until the rest is empty or the body is complete. A complete body
-    /// consumes nothing, so the rest belongs to the next message.
+    /// Call this method again with the rest of the input until the rest is empty or the body is complete. A complete
+    /// body consumes nothing, so the rest belongs to the next message.
     ///
     /// # Errors
     ///

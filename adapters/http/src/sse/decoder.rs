@@ -98,8 +98,8 @@ impl<'b> SseDecoder<'b> {
 
     /// Decodes input up to the end of the next event.
     ///
-    /// Call it again with the rest of the input. An event without a `data` field is not reported, but its id counts. An
-    /// event that the end of the stream cuts off is never reported.
+    /// Call this method again with the rest of the input. An event without a `data` field is not reported, but its id
+    /// counts. An event that the end of the stream cuts off is never reported.
     pub fn decode(&mut self, input: &[u8]) -> SseStep<'_> {
         self.release();
         let mut rest = input;

@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Runs a test on a thread of its own and returns its result. Panics if it takes longer than `time`.
+/// Runs a test on a thread of its own and returns its result. Panics if the test takes longer than `time`.
 pub(crate) fn within<T: Send + 'static>(time: Duration, test: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, wait) = channel();
     let thread = thread::spawn(move || {

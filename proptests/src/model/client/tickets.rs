@@ -1,7 +1,8 @@
 //! Model of a client: open tickets, server requests and permitted messages.
 //!
-//! Every ticket ends once, with the right response. The client uses each id for only one request. The client uses only
-//! declared capabilities of the server. Each request of the server gets one response, unless the server cancels it.
+//! Every ticket ends once, unless it is a subscription, and a result belongs to the request of its ticket. The client
+//! uses each id for only one request. The client uses only declared capabilities of the server. Each request of the
+//! server gets one response, unless the server cancels it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -238,7 +239,7 @@ impl Tickets {
         check(open == pending, || format!("{pending} requests are in flight, {open} are open"))
     }
 
-    /// Checks that no request is open at the end.
+    /// Checks that no request is open at the end, except subscriptions.
     pub(crate) fn check_end(&self) -> Result<(), String> {
         let left = self.open.values().filter(|open| !open.listens).count();
         check(left == 0, || format!("{left} requests have not ended"))?;

@@ -20,7 +20,7 @@ fn ping_gets_response(scene: &mut Scene) {
     }
 }
 
-/// The server closes: every request ends, and the client can reconnect.
+/// The server closes: every request except subscriptions ends, and the client can reconnect.
 fn closes_with_peer(scene: &mut Scene) {
     if !scene.lines.ended && !scene.lines.closed {
         assert!(scene.step("eof"));
@@ -50,7 +50,7 @@ fn shuts_down(scene: &mut Scene) {
     }
 }
 
-/// Without further input, every request ends by its timeout.
+/// Without further input, every request except subscriptions ends by its timeout.
 fn times_out(scene: &mut Scene) {
     for _ in 0..20 {
         if !scene.step("time") {
