@@ -101,7 +101,7 @@ fn answer(mut call: Call<'_>, server: &ServerHandle) {
         },
         "slow" => match call.arguments::<Slow>() {
             Ok(Slow { seconds }) if seconds <= 3600 => {
-                // The timeout exceeds the duration of the call, so the timeout expires only after an error.
+                // The timeout exceeds the duration of the call, so the timeout expires only if the call hangs.
                 let time = Duration::from_secs(seconds + 60);
                 server.run_within(time, call, move |answer| slow(seconds, answer));
             }

@@ -137,7 +137,7 @@ fn fields_with_a_header_are_annotated_in_the_schema() {
     let Deploy { region, count, dry_run, options } = mcp_proto::json::decode_in_place(&mut text).unwrap();
     let speed = options.map(|options| options.speed);
     assert_eq!((region, count, dry_run, speed), ("eu", 3, None, Some(Speed::Fast)));
-    // A field with a header also has its limits.
+    // The range of a field is also checked if the field has a header.
     assert!(
         mcp_proto::json::decode_in_place::<Deploy>(&mut br#"{"region":"eu","count":10}"#.to_vec()).is_err()
     );

@@ -13,7 +13,7 @@ use crate::parse::with_static_lifetimes;
 const REQUEST_PARTS: [&str; 5] = ["Ask", "Cancellation", "ClientDetails", "Log", "Progress"];
 
 /// Whether a type has a lifetime other than `'static`. Lifetimes after `impl`, `dyn` or `fn` do not count, because they
-/// may belong to this type only.
+/// may be local to that inner type, as in `fn(&str)`.
 fn is_borrowed(tokens: TokenStream) -> bool {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
@@ -41,7 +41,8 @@ impl Handler {
         self.signature.asynchronous.is_some() || self.attributes.is_blocking || has_parts
     }
 
-    /// Refuses parameters and items that a handler outside of the event loop cannot have.
+    /// Refuses what a handler outside of the event loop cannot have: both `async` and `blocking`, some parameters, and
+    /// borrowed types.
     pub(super) fn check_deferred(&self) -> Result<()> {
         if let Some(span) = self.signature.asynchronous.filter(|_| self.attributes.is_blocking) {
             return Err(Error::new(span, "an `async` handler is a task, so it cannot be `blocking`"));
@@ -66,8 +67,8 @@ impl Handler {
         self.check_owned()
     }
 
-    /// Refuses borrowed arguments and results of a handler outside of the event loop, because the server has released
-    /// the request before the handler runs.
+    /// Refuses borrowed structs of arguments, and borrowed results, of a handler outside of the event loop. The server
+    /// releases the request before the handler runs. Variables and completed texts may be `&str`, because they are copied.
     fn check_owned(&self) -> Result<()> {
         if !self.is_deferred() {
             return Ok(());

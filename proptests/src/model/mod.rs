@@ -108,7 +108,7 @@ pub(crate) fn check(holds: bool, why: impl FnOnce() -> String) -> Result<(), Str
     if holds { Ok(()) } else { Err(why()) }
 }
 
-/// Returns the decoded id as text, or `None` for an invalid id.
+/// Returns the id as JSON text, with its escapes normalized, or `None` for an invalid id.
 pub(crate) fn readable(id: &Value) -> Option<String> {
     let text = id.to_string();
     (id.is_string() || text.parse::<i64>().is_ok()).then_some(text)

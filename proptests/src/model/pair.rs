@@ -224,7 +224,7 @@ impl World<'_, '_> {
         let by_server = self.down.take(&self.server.transport.output);
         violations.extend(self.monitor.bytes(Sender::Server, by_server, now));
         violations.retain(|violation| !BY_APPLICATIONS.contains(&violation.rule));
-        // A damaged line is no fault of its sender, and its receiver knows less than the monitor.
+        // With damaged lines, violations do not count: the monitor sees the original lines, but the receiver does not.
         if let Some(violation) = violations.first().filter(|_| self.is_intact) {
             return Err(format!("the monitor reports: {violation}"));
         }

@@ -3,8 +3,8 @@
 //! When a bridge starts, the board may still have state of the old client: half a line, a slow call, or unsent output.
 //! So a session begins with the session mark and a `ping`. The router drops all messages before the response.
 //!
-//! A board that restarts has lost the client's session. The router detects this by the mark of a starting board, by a
-//! lost link, or by the error for a request without a session. Then requests in flight fail, and the router replays
+//! A board that restarts has lost the client's session. The router detects this by the mark that a board sends when it
+//! starts, by a lost link, or by the error for a request without a session. Then requests in flight fail, and the router replays
 //! the session: it repeats the client's handshake before it passes on further lines.
 
 use std::collections::VecDeque;
@@ -133,7 +133,7 @@ impl Router {
         }
     }
 
-    /// Sends the mark and a ping. The board may have lost the mark as well as the last ping.
+    /// Sends the mark and a ping. A repeated ping repeats the mark, too, because the mark may also have been lost.
     fn ping(&mut self, now: Instant, give_up_at: Option<Instant>) {
         self.end_session();
         let id = self.next_id();

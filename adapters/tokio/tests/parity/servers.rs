@@ -119,7 +119,7 @@ impl Default for Limits {
     }
 }
 
-/// A hook that refuses the tool `forbidden`, and records its calls.
+/// A hook that refuses the tool `forbidden`. It records each call of `before` and `after`.
 #[derive(Default)]
 pub(super) struct Recorder(Signal<Vec<String>>);
 
@@ -163,7 +163,7 @@ pub(super) struct Running {
     server: JoinHandle<Result<(), ServeError>>,
 }
 
-/// The number of prompts in the database.
+/// The number of prompts that the server generates.
 pub(super) const PROMPT_COUNT: u32 = 250;
 /// The number of prompts on a page.
 pub(super) const PAGE: u32 = 100;
@@ -184,7 +184,7 @@ fn current_span() -> &'static str {
     tracing::Span::current().metadata().map_or("none", |span| span.name())
 }
 
-/// Responds to calls that need no worker, such as `count` with the number of calls of this connection. Returns other
+/// Responds to calls that need no worker. The response to `count` is the number of `count` calls on this connection. Returns other
 /// calls.
 fn count<'c>(event: Event<'c>, calls: &mut u32) -> Option<Call<'c>> {
     let Event::Call(call) = event else { return None };

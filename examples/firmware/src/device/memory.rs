@@ -12,7 +12,7 @@ const IN_FLIGHT: usize = 4;
 
 /// The server's buffers. Their sizes are the limits of the server.
 pub struct Memory {
-    /// Receive buffer. Holds the client information of 2026-07-28 and all settings, if few characters of the settings
+    /// Receive buffer. Holds a request of 2026-07-28 that writes all settings of the device, if few of their characters
     /// need escapes.
     rx: [u8; 2048],
     /// Transmit buffer. Holds all settings, even if each byte needs an escape.
