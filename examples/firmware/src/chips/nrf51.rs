@@ -98,7 +98,8 @@ pub fn uart() {
         send_next();
     }
     while UART_RECEIVED.has(1) {
-        if RECEIVED.free() == 0 {
+        // A break needs space for a whole session mark.
+        if RECEIVED.free() <= SESSION_MARK.len() {
             // The UART buffers six more bytes. If further bytes arrive, the UART reports an overrun.
             return UART_DISABLE_INTERRUPTS.write(RECEIVED_SOME | HAD_ERROR);
         }
