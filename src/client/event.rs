@@ -220,7 +220,9 @@ impl<'a> Response<'a> {
     /// typed view. `None` before `2026-07-28`, because results of those revisions have no type.
     #[must_use]
     pub fn result_type(&self) -> Option<Str<'a>> {
-        self.era.filter(|era| *era == Era::Stateless)?;
+        if self.era != Some(Era::Stateless) {
+            return None;
+        }
         let result_type = self.result?.get("resultType")?.string()?;
         Some(result_type).filter(|result_type| !result_type.is_name("complete"))
     }
