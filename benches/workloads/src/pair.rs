@@ -182,22 +182,31 @@ impl Pair {
                     Action::Closed => panic!("the client has ended"),
                 }
             };
-            let from_server = loop {
-                match self.server.poll(Millis(0)) {
-                    Action::Io(io) => break io,
-                    Action::Event => match self.server.event() {
-                        Some(server::Event::Call(call)) if call.name() == "hold" => {
-                            self.held.push(call.defer(Some(Millis(1 << 40))).expect("a slot"));
-                        }
-                        Some(server::Event::Call(call)) => echo(call),
-                        Some(server::Event::Connected(_) | server::Event::Ready) => {}
-                        other => panic!("{other:?}"),
-                    },
-                    Action::Closed => panic!("the server has ended"),
+            let (up, into_client) = from_client.split();
+            let (mut up, mut is_moved) = (Some(up), false);
+            // The server reads what the client has written, and then writes its responses.
+            let down = loop {
+                let from_server = loop {
+                    match self.server.poll(Millis(0)) {
+                        Action::Io(io) => break io,
+                        Action::Event => match self.server.event() {
+                            Some(server::Event::Call(call)) if call.name() == "hold" => {
+                                self.held.push(call.defer(Some(Millis(1 << 40))).expect("a slot"));
+                            }
+                            Some(server::Event::Call(call)) => echo(call),
+                            Some(server::Event::Connected(_) | server::Event::Ready) => {}
+                            other => panic!("{other:?}"),
+                        },
+                        Action::Closed => panic!("the server has ended"),
+                    }
+                };
+                let (down, into_server) = from_server.split();
+                if !up.take().is_some_and(|up| copy(up, into_server)) {
+                    break down;
                 }
+                is_moved = true;
             };
-            let ((up, into_client), (down, into_server)) = (from_client.split(), from_server.split());
-            if !(copy(up, into_server) | copy(down, into_client)) {
+            if !(copy(down, into_client) | is_moved) {
                 return;
             }
         }
