@@ -10,7 +10,7 @@ use mcp_proto_std::Printable;
 use super::transcript;
 use crate::web::Feed;
 
-/// The maximum length of a line in the record, in bytes.
+/// The maximum length of a line in the record, in bytes. The rest of a longer line is left out.
 const LINE_LIMIT: usize = 64 << 20;
 
 pub(super) struct Record {
@@ -52,9 +52,7 @@ impl Record {
         let now = self.clock.now();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let partial = &mut self.partial[usize::from(sender == Sender::Server)];
-            if partial.len() + piece.len() <= LINE_LIMIT {
-                partial.extend_from_slice(piece);
-            }
+            append(partial, piece, LINE_LIMIT);
             if !piece.ends_with(b"\n") {
                 self.monitor.bytes(sender, piece, now);
                 continue;
@@ -110,5 +108,25 @@ impl Record {
             let _ = writeln!(self.log, "          ! {}", Printable(&violation.to_string()));
         }
         let _ = self.log.flush();
+    }
+}
+
+/// Appends as much of `piece` as the line may have. The bytes behind the limit are not recorded.
+fn append(line: &mut Vec<u8>, piece: &[u8], limit: usize) {
+    let free = limit.saturating_sub(line.len()).min(piece.len());
+    line.extend_from_slice(&piece[..free]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::append;
+
+    #[test]
+    fn oversized_line_is_recorded_up_to_the_limit() {
+        let mut line = Vec::new();
+        for (piece, expected) in [("abc", "abc"), ("defgh", "abcdef"), ("x", "abcdef"), ("\n", "abcdef")] {
+            append(&mut line, piece.as_bytes(), 6);
+            assert_eq!(line, expected.as_bytes());
+        }
     }
 }
