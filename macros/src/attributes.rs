@@ -214,6 +214,11 @@ fn parse_serde_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
 }
 
 fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
+    if !meta.input.peek(Token![=]) {
+        let message = "`default` needs a value, which the schema shows, such as `#[tool(default = 5)]`: use \
+                       `#[serde(default)]` for `Default::default()`";
+        return Err(meta.error(message));
+    }
     let expression: Expr = meta.value()?.parse()?;
     match (Literal::parse(&expression), expression) {
         (Some(literal), expression) => Ok(DefaultValue::Literal { json: literal.json(), expression }),

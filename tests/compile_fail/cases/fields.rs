@@ -50,6 +50,12 @@ struct NoLiteral {
 }
 
 #[derive(ToolArguments)]
+struct NoValue {
+    #[tool(default)]
+    a: u8,
+}
+
+#[derive(ToolArguments)]
 struct NoVariant {
     #[tool(default = u8::MAX)]
     a: u8,
