@@ -24,7 +24,7 @@ use crate::rpc::code;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// A line that is not valid JSON, or [has a gap](crate::json::ScanErrorKind::GivenUp).
+    /// A line that is not valid JSON, or that [lost bytes](crate::json::ScanErrorKind::GivenUp) in transit.
     NotJson(ScanError),
     /// A line that is longer than the receive buffer. The machine discarded the bytes of the line on arrival.
     LineTooLong {
@@ -170,8 +170,8 @@ impl ProtocolError {
     /// Returns the code of the error response to the peer. Returns `None` if this error has no response.
     ///
     /// A code does not prove that the machine sent a response. The machine never sends an error response to a
-    /// notification or a response. A client responds to an invalid message only if it is an unreadable request with an
-    /// intact id: too long, too deep, or not valid JSON.
+    /// notification or a response. Of all invalid messages, a client responds only to an unreadable request with an
+    /// intact id. Such a request is too long, nested too deeply, or not valid JSON.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         Some(match self {

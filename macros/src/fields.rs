@@ -168,8 +168,8 @@ impl Value {
     /// Generates code that evaluates `decode`, binds the value to `__value`, checks its limits, and runs `keep`. On an
     /// error, the code returns from the function, whose error type is `error`.
     ///
-    /// The generated code matches each `Result` and moves it as rarely as possible, because each copy of a large error
-    /// takes stack at each level of nested arguments.
+    /// The generated code moves each `Result` as rarely as possible, because each copy of a large error takes stack at
+    /// each level of nested arguments.
     pub(crate) fn decode(
         &self,
         decode: &TokenStream,

@@ -69,9 +69,9 @@ use crate::handler::Kind;
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(crate = path)]` | the path of the crate `mcp_proto` |
 ///
-/// Contradictory attributes are compile errors: bounds that the type cannot hold, a default out of bounds, a format of
-/// a number, or a field with the name of the tag. The keys of a map are strings or an enumeration. A struct that
-/// contains itself may be the type of a field, but not the content of a variant.
+/// Contradictory attributes are compile errors. Examples are bounds that the type cannot hold, a default out of bounds,
+/// a format of a number, and a field with the name of the tag. The keys of a map are strings or an enumeration. A
+/// struct that contains itself may be the type of a field, but not the content of a variant.
 ///
 /// A field with a header is a string, an integer, a boolean or an `Option` of one. The arguments contain the field
 /// directly or in a struct, but not in an array or an enum. The schema has the annotation `x-mcp-header`, and never the
@@ -295,8 +295,8 @@ pub fn router(input: TokenStream) -> TokenStream {
 ///
 /// # Result
 ///
-/// The function returns a value that implements `IntoPromptResult`: a text, a list of `(Role, text)` with the `Role` in the
-/// root of the crate, `PromptMessages`, or a `Result`. A function that takes a `GetPrompt` returns nothing.
+/// The function returns a value that implements `IntoPromptResult`: a text, a list of `(Role, text)`, `PromptMessages`,
+/// or a `Result`. The root of the crate exports `Role`. A function that takes a `GetPrompt` returns nothing.
 ///
 /// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
 ///
@@ -432,7 +432,8 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// # Items
 ///
 /// `prompt = "…"` with the name of a prompt, or `resource = "…"` with a URI template; `argument = "…"`; `blocking`;
-/// `crate = path`. If the router is a `static`, a prompt or a template that it does not have is a compile error.
+/// `crate = path`. In a `static` router, a completion for a prompt or a template that the router does not have is a
+/// compile error.
 #[proc_macro_attribute]
 pub fn complete(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Complete, attributes.into(), item.into()).into()

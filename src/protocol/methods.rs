@@ -68,7 +68,7 @@ impl Method {
         self
     }
 
-    /// Counts the revisions in which an extension defines the method as revisions in which a client sends the method.
+    /// Adds the revisions of the extension to the revisions in which a client sends the method.
     pub(crate) const fn including_extension(mut self) -> Method {
         self.by_client = self.by_client.or(self.by_extension);
         self

@@ -96,11 +96,11 @@ type MakeArgumentEvent =
 
 /// The function that handles streamed arguments. Only tools with a streamed argument link the function.
 ///
-/// The argument is `None` for an incomplete line that fills the buffer. The function then sets the event of the next
-/// chunk, or removes the chunk of the last event from the line, and returns whether an event is set.
+/// With `None`, an incomplete line fills the buffer. The function sets the event of the next chunk, or removes the
+/// chunk of the last event from the line. Returns whether an event is set.
 ///
-/// Otherwise the argument is the outcome of a complete line with chunks. If the outcome is not a call of the tool, the
-/// function sets the event of the abort. The function returns whether the outcome still applies.
+/// With `Some`, a line with chunks is complete, and the value is the outcome of the line. If the outcome is not a call
+/// of the tool, the function sets the event of the abort. Returns whether the outcome still applies.
 pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(&Received, &Spans)>) -> bool;
 
 impl Server<'_> {

@@ -109,8 +109,8 @@ impl<'a> Call<'a> {
     /// Responds with structured content and a text copy. The text is for clients that do not support structured
     /// content.
     ///
-    /// In debug builds with the features `std` and `derive`, the response is a failure if the content does not match
-    /// the tool's output schema in a static catalog. The failure names the member.
+    /// In debug builds with the features `std` and `derive`, the server compares the content with the tool's output
+    /// schema in a static catalog. After a mismatch, the response is a failure that names the member.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         let schema = self.schema_to_check();

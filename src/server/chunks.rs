@@ -308,8 +308,8 @@ impl Reply<'_> {
     /// [`Server::chunks`] takes the ticket of the deferred request.
     ///
     /// # Errors
-    /// The request stays in flight. [`SendError::Unsupported`]: the request does not permit this content, is a member
-    /// of a batch, or the server is in [message mode](Server::message_mode) and its transport accepts no
+    /// The request stays in flight. [`SendError::Unsupported`]: the request does not permit this content, or is a
+    /// member of a batch. In [message mode](Server::message_mode), also returned if the transport accepts no
     /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the transmit
     /// buffer is too small for the members around the content.
     pub fn chunked(self, content: ChunkedContent<'_>) -> Result<(), SendError> {
@@ -339,7 +339,7 @@ impl<'a> Call<'a> {
     /// or [`Event::Expired`](crate::server::Event::Expired). The client receives that end even after its cancellation,
     /// because half a message cannot be withdrawn.
     ///
-    /// On lines, the server sends no other message until the response is complete: the client's requests wait, and
+    /// On lines, the server sends no other message until the response is complete. The client's requests wait, and
     /// methods that send other messages fail with [`Busy`](SendError::Busy). In message mode, such as over HTTP, other
     /// responses are sent meanwhile. A message that waits for space has precedence over the chunks. Several responses
     /// may then be open, and [`Event::Writable`](crate::server::Event::Writable) concerns all of them.
@@ -374,9 +374,10 @@ impl<'a> Call<'a> {
     /// ```
     ///
     /// # Errors
-    /// Returns the call if no slot is free, the call is a member of a batch, the revision has no audio, or the transmit
-    /// buffer is too small for the members around the content. In [message mode](Server::message_mode), also returns
-    /// the call if the transport accepts no [pieces](Server::accept_pieces).
+    /// Returns the call if no slot is free, or if the call is a member of a batch. Also returns the call if the
+    /// revision has no audio, or if the transmit buffer is too small for the members around the content. In
+    /// [message mode](Server::message_mode), also returns the call if the transport accepts no
+    /// [pieces](Server::accept_pieces).
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, Call<'a>> {
         self.reply.open_chunks(content).ok_or(self)

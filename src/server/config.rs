@@ -197,9 +197,9 @@ impl<'i> ServerConfig<'i> {
 
     /// Sets the features. A server links only the features that its configuration names.
     ///
-    /// With the feature `alloc` of this crate, features of one kind are joined, so a server can consist of parts: a
-    /// list has the entries of all parts, in order. The server refuses a configuration in which two parts have an entry
-    /// with the same name. Without `alloc`, name one feature of each kind.
+    /// With the feature `alloc` of this crate, the server joins features of one kind, so a server can consist of parts.
+    /// A list then has the entries of all parts, in order. The server refuses a configuration in which two parts have
+    /// an entry with the same name. Without `alloc`, name one feature of each kind.
     ///
     /// ```
     /// use mcp_proto::server::{ServerConfig, Tool, Tools};

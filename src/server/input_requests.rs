@@ -57,7 +57,7 @@ const GRACE: Millis = Millis::seconds(5);
 ///
 /// struct Board {
 ///     pages: [u8; 16],
-///     // One call at a time. It keeps a page.
+///     // At most one waiting call, which stores its page.
 ///     questions: InputRequests<'static, Board, u8, 1>,
 /// }
 ///

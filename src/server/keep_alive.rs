@@ -15,8 +15,8 @@ use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a ping when it is due. If the client is unresponsive, sets the pending event and returns `true`. In this
-    /// case, also disconnects when the settings demand a disconnection.
+    /// Sends a ping when it is due. If the client does not respond, sets the pending event, disconnects if the settings
+    /// demand this, and returns `true`.
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
     /// The time of the next ping, or of the current ping's timeout.

@@ -107,8 +107,8 @@ impl Inbound<PackedContext> {
     }
 
     /// Whether the request ends when this stream closes. Returns `true` for deferred requests and subscriptions of the
-    /// stateless era on this stream, for requests of a session that ends, and for a response that has begun on this
-    /// stream.
+    /// stateless era on this stream. Also returns `true` for requests of a session that ends, and for a response that
+    /// has begun on this stream.
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
         let has_owner =
             self.context.flags.revision().era() == Era::Stateless || self.context.flags.is_keyed();

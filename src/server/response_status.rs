@@ -19,7 +19,7 @@ pub enum ResponseStatus {
 }
 
 impl Server<'_> {
-    /// Takes the kind of the last response that the server has written since the previous call.
+    /// Removes and returns the kind of the last response that the server has written since the previous call.
     ///
     /// An adapter calls the method before and after its handler, or before and after a [`Reply`](crate::server::Reply).
     /// `None` after the handler means that the handler has not responded, or responds in

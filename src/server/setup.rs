@@ -27,8 +27,8 @@ impl<'b> Server<'b> {
     /// response instead.
     ///
     /// # Errors
-    /// A buffer is too small for the server's own messages, the configuration has no revision, or the configuration of
-    /// a feature or of joined features is not valid.
+    /// A buffer is too small for the server's own messages, or the configuration has no revision. The configuration of
+    /// a feature, or of joined features, is not valid.
     pub fn new(
         config: &'b ServerConfig<'b>,
         rx: impl Into<Buffer<'b>>,

@@ -2,7 +2,7 @@
 
 use crate::protocol::objects::const_text::is_same;
 
-/// A reader of valid JSON. For other texts the results are unspecified, because the server refuses them later.
+/// A reader of valid JSON. For other texts the results are unspecified, because the server refuses such texts later.
 #[derive(Clone, Copy)]
 pub(super) struct SchemaReader<'t> {
     pub(super) rest: &'t [u8],

@@ -157,7 +157,8 @@ mod tests {
         }
     }
 
-    /// Hashes the digests of all texts of 0 to 200 bytes, and compares the result with that of another implementation.
+    /// Hashes the digests of one text of each length from 0 to 200 bytes. The expected result is from another
+    /// implementation.
     #[test]
     fn padding_of_every_length_is_that_of_the_standard() {
         let digests: std::vec::Vec<u8> =

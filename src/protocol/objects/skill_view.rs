@@ -64,7 +64,8 @@ impl<'a> SkillView<'a> {
     }
 
     /// Whether the skill has a name, a description, and a URI that ends with the name and `SKILL.md`. A skill that is
-    /// not dynamic must also list `SKILL.md`, and each of its files must be in its folder and have a size and a digest.
+    /// not dynamic must also list `SKILL.md`. Each file of the skill must be in the folder of the skill, and have a
+    /// size and a digest.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]
@@ -86,8 +87,9 @@ impl<'a> SkillView<'a> {
 
     /// Whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no others.
     ///
-    /// The application must not load the skill if the fields differ. `None` if the text has no frontmatter, or if a
-    /// line of the frontmatter is not a field with a string. The application then needs a parser of YAML to compare.
+    /// Returns `None` if the text has no frontmatter, or if a line of the frontmatter is not a field with a string. The
+    /// application then needs a parser of YAML to compare the fields. The application must not load the skill if the
+    /// fields differ.
     #[must_use]
     pub fn has_frontmatter_of(&self, text: &str) -> Option<bool> {
         let fields = Fields::new(text).filter(|fields| fields.is_known())?;

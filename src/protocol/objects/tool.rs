@@ -145,11 +145,11 @@ impl<'t> Tool<'t> {
 
     /// Names the argument that may be larger than the receive buffer: a string, such as the content of a file.
     ///
-    /// If a line with a call fills the receive buffer within the argument, the server emits the part of the argument
-    /// that has arrived as [`Event::ArgumentChunk`](crate::server::Event::ArgumentChunk), and removes this part from
-    /// the buffer. The chunks end with the [`Event::Call`](crate::server::Event::Call), whose argument is the rest of
-    /// the string. A call that fits into the buffer has no chunks, so an application handles both alike: it appends the
-    /// argument of the call to the chunks. If the line is not a valid call,
+    /// A line with a call may fill the receive buffer within the argument. The server then emits the part of the
+    /// argument that has arrived as [`Event::ArgumentChunk`](crate::server::Event::ArgumentChunk), and removes this
+    /// part from the buffer. The chunks end with the [`Event::Call`](crate::server::Event::Call), whose argument is the
+    /// rest of the string. A call that fits into the buffer has no chunks. An application handles all calls alike: it
+    /// appends the argument of the call to the chunks. If the line is not a valid call,
     /// [`Event::ArgumentsAborted`](crate::server::Event::ArgumentsAborted) ends the chunks.
     ///
     /// ```
@@ -179,8 +179,8 @@ impl<'t> Tool<'t> {
     /// ```
     ///
     /// The rest of the line must fit into the receive buffer. The members `method`, `name` and `arguments` must precede
-    /// the string in this order. The text before the string takes at most seven eighths of the buffer. Official clients
-    /// write the members in this order. The `id` may follow. Otherwise the server refuses the line as too long.
+    /// the string in this order, in which official clients write them. The text before the string must take at most
+    /// seven eighths of the buffer. The `id` may follow the string. The server refuses any other line as too long.
     ///
     /// [`Tools::new`](crate::server::Tools::new) checks at compile time that the schema has the argument as a string:
     ///

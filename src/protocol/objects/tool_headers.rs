@@ -13,7 +13,7 @@ const LONGEST: usize = 64;
 
 /// Returns the first rule that the annotations of an input schema break.
 ///
-/// The text must be valid JSON. For other texts the result is unspecified, because the server refuses them later.
+/// The text must be valid JSON. For other texts the result is unspecified, because the server refuses such texts later.
 pub(crate) const fn invalid_header(schema: &str) -> Option<InvalidToolHeader> {
     // Take one step per byte, because the compiler limits the number of steps.
     let mut rest = schema.as_bytes();
@@ -63,7 +63,7 @@ impl Part {
 
 struct Checker<'t> {
     reader: SchemaReader<'t>,
-    /// The names so far, then empty ones.
+    /// The names found so far, followed by empty names.
     names: [&'t [u8]; MOST],
     invalid: Option<InvalidToolHeader>,
 }

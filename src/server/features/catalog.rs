@@ -124,8 +124,8 @@ pub(crate) fn owner<'i>(
     features.find(|feature| !feature.find(catalog, is).is_absent())
 }
 
-/// Checks the catalogs of a configuration with several features of one kind: no key occurs in two of these catalogs,
-/// and none is a dynamic list.
+/// Checks the catalogs of each kind of which the configuration has several features. No key may occur in two of these
+/// catalogs, and none of these catalogs may be a dynamic list.
 pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError> {
     for (index, feature) in config.features.iter().enumerate().filter(|_| JOINS) {
         let earlier = config.features.get(..index).unwrap_or_default();

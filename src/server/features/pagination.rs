@@ -1,4 +1,4 @@
-//! List requests: responds with a page of a static catalog, or asks the application for a page.
+//! List requests: responds with a page of a static catalog, or emits the request if the list is dynamic.
 //!
 //! Specification: *Utilities*, *Pagination*.
 #![allow(clippy::as_conversions, reason = "`usize` has at least 32 bits on all supported targets")]

@@ -38,7 +38,7 @@ use crate::time::Millis;
 ///
 /// The revisions have different tasks:
 ///
-/// - `2025-11-25`: the client requests a task, and the server must respond with one if the tool
+/// - `2025-11-25`: the client requests a task, and the server must respond with a task if the tool
 ///   [supports](crate::server::Tool::task_support) tasks.
 /// - `2026-07-28`: the client declares the extension, and the server decides which calls become tasks.
 ///

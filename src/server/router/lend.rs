@@ -1,4 +1,4 @@
-//! Traits of contexts that lend state to the functions of a router, and the compiler messages for others.
+//! Traits of contexts that lend state to the functions of a router, and the compiler messages for all other contexts.
 
 use core::borrow::{Borrow, BorrowMut};
 

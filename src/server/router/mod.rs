@@ -204,8 +204,8 @@ impl<'t, C: ?Sized> Router<'t, C> {
     /// handler has taken the request.
     ///
     /// Also returns a request for an entry that the router does not have, so that another router can handle the
-    /// request. If the application drops the request, the server responds with an error (-32603). An argument of an
-    /// entry of the router that has no function for its completion has no values.
+    /// request. If the application drops the request, the server responds with an error (-32603). If the router has the
+    /// entry of a completed argument, but no function for the argument, the response has no values.
     pub fn handle<'e>(&self, context: &mut C, event: Event<'e>) -> Option<Event<'e>> {
         match event {
             Event::Call(call) => match self.handler(call.name()) {
@@ -222,7 +222,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
             },
             Event::Complete(request) => match self.completion_handler(&request) {
                 Some(handler) => handler(context, request),
-                // A client may request the values of every argument, also of one without a function.
+                // A client may request the values of every argument, also of an argument without a function.
                 None if self.has_reference(request.reference()) => request.values([""; 0]),
                 None => return Some(Event::Complete(request)),
             },

@@ -40,8 +40,8 @@ enum Responses<'a> {
     One { key: Str<'a>, outcome: Outcome<'a> },
 }
 
-/// Maximum number of responses that the server takes from one `tasks/update`. The client may send further responses
-/// again.
+/// Maximum number of responses that the server takes from one `tasks/update`. The server ignores further responses,
+/// which the client may send again.
 const MOST_RESPONSES: usize = 32;
 
 impl<'a> TaskInput<'a> {

@@ -190,7 +190,7 @@ impl<'a> SubscriptionRequest<'a> {
         self.reply.stream()
     }
 
-    /// Accepts all that is requested: all resources, and the notifications of changed lists.
+    /// Accepts all requested resources, and the notifications of all requested lists.
     ///
     /// Returns the same as [`accept_if`](SubscriptionRequest::accept_if).
     pub fn accept(self) -> Option<Ticket> {
@@ -204,8 +204,8 @@ impl<'a> SubscriptionRequest<'a> {
     ///   `None` means that the server has refused the request, because no slot is free, or the acknowledgment does not
     ///   fit.
     /// - `resources/subscribe`: if the predicate rejects the resource, the server refuses the request like a request
-    ///   for an unknown resource, and ends an earlier subscription of the session to this resource. Always returns
-    ///   `None`.
+    ///   for an unknown resource. The server then also ends an earlier subscription of the session to this resource.
+    ///   Always returns `None`.
     ///
     /// The predicate is called only for resources that exist, and only if the buffer has space for the URI.
     pub fn accept_if(self, mut accept: impl FnMut(&str) -> bool) -> Option<Ticket> {

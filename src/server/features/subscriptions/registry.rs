@@ -68,8 +68,8 @@ pub(crate) struct SubscriptionRegistry<'b> {
     used: usize,
 }
 
-/// Size of an entry's header in bytes. The header has the owner's slot (2) and generation (4), the flags (1), the
-/// length of the URI (2), and the offsets of two children (3 each). The URI follows.
+/// Size of an entry's header in bytes: the owner's slot (2) and generation (4), the flags (1), the length of the URI
+/// (2), and the offsets of two children (3 each). The URI follows the header.
 pub(crate) const HEADER: usize = 15;
 
 /// Offset of the flags in an entry.
