@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release --example replay -- server corpus/server
 //!
-//! It needs neither nightly nor cargo-fuzz, so it can run under a profiler.
+//! The program needs neither nightly nor cargo-fuzz, so it can run under a profiler.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Entry point of the fuzz target `dialogue`. Its body is in `proptests/src/fuzz/dialogue.rs`.
+//! Entry point of the fuzz target `dialogue`, whose body is in `proptests/src/fuzz/dialogue.rs`.
 //!
 //! Mutated transcripts: valid traffic with changed lines and members, so most of it reaches the dispatchers of server
 //! and client.

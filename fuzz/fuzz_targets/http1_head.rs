@@ -1,4 +1,4 @@
-//! Entry point of the fuzz target `http1_head`. Its body is in `proptests/src/fuzz/http1_head.rs`.
+//! Entry point of the fuzz target `http1_head`, whose body is in `proptests/src/fuzz/http1_head.rs`.
 //!
 //! Heads of HTTP/1.1 requests and responses: arbitrary bytes in arbitrary pieces.
 //!

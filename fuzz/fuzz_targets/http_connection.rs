@@ -1,11 +1,12 @@
-//! Entry point of the fuzz target `http_connection`. Its body is in `proptests/src/fuzz/http_connection.rs`.
+//! Entry point of the fuzz target `http_connection`, whose body is in `proptests/src/fuzz/http_connection.rs`.
 //!
 //! HTTP/1.1 connections of a server, from the received to the sent bytes. Input: requests in all eras with and without
 //! a length, arbitrary bytes, and how the bytes are cut.
 //!
 //! Invariants, which `proptests/src/http/bytes.rs` checks:
 //!
-//! - Each request has one response. Its status and body equal those of a second server, which gets head and body whole.
+//! - Each request has one response. Status and body equal the response of a second server, which receives the request
+//!   without HTTP/1.1.
 //! - The framing of a response is complete, and nothing follows its end.
 //! - A connection that stays open is idle after a response. Both servers then have the same number of exchanges.
 //! - Arbitrary bytes get no successful response.

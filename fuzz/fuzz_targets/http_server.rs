@@ -1,14 +1,15 @@
-//! Entry point of the fuzz target `http_server`. Its body is in `proptests/src/fuzz/http_server.rs`.
+//! Entry point of the fuzz target `http_server`, whose body is in `proptests/src/fuzz/http_server.rs`.
 //!
 //! The server side of MCP over HTTP, with arbitrary clients in all eras. Input: requests, bodies in pieces, slow and
 //! disconnecting clients, actions of the application, and time.
 //!
 //! Invariants, which `proptests/src/http` checks:
 //!
-//! - An exchange has one head. Its body has the announced length, and nothing follows its end.
+//! - An exchange has at most one head. The output has the announced length, and nothing follows the end.
 //! - Each response arrives once: on the exchange of its request, or on the stream that continues the exchange. Each
 //!   request that is not cancelled, and whose client stays, gets its response.
-//! - The server closes no connection of a client that reads. After a close, an exchange has no output.
+//! - The server closes no connection of a client that reads, unless the stream continues on another connection. After a
+//!   close, an exchange has no output.
 //! - The tables keep their bounds. At the end all exchanges, bodies and pages are free.
 //! - The server becomes idle after each operation, and never waits for a past time.
 #![no_main]

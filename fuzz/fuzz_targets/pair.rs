@@ -1,10 +1,11 @@
-//! Entry point of the fuzz target `pair`. Its body is in `proptests/src/fuzz/pair.rs`.
+//! Entry point of the fuzz target `pair`, whose body is in `proptests/src/fuzz/pair.rs`.
 //!
 //! A client and a server joined by pipes. An adversary decides when lines arrive, and whether they are damaged.
 //!
 //! Invariants, which `proptests/src/model/pair.rs` checks with the models of both machines:
 //!
-//! - On an undamaged wire every client call ends exactly once, with the right response.
+//! - Without damaged lines, every call ends exactly once. Its response is right, unless time passes or an application
+//!   shuts down.
 //! - With lines lost, doubled, swapped or cut, nothing panics, and every call still ends exactly once.
 //! - Neither machine sends what the other has not declared, or what the revision lacks.
 //! - Both machines become idle, and close in the end.

@@ -1,12 +1,12 @@
-//! Entry point of the fuzz target `sse`. Its body is in `proptests/src/fuzz/sse.rs`.
+//! Entry point of the fuzz target `sse`, whose body is in `proptests/src/fuzz/sse.rs`.
 //!
 //! Event streams: arbitrary bytes in arbitrary pieces, with a buffer of any size.
 //!
 //! Invariants, which `adapters/http/tests/sse/oracle.rs` checks:
 //!
-//! - The decoder reports exactly the events that a reference finds in the whole text, at the same positions, with the same
-//!   last event id and the same reconnection time.
-//! - It reports an event as too long only if the event may not fit in the buffer. The next event is complete.
+//! - The decoder reports exactly the events that a reference finds in the whole text. Positions, last event ids and
+//!   reconnection times are equal.
+//! - The decoder reports an event as too long only if the event may not fit in the buffer. The next event is complete.
 //! - The way in which the bytes are cut has no effect.
 #![no_main]
 

@@ -45,8 +45,8 @@ impl<W: World> Drop for Shown<W> {
 /// Visits every reachable state. In each state, runs each of the `checks` on a world of its own.
 ///
 /// # Panics
-/// If a check panics, if there are more than `most` states, if one of the `steps` is possible in no state, or if a
-/// repeated path diverges.
+/// A check panics, or a repeated path diverges. There are more than `most` states, or one of the `steps` is possible in
+/// no state.
 pub fn explore<W: World>(
     begin: impl Fn() -> W,
     steps: &[&'static str],

@@ -39,7 +39,7 @@ const TYPED_ERRORS: [(i64, &str); 4] = [
     (-32042, "URLElicitationRequiredError"),
 ];
 
-/// The folder of the official schemas and examples. It need not exist.
+/// The folder of the official schemas and examples, which need not exist.
 pub fn spec_dir() -> PathBuf {
     match std::env::var_os("MCP_SPEC_DIR") {
         Some(dir) => dir.into(),

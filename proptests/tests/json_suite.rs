@@ -1,4 +1,4 @@
-//! JSONTestSuite (Nicolas Seriot): `y_` files are accepted, `n_` files refused, for any cuts.
+//! JSONTestSuite (Nicolas Seriot): the scanner accepts `y_` files and refuses `n_` files, whole and in pieces.
 
 use mcp_proto::json::{DEPTH_LIMIT, Envelope, ScanError, Scanner};
 use std::path::PathBuf;

@@ -5,8 +5,8 @@ use mcp_proto_proptests::model::{Movement, Violation, client, pair, same, server
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
-/// Runs this many cases from a fixed seed by default. A larger `PROPTEST_CASES` runs that many from a random seed, and
-/// a smaller one runs fewer from the fixed seed.
+/// By default, runs this many cases from a fixed seed. A larger `PROPTEST_CASES` runs more cases from a random seed. A
+/// smaller `PROPTEST_CASES` runs fewer cases from the fixed seed.
 fn cases(count: u32) -> Config {
     let default = Config { failure_persistence: None, ..Config::default() };
     let asked = std::env::var_os("PROPTEST_CASES").map_or(count, |_| default.cases);

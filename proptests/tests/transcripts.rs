@@ -51,7 +51,7 @@ impl Messages {
     }
 
     /// The possible revisions of a message from the machine. For a response, each revision comes with the method of a
-    /// request with this id: there may be several such requests, because the peer may reuse an id.
+    /// request with this id. There may be several such requests, because the peer may reuse an id.
     fn machine(&mut self, message: &Value) -> Vec<(String, Option<String>)> {
         let id = message.get("id").filter(|_| message.get("method").is_none()).map(Value::to_string);
         let requests = id.and_then(|id| self.requests.get(&id)).cloned().unwrap_or_default();

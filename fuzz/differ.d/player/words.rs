@@ -1,4 +1,4 @@
-//! Fixed names for items of the crate in transcripts. They do not change when the crate renames an item.
+//! Names for items of the crate in transcripts. The names stay the same when the crate renames an item.
 
 use proto::client::{ConnectFailure, InputRequest, Listed};
 use proto::input::{ElicitAction, ElicitResultView};

@@ -201,8 +201,8 @@ fn expand(text: &str, names: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// Formats bytes as text: bytes other than printable ASCII become escapes such as `\xff`, and so does the first byte of
-/// each sequence that [`expand`] would replace.
+/// Formats bytes as text. Bytes other than printable ASCII become escapes such as `\xff`. The first byte of each
+/// sequence that [`expand`] would replace also becomes an escape.
 fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for (at, byte) in bytes.iter().enumerate() {

@@ -82,7 +82,7 @@ struct Judge {
     waiting: Vec<Vec<Dialogue>>,
     played: usize,
     differences: usize,
-    /// Number of dialogues that stopped early. They test little, so their number is reported.
+    /// Number of dialogues that stopped early. The summary reports the number, because such dialogues test little.
     stopped: usize,
     /// Number of occurrences of each event and command outcome.
     words: BTreeMap<String, usize>,

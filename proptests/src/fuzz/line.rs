@@ -45,7 +45,7 @@ struct Line {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Verdict {
-    /// A message. It need not be a valid one, because framing does not depend on its meaning.
+    /// A message. The message may be invalid, because framing does not depend on the content of a message.
     Message,
     NotJson(ScanError),
     TooDeep,

@@ -259,7 +259,7 @@ impl Node {
         1 + self.parts().into_iter().map(Node::count).sum::<usize>()
     }
 
-    /// The value with this number in depth-first order, starting with itself.
+    /// Finds the value with this number in depth-first order. The number of this value itself is 0.
     fn find(&self, number: &mut usize) -> Option<&Node> {
         if *number == 0 {
             return Some(self);
@@ -268,8 +268,8 @@ impl Node {
         self.parts().into_iter().find_map(|part| part.find(number))
     }
 
-    /// Changes the part with this number. Parts are counted as in `find`, without the value itself. Returns `true` if
-    /// the part was found.
+    /// Changes the part with this number. The order is that of `find`, but number 0 is the first part, because the
+    /// value itself does not count. Returns `true` if the part was found.
     fn change_part(&mut self, number: &mut usize, change: Change, copy: Option<&Node>) -> bool {
         for at in 0..self.parts().len() {
             if *number == 0 {

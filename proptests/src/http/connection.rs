@@ -119,7 +119,7 @@ impl Connection {
         self.server = None;
     }
 
-    /// Ends the response with this status, as a proxy does that refuses the request.
+    /// Ends the response with this status, like a proxy that refuses the request.
     pub(super) fn refuse(&mut self, status: u16) {
         (self.is_sent, self.is_ended) = (true, true);
         self.head = Some((status, Fields::default()));

@@ -183,7 +183,7 @@ pub enum Behavior {
     Answer,
     /// Responds with an error.
     Error,
-    /// Drops the request token without a response.
+    /// Drops the request without a response.
     Drop,
     /// Defers the request. The field is the timeout in units of 10 milliseconds; 0 means the default.
     Defer(u8),

@@ -1,7 +1,7 @@
 //! Runs a client and a server joined by pipes, with both models.
 //!
 //! The operations decide when bytes arrive, and whether lines are damaged. Without damaged lines, a monitor finds no
-//! violation of the machines, and every call ends with the right response, unless time passes or an application shuts
+//! violation of the machines. Every call then ends with the right response, unless time passes or an application shuts
 //! down. With damaged lines, each call still ends once.
 
 use std::mem;
@@ -14,7 +14,7 @@ use super::client::operation::{Call, Operation as Client};
 use super::operation::{Behavior, Operation as Server};
 use super::{Movement, Summary, Violation, client, server};
 
-/// Configuration of both ends. Their receive buffers hold every line.
+/// Configuration of both ends, whose receive buffers hold every line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Setup {
@@ -360,9 +360,7 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    /// Whether the call may time out, or require input too many times.
-    ///
-    /// The reason is that the application does not respond, or requires input each time.
+    /// Whether the call may fail, because the application defers the call, or requires input each time.
     fn is_slow(&self, call: &Call) -> bool {
         match call {
             Call::Tool(what, _) | Call::Read(what) | Call::Prompt(what) | Call::Complete(what) => {

@@ -41,7 +41,7 @@ struct Open {
     /// The time at which the request was sent.
     since: u64,
     require_input: bool,
-    /// Whether a subscription is acknowledged. Its timeout runs only until then.
+    /// Whether a subscription is acknowledged. The acknowledgment ends the timeout of the subscription.
     acknowledged: bool,
 }
 

@@ -1,8 +1,8 @@
 //! A model of both lifecycles on one connection, checked by stateright, and compared with the machines.
 //!
-//! The model has the states, requests and messages of a client and a server, and nothing else. Its properties hold in
-//! each state: each request has one end, no response follows a cancellation, and each connection can end. The test
-//! repeats each transition of the model with a real client and a real server: states, requests and messages in
+//! The model has the states, requests and messages of a client and a server, and nothing else. The properties of the
+//! model hold in each state: each request has one end, no response follows a cancellation, and each connection can end.
+//! The test repeats each transition of the model with a real client and a real server: states, requests and messages in
 //! transit must be equal.
 
 mod machines;

@@ -120,7 +120,7 @@ pub enum Reaction {
     Decline,
     /// Responds with an error that is too large for the transmit buffer.
     Large,
-    /// Drops the request token without a response.
+    /// Drops the request without a response.
     Drop,
     /// Reports progress, then declines.
     Progress,

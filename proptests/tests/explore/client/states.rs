@@ -9,7 +9,7 @@ pub(super) fn is_connecting(method: &str) -> bool {
     matches!(method, "initialize" | "server/discover")
 }
 
-/// In each state in which the server may send a ping, the ping is answered.
+/// If the server can send a ping in this state, the client responds to the ping.
 fn ping_gets_response(scene: &mut Scene) {
     if scene.lines.blocked {
         assert!(scene.step("reads again") || scene.lines.closed);
