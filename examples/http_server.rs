@@ -1,4 +1,4 @@
-//! A starting point for a server on axum, reachable at a URL. It has two tools; one is slow.
+//! A starting point for a server on axum, reachable at a URL. The server has two tools, one of which is slow.
 //!
 //! ```sh
 //! cargo run --example http_server              # http://127.0.0.1:8080/mcp
@@ -11,7 +11,7 @@
 //! { "mcpServers": { "example": { "type": "http", "url": "http://127.0.0.1:8080/mcp" } } }
 //! ```
 //!
-//! And with `curl`:
+//! A first request with `curl`:
 //!
 //! ```sh
 //! curl http://127.0.0.1:8080/mcp -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,

@@ -3,7 +3,7 @@
 
     board_client.py QEMU IMAGE...
 
-QEMU is the script that starts an image on its board. The first image runs all checks, the others a short session.
+QEMU is the script that starts an image on its board. The first image runs all checks, the other images a short session.
 A line that starts with RESULT sums up a run; each error is printed in a line that starts with FAILED.
 """
 

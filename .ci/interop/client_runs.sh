@@ -134,7 +134,7 @@ wait_for_port() {
 # Runs our client against server-everything: `run_everything_at NAME COMMAND...`, or with a URL as the command.
 run_everything_at() {
     local era name=$1 command=("${@:2}") refusal=-32601
-    # Over HTTP the server refuses the request before it looks at the method.
+    # Over HTTP the server refuses the request before the server checks the method.
     if [[ $2 == http://* ]]; then refusal=-32000; fi
     everything() { run_client "$name" "$1" "$era" "${@:2}" -- "${command[@]}"; }
     for era in legacy auto; do
@@ -151,7 +151,7 @@ run_everything_at() {
         everything "structured content" ok 'structured: {' --call get-structured-content --args '{"location":"New York"}'
         everything "progress" ok 'progress 3 of 3' \
             --call trigger-long-running-operation --args '{"duration":0.3,"steps":3}'
-        # The server repeats its message every 5 seconds. The first one may come before the stream is open.
+        # The server repeats its message every 5 seconds. The first message may come before the stream is open.
         everything "logging" ok 'server: ' --log-level debug --call toggle-simulated-logging --listen 6
         everything "subscriptions" ok 'notification: demo://resource/dynamic/text/7 has changed' \
             --subscribe demo://resource/dynamic/text/7 --call toggle-subscriber-updates --listen 6

@@ -11,15 +11,18 @@ import tempfile
 import threading
 import time
 
-# A test that takes more CPU time, in seconds, is left out, because it would run for each mutant it reaches.
+# The limit of CPU time for a test, in seconds. A slower test is left out, because the test would run for each mutant
+# that it reaches.
 SLOWEST = 0.6
-# Property tests may take more: there are few, and they find much.
+# Property tests may take more time, because they are few and catch many mutants.
 SLOWEST_PROPERTY = 2.0
-# Each mutant first runs alone, in waves of so many tests: a process that starts costs time.
+# Each mutant first runs alone, in waves. These are the numbers of tests in a wave. One process runs several tests,
+# because the start of a process takes time.
 WAVES = (4, 12, 24)
-# The first wave has so many tests that caught other mutants of the function or of the file.
+# The first wave begins with up to this number of tests that caught other mutants of the function or of the file.
 PROVEN = 3
-# Then mutants of so many functions run together, with all other tests, because most of them survive.
+# Then mutants of up to this number of functions run together, with all other tests, because most of these mutants
+# survive.
 GROUP = 40
 CHUNK = 50
 MEMORY = 2_000_000_000
@@ -94,7 +97,7 @@ def recorded(binaries, jobs):
 
 
 class Catches:
-    """How many mutants of each function and file a test has caught: it probably catches the next one, too."""
+    """The number of mutants of each function and file that a test has caught, to find the tests to run first."""
 
     def __init__(self):
         self.of = collections.defaultdict(collections.Counter)
@@ -134,7 +137,7 @@ def failed(wave, mutants):
 
 
 def judge(mutant, tests, catches):
-    """The test that catches a mutant, if one of those does that examine it most closely."""
+    """The first test that catches the mutant, among the tests that examine the mutant most closely, or None."""
     for wave in waves(order(tests, catches.proven(mutant, tests)), WAVES):
         found = failed(wave, [mutant])
         if found:
@@ -144,7 +147,7 @@ def judge(mutant, tests, catches):
 
 
 def order(tests, proven):
-    """The proven tests first, then those that are fast and reach few functions, because they examine a mutant closely."""
+    """The proven tests first, then fast tests that reach few functions, because such tests examine a mutant closely."""
     return sorted(tests, key=lambda test: (test not in proven, test.is_property(), len(test.reached) * test.seconds))
 
 
@@ -175,7 +178,7 @@ def judge_group(mutants, tests):
         caught.update((mutant, found) for mutant in guilty)
         left = [mutant for mutant in left if mutant not in guilty]
         if not guilty:
-            # The mutants fail it only together.
+            # Each mutant alone passes the test, which fails only with several mutants together.
             tests.remove(found)
         tests = [test for test in tests if any(mutant.first in test.reached for mutant in left)]
     return caught

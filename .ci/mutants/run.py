@@ -4,8 +4,8 @@
     run.py TARGET [PATTERN | WORD]...
 
 TARGET is a folder for the copy, the build and the results. PATTERN selects the mutants whose key contains one of the
-patterns, such as `src/server/poll.rs`, in the order of the patterns. WORD is `missed` for those that the last run missed,
-or `new` for those without a result. Results of several runs add up.
+patterns, such as `src/server/poll.rs`, in the order of the patterns. WORD is `missed` for the mutants that the last run
+missed, or `new` for the mutants without a result. Results of several runs add up.
 """
 
 import json

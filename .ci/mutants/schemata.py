@@ -12,7 +12,7 @@ PACKAGES = {"mcp-proto": "crate", "mcp-proto-embedded": "::mcp_proto"}
 TESTED = ["mcp-proto"] + [f"mcp-proto-{name}" for name in ("embedded", "proptests", "transcripts")]
 MEMBERS = ["adapters/embedded", "adapters/framed-link", "adapters/http", "macros", "proptests", "tests/transcripts"]
 TEST_FILES = ["tests", "adapters/inspect/src/tap", "adapters/handles/fixtures", "fuzz/regressions"]
-# Tests that start programs or read files of the repository: they say nothing about a mutant.
+# Tests that start programs or read files of the repository. Such tests cannot catch a mutant.
 LEFT_OUT = ["event_loop", "examples", "forms", "inspect", "layers", "output_schemas", "url_bridge"]
 # The dependencies of these tests and of the examples.
 UNUSED = ["axum", "getrandom", "mio", "rustix", "tokio", *(f"mcp-proto-{name}" for name in ("http", "std", "tokio", "tower"))]
@@ -34,9 +34,9 @@ class Mutant:
     def __init__(self, file, text, description, span, replacement, function):
         self.file, self.description, self.replacement = file, description, replacement
         (self.start, self.end), self.function = span, function
-        # `first` is the lowest number of a mutant of the function, which stands for the function.
+        # `first` is the lowest number of a mutant of the function. This number identifies the function.
         self.number, self.first, self.key = 0, 0, None
-        # Whether the compiler may be the only caller of the function. It evaluates the original.
+        # Whether the compiler may be the only caller of the function. The compiler evaluates the original.
         self.is_constant = self.function and re.search(r"\bconst fn\b", text[slice(*function)].split("{", 1)[0])
         # Identifies the text of the function, for mutants that did not compile in an earlier run.
         self.stamp = self.function and zlib.crc32(text[slice(*self.function)].encode())
@@ -73,7 +73,7 @@ def list_mutants(root):
         for statement in STATEMENT.finditer(texts[file], *body_of(texts[file], span)):
             code = statement[1]
             before = texts[file][: statement.start()].rstrip().rsplit("\n", 1)[-1].lstrip()
-            # Otherwise the line continues an expression.
+            # If the line before does not end a statement or a block, this line continues an expression.
             begins = before.endswith((";", "{", "}")) or before.startswith("//")
             if begins and all(code.count(pair[0]) == code.count(pair[1]) for pair in ("()", "{}", "[]")):
                 # The innermost function comes last.

@@ -147,7 +147,8 @@ step_bridge() {
     build_programs
     bridge=$(target_directory)/debug/mcp-serial-bridge
     folder=$(cd examples/firmware && target_directory)
-    # One image without support for the session mark, one with it, and one with frames, on a line that damages bytes.
+    # One image without support for the session mark, one with the session mark, and one with frames, on a line that
+    # damages bytes.
     for image in blinky lm3s6965 framed; do
         build_image $image
         images+=("$folder/$(target_of $image)/release/$image")

@@ -38,7 +38,7 @@ step_powerset() {
     local package options
     for package in mcp-proto mcp-proto-{embedded,handles,http,std,tokio}; do
         case $package in
-            # These two only add implementations, so they are tried together.
+            # The features `defmt` and `heapless` only add implementations, so one combination has both or neither.
             mcp-proto) options=(--feature-powerset --skip default --group-features "defmt,heapless") ;;
             *) options=(--each-feature) ;;
         esac
@@ -161,7 +161,7 @@ step_shell() {
 
 step_nostd() {
     local name features build
-    # Not optimized as for tests, because only the compiler reads the result.
+    # Without the optimization of tests, because no program runs.
     build=(cargo build --quiet --lib --config profile.dev.package.mcp-proto.opt-level=0)
     for name in "${core_targets[@]}"; do target "$name"; done
     # One command builds for all targets, because a single crate occupies a single processor.

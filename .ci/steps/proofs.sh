@@ -52,8 +52,8 @@ step_coverage() {
     say .ci/coverage "$(target_directory)/coverage.json" ${BLESS:+--write}
 }
 
-# Runs every fuzz target with 12,000 inputs, starting from the stored corpus. This detects targets that do not build and
-# inputs that fail at once. Long fuzzing sessions are described in docs/fuzzing.md.
+# Runs every fuzz target with 12,000 inputs, starting from the stored corpus. The step detects targets that do not
+# build, and inputs that fail at once. Long fuzzing sessions are described in docs/fuzzing.md.
 step_fuzz() {
     need tar xz
     toolchain "$nightly"

@@ -1,5 +1,5 @@
 # Installs the tools and toolchains that steps need.
-# Missing Rust tools are built from source, so they are few and small.
+# Missing Rust tools are built from source, so the steps use only a few small ones.
 # shellcheck shell=bash
 
 tools=$PWD/.ci/.work/tools
@@ -8,8 +8,8 @@ mkdir -p "$tools"
 # exclusively COMMAND...: runs a command that installs something, while no other step installs anything.
 exclusively() { (flock 9 && say "$@") 9>"$tools/.lock"; }
 
-# alone NAME: waits for the end of a step that has called this with the same name. Two steps at the same time would replace
-# each other's programs.
+# alone NAME: waits for the end of a step that has called `alone` with the same name. Two steps at the same time would
+# replace each other's programs.
 alone() {
     exec 8>"$tools/$1.lock"
     flock 8
@@ -58,6 +58,6 @@ toolchain() {
         not_run "${missing[*]} cannot be installed"
 }
 
-# Builds all programs and examples. `cargo test --workspace` has built the same ones, because the features are those of the
-# whole workspace; each package alone would be built again with its dependencies.
+# Builds all programs and examples. `cargo test --workspace` has built them with the features of the whole workspace. A
+# build of a single package would have other features, and build its dependencies again.
 build_programs() { say cargo build --quiet --workspace --bins --examples; }

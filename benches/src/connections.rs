@@ -23,7 +23,7 @@ const MANY: usize = 10_000;
 const OTHER_DESCRIPTORS: usize = 100;
 /// Calls in flight on each connection.
 const WINDOW: usize = 16;
-/// The first id. It is large, so that all ids have the same length.
+/// The first id, which is so large that all ids have the same length.
 const FIRST_ID: usize = 1_000_000;
 /// The idle time after which memory is measured: grown buffers have shrunk by then.
 const IDLE_TIME: Duration = Duration::from_secs(6);
@@ -143,7 +143,7 @@ fn read_lines(stream: &mut UnixStream, received: &mut Vec<u8>, count: usize) {
     }
 }
 
-/// Measures each server with a thousand connections, and the server with one loop with ten thousand.
+/// Measures each server with a thousand connections, and then the server with one loop also with ten thousand.
 ///
 /// # Panics
 /// If a server ends, or responds incorrectly.

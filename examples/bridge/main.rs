@@ -6,8 +6,8 @@
 //! target/release/examples/bridge --http 127.0.0.1:8080 -- some-server # serves a server on stdio at a URL
 //! ```
 //!
-//! The bridge passes messages on unchanged, in every revision from 2025-03-26 on. It interprets only the methods that
-//! begin and end sessions, requests and subscriptions.
+//! The bridge passes messages on unchanged, in every revision from 2025-03-26 on. The bridge interprets only the
+//! methods that begin and end sessions, requests and subscriptions.
 //!
 //! - From stdin and stdout to a URL: the bridge calls `mcp_proto_std::http::relay`.
 //! - From a URL to a server process: the bridge uses the modules of this example. `serve` and `check` handle

@@ -124,8 +124,8 @@ impl Routes {
         let _ = exchange.messages.send(text);
     }
 
-    /// Passes a notification of a shared process to the request or the subscription that it names. A log message names
-    /// none, so the latest request that requests log messages receives it.
+    /// Passes a notification of a shared process to the request or the subscription that the notification names. A log
+    /// message names neither, so the latest request that requests log messages receives the log message.
     fn notify(&mut self, notification: &Message<'_>) {
         let (token, subscription) = (message::token(notification), message::subscription(notification));
         let number = match token.or(subscription) {
@@ -140,8 +140,8 @@ impl Routes {
         let _ = exchange.messages.send(message::replace(notification, &places));
     }
 
-    /// Passes a message of a session to the request that it names. If it names none, passes it to the first of these
-    /// that exists: the latest request, the event stream, and the next event stream. The latest request has precedence,
+    /// Passes a message of a session to the request that the message names. A message that names no request goes to the
+    /// latest request, else to the event stream, else to the next event stream. The latest request has precedence,
     /// because log messages of a call must precede its response.
     fn route_in_session(&mut self, message: &Message<'_>) {
         let text = message.bytes().to_vec();

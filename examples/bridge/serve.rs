@@ -1,9 +1,9 @@
 //! Serves a server on stdio at a URL.
 //!
-//! The bridge starts one process for each session of the handshake era, and one for all clients of 2026-07-28. It makes
-//! the checks that protect the computer, and keep clients separate (see `check`). It does not authenticate clients and
-//! does not resume event streams. It does not compare `Mcp-Param-*` with the body, because it does not know the schemas
-//! of the tools.
+//! The bridge starts one process for each session of the handshake era, and one for all clients of 2026-07-28. The
+//! bridge makes the checks that protect the computer and keep clients separate (see `check`). The bridge neither
+//! authenticates clients nor resumes event streams. The bridge does not compare `Mcp-Param-*` with the body, because it
+//! does not know the schemas of the tools.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,9 +24,9 @@ use crate::message::{self, has_method};
 use crate::options::Served;
 use crate::process::{ServerProcess, lock};
 
-/// Maximum number of open connections. Further ones are closed at once.
+/// Maximum number of open connections. The bridge closes further connections at once.
 const MOST_CONNECTIONS: usize = 256;
-/// Maximum number of sessions. At the limit, the least recently used one ends when another begins.
+/// Maximum number of sessions. At the limit, each new session ends the least recently used session.
 const MOST_SESSIONS: usize = 32;
 /// The interval at which an exchange without messages checks its connection.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
@@ -193,8 +193,8 @@ impl Bridge {
 
 const GONE: Refusal = Refusal(404, code::INVALID_REQUEST, "the session does not exist");
 
-/// Passes a request to the process, and its response to the client. The response is JSON. It is an event stream if
-/// another message precedes it, or if it takes long. Returns whether the connection stays open.
+/// Passes a request to the process, and its response to the client. The response is JSON, or an event stream if another
+/// message precedes the response, or if the process takes long. Returns whether the connection stays open.
 fn exchange(
     connection: &mut Connection,
     request: &Request,
@@ -239,7 +239,7 @@ fn exchange(
     Ok(false)
 }
 
-/// Passes messages on as events until they end, or until the client disconnects.
+/// Passes messages on as events until the exchange ends, or until the client disconnects.
 fn pass_on(connection: &mut Connection, messages: &Receiver<Vec<u8>>) -> io::Result<()> {
     let mut last = Instant::now();
     loop {

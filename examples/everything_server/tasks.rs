@@ -100,7 +100,7 @@ fn compute(call: Call<'_>, server: &ServerHandle, time: Duration, text: String) 
     });
 }
 
-/// Requires a name, and then greets its owner in a task.
+/// Requires the user's name, and then greets the user in a task.
 fn greet_later(call: Call<'_>, server: &ServerHandle) {
     let answer = call.input("user_name").and_then(ElicitResultView::from_json);
     let name = answer.and_then(|answer| answer.field("name")?.string()).map(|name| name.to_string());

@@ -29,9 +29,8 @@ fn main() {
     }
 }
 
-/// Generates variants of the main loop, to measure their cost. Three variants have a float or a `Decimal` as their
-/// argument, and one of these three also in its result. Another variant has skills, and another has a different
-/// decoder.
+/// Generates variants of the main loop, to measure their cost. A variant has a float or a `Decimal` as its argument, a
+/// `Decimal` in its result, skills, or another decoder.
 fn variants() {
     let run = read_to_string("src/run.rs").unwrap();
     let mut code: String =

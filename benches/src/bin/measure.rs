@@ -3,7 +3,7 @@
 //! `measure [--rounds N] [--turn MILLISECONDS] [--server NAME=COMMAND]... PART...`
 //!
 //! The name of a dialect follows `stdio`, and a number of requests follows `pending`. This process and its servers run
-//! on one processor, but servers of `http`, `http-crowd` and `connections` have another one.
+//! on one processor, but servers of `http`, `http-crowd` and `connections` have another processor.
 
 use std::time::Duration;
 

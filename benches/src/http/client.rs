@@ -6,7 +6,7 @@ use super::connection::{Connection, Response};
 use super::server::Server;
 use crate::stdio::{check, numbered};
 
-/// The first id. It is large, so that all ids have the same length.
+/// The first id, which is so large that all ids have the same length.
 const FIRST_ID: usize = 1_000_000;
 
 /// A client with one connection. In the handshake era it also has a session, unless the responses are constant.

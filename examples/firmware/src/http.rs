@@ -1,6 +1,6 @@
-//! A server over HTTP with two tools and two connections, of `2026-07-28` only.
+//! A server over HTTP with two tools and two connections, only for revision `2026-07-28`.
 //!
-//! It does not depend on the network: a [`Network`] moves the bytes of the connections.
+//! The server does not depend on the network: a [`Network`] moves the bytes of the connections.
 
 use core::mem::MaybeUninit;
 

@@ -1,4 +1,4 @@
-//! A skill that explains the board, for `blinky` with the feature `skills`. Its files stay in flash.
+//! A skill that explains the board, for `blinky` with the feature `skills`. The files of the skill stay in flash.
 
 use mcp_proto::server::{Skill, SkillFile, Skills};
 

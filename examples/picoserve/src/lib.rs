@@ -79,7 +79,7 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
         };
         let connection = request.body_connection.finalize().await?;
         let Some((head, body)) = response else {
-            // The server has cut the exchange before its head.
+            // The server has cut the exchange before the head of the response.
             return StatusCode::new(503).write_to(connection, response_writer).await;
         };
         respond(&head, body, connection, response_writer).await
@@ -142,8 +142,8 @@ impl<P: Policy, const N: usize> CustomBody for Body<'_, '_, '_, '_, P, N> {
     }
 }
 
-/// An exchange. Dropping this value closes the exchange: after its response, or when its client has disconnected and
-/// the future is dropped.
+/// An exchange. Dropping this value closes the exchange. The value is dropped after the response, or with the future
+/// when the client has disconnected.
 struct Exchange<'m, 's, 'a, 'b, P: Policy, const N: usize> {
     mcp: &'m Mcp<'s, 'a, 'b, P, N>,
     id: ExchangeId,

@@ -1,6 +1,7 @@
 //! The example `six_servers` on rmcp.
 //!
-//! `rmcp_six_servers CONFIG [NAME]`: CONFIG is the file of desktop clients, with a call for each server. NAME is killed.
+//! `rmcp_six_servers CONFIG [NAME]`: CONFIG is the configuration file of a desktop client, in which each server also
+//! has a call. The program kills the server NAME.
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::RunningService;
 use rmcp::transport::TokioChildProcess;

@@ -1,6 +1,6 @@
 //! A baseline that responds without parsing, to measure the cost of pipes.
 //!
-//! It finds line ends, and expects the id and the text where the benchmark driver always writes them.
+//! The server finds line ends, and expects the id and the text where the benchmark driver always writes them.
 
 use std::fs::File;
 use std::io::{Read, Write};

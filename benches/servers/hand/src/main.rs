@@ -1,7 +1,7 @@
 //! A minimal hand-written echo server with serde_json.
 //!
-//! It parses every message, borrows where possible, and writes once for each read. It validates little, keeps no state,
-//! and supports three methods in two revisions.
+//! The server parses every message, borrows where possible, and writes once for each read. The server validates little,
+//! keeps no state, and supports three methods in two revisions.
 
 use std::fs::File;
 use std::io::{Read, Write};

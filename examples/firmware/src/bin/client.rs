@@ -92,7 +92,7 @@ fn main() -> ! {
     }
 }
 
-/// The panic handler. CI checks that no code can panic, so that the linker drops this function.
+/// The panic handler. The linker drops this function, because no code can panic, which CI checks.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

@@ -12,14 +12,14 @@ use smoltcp::socket::tcp::{Socket, SocketBuffer};
 use smoltcp::time::{Duration, Instant};
 use smoltcp::wire::{EthernetAddress, IpCidr, Ipv4Address};
 
-/// The hardware address, from the range of locally administered ones.
+/// The hardware address, from the range of locally administered addresses.
 const HARDWARE: [u8; 6] = [2, 0, 0, 0, 0, 1];
-/// The address in the user network of QEMU. A board in another network would ask for its address with DHCP.
+/// The address in the user network of QEMU. A board in another network would request its address with DHCP.
 const ADDRESS: Ipv4Address = Ipv4Address::new(10, 0, 2, 15);
 const GATEWAY: Ipv4Address = Ipv4Address::new(10, 0, 2, 2);
 const PORT: u16 = 80;
-/// One socket for each connection, and others in which clients wait for a connection. smoltcp has no queue of clients:
-/// without a listening socket, it resets the connection of a client.
+/// One socket for each connection, and further sockets in which clients wait for a connection. smoltcp has no queue of
+/// clients: without a listening socket, smoltcp resets the connection of a client.
 const SOCKETS: usize = CONNECTIONS + 4;
 /// The time for which a closed socket waits until its client has received the rest.
 const LINGER: Duration = Duration::from_secs(2);

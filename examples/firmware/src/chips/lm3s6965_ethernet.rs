@@ -159,7 +159,7 @@ pub struct Space<'a>(&'a mut [u8; FRAME]);
 
 impl TxToken for Space<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, fill: F) -> R {
-        // smoltcp never asks for more than the largest frame.
+        // smoltcp never requests more than the largest frame.
         let frame = self.0.get_mut(..length).unwrap_or_default();
         let result = fill(frame);
         send(frame);

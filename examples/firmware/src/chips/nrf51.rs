@@ -162,7 +162,7 @@ impl Chip for Nrf51 {
     }
 
     fn sleep(&mut self, until: Millis) {
-        // This clears the flag, and the next `transmit` sets it again if output is still pending.
+        // Clear the flag, because the next `transmit` sets the flag again if output is still pending.
         let waits = core::mem::take(&mut self.waits_to_send);
         while self.now() < until {
             // The check and the sleep are in one critical section, so that no interrupt is lost between them. A pending

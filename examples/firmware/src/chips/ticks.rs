@@ -7,12 +7,12 @@ use mcp_proto::Millis;
 /// Milliseconds counted by the interrupt. Wraps after 49 days.
 static TICKS: AtomicU32 = AtomicU32::new(0);
 
-/// Counts a millisecond. Only the clock's interrupt handler may call it.
+/// Counts a millisecond. Only the clock's interrupt handler may call this function.
 pub fn tick() {
     advance(1);
 }
 
-/// Counts some milliseconds. Only the clock's interrupt handler may call it.
+/// Counts some milliseconds. Only the clock's interrupt handler may call this function.
 pub fn advance(milliseconds: u32) {
     // A separate load and store suffice, because only the interrupt handler writes. Some chips lack an atomic
     // increment.

@@ -84,7 +84,7 @@ fn main() -> ! {
         match pump.step(&mut server, &mut usb, now) {
             PumpStatus::Event => {
                 if let Some(event) = server.event() {
-                    // Ignore events that are no requests for the functions, which `handle` returns.
+                    // Ignore the events that `handle` returns, because they are no requests for the functions.
                     _ = ROUTER.handle(&mut board, event);
                 }
             }

@@ -81,7 +81,7 @@ fn main() -> ! {
         match pump.step(&mut server, &mut uart, now) {
             PumpStatus::Event => {
                 if let Some(event) = server.event() {
-                    // Ignore events that are no requests for the functions, which `handle` returns.
+                    // Ignore the events that `handle` returns, because they are no requests for the functions.
                     _ = ROUTER.handle(&mut board, event);
                 }
             }

@@ -89,7 +89,7 @@ async fn main(_spawner: Spawner) {
         {
             PumpStatus::Event => {
                 if let Some(event) = server.event() {
-                    // Ignore events that are no requests for the functions, which `handle` returns.
+                    // Ignore the events that `handle` returns, because they are no requests for the functions.
                     _ = ROUTER.handle(&mut board, event);
                 }
             }
