@@ -1,7 +1,7 @@
 //! Code that depends on the target: division and byte moves.
 //!
-//! Each operation has several implementations with the same results. Every target compiles all of them, and the tests
-//! compare them.
+//! Each operation has several implementations with the same results. Every target compiles all implementations, and the
+//! tests compare the results.
 #![allow(
     clippy::as_conversions,
     reason = "a remainder is less than its 32-bit divisor, and a word has 32 bits"

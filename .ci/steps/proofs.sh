@@ -37,7 +37,7 @@ step_miri() {
     MIRIFLAGS=-Zmiri-ignore-leaks say cargo "+$nightly" miri test --quiet -p mcp-proto-c --lib
 }
 
-# Test coverage of the core, which must not decrease. `.ci/covered` selects the tests. One command builds all of them, so
+# Test coverage of the core, which must not decrease. `.ci/covered` selects the tests. One command builds all tests, so
 # that the core is built once.
 step_coverage() {
     need python3

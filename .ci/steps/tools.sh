@@ -58,6 +58,6 @@ toolchain() {
         not_run "${missing[*]} cannot be installed"
 }
 
-# Builds all programs and examples. `cargo test --workspace` has built them with the features of the whole workspace. A
-# build of a single package would have other features, and build its dependencies again.
+# Builds all programs and examples. `cargo test --workspace` has built the same programs with the features of the whole
+# workspace. A build of a single package would have other features, and build its dependencies again.
 build_programs() { say cargo build --quiet --workspace --bins --examples; }

@@ -1,4 +1,4 @@
-//! Benchmarks of servers over HTTP/1.1 on loopback. Servers have a processor of their own, if there are two.
+//! Benchmarks of servers over HTTP/1.1 on loopback. If there are two processors, servers have a processor of their own.
 
 mod client;
 mod connection;

@@ -24,7 +24,7 @@ pub(crate) struct ServerProcess {
     is_ended: AtomicBool,
 }
 
-/// A request that the process has received. Dropping it cancels the request, unless its response was sent.
+/// A request that the process has received. Dropping this value cancels the request, unless its response was sent.
 pub(crate) struct Pending {
     process: Arc<ServerProcess>,
     number: u64,

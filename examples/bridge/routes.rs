@@ -41,7 +41,7 @@ impl Routes {
         Routes { is_shared, ..Routes::default() }
     }
 
-    /// Adds the exchange of a request. Returns its number, and the text for the process.
+    /// Adds the exchange of a request. Returns the number of the exchange, and the text for the process.
     pub(crate) fn add(&mut self, request: &Message<'_>, messages: Sender<Vec<u8>>) -> (u64, Vec<u8>) {
         self.next += 1;
         let (id, token) = (request.id(), message::requested_token(request));

@@ -126,7 +126,7 @@ fn received(notification: Option<Notification>) -> Result<String, Box<dyn Error>
     }
 }
 
-/// Prints a result. Fails if it does not contain the expected text.
+/// Prints a result. Fails if the result does not contain the expected text.
 fn check(action: &str, result: &str, expected: &str) -> Result<(), Box<dyn Error>> {
     if !result.contains(expected) {
         return Err(format!("{action}: {result}").into());

@@ -47,7 +47,7 @@ static CONFIG: ServerConfig = ServerConfig::new("everything_server", env!("CARGO
         &Tasks::new().list(),
     ]);
 
-/// The state of the application. Over HTTP, all sessions share it.
+/// The state of the application. Over HTTP, all sessions share the state.
 #[derive(Default)]
 struct World {
     notes: resources::Notes,

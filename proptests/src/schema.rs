@@ -244,7 +244,7 @@ impl Schemas {
         if result.get("task").is_some() && self.definition(revision, "CreateTaskResult").is_some() {
             return Ok("CreateTaskResult".into());
         }
-        // A server of the handshake era also sends requests. The schema of 2026-07-28 does not list them.
+        // A server of the handshake era also sends requests. The schema of 2026-07-28 does not list these requests.
         let stem = self
             .definitions(revision)
             .and_then(|all| {

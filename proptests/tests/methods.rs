@@ -7,7 +7,7 @@ use mcp_proto::{Revision, Revisions};
 use mcp_proto_proptests::schema::spec_dir;
 use serde_json::Value;
 
-/// Reads a schema. If it is missing, prints its path and returns `None`; with `CI=true`, panics.
+/// Reads a schema. If the schema is missing, prints its path and returns `None`; with `CI=true`, panics.
 fn schema(name: &str) -> Option<Value> {
     let path = spec_dir().join(format!("schema/{name}.json"));
     let text = std::fs::read_to_string(&path).ok();

@@ -42,8 +42,8 @@ const RESULTS: &[(&str, &str)] = &[
     ("SubscriptionsListenResultResponse", "subscriptions/listen"),
 ];
 
-/// The id of an example that contradicts its own schema: `ReadResourceResult` requires `ttlMs` and `cacheScope`,
-/// which this example lacks. It passes the definition of its folder only because that definition also admits an
+/// The id of an example that contradicts its own schema: `ReadResourceResult` requires `ttlMs` and `cacheScope`, which
+/// this example lacks. The example passes the definition of its folder only because that definition also admits an
 /// `InputRequiredResult`. The line check uses the `resultType`.
 const AT_ODDS: &str = "read-resource-example";
 

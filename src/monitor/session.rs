@@ -98,7 +98,7 @@ impl Dialogue {
         self.session == Session::None && self.stateless.is_some()
     }
 
-    /// The capabilities that a side has declared for messages of this era. `None` if they are unknown.
+    /// The capabilities that a side has declared for messages of this era. `None` if the capabilities are unknown.
     pub(super) fn capabilities(&self, side: Sender, is_stateless: bool) -> Option<&str> {
         match (side, is_stateless) {
             (Sender::Client, false) => self.client.capabilities.as_deref(),

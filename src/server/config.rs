@@ -311,7 +311,7 @@ impl<'i> ServerConfig<'i> {
     }
 
     /// Omits the server's name and version from results of `2026-07-28`. Only the result of `server/discover` still
-    /// contains them.
+    /// contains the name and the version.
     ///
     /// The omission saves about a hundred bytes per response. The specification only recommends these members.
     #[must_use]

@@ -16,7 +16,7 @@ use crate::server::reply::Pending;
 use crate::server::server_state::{RequestTable, ServerState};
 use crate::time::Millis;
 
-/// Hooks of requests in flight. The first call that lends slots sets them.
+/// Hooks of requests in flight. The first call that lends slots sets the hooks.
 pub(crate) struct InFlightHooks {
     find: fn(&RequestTable<'_>, Json<'_>, StreamId) -> Option<Ticket>,
     id: for<'t> fn(&'t RequestTable<'_>, Ticket) -> &'t [u8],
@@ -25,7 +25,7 @@ pub(crate) struct InFlightHooks {
     clear: fn(&mut RequestTable<'_>),
     expire: fn(&mut ServerState<'_>) -> bool,
     write_queued: fn(&mut ServerState<'_>),
-    /// Hooks of outbound requests. The first outbound request, or `replace_session`, sets them.
+    /// Hooks of outbound requests. The first outbound request, or `replace_session`, sets these hooks.
     outbound: Option<&'static dyn OutboundHooks>,
 }
 

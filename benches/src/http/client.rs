@@ -9,7 +9,7 @@ use crate::stdio::{check, numbered};
 /// The first id, which is so large that all ids have the same length.
 const FIRST_ID: usize = 1_000_000;
 
-/// A client with one connection. In the handshake era it also has a session, unless the responses are constant.
+/// A client with one connection. In the handshake era the client also has a session, unless the responses are constant.
 pub(crate) struct Client {
     pub(crate) connection: Connection,
     server: String,

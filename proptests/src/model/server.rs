@@ -180,8 +180,8 @@ impl World<'_> {
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        // Process pending input before an `initialize`, because `initialize` separates two sessions. Also
-        // process it if the server is draining, because the server may end before it reads all input.
+        // Process pending input before an `initialize`, because `initialize` separates two sessions. Also process
+        // pending input if the server is draining, because the server may end before it reads all input.
         let is_new =
             |message: &Message| matches!(message, Message::Request(request) if request.is_initialize());
         let waits = match operation {

@@ -70,7 +70,8 @@ fn check(model: Lifecycles, states: usize) -> [Changes; 2] {
     changes.clone()
 }
 
-/// The transitions of a server that this client never causes, but other clients do. The test `explore` checks them.
+/// The transitions of a server that this client never causes, but other clients do. The test `explore` checks these
+/// transitions.
 const OTHER_CLIENTS: [(&str, &str); 6] = [
     // Requests before `notifications/initialized`.
     ("Negotiated", "Serving"),
@@ -83,7 +84,7 @@ const OTHER_CLIENTS: [(&str, &str); 6] = [
 ];
 
 /// The transitions that need a broken connection, or another revision of the stateless era. The test `explore` checks
-/// them.
+/// these transitions.
 const OTHER_CONNECTIONS: [(&str, &str); 4] =
     [("Waiting", "Closed"), ("Negotiated", "Closed"), ("Ready", "Closed"), ("Initializing", "Probing")];
 

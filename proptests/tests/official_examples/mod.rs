@@ -281,7 +281,7 @@ fn next_page(client: &mut Client<'_>, _: &Value) -> Result<Ticket, SendError> {
     client.list_tools(DEFAULT)
 }
 
-/// The examples by folder. If they are missing, prints the path and returns `None`; with `CI=true`, panics.
+/// The examples by folder. If the examples are missing, prints the path and returns `None`; with `CI=true`, panics.
 fn examples() -> Option<BTreeMap<String, Vec<(String, Value)>>> {
     let folder = spec_dir().join("examples-2026-07-28");
     let Ok(folders) = fs::read_dir(&folder) else {

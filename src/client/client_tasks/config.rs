@@ -1,4 +1,4 @@
-//! `ClientConfig::client_tasks` declares the tasks of a client. `Client::client_tasks` lends their table.
+//! `ClientConfig::client_tasks` declares the tasks of a client. `Client::client_tasks` lends the table of these tasks.
 
 use crate::client::Client;
 use crate::client::client_tasks::hooks::{ClientTaskHooks, HOOKS};

@@ -145,7 +145,7 @@ impl ClientState<'_> {
     }
 
     /// Emits the input requests of a task, or fails the task if they are invalid or exceed a limit. Returns `None` if
-    /// the client has already emitted all of them.
+    /// the client has already emitted all these requests.
     fn require_task_input(&mut self, ticket: Ticket, task: Object<'_>, requests: Span) -> Option<Handled> {
         let requests = if requests.is_missing() { Json::NULL } else { rpc::view(task.line(), requests) };
         let is_object = requests.is_null() || requests.kind() == Kind::Object;

@@ -87,9 +87,9 @@ impl<'a> SkillView<'a> {
 
     /// Whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no others.
     ///
-    /// Returns `None` if the text has no frontmatter, or if a line of the frontmatter is not a field with a string. The
-    /// application then needs a parser of YAML to compare the fields. The application must not load the skill if the
-    /// fields differ.
+    /// Returns `None` if the text has no frontmatter, if a field occurs twice, or if a line of the frontmatter is not a
+    /// field with a string. The application then needs a parser of YAML to compare the fields. The application must not
+    /// load the skill if the fields differ.
     #[must_use]
     pub fn has_frontmatter_of(&self, text: &str) -> Option<bool> {
         let fields = Fields::new(text).filter(|fields| fields.is_known())?;

@@ -50,8 +50,8 @@ impl<'t> Tool<'t> {
     ///
     /// A name should have 1 to 128 characters from `A-Z a-z 0-9 _ - .`.
     ///
-    /// A property may have the annotation `"x-mcp-header":"Region"`. Clients over HTTP then repeat its value in the
-    /// header field `Mcp-Param-Region` (since `2026-07-28`), where a proxy can read it:
+    /// A property may have the annotation `"x-mcp-header":"Region"`. Clients over HTTP then repeat the value of the
+    /// property in the header field `Mcp-Param-Region` (since `2026-07-28`), where a proxy can read the value:
     ///
     /// ```
     /// use mcp_proto::server::{Tool, Tools};

@@ -153,7 +153,7 @@ impl<'a> SubscriptionRequest<'a> {
         self.params.get("notifications").filter(|_| self.is_listen())
     }
 
-    /// The URIs of the resources, as the client sent them. The server may not have all of them.
+    /// The URIs of the resources, as the client sent them. The server may not have all these resources.
     pub fn uris(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         let several = self.filter().and_then(|filter| filter.get("resourceSubscriptions"));
         let several = several.unwrap_or(Json::NULL).elements().filter_map(Json::string);
