@@ -6,8 +6,8 @@
 The board starts once; its UART is a pseudo-terminal. Several bridges are killed in the middle of a call. Then the SDK
 drives the board in each mode that the SDK supports, each time with a new bridge. In each session the board is reset
 several times, and the session continues. Damage on the line fails single calls. The image `framed` repeats damaged
-frames, so its line is damaged all the time, and no call fails. Prints each check, and stops at the first failure with exit code 1 and
-a line that starts with FAILED.
+frames, so its line is damaged all the time, and no call fails. Prints each check, and stops at the first failure with
+exit code 1 and a line that starts with FAILED.
 """
 
 import asyncio
