@@ -224,7 +224,7 @@ impl ServerState<'_> {
         }
     }
 
-    /// Whether a batch is open and has all responses, and no batch is in the line.
+    /// Whether no member of the open batch awaits its response.
     pub(crate) fn batch_is_complete(&self) -> bool {
         self.batch.hooks.is_some_and(|hooks| hooks.is_complete(self))
     }
