@@ -147,8 +147,8 @@ impl ServerHandle {
     /// Sends a notification of an extension to a subscription, identified by the ticket of
     /// [`Event::Listening`](mcp_proto::server::Event::Listening).
     ///
-    /// Like [`notify`](ServerHandle::notify), but in `2026-07-28`. [`Responder::notify`] is for requests of an
-    /// extension.
+    /// Subscriptions exist only in `2026-07-28`. For `params` and waiting, see [`notify`](ServerHandle::notify). To
+    /// notify a request of an extension, use [`Responder::notify`].
     pub fn notify_subscription<T: Serialize + ?Sized>(
         &self,
         ticket: Ticket,

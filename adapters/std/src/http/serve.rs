@@ -24,9 +24,9 @@ use crate::serve::Serve;
 use crate::sync::{wait, wait_for};
 use crate::worker::ServerHandle;
 
-/// Sessions of the handshake era. The slot of a session takes at most 128 bytes.
+/// Maximum number of sessions of the handshake era. The slot of a session takes at most 128 bytes.
 const SESSIONS: usize = 16_384;
-/// Memory for events that a client may request again.
+/// Memory for events that a client may request again, in bytes.
 const REPLAY_BUFFER: usize = 4 << 20;
 /// The time for connections to end after the server has closed.
 const END_TIME: Duration = Duration::from_secs(2);
@@ -183,8 +183,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
 }
 
 impl<H> HttpShared<'_, H> {
-    /// Acquires a permit for a connection. If there is none, the connection that has waited for a request for the
-    /// longest time is closed. Returns `None` if [`ConnectionLimit::close`] was called.
+    /// Acquires a permit for a connection. At the limit, closes the connection that has waited for a request for the
+    /// longest time. Returns `None` if [`ConnectionLimit::close`] was called.
     fn acquire_permit(&self, limit: &ConnectionLimit) -> Option<Permit> {
         let mut time = Duration::ZERO;
         loop {

@@ -1,4 +1,4 @@
-//! HTTP exchanges of a client. Threads perform them, so no method waits for the network.
+//! HTTP exchanges of a client, performed by threads. Only `end_session` waits for the network.
 
 use std::collections::HashMap;
 use std::io;
