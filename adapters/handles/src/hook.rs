@@ -84,7 +84,7 @@ impl Refusal {
     }
 }
 
-/// How a request has ended.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestOutcome {

@@ -34,7 +34,7 @@ pub struct HttpExchanges {
     reports: VecDeque<HttpReport>,
     /// The refusals of exchanges that have not ended.
     refusals: HashMap<ExchangeId, HttpFailure>,
-    /// A stream that has closed after its last message, and the reason.
+    /// A stream that has closed after its last message, and its failure if the request failed.
     closed: Option<(StreamId, Option<HttpFailure>)>,
     /// Whether the server has ended the session.
     is_lost: bool,
