@@ -44,7 +44,7 @@ pub struct Inbound<'m> {
 pub struct Body<'m> {
     /// The number of bytes that were consumed. Pass the remaining bytes again.
     pub consumed: usize,
-    /// A complete message, for [`Receive::message`](mcp_proto::Receive::message). Without one, all bytes were consumed.
+    /// A complete message, for [`Receive::message`](mcp_proto::Receive::message). `None` if all bytes were consumed.
     pub message: Option<Inbound<'m>>,
 }
 
@@ -168,8 +168,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             (Progress::Events, Memory::Events(decoder)) => {
                 let mut consumed = start;
                 loop {
-                    // A step without an event has consumed all bytes. The event of a step cannot leave the loop,
-                    // because it would be borrowed in all iterations. After the loop, `event` returns it again.
+                    // A step without an event has consumed all bytes. An event cannot leave the loop, because the
+                    // decoder would be borrowed in all iterations. After the loop, `event` returns the event again.
                     let step = decoder.decode(bytes.get(consumed..).unwrap_or_default());
                     consumed = consumed.saturating_add(step.consumed);
                     match step.item {

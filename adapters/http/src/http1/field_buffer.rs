@@ -101,7 +101,7 @@ impl<'b> FieldBuffer<'b> {
         self.length = self.last;
     }
 
-    /// Appends the value of the last entry to the first entry with its name, after a comma.
+    /// Appends the value of the last entry to the first entry with the same name, after a comma.
     pub(super) fn join_last(&mut self) -> Result<(), Full> {
         let Some((last, _)) = self.entry(self.last) else { return Ok(()) };
         let Some((offset, first)) = self.find_entry(last.tag, last.name) else { return Ok(()) };

@@ -44,7 +44,7 @@ impl FieldLines {
         FieldLines { state: State::LineStart }
     }
 
-    /// Splits off the next part. Returns it with the rest of the input, or the reason why the line is invalid.
+    /// Splits off the next part. Returns the part and the rest of the input, or the reason why the line is invalid.
     ///
     /// The input is not empty, and each part has at least one byte.
     pub(super) fn next<'i>(&mut self, input: &'i [u8]) -> Result<(FieldPart<'i>, &'i [u8]), &'static str> {

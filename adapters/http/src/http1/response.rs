@@ -45,7 +45,7 @@ impl<'b> ResponseDecoder<'b> {
         self.head.feed(input)
     }
 
-    /// Returns the head. `None` until it is complete.
+    /// Returns the head, or `None` until the head is complete.
     #[must_use]
     pub fn head(&self) -> Option<ResponseHead<'_>> {
         self.head.head().map(|(line, fields)| ResponseHead { line, fields })

@@ -26,7 +26,7 @@ pub enum Verdict {
 
 /// The value of `WWW-Authenticate`.
 ///
-/// It is a constant, or a `String` with the feature `alloc`.
+/// The value is a constant, or a `String` with the feature `alloc`.
 ///
 /// ```
 /// use mcp_proto_http::server::Challenge;

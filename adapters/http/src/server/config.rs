@@ -20,7 +20,7 @@ pub enum AllowList<'c> {
 pub enum SessionMode {
     /// The endpoint speaks `2026-07-28` only.
     Off,
-    /// The server answers `initialize`, but gives no session id and remembers nothing.
+    /// The server answers `initialize`, but gives no session id and stores no session.
     Stateless,
     /// The server gives a session id, and keeps a table of sessions.
     Sessions,
@@ -42,8 +42,8 @@ pub struct LegacyPaths<'c> {
 
 /// Configuration of an [`HttpServer`](super::HttpServer).
 ///
-/// By default, the server speaks only `2026-07-28`, and refuses `initialize`. Most clients of today begin with
-/// `initialize`, so a server on a host usually has [`SessionMode::Sessions`]:
+/// By default, the server speaks only `2026-07-28`, and refuses `initialize`. Most current clients begin with
+/// `initialize`, so most servers need [`SessionMode::Sessions`]:
 ///
 /// ```
 /// use mcp_proto_http::server::{AllowList, HttpConfig, SessionMode};

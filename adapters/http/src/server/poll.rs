@@ -64,7 +64,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Passes the next message, or the end of a stream or session, to the core server, which is ready for it. Returns
-    /// `false` if there is none, or if a session cannot end yet.
+    /// `false` if there is nothing to pass, or if a session cannot end yet.
     #[inline(never)]
     fn deliver_next(&mut self, server: &mut Server<'_>) -> bool {
         if P::HANDSHAKE
@@ -90,8 +90,8 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             return true;
         }
-        // Drop the request of a client that has disconnected before its delivery. Its notifications are still
-        // delivered.
+        // If the client has disconnected before the delivery, drop its request, but still deliver its notification or
+        // response.
         let is_dropped = slot.flags.has(Flags::DISCONNECTED) && !slot.flags.has(Flags::ONE_WAY);
         if is_dropped {
             self.exchanges.dequeue();
