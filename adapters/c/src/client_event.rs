@@ -38,7 +38,7 @@ pub enum mcp_client_event_kind_t {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_client_event_t {
-    /// The kind. It tells which other fields have a meaning.
+    /// The kind, whose description names the other fields that have a meaning.
     pub kind: mcp_client_event_kind_t,
     /// The code of an error. `INT32_MIN` or `INT32_MAX` if the code does not fit.
     pub code: i32,

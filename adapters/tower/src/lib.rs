@@ -110,9 +110,9 @@
 //!
 //! # Runtime
 //!
-//! The service runs inside of a tokio runtime with its timer enabled. It has one lock and no central task: the task of
-//! a request runs the state machine and the handler. An immediate response of the handler needs no other task. One
-//! further task sleeps until the next deadline, and runs the commands of handles.
+//! The service runs inside of a tokio runtime with its timer enabled. The service has one lock and no central task: the
+//! task of a request runs the state machine and the handler. An immediate response of the handler needs no other task.
+//! One further task sleeps until the next deadline, and runs the commands of handles.
 //!
 //! # Shutdown
 //!

@@ -38,7 +38,7 @@ impl Router {
         }
         let message = match message::parse(line) {
             Ok(message) => message,
-            // Pass it on, because the board may accept a request without a version.
+            // Pass the line on, because the board may accept a request without a version.
             Err(damaged)
                 if damaged.is_json && damaged.kind == DamagedKind::Request && damaged.id.is_some() =>
             {
