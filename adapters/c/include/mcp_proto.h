@@ -247,7 +247,7 @@ typedef struct {
   size_t length;
 } mcp_text_t;
 
-// An event of a client. Its pointers are valid until the next function that takes the client.
+// An event of a client. The pointers of the event are valid until the next function that takes the client.
 typedef struct {
   // The kind, whose description names the other fields that have a meaning.
   mcp_client_event_kind_t kind;
@@ -323,7 +323,7 @@ typedef struct {
   uint32_t storage[MCP_SLOT_WORDS];
 } mcp_slot_t;
 
-// An event of a server. Its pointers are valid until the next function that takes the server.
+// An event of a server. The pointers of the event are valid until the next function that takes the server.
 typedef struct {
   // The kind, whose description names the other fields that have a meaning.
   mcp_event_kind_t kind;
@@ -513,7 +513,7 @@ void mcp_client_end_of_input(mcp_client_t *client);
 void mcp_client_shutdown(mcp_client_t *client,
                          uint64_t now);
 
-// Calls a tool with the text of a JSON object as arguments, or NULL for none.
+// Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 //
 // The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request. `timeout`
 // is in milliseconds, and progress restarts it; 0 is the default of one minute.
@@ -539,7 +539,7 @@ mcp_status_t mcp_client_read_resource(mcp_client_t *client,
                                       uint64_t timeout,
                                       uint64_t *ticket);
 
-// Cancels a request. No event follows for it.
+// Cancels a request. No event follows for the request.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`.
 //

@@ -1,7 +1,7 @@
-//! Functions that respond to a request: `mcp_call_…` for tool calls and requests in general, `mcp_read_…` for resources.
+//! Functions that respond to a request: `mcp_call_…` for calls and requests in general, `mcp_read_…` for resources.
 //!
-//! A handle is a pointer to the current request of a server. Each response consumes the request, so that a second one
-//! fails with `MCP_ERROR_GONE`.
+//! A handle is a pointer to the current request of a server. Each response consumes the request, so that a second
+//! response fails with `MCP_ERROR_GONE`.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;

@@ -283,7 +283,7 @@ pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64
     unsafe { machine(client) }.shutdown(Millis(now));
 }
 
-/// Calls a tool with the text of a JSON object as arguments, or NULL for none.
+/// Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 ///
 /// The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request. `timeout`
 /// is in milliseconds, and progress restarts it; 0 is the default of one minute.
@@ -333,7 +333,7 @@ pub unsafe extern "C" fn mcp_client_read_resource(
     unsafe { finish(sent, ticket) }
 }
 
-/// Cancels a request. No event follows for it.
+/// Cancels a request. No event follows for the request.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`.
 ///

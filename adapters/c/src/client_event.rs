@@ -34,7 +34,7 @@ pub enum mcp_client_event_kind_t {
     MCP_CLIENT_OTHER,
 }
 
-/// An event of a client. Its pointers are valid until the next function that takes the client.
+/// An event of a client. The pointers of the event are valid until the next function that takes the client.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_client_event_t {

@@ -58,7 +58,7 @@ pub enum mcp_event_kind_t {
     MCP_EVENT_OTHER,
 }
 
-/// An event of a server. Its pointers are valid until the next function that takes the server.
+/// An event of a server. The pointers of the event are valid until the next function that takes the server.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_event_t {

@@ -103,7 +103,7 @@ const MAX_WRITE: usize = 16;
 /// Adapter for a driver whose writes may block.
 ///
 /// Use this type for drivers without [`WriteReady`], and for drivers that send bytes only after a flush. Each write
-/// accepts at most 16 bytes, and blocks until the driver has flushed them.
+/// accepts at most 16 bytes, and blocks until the driver has flushed these bytes.
 ///
 /// At 115,200 baud, a step therefore blocks for at most 1.4 ms. Bytes that arrive in the meantime must fit into the
 /// hardware's FIFO, or into a [`Queue`](crate::Queue) that an interrupt fills.

@@ -4,7 +4,7 @@
 //! 0 if the sender does not know that number. An end that receives its own number in a hello is connected, because the
 //! other end knows the number from an earlier hello. The first valid frame of another kind also connects an end,
 //! because only a connected end sends such frames. A hello that does not continue the session means that the other end
-//! is new: the session ends, and this end has another number in the next session.
+//! is new. Then the session ends, and this end has another number in the next session.
 //!
 //! **Acknowledgment.** One data frame at a time is in transit in each direction. The receiver acknowledges the frame
 //! when the caller has consumed the payload, so the sender never sends more than the receiver has space for.
@@ -32,7 +32,7 @@ pub(crate) struct Endpoint {
     timer: Timer,
     /// Number of damaged frames since the last valid frame, or since damaged frames last caused a hello.
     damaged: u8,
-    /// The payload in transit. Its length is 0 if no frame is in transit.
+    /// The payload in transit. `sent_len` is 0 if no frame is in transit.
     sent: [u8; PAYLOAD],
     sent_len: usize,
     sent_seq: u8,

@@ -274,7 +274,7 @@ impl Responder {
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after the retry time of the server, and receives all messages that it has missed.
-    /// Works only over HTTP in a session of `2025-11-25`, because other clients do not know how to continue: see the
+    /// Works only over HTTP in a session of `2025-11-25`, because other clients do not know how to continue. See the
     /// section "Sending Messages to the Server" of the Streamable HTTP transport in the specification of
     /// `2025-11-25`.
     pub fn release_connection(&self) {

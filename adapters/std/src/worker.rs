@@ -81,7 +81,7 @@ impl ServerHandle {
         self.pool.run(Job { responder: Responder::new(responder), work: Box::new(work) });
     }
 
-    /// Defers a request without a worker thread, for at most `time`. [`Duration::MAX`] is no limit.
+    /// Defers a request without a worker thread, for at most `time`. [`Duration::MAX`] means no limit.
     ///
     /// For example, a request that stays open as a subscription of an extension occupies no thread. Returns `None` if
     /// too many requests are running. The server then refuses the request (-32603).

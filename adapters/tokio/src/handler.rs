@@ -2,7 +2,7 @@
 //!
 //! The attributes [`tool`](macro@mcp_proto::tool), [`prompt`](macro@mcp_proto::prompt),
 //! [`resource`](macro@mcp_proto::resource) and [`complete`](macro@mcp_proto::complete) make a function a handler, and
-//! [`router!`](mcp_proto::router) lists functions. [`route`] passes events to them:
+//! [`router!`](mcp_proto::router) lists functions. [`route`] passes events to these functions:
 //!
 //! ```no_run
 //! use std::time::Duration;

@@ -122,7 +122,7 @@ impl ServerHandle {
         }
     }
 
-    /// Defers a request without a task, for at most `time`. [`Duration::MAX`] is no limit.
+    /// Defers a request without a task, for at most `time`. [`Duration::MAX`] means no limit.
     ///
     /// For example, a request may stay open as a subscription of an extension. Returns `None` if the limit of running
     /// requests is reached. The server then refuses the request (-32603).

@@ -62,9 +62,9 @@
 //!
 //! # Hooks and layers
 //!
-//! [`Serve::hook`] adds a [`RequestHook`], which observes the method, tool and outcome of each MCP request that
-//! reaches the handler, and may refuse it. The feature `tracing` adds a span for each of these requests. Layers of
-//! tower observe each HTTP request:
+//! [`Serve::hook`] adds a [`RequestHook`]. A hook observes the method, tool and outcome of each MCP request that
+//! reaches the handler, and may refuse the request. The feature `tracing` adds a span for each of these requests.
+//! Layers of tower observe each HTTP request:
 //!
 //! ```
 //! # use mcp_proto_tower::server::ServerConfig;

@@ -1,13 +1,13 @@
 //! Client side: HTTP requests for a client's messages, and messages from HTTP responses.
 //!
 //! [`HttpClient`] is between a [`Client`](mcp_proto::Client) in message mode and an HTTP library, and uses no socket.
-//! The application does the following:
+//! The application has these steps:
 //!
-//! 1. It passes each outbound message to [`HttpClient::begin`], which starts an exchange.
-//! 2. It sends the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return.
-//! 3. It passes the head of each response to [`HttpClient::head`], the body in pieces to [`HttpClient::body`], and the
+//! 1. Pass each outbound message to [`HttpClient::begin`], which starts an exchange.
+//! 2. Send the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return.
+//! 3. Pass the head of each response to [`HttpClient::head`], the body in pieces to [`HttpClient::body`], and the
 //!    end to [`HttpClient::finish`].
-//! 4. It passes each [`Inbound`] message to [`Receive::message`](mcp_proto::Receive::message), and each stream that
+//! 4. Pass each [`Inbound`] message to [`Receive::message`](mcp_proto::Receive::message), and each stream that
 //!    [`Finish::Closed`] names to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed).
 //!
 //! TLS, redirects, proxies, cookies and OAuth are the task of the HTTP library and the application.

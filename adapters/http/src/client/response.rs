@@ -54,7 +54,7 @@ pub enum Finish<'m> {
     /// The exchange has ended, and there is nothing to do.
     Ended,
     /// The body is this message. Pass it to [`Receive::message`](mcp_proto::Receive::message), and then its stream to
-    /// [`Receive::stream_closed`](mcp_proto::Receive::stream_closed), in case the message was no response.
+    /// [`Receive::stream_closed`](mcp_proto::Receive::stream_closed), in case the message was not a response.
     Message(Inbound<'m>),
     /// The stream has ended. Pass its id to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its
     /// request has no response, the request fails.

@@ -65,7 +65,7 @@ impl<'b> RequestDecoder<'b> {
 
 /// A complete request head.
 ///
-/// Its [`HeaderFields`] are the fields that a server for MCP needs: `host`, `origin`, `content-type`, `accept`,
+/// The [`HeaderFields`] are the fields that a server for MCP needs: `host`, `origin`, `content-type`, `accept`,
 /// `content-length`, `transfer-encoding`, `connection`, `expect`, `authorization`, `mcp-session-id`,
 /// `mcp-protocol-version`, `mcp-method`, `mcp-name`, `last-event-id`, and `mcp-param-*`. Repeated lists are joined.
 #[derive(Debug, Clone, Copy)]

@@ -59,7 +59,7 @@ impl<'b> ResponseDecoder<'b> {
 
 /// A complete response head.
 ///
-/// Its [`HeaderFields`] are the fields that a client for MCP needs: `content-type`, `content-length`,
+/// The [`HeaderFields`] are the fields that a client for MCP needs: `content-type`, `content-length`,
 /// `transfer-encoding`, `connection`, `mcp-session-id`, `mcp-protocol-version`, `retry-after`, `www-authenticate`, and
 /// `allow`. Repeated lists are joined.
 #[derive(Debug, Clone, Copy)]

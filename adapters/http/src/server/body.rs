@@ -87,7 +87,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Checks a complete body and passes it on. `part` is its storage, if it has one.
+    /// Checks a complete body and passes it on. `part` is the storage of the body, or [`NO_PART`].
     fn complete(
         &mut self,
         server: &mut Server<'_>,

@@ -79,7 +79,7 @@ pub struct HttpLimits {
     pub held: usize,
     /// The number of exchanges that are reserved for calls: event streams without a call cannot take them. Default: 1.
     pub reserved: usize,
-    /// The maximum length of a request id, in bytes. It is at most the limit of the core server. Default: 64.
+    /// The maximum length of a request id, in bytes, at most the limit of the core server. Default: 64.
     pub id: usize,
 }
 
@@ -177,7 +177,7 @@ impl<'c> HttpConfig<'c> {
         self
     }
 
-    /// Sets the revisions that the core server supports. Default: all.
+    /// Sets the revisions that the core server supports. Default: all revisions.
     #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;

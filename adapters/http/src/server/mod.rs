@@ -95,8 +95,8 @@ pub struct HttpServer<'b, P> {
 impl<'b, P: Policy> HttpServer<'b, P> {
     /// Creates a server with storage for exchanges and their output.
     ///
-    /// The server divides `output` into pages of [`HttpLimits::page`] bytes. A page belongs to one exchange until its
-    /// client has read it. If a response does not fit into all pages together, the client gets
+    /// The server divides `output` into pages of [`HttpLimits::page`] bytes. A page belongs to one exchange until the
+    /// client has read the page. If a response does not fit into all pages together, the client gets
     /// status 500 instead.
     #[must_use]
     pub fn new(

@@ -15,7 +15,8 @@ use super::policy::Policy;
 pub enum Step {
     /// An event of the core server is pending: call its `event()`, then poll again.
     Event,
-    /// The exchange has new output, or was given up: see [`HttpServer::output`]. Poll again without waiting for it.
+    /// The exchange has new output, or was given up: see [`HttpServer::output`]. Poll again without waiting for the
+    /// exchange.
     Output(ExchangeId),
     /// Wait for the network, and poll again at this time at the latest.
     Wait(Option<Millis>),

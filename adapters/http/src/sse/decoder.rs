@@ -8,7 +8,7 @@ use crate::sse::event_buffer::{EventBuffer, Full};
 /// Incremental decoder of an event stream (WHATWG HTML, "Interpreting an event stream").
 ///
 /// The lent buffer takes the last event id and the current event: its id, its name and its data. The decoder reports an
-/// event that does not fit, and finds the next one.
+/// event that does not fit, and finds the next event.
 ///
 /// The decoder does not replace invalid UTF-8.
 #[derive(Debug)]
@@ -67,7 +67,8 @@ pub struct SseStep<'a> {
 pub enum SseItem<'a> {
     /// A complete event.
     Event(SseEvent<'a>),
-    /// An event that did not fit in the buffer. Its id is the last event id, unless the id did not fit.
+    /// An event that did not fit in the buffer. The id of the event is the last event id, unless the
+    /// id did not fit.
     TooLong,
 }
 

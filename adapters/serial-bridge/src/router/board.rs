@@ -14,7 +14,7 @@ use crate::message::{self, Damaged, DamagedKind, error_code, error_response, id_
 const MARK_LINE: &[u8] = b"\x04\x04\x04\x04";
 /// Part of the error for a request without a session.
 const NO_SESSION: &str = "send `initialize` first";
-/// Parts of a message. Damage rarely destroys all of them.
+/// Parts of a message. Damage rarely destroys all parts.
 const ENVELOPE: [&str; 7] =
     ["{\"jsonrpc", "jsonrpc\":", "\"2.0\"", "\"id\":", "\"method\":", "\"result\":", "\"error\":"];
 
