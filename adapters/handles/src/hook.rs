@@ -139,7 +139,7 @@ pub struct RequestInfo {
 }
 
 impl RequestInfo {
-    /// Copies the data of a request that hooks need. Returns `None` if the event is no request.
+    /// Copies the data of a request that hooks need. Returns `None` if the event is not a request.
     pub(crate) fn new(event: &Event<'_>) -> Option<RequestInfo> {
         macro_rules! info {
             ($request:expr, $method:expr, $name:expr) => {

@@ -29,7 +29,7 @@ pub struct ServerSettings<'i> {
     pub longest_line: usize,
     /// Maximum length of a response, in bytes.
     pub longest_answer: usize,
-    /// Maximum number of concurrent requests.
+    /// Maximum number of concurrent requests outside of the event loop.
     pub workers: usize,
     /// Maximum number of requests that wait for a worker.
     pub waiting: usize,

@@ -48,7 +48,7 @@ impl ClientHandle {
             return Err(invalid("the size or digest differs from that of the skill"));
         }
         if skill.view().uri().is_some_and(|main| main == uri) {
-            let text = std::str::from_utf8(&bytes).map_err(|_| invalid("no text"))?;
+            let text = std::str::from_utf8(&bytes).map_err(|_| invalid("the file is not text"))?;
             match skill.view().has_frontmatter_of(text) {
                 Some(true) => {}
                 Some(false) => return Err(invalid("the frontmatter differs from that of the skill")),

@@ -6,8 +6,9 @@
 //! - [`HttpAccess`] and [`HttpConfig`]: paths, hosts, origins, sessions, authorization.
 //!
 //! The handler is the same as in [`mcp_proto_tokio`]: it responds to an event at once, or starts a task with
-//! [`ServerHandle::run`]. With the default feature `derive`, `route` passes requests to functions. The server speaks
-//! every revision from 2025-03-26 on, at one URL.
+//! [`ServerHandle::run`]. With the default feature `derive`, `route` passes requests to functions. By default, the
+//! server speaks only 2026-07-28. With [`SessionMode::Sessions`], the server speaks every revision from 2025-03-26 on,
+//! at one URL.
 //!
 //! # With axum
 //!

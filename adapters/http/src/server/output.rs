@@ -20,7 +20,7 @@ pub struct Output<'a> {
     pub body: &'a [u8],
     /// Whether the response is complete with these bytes.
     pub is_end: bool,
-    /// Whether the server gave the exchange up. The transport closes the connection. With HTTP/2, it resets the stream.
+    /// Whether the server gave the exchange up. The transport closes the connection, or resets the stream of HTTP/2.
     pub is_cut: bool,
 }
 

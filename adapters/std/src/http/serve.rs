@@ -201,9 +201,9 @@ impl<H> HttpShared<'_, H> {
 impl<'i> Serve<'i> {
     /// Serves MCP over HTTP/1.1 on a listener, until the server is [stopped](Serve::stopped_by).
     ///
-    /// The server speaks every revision from 2025-03-26 on, at one URL. By default, it speaks only 2026-07-28: see
-    /// [`SessionMode`](crate::http::SessionMode). Put a reverse proxy in front of it for TLS. The defaults of
-    /// [`HttpConfig`] accept local clients only.
+    /// By default, the server speaks only 2026-07-28. With another [`SessionMode`](crate::http::SessionMode), the
+    /// server speaks every revision from 2025-03-26 on, at one URL. For TLS, put a reverse proxy in front of the
+    /// server. The defaults of [`HttpConfig`] accept local clients only.
     ///
     /// One state machine serves all connections. The threads of connections, and the calling thread, call the handler
     /// for one event at a time. Long work belongs on a worker: [`ServerHandle::run`]. A limit on
