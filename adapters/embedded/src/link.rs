@@ -35,7 +35,7 @@ pub trait Link {
     /// Bytes were lost, or the link is closed: see [`PumpStatus`](crate::PumpStatus).
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind>;
 
-    /// Writes as many leading bytes as possible without blocking. Returns their number, which may be 0.
+    /// Writes as many leading bytes as possible without blocking. Returns the number of written bytes, which may be 0.
     ///
     /// `bytes` is never empty. The implementation must send all accepted bytes without a flush, because the pump does
     /// not flush.

@@ -44,10 +44,12 @@
 //!
 //! | function | runs |
 //! |---|---|
-//! | `fn` | immediately, in the task of the server: for functions that only compute. It also runs on boards and threads. |
+//! | `fn` | immediately, in the task of the server: for functions that only compute |
 //! | `async fn` | as a task. If the client cancels the request, the future is dropped. |
 //! | `async fn` with a parameter [`Cancellation`] | as a task, to its end |
 //! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a thread for blocking work |
+//!
+//! An `fn` also runs on boards and threads.
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
 //! does not run immediately owns its arguments and its result: `String`, not `&str`. Exceptions are the variables of a

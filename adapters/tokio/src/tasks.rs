@@ -241,8 +241,8 @@ impl ServerHandle {
 
     /// Updates or ends a task, unless the task has ended.
     ///
-    /// `update` runs in the event loop. If it returns [`SendError::Busy`], it runs again when the transmit buffer has
-    /// space. Other errors are ignored, so `update` handles them itself.
+    /// `update` runs in the event loop. If `update` returns [`SendError::Busy`], `update` runs again when
+    /// the transmit buffer has space. Other errors are ignored, so `update` handles them itself.
     ///
     /// ```
     /// # use mcp_proto::server::{Call, TaskOptions};

@@ -68,7 +68,7 @@ pub enum Begin {
     Close(ExchangeId),
     /// Drop the message: its exchange has ended.
     Drop,
-    /// All exchanges are in use, or the session is not ready for a request. Leave the message where it is. Try again
+    /// All exchanges are in use, or the session is not ready for a request. Do not consume the message. Try again
     /// after an exchange has ended, or was returned by [`HttpClient::poll`].
     Busy,
 }

@@ -72,7 +72,7 @@ impl<'b> SseWriter<'b> {
         self
     }
 
-    /// Ends the event. Returns its text.
+    /// Ends the event. Returns the text of the event.
     ///
     /// # Errors
     ///

@@ -77,7 +77,7 @@ impl Router {
         }
     }
 
-    /// Records one message. Returns whether it is for the client.
+    /// Records one message. Returns whether the message is for the client.
     fn passes(&mut self, message: &Message<'_>, now: Instant) -> bool {
         let method = message.method().and_then(|method| method.string());
         match (message.kind(), message.id()) {
@@ -106,7 +106,7 @@ impl Router {
         }
     }
 
-    /// Handles a response of the board. Returns whether it is for the client.
+    /// Handles a response of the board. Returns whether the response is for the client.
     fn response_passes(&mut self, key: &str, message: &Message<'_>, now: Instant) -> bool {
         if self.replay_answered(key, message, now) {
             return false;

@@ -63,7 +63,7 @@ impl Router {
         }
     }
 
-    /// Records one message. Returns whether the board expects it.
+    /// Records one message. Returns whether the board expects the message.
     fn record_client_message(&mut self, message: &Message<'_>, now: Instant) -> bool {
         let method = message.method().and_then(|method| method.string());
         let is = |name: &str| method.is_some_and(|method| method == *name);

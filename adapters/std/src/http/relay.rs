@@ -327,7 +327,7 @@ impl<W: Write> ClientSide<W> {
         self.write(message)
     }
 
-    /// Removes the request with this id. Returns its stream.
+    /// Removes the request with this id. Returns the stream of the request.
     fn forget(&mut self, id: &[u8]) -> Option<StreamId> {
         let stream = self.requests.iter().find(|(_, known)| *known == id).map(|(stream, _)| *stream)?;
         self.requests.remove(&stream);

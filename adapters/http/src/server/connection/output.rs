@@ -102,7 +102,7 @@ impl Connection<'_> {
         http.sent(exchange, n, now);
     }
 
-    /// Selects the piece after a complete one.
+    /// Selects the next piece after a complete piece.
     #[inline(never)]
     fn next_piece<P: Policy>(&mut self, http: &mut HttpServer<'_, P>, now: Millis) {
         let exchange = match self.request {
