@@ -47,7 +47,7 @@
 // Connects only in the revisions with a handshake.
 #define MCP_CONNECT_HANDSHAKE 2
 
-// The ticket of no request. It is zero, the initial value of static variables in C.
+// The ticket of no request: zero, the initial value of static variables in C.
 #define MCP_NO_TICKET 0
 
 #if defined(MCP_BARE_METAL)
@@ -87,7 +87,7 @@ enum mcp_status_t
   MCP_ERROR_NULL,
   // A text is not valid UTF-8.
   MCP_ERROR_UTF8,
-  // The configuration is not valid: for example, two tools have one name.
+  // The configuration is not valid: for example, two tools have the same name.
   MCP_ERROR_CONFIG,
   // The receive buffer is too small for the machine's own messages.
   MCP_ERROR_RX_TOO_SMALL,
@@ -97,7 +97,7 @@ enum mcp_status_t
   MCP_ERROR_TEXT_TOO_SMALL,
   // The request has ended, the event is over, or the call has its response.
   MCP_ERROR_GONE,
-  // The transmit buffer has no space. An event reports when it has.
+  // The transmit buffer has no space. An event reports when the buffer has space again.
   MCP_ERROR_BUSY,
   // All slots are taken.
   MCP_ERROR_FULL,
@@ -199,10 +199,10 @@ typedef int32_t mcp_event_kind_t;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// A request of the client in the current event, or a deferred request. Only pointers to it exist in C.
+// A request of the client in the current event, or a deferred request. C programs only have pointers to this type.
 typedef struct mcp_call_t mcp_call_t;
 
-// A feature that a server has only if its configuration names it. C only takes its address.
+// An optional feature of a server, which the configuration names. C programs only take the address of a feature.
 typedef struct mcp_feature_t mcp_feature_t;
 
 // A resource. All texts are UTF-8, and remain valid and unchanged.
@@ -247,9 +247,9 @@ typedef struct {
   size_t length;
 } mcp_text_t;
 
-// An event of a client. Its pointers are valid until the next function that takes the client.
+// An event of a client. The pointers of the event are valid until the next function that takes the client.
 typedef struct {
-  // The kind. It tells which other fields have a meaning.
+  // The kind, whose description names the other fields that have a meaning.
   mcp_client_event_kind_t kind;
   // The code of an error. `INT32_MIN` or `INT32_MAX` if the code does not fit.
   int32_t code;
@@ -271,7 +271,7 @@ typedef struct MCP_ALIGNED(8) {
 typedef struct {
   // The name: 1 to 128 characters from `A-Z a-z 0-9 _ - .`.
   const char *name;
-  // The JSON Schema of the arguments, or NULL for any object. The library does not check arguments against it.
+  // The JSON Schema of the arguments, or NULL for any object. The library does not check arguments.
   const char *input_schema;
   // The description for the model, or NULL.
   const char *description;
@@ -287,7 +287,7 @@ typedef struct {
 typedef struct {
   // The array.
   const mcp_tool_t *entries;
-  // The number of its entries.
+  // The number of entries in the array.
   size_t count;
 } mcp_tools_t;
 
@@ -297,7 +297,7 @@ typedef struct {
   const mcp_feature_t *feature;
   // The array.
   const mcp_resource_t *entries;
-  // The number of its entries.
+  // The number of entries in the array.
   size_t count;
 } mcp_resources_t;
 
@@ -323,9 +323,9 @@ typedef struct {
   uint32_t storage[MCP_SLOT_WORDS];
 } mcp_slot_t;
 
-// An event of a server. Its pointers are valid until the next function that takes the server.
+// An event of a server. The pointers of the event are valid until the next function that takes the server.
 typedef struct {
-  // The kind. It tells which other fields have a meaning.
+  // The kind, whose description names the other fields that have a meaning.
   mcp_event_kind_t kind;
   // The code of a protocol error.
   int32_t code;
@@ -362,13 +362,13 @@ mcp_status_t mcp_call_text(mcp_call_t *call, const char *text);
 // `call` is the handle of the current event. `text` is a string.
 mcp_status_t mcp_call_fail(mcp_call_t *call, const char *text);
 
-// Responds to a tool call that its arguments are not valid. `text` says why.
+// Responds to a tool call whose arguments are not valid. `text` contains the reason.
 //
 // # Safety
 // `call` is the handle of the current event. `text` is a string.
 mcp_status_t mcp_call_invalid(mcp_call_t *call, const char *text);
 
-// Responds to a tool call with structured content, and a copy as text for clients that do not support it.
+// Responds to a tool call with structured content, and repeats the content as text.
 //
 // If `json` is not the text of a JSON object, the server responds with an error, and the next event is
 // `MCP_EVENT_PROTOCOL_ERROR`.
@@ -398,8 +398,8 @@ mcp_status_t mcp_call_progress(mcp_call_t *call,
 
 // Defers the response to any request: `mcp_server_resume` returns a handle for the ticket later.
 //
-// `timeout` is in milliseconds; 0 is the default of one minute. When it expires, the server responds with an error, and
-// the event is `MCP_EVENT_EXPIRED`. After an error, `ticket` is `MCP_NO_TICKET`.
+// `timeout` is in milliseconds; 0 is the default of one minute. When the timeout expires, the server responds with an
+// error, and the event is `MCP_EVENT_EXPIRED`. If this function returns an error, `ticket` is `MCP_NO_TICKET`.
 //
 // Errors: `MCP_ERROR_FULL` if no slot is free. The call stays open: respond to it with `mcp_call_fail`, for example.
 //
@@ -427,12 +427,12 @@ mcp_status_t mcp_read_blob(mcp_call_t *call,
                            const uint8_t *bytes,
                            size_t count);
 
-// Initializes a client. To send requests, it also needs `mcp_client_lend_slots`.
+// Initializes a client. To send requests, the client also needs `mcp_client_lend_slots`.
 //
 // `rx` limits the length of a message of the server, `tx` the length of a request.
 //
 // Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
-// `MCP_ERROR_TX_TOO_SMALL`. The client must then not be used.
+// `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the client.
 //
 // # Safety
 // All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the client
@@ -513,14 +513,14 @@ void mcp_client_end_of_input(mcp_client_t *client);
 void mcp_client_shutdown(mcp_client_t *client,
                          uint64_t now);
 
-// Calls a tool with the text of a JSON object as arguments, or NULL for none.
+// Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 //
 // The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request. `timeout`
 // is in milliseconds, and progress restarts it; 0 is the default of one minute.
 //
 // Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_FULL` if no slot is free;
 // `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments
-// are not JSON. `ticket` is then `MCP_NO_TICKET`.
+// are not JSON. After an error, `ticket` is `MCP_NO_TICKET`.
 //
 // # Safety
 // `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
@@ -539,7 +539,7 @@ mcp_status_t mcp_client_read_resource(mcp_client_t *client,
                                       uint64_t timeout,
                                       uint64_t *ticket);
 
-// Cancels a request. No event follows for it.
+// Cancels a request. No event follows for the request.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`.
 //
@@ -553,7 +553,7 @@ mcp_status_t mcp_client_cancel(mcp_client_t *client, uint64_t ticket);
 // about 500 bytes.
 //
 // Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
-// `MCP_ERROR_TX_TOO_SMALL`. The server must then not be used.
+// `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the server.
 //
 // # Safety
 // All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long as
@@ -607,7 +607,7 @@ void mcp_server_consumed(mcp_server_t *server, size_t count);
 // Passes received bytes to the server after `MCP_EVENT_IO`, once for each poll. Returns the number of bytes that the
 // server takes.
 //
-// Pass the remaining bytes after the next `MCP_EVENT_IO`. The server takes none while a request waits for transmit
+// Pass the remaining bytes after the next `MCP_EVENT_IO`. The server takes no bytes while a request waits for transmit
 // space.
 //
 // # Safety
@@ -637,14 +637,15 @@ void mcp_server_filled(mcp_server_t *server, size_t count);
 // `server` is initialized.
 void mcp_server_end_of_input(mcp_server_t *server);
 
-// Starts a new connection: drops requests, unsent output and a partial message of the old one. All tickets are invalid.
+// Starts a new connection: drops the requests, the unsent output and a partial message of the old connection. All
+// tickets are invalid.
 //
 // # Safety
 // `server` is initialized.
 void mcp_server_reset(mcp_server_t *server);
 
-// Returns the handle of a deferred request, for progress or the response. It is valid until the next function that
-// takes the server. The request stays deferred if there is no response.
+// Returns the handle of a deferred request, for progress or the response. The handle is valid until the next function
+// that takes the server. The request stays deferred if there is no response.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
 // response, until `MCP_EVENT_WRITABLE`.
@@ -663,8 +664,8 @@ const char *mcp_status_text(int32_t status);
 // `path` has names of members and indices of elements, such as `points.0.x`. Each function of this family reads the
 // text once, so its time is linear in the length of the text.
 //
-// Errors: `MCP_ERROR_MISSING` if there is no value, or it is `null`; `MCP_ERROR_TYPE` if the value is not an integer
-// of 64 bits.
+// Errors: `MCP_ERROR_MISSING` if there is no value, or the value is `null`; `MCP_ERROR_TYPE` if the value is not an
+// integer of 64 bits.
 //
 // # Safety
 // `json` is a text that does not change. `path` is a string. `out` points to an integer.
@@ -693,8 +694,8 @@ mcp_status_t mcp_json_bool(mcp_text_t json, const char *path, bool *out);
 
 // Copies a string into `buffer`, with a final zero byte.
 //
-// `length` receives the length in bytes without that byte, or is NULL. The string is UTF-8. It may contain zero bytes,
-// which the peer wrote as `\u0000`.
+// `length` receives the length in bytes without that byte, or is NULL. The string is UTF-8, and may contain zero
+// bytes, which the peer wrote as `\u0000`.
 //
 // Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a string; `MCP_ERROR_SPACE` if `size` bytes are not
 // enough. After an error, the content of the buffer is unspecified.

@@ -1,7 +1,7 @@
-//! Functions that respond to a request: `mcp_call_…` for tool calls and requests in general, `mcp_read_…` for resources.
+//! Functions that respond to a request: `mcp_call_…` for calls and requests in general, `mcp_read_…` for resources.
 //!
-//! A handle is a pointer to the current request of a server. Each response consumes the request, so that a second one
-//! fails with `MCP_ERROR_GONE`.
+//! A handle is a pointer to the current request of a server. Each response consumes the request, so that a second
+//! response fails with `MCP_ERROR_GONE`.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn mcp_call_fail(call: *mut mcp_call_t, text: *const c_cha
     unsafe { respond_with(call, text, respond) }
 }
 
-/// Responds to a tool call that its arguments are not valid. `text` says why.
+/// Responds to a tool call whose arguments are not valid. `text` contains the reason.
 ///
 /// # Safety
 /// `call` is the handle of the current event. `text` is a string.
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
     unsafe { respond_with(call, text, respond) }
 }
 
-/// Responds to a tool call with structured content, and a copy as text for clients that do not support it.
+/// Responds to a tool call with structured content, and repeats the content as text.
 ///
 /// If `json` is not the text of a JSON object, the server responds with an error, and the next event is
 /// `MCP_EVENT_PROTOCOL_ERROR`.
@@ -144,8 +144,8 @@ pub unsafe extern "C" fn mcp_call_progress(
 
 /// Defers the response to any request: `mcp_server_resume` returns a handle for the ticket later.
 ///
-/// `timeout` is in milliseconds; 0 is the default of one minute. When it expires, the server responds with an error, and
-/// the event is `MCP_EVENT_EXPIRED`. After an error, `ticket` is `MCP_NO_TICKET`.
+/// `timeout` is in milliseconds; 0 is the default of one minute. When the timeout expires, the server responds with an
+/// error, and the event is `MCP_EVENT_EXPIRED`. If this function returns an error, `ticket` is `MCP_NO_TICKET`.
 ///
 /// Errors: `MCP_ERROR_FULL` if no slot is free. The call stays open: respond to it with `mcp_call_fail`, for example.
 ///

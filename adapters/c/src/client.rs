@@ -72,12 +72,12 @@ const _: () =
     assert!(size_of::<Slot>() <= size_of::<mcp_client_slot_t>(), "MCP_CLIENT_SLOT_WORDS is too small");
 const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_client_slot_t>());
 
-/// Initializes a client. To send requests, it also needs `mcp_client_lend_slots`.
+/// Initializes a client. To send requests, the client also needs `mcp_client_lend_slots`.
 ///
 /// `rx` limits the length of a message of the server, `tx` the length of a request.
 ///
 /// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
-/// `MCP_ERROR_TX_TOO_SMALL`. The client must then not be used.
+/// `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the client.
 ///
 /// # Safety
 /// All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the client
@@ -283,14 +283,14 @@ pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64
     unsafe { machine(client) }.shutdown(Millis(now));
 }
 
-/// Calls a tool with the text of a JSON object as arguments, or NULL for none.
+/// Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 ///
 /// The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request. `timeout`
 /// is in milliseconds, and progress restarts it; 0 is the default of one minute.
 ///
 /// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_FULL` if no slot is free;
 /// `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments
-/// are not JSON. `ticket` is then `MCP_NO_TICKET`.
+/// are not JSON. After an error, `ticket` is `MCP_NO_TICKET`.
 ///
 /// # Safety
 /// `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
@@ -333,7 +333,7 @@ pub unsafe extern "C" fn mcp_client_read_resource(
     unsafe { finish(sent, ticket) }
 }
 
-/// Cancels a request. No event follows for it.
+/// Cancels a request. No event follows for the request.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`.
 ///

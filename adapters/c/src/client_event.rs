@@ -34,11 +34,11 @@ pub enum mcp_client_event_kind_t {
     MCP_CLIENT_OTHER,
 }
 
-/// An event of a client. Its pointers are valid until the next function that takes the client.
+/// An event of a client. The pointers of the event are valid until the next function that takes the client.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_client_event_t {
-    /// The kind. It tells which other fields have a meaning.
+    /// The kind, whose description names the other fields that have a meaning.
     pub kind: mcp_client_event_kind_t,
     /// The code of an error. `INT32_MIN` or `INT32_MAX` if the code does not fit.
     pub code: i32,

@@ -21,10 +21,10 @@ impl mcp_text_t {
     }
 }
 
-/// The ticket of no request. It is zero, the initial value of static variables in C.
+/// The ticket of no request: zero, the initial value of static variables in C.
 pub const MCP_NO_TICKET: u64 = 0;
 
-/// A request of the client in the current event, or a deferred request. Only pointers to it exist in C.
+/// A request of the client in the current event, or a deferred request. C programs only have pointers to this type.
 pub struct mcp_call_t {
     _private: (),
 }
@@ -58,11 +58,11 @@ pub enum mcp_event_kind_t {
     MCP_EVENT_OTHER,
 }
 
-/// An event of a server. Its pointers are valid until the next function that takes the server.
+/// An event of a server. The pointers of the event are valid until the next function that takes the server.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_event_t {
-    /// The kind. It tells which other fields have a meaning.
+    /// The kind, whose description names the other fields that have a meaning.
     pub kind: mcp_event_kind_t,
     /// The code of a protocol error.
     pub code: i32,

@@ -9,7 +9,7 @@ use crate::status::mcp_status_t;
 /// text.
 ///
 /// # Errors
-/// `MCP_ERROR_MISSING`: there is no such value, or it is `null`.
+/// `MCP_ERROR_MISSING`: there is no such value, or the value is `null`.
 pub(crate) fn find<'a>(json: Json<'a>, path: &str) -> Result<Json<'a>, mcp_status_t> {
     let mut value = Some(json);
     let mut rest = (!path.is_empty()).then_some(path);

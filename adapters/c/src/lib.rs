@@ -1,17 +1,17 @@
 //! `mcp-proto` for firmware in C: a static library and the header `include/mcp_proto.h`.
 //!
-//! The C program lends all memory: the storage of the machine, its buffers, and slots for requests in flight. It polls
-//! the machine, moves bytes, and handles events. `docs/c.md` of the repository shows complete programs.
+//! The C program lends all memory: the storage of the machine, its buffers, and slots for requests in flight. The
+//! program polls the machine, moves bytes, and handles events. `docs/c.md` of the repository shows complete programs.
 //!
 //! # Unsafe code
-//! C passes pointers, so this is the only library of the project with `unsafe` code. Only the modules at the border
-//! allow it: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`client`], [`call`], [`value`]
-//! (functions for C) and [`mod@panic`].
+//! C passes pointers, so this is the only library of the project with `unsafe` code. Only these modules allow `unsafe`
+//! code: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`client`], [`call`], [`value`] (functions
+//! for C) and [`mod@panic`].
 //!
 //! # Panics
 //! No function panics on purpose, and the images of the examples contain no panic symbol. Nothing unwinds into C: on a
 //! computer, a panic in an `extern "C"` function aborts the process. On bare metal, a panic loops. With the feature
-//! `panic-hook`, it calls `mcp_panic` instead.
+//! `panic-hook`, a panic calls `mcp_panic` instead.
 #![cfg_attr(target_os = "none", no_std)]
 #![deny(elided_lifetimes_in_paths)]
 // Types and variants have the names that C programs use.

@@ -52,7 +52,7 @@ pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> &'a [T] {
 /// Returns a buffer of C with `value` in all its elements. NULL is an empty buffer.
 ///
 /// # Safety
-/// `first` is NULL, or aligned and points to space for `count` values, which no one else uses for `'a`.
+/// `first` is NULL, or aligned and points to space for `count` values, which nothing else uses for `'a`.
 pub(crate) unsafe fn filled<'a, T: Copy>(first: *mut T, count: usize, value: T) -> &'a mut [T] {
     if first.is_null() {
         return &mut [];

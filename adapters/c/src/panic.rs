@@ -8,7 +8,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     #[cfg(feature = "panic-hook")]
     {
         unsafe extern "C" {
-            /// Defined by the firmware: resets the board, for example. It must not return.
+            /// Defined by the firmware: resets the board, for example. The function must not return.
             fn mcp_panic() -> !;
         }
         // SAFETY: the header documents the signature of the function.

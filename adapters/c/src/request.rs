@@ -98,7 +98,7 @@ pub(crate) fn on_resource_event<'a>(
 }
 
 impl Current<'_> {
-    /// Adds the texts of the request to the event. They borrow from the request, so the request must not move
+    /// Adds the texts of the request to the event. The texts borrow from the request, so the request must not move
     /// afterwards.
     pub(crate) fn describe(&self, out: &mut mcp_event_t) {
         match self {

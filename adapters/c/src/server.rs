@@ -71,7 +71,7 @@ const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_slot_t>());
 /// about 500 bytes.
 ///
 /// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
-/// `MCP_ERROR_TX_TOO_SMALL`. The server must then not be used.
+/// `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the server.
 ///
 /// # Safety
 /// All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long as
@@ -270,7 +270,7 @@ pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: u
 /// Passes received bytes to the server after `MCP_EVENT_IO`, once for each poll. Returns the number of bytes that the
 /// server takes.
 ///
-/// Pass the remaining bytes after the next `MCP_EVENT_IO`. The server takes none while a request waits for transmit
+/// Pass the remaining bytes after the next `MCP_EVENT_IO`. The server takes no bytes while a request waits for transmit
 /// space.
 ///
 /// # Safety
@@ -321,7 +321,8 @@ pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server_t) {
     }
 }
 
-/// Starts a new connection: drops requests, unsent output and a partial message of the old one. All tickets are invalid.
+/// Starts a new connection: drops the requests, the unsent output and a partial message of the old connection. All
+/// tickets are invalid.
 ///
 /// # Safety
 /// `server` is initialized.
@@ -331,8 +332,8 @@ pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server_t) {
     unsafe { machine(server) }.reset();
 }
 
-/// Returns the handle of a deferred request, for progress or the response. It is valid until the next function that
-/// takes the server. The request stays deferred if there is no response.
+/// Returns the handle of a deferred request, for progress or the response. The handle is valid until the next function
+/// that takes the server. The request stays deferred if there is no response.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
 /// response, until `MCP_EVENT_WRITABLE`.

@@ -12,7 +12,7 @@ pub enum mcp_status_t {
     MCP_ERROR_NULL,
     /// A text is not valid UTF-8.
     MCP_ERROR_UTF8,
-    /// The configuration is not valid: for example, two tools have one name.
+    /// The configuration is not valid: for example, two tools have the same name.
     MCP_ERROR_CONFIG,
     /// The receive buffer is too small for the machine's own messages.
     MCP_ERROR_RX_TOO_SMALL,
@@ -22,7 +22,7 @@ pub enum mcp_status_t {
     MCP_ERROR_TEXT_TOO_SMALL,
     /// The request has ended, the event is over, or the call has its response.
     MCP_ERROR_GONE,
-    /// The transmit buffer has no space. An event reports when it has.
+    /// The transmit buffer has no space. An event reports when the buffer has space again.
     MCP_ERROR_BUSY,
     /// All slots are taken.
     MCP_ERROR_FULL,

@@ -1,6 +1,6 @@
 //! Tables and configuration of a server, as C defines them: usually constants in flash.
 //!
-//! The library reads the tables where they are. It copies no entry: `tools/list` turns each entry into a [`Tool`] on
+//! The library reads the tables where they are, and copies no entry: `tools/list` turns each entry into a [`Tool`] on
 //! the stack.
 #![allow(unsafe_code)]
 
@@ -28,7 +28,7 @@ pub const MCP_TOOL_CLOSED_WORLD: u32 = 8;
 pub struct mcp_tool_t {
     /// The name: 1 to 128 characters from `A-Z a-z 0-9 _ - .`.
     pub name: *const c_char,
-    /// The JSON Schema of the arguments, or NULL for any object. The library does not check arguments against it.
+    /// The JSON Schema of the arguments, or NULL for any object. The library does not check arguments.
     pub input_schema: *const c_char,
     /// The description for the model, or NULL.
     pub description: *const c_char,
@@ -54,7 +54,7 @@ pub struct mcp_resource_t {
     pub mime_type: *const c_char,
 }
 
-/// A feature that a server has only if its configuration names it. C only takes its address.
+/// An optional feature of a server, which the configuration names. C programs only take the address of a feature.
 pub struct mcp_feature_t {
     pub(crate) feature: &'static dyn Feature,
     pub(crate) check: fn(&Tables) -> Result<(), mcp_status_t>,
@@ -67,7 +67,7 @@ pub struct mcp_feature_t {
 pub struct mcp_tools_t {
     /// The array.
     pub entries: *const mcp_tool_t,
-    /// The number of its entries.
+    /// The number of entries in the array.
     pub count: usize,
 }
 
@@ -79,7 +79,7 @@ pub struct mcp_resources_t {
     pub feature: *const mcp_feature_t,
     /// The array.
     pub entries: *const mcp_resource_t,
-    /// The number of its entries.
+    /// The number of entries in the array.
     pub count: usize,
 }
 
@@ -114,7 +114,7 @@ impl Tables {
     ///
     /// # Errors
     /// `MCP_ERROR_NULL`: an entry has no name or URI. `MCP_ERROR_UTF8`: a text is not UTF-8. `MCP_ERROR_CONFIG`: two
-    /// entries have one name or URI.
+    /// entries have the same name or URI.
     ///
     /// # Safety
     /// The pointers of the configuration and of its entries are NULL, or valid and unchanged for the life of the
@@ -173,7 +173,7 @@ impl Tables {
     }
 }
 
-/// Fails if an entry before the one at `index` has the same name or URI. `first` is the first entry that has it.
+/// Fails if an entry before `index` has the same name or URI. `first` is the first entry with this name or URI.
 fn is_new(first: Option<usize>, index: usize) -> Result<(), mcp_status_t> {
     if first == Some(index) { Ok(()) } else { Err(mcp_status_t::MCP_ERROR_CONFIG) }
 }

@@ -15,8 +15,8 @@ use crate::status::mcp_status_t;
 /// `path` has names of members and indices of elements, such as `points.0.x`. Each function of this family reads the
 /// text once, so its time is linear in the length of the text.
 ///
-/// Errors: `MCP_ERROR_MISSING` if there is no value, or it is `null`; `MCP_ERROR_TYPE` if the value is not an integer
-/// of 64 bits.
+/// Errors: `MCP_ERROR_MISSING` if there is no value, or the value is `null`; `MCP_ERROR_TYPE` if the value is not an
+/// integer of 64 bits.
 ///
 /// # Safety
 /// `json` is a text that does not change. `path` is a string. `out` points to an integer.
@@ -65,8 +65,8 @@ pub unsafe extern "C" fn mcp_json_bool(
 
 /// Copies a string into `buffer`, with a final zero byte.
 ///
-/// `length` receives the length in bytes without that byte, or is NULL. The string is UTF-8. It may contain zero bytes,
-/// which the peer wrote as `\u0000`.
+/// `length` receives the length in bytes without that byte, or is NULL. The string is UTF-8, and may contain zero
+/// bytes, which the peer wrote as `\u0000`.
 ///
 /// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a string; `MCP_ERROR_SPACE` if `size` bytes are not
 /// enough. After an error, the content of the buffer is unspecified.

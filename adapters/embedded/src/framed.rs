@@ -14,7 +14,7 @@ use crate::log;
 use crate::pump::Pump;
 use crate::status::{ErrorClass, PumpStatus, classify, reject_zero};
 
-/// The size of a read from the line.
+/// Maximum number of bytes in one read from the line.
 const READ_SIZE: usize = 32;
 
 /// A [`Pump`] over a serial line that damages, drops or inserts bytes.
@@ -214,7 +214,7 @@ impl FramedPump {
             Ok(Some(0)) => self.line = Line::Ended,
             Ok(Some(count)) => self.link.input(space.get(..count).unwrap_or(space), now, |_| {}),
             Err(kind) if classify(kind) == ErrorClass::Gone => self.line = Line::Lost(kind),
-            // The checksums notice lost bytes.
+            // The checksums detect lost bytes.
             Err(_) => return false,
         }
         true

@@ -35,7 +35,7 @@ pub trait Link {
     /// Bytes were lost, or the link is closed: see [`PumpStatus`](crate::PumpStatus).
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind>;
 
-    /// Writes as many leading bytes as possible without blocking. Returns their number, which may be 0.
+    /// Writes as many leading bytes as possible without blocking. Returns the number of written bytes, which may be 0.
     ///
     /// `bytes` is never empty. The implementation must send all accepted bytes without a flush, because the pump does
     /// not flush.
@@ -103,7 +103,7 @@ const MAX_WRITE: usize = 16;
 /// Adapter for a driver whose writes may block.
 ///
 /// Use this type for drivers without [`WriteReady`], and for drivers that send bytes only after a flush. Each write
-/// accepts at most 16 bytes, and blocks until the driver has flushed them.
+/// accepts at most 16 bytes, and blocks until the driver has flushed these bytes.
 ///
 /// At 115,200 baud, a step therefore blocks for at most 1.4 ms. Bytes that arrive in the meantime must fit into the
 /// hardware's FIFO, or into a [`Queue`](crate::Queue) that an interrupt fills.

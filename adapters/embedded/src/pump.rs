@@ -1,4 +1,4 @@
-//! `Pump`: marks lines that lost bytes, and detects session marks. Its three drivers share this code.
+//! `Pump`: marks lines that lost bytes, and detects session marks. `step`, `run` and `wait` share this code.
 
 use embedded_io::ErrorKind;
 use mcp_proto::{Receive, Transmit};
@@ -8,7 +8,7 @@ use crate::status::{ErrorClass, PumpStatus, classify};
 
 /// The line that starts a new session: four times ASCII *end of transmission*, with a line break on both sides.
 ///
-/// JSON contains neither this byte nor such a line. Noise on the line is unlikely to produce the mark, because four
+/// JSON never contains this byte. Noise on the line is unlikely to produce the mark, because four
 /// bytes in a row would have to change to the same value.
 pub const SESSION_MARK: &[u8] = b"\n\x04\x04\x04\x04\n";
 
@@ -60,7 +60,7 @@ pub struct Pump {
     filled: usize,
     input: Input,
     detects_marks: bool,
-    /// The number of bytes of a session mark that the last input ends with.
+    /// The length of the incomplete session mark at the end of the last input.
     matched: usize,
     /// Whether a session mark has arrived that the caller does not know yet.
     has_mark: bool,

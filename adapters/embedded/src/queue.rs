@@ -24,10 +24,10 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// let mut uart = Halves(&RECEIVED, &TO_SEND);
 /// ```
 ///
-/// A receive interrupt that checks [`free`](Queue::free) before it takes a byte loses none, because the byte stays in
-/// the UART. With flow control, the UART stops the sender. Without it, the UART reports an overrun when its own
-/// buffer is full. If the queue is full, the handler disables the interrupt. The main loop enables it again after it
-/// has made space:
+/// A receive interrupt that checks [`free`](Queue::free) before it takes a byte loses no byte, because the byte stays
+/// in the UART. With flow control, the UART stops the sender. Without flow control, the UART reports an overrun when
+/// its own buffer is full. If the queue is full, the handler disables the interrupt. The main loop enables the
+/// interrupt again after a step has made space:
 ///
 /// ```
 /// use mcp_proto_embedded::{Queue, SESSION_MARK};

@@ -1,13 +1,13 @@
 //! The protocol of one end of the line: sessions, acknowledgment and repetition.
 //!
 //! **Sessions.** Each end has a number. A hello contains the number of its sender, and the number of the other end, or
-//! 0 if the sender does not know it. An end that receives its own number is connected, because the other end has
-//! received its hello. The first valid frame of another kind also connects, because only a connected end sends such
-//! frames. A hello that does not continue the session means that the other end is new: the session ends, and the next
-//! one has another number.
+//! 0 if the sender does not know that number. An end that receives its own number in a hello is connected, because the
+//! other end knows the number from an earlier hello. The first valid frame of another kind also connects an end,
+//! because only a connected end sends such frames. A hello that does not continue the session means that the other end
+//! is new. Then the session ends, and this end has another number in the next session.
 //!
-//! **Acknowledgment.** One data frame at a time is in transit in each direction. The receiver acknowledges it when the
-//! caller has consumed its payload, so the sender never sends more than the receiver has space for.
+//! **Acknowledgment.** One data frame at a time is in transit in each direction. The receiver acknowledges the frame
+//! when the caller has consumed the payload, so the sender never sends more than the receiver has space for.
 
 use mcp_proto::Millis;
 
@@ -32,7 +32,7 @@ pub(crate) struct Endpoint {
     timer: Timer,
     /// Number of damaged frames since the last valid frame, or since damaged frames last caused a hello.
     damaged: u8,
-    /// The payload in transit. Its length is 0 if no frame is in transit.
+    /// The payload in transit. `sent_len` is 0 if no frame is in transit.
     sent: [u8; PAYLOAD],
     sent_len: usize,
     sent_seq: u8,
@@ -75,7 +75,7 @@ impl Endpoint {
         }
     }
 
-    /// Ends the session, and begins one with the end that has this number. 0 stands for an unknown number.
+    /// Ends the session, and begins a session with the end that has this number. 0 stands for an unknown number.
     pub(crate) fn begin(&mut self, remote: u16) {
         // Any sequence of numbers without short cycles suffices.
         let next = self.local.wrapping_mul(25_173).wrapping_add(13_849);
@@ -119,7 +119,8 @@ impl Endpoint {
         self.timer.deadline()
     }
 
-    /// Encodes the next frame that is due. Returns its length (0: none is due), and whether it requires an answer.
+    /// Encodes the next frame that is due. Returns the length of the frame, and whether the frame requires an answer. A
+    /// length of 0 means that no frame is due.
     pub(crate) fn next_frame(&mut self, now: Millis, space: &mut [u8; FRAME]) -> (usize, bool) {
         if self.timer.take_expired(now) {
             self.repeat();
@@ -246,8 +247,8 @@ impl Endpoint {
         }
     }
 
-    /// Makes the frame in transit due again. Without one, an acknowledgment is due, or a hello if the ends are not
-    /// connected.
+    /// Makes the frame in transit due again. If no frame is in transit, an acknowledgment is due, or a hello before the
+    /// ends are connected.
     fn repeat(&mut self) {
         if !self.is_connected {
             self.due.hello = true;

@@ -43,7 +43,7 @@ pub(crate) enum Frame<'f> {
     Hello { sender: u16, receiver: u16 },
     /// A piece of the stream.
     Data { seq: u8, ack: u8, payload: &'f [u8] },
-    /// All frames before this sequence number have arrived.
+    /// The payloads of all frames before this sequence number were consumed.
     Ack { ack: u8 },
     /// Like `Ack`, after a damaged frame. The receiver of the request sends its last frame again.
     Repeat { ack: u8 },

@@ -15,7 +15,7 @@
 //! bytes in transit are lost. Damage that the CRC does not detect is the exception: a frame with more than 3 wrong bits
 //! passes with a probability of 1 in 65,536.
 //!
-//! **Text** outside of frames, such as log lines of a board, is returned by `input`.
+//! **Text.** [`input`](FramedLink::input) passes text outside of frames, such as log lines of a board, to a callback.
 //!
 //! ```
 //! use mcp_proto::Millis;

@@ -15,7 +15,7 @@ pub struct FramedLink {
     frame: [u8; FRAME],
     start: usize,
     end: usize,
-    /// Whether this frame is repeated if it gets no answer.
+    /// Whether the link repeats this frame if no answer arrives.
     awaits_answer: bool,
 }
 
@@ -80,8 +80,8 @@ impl FramedLink {
         self.endpoint.received()
     }
 
-    /// Removes bytes from the beginning of the [received](FramedLink::received) ones. The other end can send further
-    /// bytes when all are consumed.
+    /// Removes bytes from the beginning of the [received](FramedLink::received) bytes. The other end can send further
+    /// bytes when all received bytes are consumed.
     pub fn consume(&mut self, count: usize) {
         self.endpoint.consume(count);
     }

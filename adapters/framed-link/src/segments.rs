@@ -18,7 +18,7 @@ pub(crate) enum Segment<'s> {
 pub(crate) struct Segments {
     bytes: [u8; SEGMENT],
     len: usize,
-    /// Whether the segment is too long. Its bytes are then dropped.
+    /// Whether the segment is too long, so that its bytes are dropped.
     is_overlong: bool,
 }
 
@@ -49,7 +49,7 @@ impl Segments {
         Some(Segment::Text(text))
     }
 
-    /// Ends the segment. Returns `None` if it is empty.
+    /// Ends the segment. Returns `None` if the segment is empty.
     fn end(&mut self) -> Option<Segment<'_>> {
         let len = core::mem::take(&mut self.len);
         if core::mem::take(&mut self.is_overlong) {

@@ -14,7 +14,7 @@ const LONGEST: u32 = 2000;
 pub(crate) struct Timer {
     /// The mean round trip, in milliseconds.
     round_trip: u32,
-    /// The time limit, in milliseconds. It doubles with each repetition, until a round trip is measured.
+    /// The time limit in milliseconds, which doubles with each repetition until a round trip is measured.
     limit: u32,
     /// When the frame was written. `None` if no frame waits.
     started: Option<Millis>,
@@ -30,7 +30,7 @@ impl Timer {
     }
 
     /// Stops the timer, because the answer has arrived. `is_measured` is `false` after a repetition, because the
-    /// answer may belong to either frame.
+    /// answer may belong to either copy of the frame.
     pub(crate) fn answered(&mut self, now: Millis, is_measured: bool) {
         let Some(started) = self.started.take().filter(|_| is_measured) else { return };
         let measured = u32::try_from(now.since(started).0).unwrap_or(LONGEST).min(LONGEST);
@@ -47,7 +47,7 @@ impl Timer {
         self.started.map(|started| started.plus(Millis(self.limit.into())))
     }
 
-    /// Whether the time limit has passed. If so, doubles it and stops the timer.
+    /// Whether the time limit has passed. If so, doubles the time limit and stops the timer.
     pub(crate) fn take_expired(&mut self, now: Millis) -> bool {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return false;

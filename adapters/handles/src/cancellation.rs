@@ -57,12 +57,12 @@ impl Cancellation {
     }
 }
 
-/// The cancellation state of one request, and the record that hooks and tracing keep of it.
+/// The cancellation state of one request, and the record of the request for hooks and tracing.
 #[derive(Debug, Default)]
 pub(crate) struct Task {
     cancelled: Signal<bool>,
     record: Mutex<Option<Box<RequestRecord>>>,
-    /// Whether the request has or had a record. A request without one needs no lock.
+    /// Whether the request has or had a record. A request without a record needs no lock.
     is_observed: bool,
 }
 

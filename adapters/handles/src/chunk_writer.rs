@@ -81,7 +81,7 @@ pub(crate) enum Chunk {
 }
 
 impl Chunk {
-    /// Writes the bytes from `at` on. Returns the offset after the last written byte, and whether all are written.
+    /// Writes the bytes from `at` on. Returns the offset after the last written byte, and whether no bytes are left.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the response has ended.

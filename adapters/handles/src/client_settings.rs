@@ -190,7 +190,7 @@ macro_rules! client_settings {
             self
         }
 
-        /// Sets the revisions to offer; the default is all.
+        /// Sets the revisions to offer; the default is all revisions.
         #[must_use]
         pub fn revisions(mut self, revisions: mcp_proto::Revisions) -> Self {
             self.settings.revisions = revisions;

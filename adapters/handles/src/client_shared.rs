@@ -40,7 +40,7 @@ struct State {
     final_status: Option<Option<ExitStatus>>,
     /// The process id of the server, while it runs as a child process.
     process_id: Option<u32>,
-    /// The first line of the server that was no message, while the client connected. At most [`QUOTED`] bytes.
+    /// The first line of the server that was not a message while the client connected, cut to [`QUOTED`] bytes.
     invalid_line: Option<String>,
     /// Queues that receive every notification.
     queues: Vec<Weak<NotificationQueue>>,
@@ -65,7 +65,7 @@ impl ClientShared {
         Arc::new(ClientShared { state: Signal::default(), in_flight_limit, waiting_limit })
     }
 
-    /// Records a line of the server that is no message, unless there was an earlier one.
+    /// Records a line of the server that is not a message, unless an earlier line was recorded.
     pub(crate) fn record_invalid_line(&self, line: &[u8]) {
         let quoted = line.get(..QUOTED).unwrap_or(line);
         if !quoted.is_empty() {
@@ -75,8 +75,8 @@ impl ClientShared {
         }
     }
 
-    /// Completes the error of a client whose connection closed or timed out before it was ready: with the exit status
-    /// of a child process, and with the first line of the server that was no message.
+    /// Adds details to the error of a failed attempt to connect, if the connection closed or the timeout expired. The
+    /// details are the exit status of a child process, and the first line of the server that was not a message.
     #[must_use]
     pub fn connect_error(&self, error: ConnectError, status: Option<ExitStatus>) -> ConnectError {
         let error = match error {

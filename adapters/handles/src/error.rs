@@ -98,10 +98,10 @@ pub enum ConnectError {
     /// The connection closed before the handshake was complete. Contains the exit status of a child process, if there
     /// is one.
     Closed(Option<ExitStatus>),
-    /// The server did not respond, and wrote a line that is no message: perhaps the program is no MCP server, or it
-    /// prints text to stdout.
+    /// The server did not respond, and wrote a line that is not a message. Perhaps the program is not an MCP server, or
+    /// the server prints text to stdout.
     InvalidOutput {
-        /// The beginning of the first such line.
+        /// The beginning of the first line that is not a message.
         line: String,
         /// [`TimedOut`](ConnectError::TimedOut) or [`Closed`](ConnectError::Closed).
         error: Box<ConnectError>,
@@ -148,7 +148,7 @@ impl fmt::Display for ConnectError {
                 write!(f, "the server exited before it responded ({status})")
             }
             ConnectError::InvalidOutput { line, error } => {
-                write!(f, "{error}; it wrote a line that is no message: `{}`", Printable(line))
+                write!(f, "{error}; the server wrote a line that is not a message: `{}`", Printable(line))
             }
             ConnectError::Http(failure) => failure.fmt(f),
         }
@@ -184,16 +184,16 @@ impl From<io::Error> for ConnectError {
 
 /// The reason why a request has no result.
 ///
-/// A failure of a tool *is* a result, for the model: its `is_error` is `true`. Each mistake of a tool's caller, with a
-/// server of this project:
+/// A failure of a tool *is* a result, for the model: the `is_error` of the result is `true`. With a server of this
+/// project, the mistakes in a tool call have these outcomes:
 ///
 /// | mistake | outcome |
 /// |---|---|
-/// | arguments that are no JSON object | `Invalid`, and nothing is sent |
+/// | arguments that are not a JSON object | `Invalid`, and nothing is sent |
 /// | the server has no tools | `Unsupported`, and nothing is sent |
 /// | an unknown tool | `Server`, -32602 |
 /// | arguments that do not match the struct of a tool, since 2025-11-25 | a result with `is_error` |
-/// | such arguments, before 2025-11-25 | `Server`, -32602 |
+/// | arguments that do not match the struct of a tool, before 2025-11-25 | `Server`, -32602 |
 /// | anything for which the tool returns `Err` | a result with `is_error` |
 /// | anything for which the tool panics on a worker or a task | `Server`, -32603 |
 /// | a request for a result that is longer than the server's limit | `Server`, -32603 |
@@ -229,7 +229,7 @@ impl fmt::Display for CallError {
             CallError::Cancelled => f.write_str("the request was cancelled"),
             CallError::Closed => f.write_str("the connection is closed"),
             CallError::Busy => f.write_str("too many concurrent requests"),
-            CallError::Unsupported => f.write_str("the server does not offer this feature"),
+            CallError::Unsupported => f.write_str("the connection does not support this feature"),
             CallError::Declined(reason) => {
                 write!(f, "the application refused input that the server requires: {reason}")
             }

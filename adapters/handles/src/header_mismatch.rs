@@ -1,7 +1,7 @@
 //! Repeats calls whose header fields the server refused (-32020), after the tools were listed again.
 //!
-//! Over HTTP, header fields repeat the arguments that the input schema of a tool marks with `x-mcp-header`. A call
-//! fails if the client's list of tools is out of date. The transport reads the marks from the new list.
+//! Over HTTP, header fields contain copies of the arguments that the input schema of a tool marks with `x-mcp-header`.
+//! A call fails if the client's list of tools is out of date. The transport reads the marks from the new list.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) struct HeaderMismatches {
 }
 
 impl ClientSession {
-    /// Keeps a call that has failed with this error, if it can be repeated. Otherwise returns the error.
+    /// Keeps a call that has failed with this error, if the call can be repeated. Otherwise returns the error.
     pub(crate) fn repeat_later(
         &mut self,
         state: &Arc<RequestState>,
@@ -39,7 +39,7 @@ impl ClientSession {
         self.mismatches.calls.push((Arc::clone(state), error));
         if self.mismatches.list.is_none() {
             let list = RequestState::new(Request::List(List::Tools), CallOptions::new());
-            // The application did not request the list, so it does not count against the limit.
+            // The application did not request the list, so this request does not count against the limit.
             list.release_slot();
             self.mismatches.list = Some(Arc::clone(&list));
             self.shared.send(Command::Start(list));
@@ -54,7 +54,7 @@ impl ClientSession {
         }
     }
 
-    /// Repeats the waiting calls if their list of tools has arrived. Without the list, they fail with their errors.
+    /// Repeats the waiting calls if the list of tools has arrived. Without the list, the calls fail with their errors.
     pub(crate) fn finish_list(
         &mut self,
         state: &Arc<RequestState>,

@@ -13,7 +13,7 @@ use crate::owned::view;
 /// Hooks before and after each request that reaches the handler: for authorization and metrics.
 ///
 /// The server answers some requests by itself, such as `initialize`, `ping`, or a static list. Neither the handler
-/// nor a hook receives them. The methods run in the event loop, so they must not block.
+/// nor a hook receives these requests. The methods run in the event loop, so they must not block.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,7 +84,7 @@ impl Refusal {
     }
 }
 
-/// How a request has ended.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestOutcome {
@@ -139,7 +139,7 @@ pub struct RequestInfo {
 }
 
 impl RequestInfo {
-    /// Copies the data of a request that hooks need. Returns `None` if the event is no request.
+    /// Copies the data of a request that hooks need. Returns `None` if the event is not a request.
     pub(crate) fn new(event: &Event<'_>) -> Option<RequestInfo> {
         macro_rules! info {
             ($request:expr, $method:expr, $name:expr) => {

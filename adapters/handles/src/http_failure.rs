@@ -42,7 +42,7 @@ impl HttpFailure {
         HttpFailure { url: public_url(url), status: None, challenge: None, retry_after: None, reason }
     }
 
-    /// Creates the failure of a request whose response is complete, but contains no message for it.
+    /// Creates the failure of a request whose response is complete, but contains no message for the request.
     #[cfg(feature = "http")]
     pub(crate) fn no_message(url: &str) -> HttpFailure {
         HttpFailure::from_reason(url, NO_MESSAGE.into())

@@ -6,7 +6,7 @@
 //! - **The event loop** owns the state machine. Between two events, the event loop calls [`ClientSession`] (client) or
 //!   [`ServerShared`] (server). Both apply the commands of the handles, and return the time by which the event loop
 //!   must call again.
-//! - **The handles** ([`ClientHandle`], [`Responder`], …) work from any thread or task. Their operations are
+//! - **The handles** ([`ClientHandle`], [`Responder`], …) work from any thread or task. The operations of handles are
 //!   plain [`Future`]s: an async runtime awaits them, a thread [blocks on them](block_on()).
 //!
 //! The state machine keeps all deadlines. Handles wake the event loop with a [`Wake`].

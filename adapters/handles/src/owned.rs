@@ -81,7 +81,7 @@ impl CallResult {
     ///
     /// # Errors
     /// The result has no structured content, or the content does not fit the type. A failed call
-    /// ([`is_error`](CallResult::is_error)) usually has none.
+    /// ([`is_error`](CallResult::is_error)) usually has no structured content.
     pub fn structured_as<T: DeserializeOwned>(&self) -> Result<T, TypedError> {
         self.view().structured_as()
     }
@@ -128,7 +128,7 @@ impl ToolDescription {
         client::ToolView::from_json(view(&self.json))
     }
 
-    /// Returns `None` if the entry has no name.
+    /// Copies a list entry. Returns `None` if the entry has no name.
     pub(crate) fn from_json(json: &str) -> Option<ToolDescription> {
         let tool = client::ToolView::from_json(view(json));
         let name = tool.name()?.to_string();

@@ -69,8 +69,8 @@ impl RequestState {
         Arc::new(RequestState { request, options, queue, state, is_counted, is_repeated })
     }
 
-    /// Stops counting the request against the limit of requests in flight and waiting. Returns `false` if it was not
-    /// counted.
+    /// Stops counting the request against the limit of requests in flight and waiting. Returns `false` if the request
+    /// was not counted.
     pub(crate) fn release_slot(&self) -> bool {
         self.is_counted.swap(false, Ordering::Relaxed)
     }
@@ -91,8 +91,8 @@ impl RequestState {
         })
     }
 
-    /// Marks a sent request as unsent, so that it is sent again. Returns `false` if it has ended, or was repeated
-    /// before.
+    /// Marks a sent request as unsent, so that it is sent again. Returns `false` if the request has ended, or was
+    /// repeated before.
     pub(crate) fn mark_repeated(&self) -> bool {
         self.state.with(|state| {
             let is_sent = matches!(state.stage, Stage::Sent(_));
@@ -224,8 +224,9 @@ impl<T> PendingRequest<T> {
 
     /// Returns the next notification of an extension that belongs to this request, or `None` if the request has ended.
     ///
-    /// Such notifications name the request in their `_meta`, with its subscription id. Only requests of
-    /// [`begin_request`](crate::ClientHandle::begin_request) have them. Dropping this future loses no notification.
+    /// The `_meta` of such a notification contains the subscription id of the request. Only requests of
+    /// [`begin_request`](crate::ClientHandle::begin_request) have such notifications. Dropping this future loses no
+    /// notification.
     pub async fn notification(&mut self) -> Option<Notification> {
         self.canceller.state.queue.as_ref()?.next().await
     }
@@ -235,7 +236,7 @@ impl<T> PendingRequest<T> {
         self.canceller.cancel(reason);
     }
 
-    /// Drops the request without cancelling it. The connection ignores its result.
+    /// Drops the request without cancelling it. The client ignores the result of the request.
     ///
     /// A call that has become a task can thus outlive this client: see [`TaskCall`](crate::TaskCall).
     pub fn detach(mut self) {

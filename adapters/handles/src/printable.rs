@@ -4,10 +4,10 @@ use std::fmt::{self, Write};
 
 /// A text whose control characters are escaped when it is displayed.
 ///
-/// A peer chooses its names, descriptions, messages and errors. Printed as they are, they could clear a terminal, set
-/// its title, or forge lines of a log. `Printable` escapes control characters, including line breaks but not tabs,
-/// and characters that change the direction of text. [`PeerError`](crate::PeerError) and all other errors of this
-/// crate escape what they quote.
+/// A peer chooses its names, descriptions, messages and errors. Without escapes, such a text could clear a terminal,
+/// set the title of a terminal, or forge lines of a log. `Printable` escapes control characters, including line breaks
+/// but not tabs, and characters that change the direction of text. [`PeerError`](crate::PeerError) and all other
+/// errors of this crate escape the text that they quote.
 ///
 /// ```
 /// # use mcp_proto_handles::Printable;

@@ -36,7 +36,7 @@ impl ServerShared {
 
     /// Sends a notification of an extension: to the session (handshake era), or to the request in flight of `ticket`.
     ///
-    /// See [`Server::notify`] and [`Server::notify_subscription`]. Sends nothing if `params` serialize neither to an
+    /// See [`Server::notify`] and [`Server::notify_subscription`]. Sends nothing if `params` serializes neither to an
     /// object nor to `null`, or if there is no such session or request. Waits until the queue has space.
     pub fn notify<T: Serialize + ?Sized>(
         &self,

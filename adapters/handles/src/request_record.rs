@@ -1,4 +1,4 @@
-//! `RequestRecord`: a request, as hooks and a `tracing` span see it.
+//! `RequestRecord`: the record of a request, for hooks and a `tracing` span.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::request_span::RequestSpan;
 /// The hooks of a server.
 pub(crate) type Hooks = Vec<Arc<dyn RequestHook>>;
 
-/// A request, as hooks and a `tracing` span see it. Dropping the record calls the hooks and ends the span.
+/// The record of a request, for hooks and a `tracing` span. Dropping the record calls the hooks and ends the span.
 pub(crate) struct RequestRecord {
     info: RequestInfo,
     hooks: Hooks,

@@ -24,7 +24,7 @@ pub struct Responder {
     link: RequestLink,
     /// The permit of a running request, released when the response is queued.
     permit: Option<RequestPermit>,
-    /// Whether the request was or will be answered in chunks, so that its response may be open.
+    /// Whether a chunked response may be open.
     is_chunked: bool,
 }
 
@@ -119,8 +119,8 @@ impl Responder {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Reply::chunked`], with the responder. Also [`SendError::Gone`] if the request has ended, and
-    /// [`SendError::Busy`] on the thread of the event loop, which cannot wait.
+    /// Returns the responder with an error of [`Reply::chunked`]. The error is [`SendError::Gone`] if the request has
+    /// ended, and [`SendError::Busy`] on the thread of the event loop, which cannot wait.
     #[allow(clippy::result_large_err, reason = "the responder is the request, which must not be lost")]
     pub async fn chunked(
         mut self,
@@ -274,8 +274,8 @@ impl Responder {
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after the retry time of the server, and receives all messages that it has missed.
-    /// Works only over HTTP, in a session since `2025-11-25`, because other clients do not know how to continue: see
-    /// the section "Sending Messages to the Server" of the Streamable HTTP transport in the specification of
+    /// Works only over HTTP in a session of `2025-11-25`, because other clients do not know how to continue. See the
+    /// section "Sending Messages to the Server" of the Streamable HTTP transport in the specification of
     /// `2025-11-25`.
     pub fn release_connection(&self) {
         self.link.shared.push(ServerCommand::release_connection(self.link.ticket));

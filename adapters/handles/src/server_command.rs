@@ -29,7 +29,7 @@ pub(crate) struct ServerCommand {
     apply: Box<Apply>,
     /// The request that this command responds to.
     pub(crate) responds_to: Option<Ticket>,
-    /// The record of that request, for hooks and tracing.
+    /// The record of the request in `responds_to`, for hooks and tracing.
     pub(crate) record: Option<Box<RequestRecord>>,
     /// The request whose session the server must serve before the command.
     pub(crate) session_of: Option<Ticket>,
@@ -208,7 +208,7 @@ impl ServerCommand {
         Some(ServerCommand { session_of: ticket, ..command })
     }
 
-    /// Sends a notification of an extension, to the session or within a request. Returns `None` if `params` serialize
+    /// Sends a notification of an extension, to the session or within a request. Returns `None` if `params` serializes
     /// neither to an object nor to `null`.
     pub(crate) fn notify<T: Serialize + ?Sized>(
         ticket: Option<Ticket>,

@@ -13,8 +13,8 @@ use crate::owned::{view, write_members};
 
 /// A request of the server to the client.
 ///
-/// The server requests the roots, input of the user by form or URL, or a message from the model. Or it sends a request
-/// with a method of an extension. The contents come from the server and are not verified.
+/// The server requests the roots, input of the user by form or URL, a message from the model, or a method of an
+/// extension. The contents come from the server and are not verified.
 ///
 /// See `Connector::on_server_request`.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ pub struct ServerSettings<'i> {
     pub longest_line: usize,
     /// Maximum length of a response, in bytes.
     pub longest_answer: usize,
-    /// Maximum number of concurrent requests.
+    /// Maximum number of concurrent requests outside of the event loop.
     pub workers: usize,
     /// Maximum number of requests that wait for a worker.
     pub waiting: usize,
@@ -210,8 +210,8 @@ macro_rules! server_settings {
             self
         }
 
-        /// Adds a hook that is called before and after each request that reaches the handler. Before a request, the
-        /// hooks are called in the order in which they were added, and after it in reverse order.
+        /// Adds a hook that the server calls before and after each request that reaches the handler. Before a request,
+        /// the server calls the hooks in the order of their addition. After a request, the order is reversed.
         #[must_use]
         pub fn hook(mut self, hook: impl $crate::RequestHook + 'static) -> Self {
             self.settings.hooks.push(std::sync::Arc::new(hook));

@@ -110,7 +110,7 @@ impl PendingChanges {
     }
 }
 
-/// The sessions of a server, for a transport that has more than one.
+/// The sessions of a server, for a transport with more than one session.
 pub trait Sessions {
     /// Makes the server serve the session of a deferred request. Returns `false` if the server has other work first.
     fn select(&mut self, server: &mut Server<'_>, ticket: Ticket) -> bool;

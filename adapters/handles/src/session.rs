@@ -50,16 +50,16 @@ pub struct ClientSession {
     pub(crate) handler: Option<ServerRequestHandler>,
     /// Unsent requests, each with the time at which it expires.
     unsent: VecDeque<(Arc<RequestState>, Millis)>,
-    /// The time at which an unsent request may expire.
+    /// The earliest time at which an unsent request may expire.
     unsent_deadline: Option<Millis>,
     /// Whether unsent messages wait for space in the transmit buffer or for a new connection.
     pub(crate) is_blocked: bool,
     /// Whether the session waits for its first connection, or for the next connection after a loss.
     pub(crate) is_connecting: bool,
     pub(crate) was_lost: bool,
-    /// How the owner replaces a lost connection, if it does.
+    /// The settings with which the owner replaces a lost connection. `None` if the owner does not replace it.
     pub(crate) reconnect: Option<Reconnect>,
-    /// The attempts that are left.
+    /// The remaining attempts to connect again.
     pub(crate) attempts: Option<Reconnect>,
     /// The time at which the connection was established.
     pub(crate) connected_at: Option<Millis>,
@@ -78,7 +78,7 @@ pub struct ClientSession {
     close_deadline: Option<Millis>,
     /// Calls to repeat, because the server refused their header fields.
     pub(crate) mismatches: HeaderMismatches,
-    /// The reason why the request of the current event failed, if it failed with its HTTP exchange.
+    /// The failure of an HTTP exchange, if the current event reports its request as failed.
     http_failure: Option<HttpFailure>,
 }
 
@@ -408,7 +408,7 @@ impl ClientSession {
         notification
     }
 
-    /// Completes a request and releases its slot, unless it is a call that waits to be repeated: see
+    /// Completes a request and releases its slot, unless the request is a call that must be repeated: see
     /// [`HeaderMismatches`].
     pub(crate) fn complete(&mut self, ticket: Ticket, result: Result<ResponseBody, CallError>) {
         let Some(sent) = self.sent.remove(&ticket) else { return };

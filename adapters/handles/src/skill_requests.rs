@@ -41,14 +41,14 @@ impl ClientHandle {
     /// frontmatter has more than one string per line. For other errors see [`CallError`].
     pub async fn read_skill_file(&self, skill: &SkillDescription, uri: &str) -> Result<Vec<u8>, CallError> {
         let invalid = |why: &str| CallError::Invalid(format!("{uri}: {why}"));
-        let file = skill.view().file(uri).ok_or_else(|| invalid("no file of the skill"))?;
+        let file = skill.view().file(uri).ok_or_else(|| invalid("the skill does not list this file"))?;
         let read = self.read_resource(uri).await?;
         let bytes = content(read.view()).ok_or_else(|| invalid("the response has no content"))?;
         if !file.matches(&bytes) {
             return Err(invalid("the size or digest differs from that of the skill"));
         }
         if skill.view().uri().is_some_and(|main| main == uri) {
-            let text = std::str::from_utf8(&bytes).map_err(|_| invalid("no text"))?;
+            let text = std::str::from_utf8(&bytes).map_err(|_| invalid("the file is not text"))?;
             match skill.view().has_frontmatter_of(text) {
                 Some(true) => {}
                 Some(false) => return Err(invalid("the frontmatter differs from that of the skill")),

@@ -6,8 +6,8 @@
 pub trait HeaderFields {
     /// Returns the value of the first field with this name.
     ///
-    /// `name` is in lower case. The implementation compares names without regard to case, as HTTP requires. It returns
-    /// `None` if there is no such field.
+    /// `name` is in lower case. The implementation compares names without regard to case, as HTTP requires.
+    /// `None` means that there is no such field.
     fn field(&self, name: &str) -> Option<&[u8]>;
 
     /// Returns whether there is more than one field with this name.

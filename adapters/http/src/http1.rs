@@ -1,8 +1,8 @@
 //! HTTP/1.1: incremental parsers of heads, the framing of bodies, and a writer of heads.
 //!
-//! The parsers take pieces of any size, and each returns the number of bytes that it has consumed. The rest belongs to
-//! the next part of the connection, and stays with the caller: the body, then the next request of a pipeline, which a
-//! server handles in order (RFC 9112, section 9.3.2).
+//! The parsers take pieces of any size, and each returns the number of bytes that it has consumed. The caller keeps the
+//! rest for the parser of the next part: a body follows a head, and another head may follow a body. A server handles
+//! the requests of a pipeline in order (RFC 9112, section 9.3.2).
 //!
 //! A head keeps only what MCP needs, in a buffer that the caller lends: the start line and about a dozen fields. The
 //! buffer needs 300 bytes, and more for long tokens in `Authorization`. Other fields, such as those of a browser,
@@ -18,10 +18,10 @@
 //!
 //! # Strictness
 //!
-//! If two parsers read one message differently, an attacker can smuggle a request past the first one: see RFC 9112,
-//! section 11.2. So this parser rejects what the RFC permits to reject: LF without CR, line folding, white space
-//! before a colon, both `Content-Length` and `Transfer-Encoding`, codings other than `chunked`, control characters,
-//! and repeated fields that are no lists and differ in value.
+//! If two parsers read one message differently, an attacker can smuggle a request past the first parser: see RFC 9112,
+//! section 11.2. So this parser rejects input that the RFC permits it to reject: LF without CR, line folding, white
+//! space before a colon, both `Content-Length` and `Transfer-Encoding`, codings other than `chunked`, control
+//! characters, and repeated fields that are not lists and differ in value.
 //!
 //! ```
 //! use mcp_proto_http::HeaderFields;

@@ -1,9 +1,9 @@
 //! MCP over HTTP as state machines, without sockets and without a heap.
 //!
-//! - [`server`]: the server side. It checks requests, passes their messages to a [`Server`](mcp_proto::Server), and
+//! - [`server`]: the server side, which checks requests, passes their messages to a [`Server`](mcp_proto::Server), and
 //!   decides on status, header fields, sessions and event streams.
-//! - [`client`]: the client side. It makes requests from the messages of a [`Client`](mcp_proto::Client), and messages
-//!   from responses.
+//! - [`client`]: the client side, which makes requests from the messages of a [`Client`](mcp_proto::Client), and
+//!   messages from responses.
 //! - [`http1`]: parsers and writers of HTTP/1.1, for programs without an HTTP library.
 //! - [`sse`]: a decoder and a writer of event streams.
 //!

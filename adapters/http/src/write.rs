@@ -39,7 +39,7 @@ impl<'b> SliceWriter<'b> {
         SliceWriter { bytes, length: 0, error: None }
     }
 
-    /// Appends bytes. After an error, it does nothing.
+    /// Appends bytes. Does nothing after an error.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.error.is_some() {
             return;

@@ -193,8 +193,8 @@ fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> 
 /// The time for which a server keeps a task (`2025-11-25`).
 const TASK_TTL: Duration = Duration::from_secs(600);
 
-/// Whether the client should request a task. In `2025-11-25`, the client decides this. In later revisions, the server
-/// does.
+/// Whether the client should request a task. In `2025-11-25`, the client decides. In later revisions, the server
+/// decides.
 fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
     if !is_of(client, Era::Handshake) || !client.server().capabilities.has(ServerCapabilities::TASKS) {
         return Ok(false);

@@ -1,5 +1,5 @@
 //! The line between the router and the board: plain bytes, or frames with checksums. Text of the board between frames
-//! is shown: it goes to the log.
+//! goes to the log.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use mcp_proto_framed_link::FramedLink;
 
 use crate::router::{MARK, Router};
 
-/// The time after which text is shown, if no frame follows it.
+/// The time after which text goes to the log if no frame follows.
 const SILENCE: Duration = Duration::from_millis(200);
 
 /// Moves bytes between the router and the line, without I/O.
@@ -22,7 +22,7 @@ struct Framed {
     start: Instant,
     /// The beginning of a line of text.
     text: Vec<u8>,
-    /// When to show text that no frame follows.
+    /// When to add text to the log if no frame follows.
     show_at: Option<Instant>,
 }
 
@@ -68,7 +68,7 @@ impl BoardLine {
         repeat.into_iter().chain(framed.show_at).min()
     }
 
-    /// Shows text that no frame has followed for a while.
+    /// Adds text to the log if no frame has followed for [`SILENCE`].
     pub(crate) fn tick(&mut self, router: &mut Router, now: Instant) {
         let show_at = self.framed.as_ref().and_then(|framed| framed.show_at);
         if show_at.is_some_and(|at| now >= at) {
@@ -76,7 +76,7 @@ impl BoardLine {
         }
     }
 
-    /// Shows the text that has arrived so far.
+    /// Adds the text that has arrived so far to the log.
     pub(crate) fn show_text(&mut self, router: &mut Router) {
         let Some(framed) = &mut self.framed else { return };
         framed.show_at = None;
@@ -124,7 +124,8 @@ impl Framed {
     }
 }
 
-/// Shows the complete lines of a text that arrives in pieces. Ignores damaged frames that look like text.
+/// Adds the complete lines of a text to the log. The text arrives in pieces. Ignores a piece that is not UTF-8, because
+/// such a piece is a damaged frame.
 fn show(pending: &mut Vec<u8>, piece: &[u8], router: &mut Router) {
     /// Maximum length of a line. A longer line is split.
     const LONGEST: usize = 4096;
@@ -142,7 +143,7 @@ fn show(pending: &mut Vec<u8>, piece: &[u8], router: &mut Router) {
     }
 }
 
-/// Whether a piece of a text is UTF-8. It may begin and end within a character.
+/// Whether a piece of a text is UTF-8. The piece may begin and end within a character.
 fn is_utf8(piece: &[u8]) -> bool {
     let begun = piece.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xBF)).count();
     std::str::from_utf8(&piece[begun..]).map_or_else(|error| error.error_len().is_none(), |_| true)

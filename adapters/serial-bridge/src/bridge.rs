@@ -14,7 +14,7 @@ use crate::link::Link;
 use crate::options::Options;
 use crate::router::{Router, Settings};
 
-/// Limit of unsent output. Beyond it, the bridge stops reading from the other side.
+/// Limit of unsent output, in bytes. Beyond this limit, the bridge stops reading from the other side.
 const LONGEST_OUTPUT: usize = 1 << 18;
 /// Maximum size of one write, in bytes.
 const PIECE: usize = 4096;
@@ -36,7 +36,7 @@ enum Output {
 struct State {
     router: Router,
     line: BoardLine,
-    /// The link to the board. `None` while it is lost.
+    /// The link to the board. `None` while the link is lost.
     link: Option<Arc<Link>>,
     /// The outputs that a thread writes at this moment.
     writing: Vec<Output>,

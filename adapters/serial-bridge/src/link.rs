@@ -86,7 +86,7 @@ impl Link {
         Ok(())
     }
 
-    /// Makes all reads and writes of other threads return an error.
+    /// Makes each read and write of another thread return an error when its current or next attempt times out.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Relaxed);
     }

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use mcp_proto_handles::{Ending, LineCallback, Stderr, lock, spawn_error};
 
-/// The time limit for closing a connection, if there is one. The application may set the limit while the connection
-/// closes.
+/// The optional time limit for closing a connection. The application may set the limit while the connection closes.
 ///
 /// In the first half of the time, the client writes unsent messages. In the third quarter, the child may exit by
 /// itself. Then the client sends SIGTERM on Unix, and kills the child on other systems. At the end of the last quarter,
@@ -24,7 +23,7 @@ impl Deadline {
         time / 2
     }
 
-    /// The time until this number of quarters has passed. Returns `Duration::MAX` if there is no limit.
+    /// Returns the time until this number of quarters of the limit has passed, or `Duration::MAX` without a limit.
     fn remaining(&self, quarters: u32) -> Duration {
         let Some((since, time)) = *lock(&self.0) else { return Duration::MAX };
         (time / 4).saturating_mul(quarters).saturating_sub(since.elapsed())

@@ -127,9 +127,9 @@ impl ClientHandle {
 
     /// Calls a tool, and returns as soon as the call has become a task or has its result.
     ///
-    /// The client needs [`tasks`](crate::Connector::tasks). In `2025-11-25`, a call without [`CallOptions::task`]
-    /// requests a task whose time to live the server chooses. A server of `2025-11-25` refuses the call if the tool
-    /// does not support tasks.
+    /// The connector must have enabled [`tasks`](crate::Connector::tasks). In `2025-11-25`, a call without
+    /// [`CallOptions::task`] requests a task whose time to live the server chooses. A server of `2025-11-25` refuses
+    /// the call if the tool does not support tasks.
     ///
     /// ```no_run
     /// # use mcp_proto_std::{CallError, CallOptions, ClientHandle, TaskCall};
@@ -200,7 +200,8 @@ impl ClientHandle {
         self.inner.server()
     }
 
-    /// The process id of the server. Returns `None` if the server is no child process, or while the client stops it.
+    /// The process id of the server. Returns `None` if the server is not a child process, or while the client
+    /// stops the process.
     ///
     /// The id changes when the client [reconnects](crate::Reconnect).
     #[must_use]

@@ -2,7 +2,7 @@
 //!
 //! The attributes [`tool`](macro@mcp_proto::tool), [`prompt`](macro@mcp_proto::prompt),
 //! [`resource`](macro@mcp_proto::resource) and [`complete`](macro@mcp_proto::complete) make a function a handler, and
-//! [`router!`](mcp_proto::router) lists functions. [`route`] passes events to them:
+//! [`router!`](mcp_proto::router) lists functions. [`route`] passes events to these functions:
 //!
 //! ```no_run
 //! use std::thread::sleep;
@@ -44,12 +44,14 @@
 //!
 //! | function | runs |
 //! |---|---|
-//! | `fn` | immediately, on the thread of the server: for functions that only compute. It also runs on boards and tokio. |
+//! | `fn` | immediately, on the thread of the server: for functions that only compute |
 //! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a worker thread |
 //!
+//! An `fn` also runs on boards and tokio.
+//!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
-//! does not run immediately owns its arguments and its result: `String`, not `&str`. A variable of a resource and the
-//! text to complete may be `&str`. An `async fn` needs `mcp_proto_tokio`.
+//! does not run immediately owns its arguments and its result: `String`, not `&str`. Exceptions are the variables of a
+//! resource URI and the text to complete, which may be `&str`. An `async fn` needs `mcp_proto_tokio`.
 //!
 //! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` continues
 //! with the other connections. A panic of a function on a worker fails only its request (-32603).

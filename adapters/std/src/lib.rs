@@ -5,8 +5,8 @@
 //!   which report progress, observe cancellation, and may send [requests](Responder::request) to the client. [`Stop`]
 //!   stops servers.
 //! - [`Serve::hook`]: a [`RequestHook`] before and after each request that reaches the handler, for authorization and
-//!   metrics. The feature `tracing` adds a span `mcp_request` for each of them, with id, method, tool, outcome and
-//!   time.
+//!   metrics. The feature `tracing` adds a span `mcp_request` for each of these requests, with id, method, tool,
+//!   outcome and time.
 //! - `route` and the module `handler`, with the default feature `derive`: functions as tools.
 //! - [`Connector`] and [`ClientHandle`]: a client of a child process, a socket, or any two streams. Any number of
 //!   threads may use one client concurrently.

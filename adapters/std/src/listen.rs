@@ -134,7 +134,7 @@ impl Serve<'_> {
         H: FnMut(Event<'_>, &ServerHandle) + Send,
     {
         let observer = self.settings.observer.take().map(SharedObserver::new);
-        // A separate switch for these connections, because the application's switch may also stop other servers.
+        // These connections have a separate `Stop`, because the application's `Stop` may also stop other servers.
         let stop = Stop::new();
         // Reports an invalid configuration before the first connection.
         self.settings.connection(None).server()?;

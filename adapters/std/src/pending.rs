@@ -101,7 +101,7 @@ impl<T> PendingRequest<T> {
         self.inner.cancel(reason);
     }
 
-    /// Drops the request without cancelling it. The connection ignores its result.
+    /// Drops the request without cancelling it. The client ignores the result of the request.
     ///
     /// A call that has become a task can thus outlive this client: see [`TaskCall`].
     pub fn detach(self) {

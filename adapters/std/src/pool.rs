@@ -115,7 +115,7 @@ impl Pool {
 
 /// A connection's access to its workers.
 pub(crate) enum PoolGuard {
-    /// Workers of one connection, or of all connections of a listener. Dropping this value stops them.
+    /// Workers of one connection, or of all connections of a listener. Dropping this value stops the workers.
     Own(Arc<Pool>),
     /// Workers that other connections share. Dropping this value removes the queued jobs of cancelled requests.
     Shared(Arc<Pool>),

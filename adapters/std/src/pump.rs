@@ -66,7 +66,7 @@ pub(crate) trait PumpImpl {
     /// Whether a waker of this pump exists.
     fn has_wakers(&self) -> bool;
 
-    /// The reason why the last stream has closed, until the pump receives something else. Only HTTP reports reasons.
+    /// Returns the failure of the last closed stream, until the pump looks for further input. Only HTTP has failures.
     fn failure(&self) -> Option<HttpFailure> {
         None
     }

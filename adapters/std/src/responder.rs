@@ -101,8 +101,8 @@ impl Responder {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Reply::chunked`], with the responder: [`SendError::Unsupported`] if the server also serves
-    /// HTTP+SSE. Also [`SendError::Gone`] if the request has ended.
+    /// Returns the responder with an error of [`Reply::chunked`], such as [`SendError::Unsupported`] if the server also
+    /// serves HTTP+SSE. The error is [`SendError::Gone`] if the request has ended.
     #[allow(clippy::result_large_err, reason = "the responder is the request, which must not be lost")]
     pub fn chunked(
         self,
@@ -194,7 +194,7 @@ impl Responder {
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after [`HttpTimes::retry`], and receives all messages that it has missed. Works only
-    /// over HTTP, in a session since `2025-11-25`, because other clients do not know how to continue.
+    /// over HTTP in a session of `2025-11-25`, because other clients do not know how to continue.
     ///
     /// [`HttpTimes::retry`]: mcp_proto_http::server::HttpTimes::retry
     pub fn release_connection(&self) {

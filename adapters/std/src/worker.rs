@@ -81,7 +81,7 @@ impl ServerHandle {
         self.pool.run(Job { responder: Responder::new(responder), work: Box::new(work) });
     }
 
-    /// Defers a request without a worker thread, for at most `time`. [`Duration::MAX`] is no limit.
+    /// Defers a request without a worker thread, for at most `time`. [`Duration::MAX`] means no limit.
     ///
     /// For example, a request that stays open as a subscription of an extension occupies no thread. Returns `None` if
     /// too many requests are running. The server then refuses the request (-32603).
@@ -102,8 +102,8 @@ impl ServerHandle {
     /// Sends a notification of an extension to a subscription, identified by the ticket of
     /// [`Event::Listening`](mcp_proto::server::Event::Listening).
     ///
-    /// Like [`notify`](ServerHandle::notify), but in `2026-07-28`. [`Responder::notify`] is for requests of an
-    /// extension.
+    /// Subscriptions exist only in `2026-07-28`. For `params` and waiting, see [`notify`](ServerHandle::notify). To
+    /// notify a request of an extension, use [`Responder::notify`].
     pub fn notify_subscription<T: Serialize + ?Sized>(&self, ticket: Ticket, method: &str, params: &T) {
         block_on(self.shared.notify(Some(ticket), method, params));
     }
@@ -198,7 +198,7 @@ impl ServerHandle {
 
     /// Updates or ends a task from any thread, unless the task has ended.
     ///
-    /// `update` runs in the event loop. If it returns [`SendError::Busy`], it runs again when
+    /// `update` runs in the event loop. If `update` returns [`SendError::Busy`], `update` runs again when
     /// the transmit buffer has space. Other errors are ignored, so `update` handles them itself.
     ///
     /// ```

@@ -97,7 +97,7 @@ fn stderr_callback_panic_does_not_stop_reading() {
 
 #[test]
 fn connect_error_quotes_output_that_is_no_message() {
-    let quote = "; it wrote a line that is no message: `Listening on port 3000`";
+    let quote = "; the server wrote a line that is not a message: `Listening on port 3000`";
     let script = "printf 'Listening on port 3000\\nReady\\n'";
     let error = connector().spawn(shell(&format!("{script}; exit 5"))).unwrap_err();
     assert_eq!(error.to_string(), format!("the server exited before it responded (exit status: 5){quote}"));

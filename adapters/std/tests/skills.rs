@@ -70,7 +70,7 @@ fn files_are_verified() {
     };
     let changed = refused("skill://led/SKILL.md", "skill://led/changed");
     assert_eq!(changed, "the size or digest differs from that of the skill");
-    assert_eq!(refused("skill://led/SKILL.md", "skill://led/x"), "no file of the skill");
+    assert_eq!(refused("skill://led/SKILL.md", "skill://led/x"), "the skill does not list this file");
     let complex = refused("skill://complex/SKILL.md", "skill://complex/SKILL.md");
     assert_eq!(complex, "the frontmatter is too complex to be verified");
     let other = refused("skill://other/SKILL.md", "skill://other/SKILL.md");

@@ -2,7 +2,7 @@
 //!
 //! The attributes [`tool`](macro@mcp_proto::tool), [`prompt`](macro@mcp_proto::prompt),
 //! [`resource`](macro@mcp_proto::resource) and [`complete`](macro@mcp_proto::complete) make a function a handler, and
-//! [`router!`](mcp_proto::router) lists functions. [`route`] passes events to them:
+//! [`router!`](mcp_proto::router) lists functions. [`route`] passes events to these functions:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -44,14 +44,16 @@
 //!
 //! | function | runs |
 //! |---|---|
-//! | `fn` | immediately, in the task of the server: for functions that only compute. It also runs on boards and threads. |
+//! | `fn` | immediately, in the task of the server: for functions that only compute |
 //! | `async fn` | as a task. If the client cancels the request, the future is dropped. |
 //! | `async fn` with a parameter [`Cancellation`] | as a task, to its end |
 //! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a thread for blocking work |
 //!
+//! An `fn` also runs on boards and threads.
+//!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
-//! does not run immediately owns its arguments and its result: `String`, not `&str`. A variable of a resource and the
-//! text to complete may be `&str`.
+//! does not run immediately owns its arguments and its result: `String`, not `&str`. Exceptions are the variables of a
+//! resource URI and the text to complete, which may be `&str`.
 //!
 //! A panic of a function that runs immediately ends the connection: `serve` panics, too, and `Serve::listen` continues
 //! with the other connections. A panic of a function on a task or another thread fails only its request (-32603).

@@ -156,7 +156,7 @@ impl Serve<'static> {
                 stopped.notify_one();
             })
         });
-        // Dropping the set ends its tasks.
+        // Dropping the set aborts its tasks.
         let mut connections = JoinSet::new();
         let (mut retry, mut outcome) = (AcceptRetry::default(), Ok(()));
         while outcome.is_ok()

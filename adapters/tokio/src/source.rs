@@ -106,8 +106,8 @@ impl LinkPump {
         }
     }
 
-    /// Returns the reason why the last stream has closed, until the pump receives something else. Only HTTP reports
-    /// reasons.
+    /// Returns the failure of the last closed stream, until the pump looks for further input. Only HTTP reports
+    /// failures.
     pub(crate) fn failure(&self) -> Option<HttpFailure> {
         match self {
             LinkPump::Streams(_) => None,

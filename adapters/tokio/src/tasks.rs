@@ -122,7 +122,7 @@ impl ServerHandle {
         }
     }
 
-    /// Defers a request without a task, for at most `time`. [`Duration::MAX`] is no limit.
+    /// Defers a request without a task, for at most `time`. [`Duration::MAX`] means no limit.
     ///
     /// For example, a request may stay open as a subscription of an extension. Returns `None` if the limit of running
     /// requests is reached. The server then refuses the request (-32603).
@@ -147,8 +147,8 @@ impl ServerHandle {
     /// Sends a notification of an extension to a subscription, identified by the ticket of
     /// [`Event::Listening`](mcp_proto::server::Event::Listening).
     ///
-    /// Like [`notify`](ServerHandle::notify), but in `2026-07-28`. [`Responder::notify`] is for requests of an
-    /// extension.
+    /// Subscriptions exist only in `2026-07-28`. For `params` and waiting, see [`notify`](ServerHandle::notify). To
+    /// notify a request of an extension, use [`Responder::notify`].
     pub fn notify_subscription<T: Serialize + ?Sized>(
         &self,
         ticket: Ticket,
@@ -241,8 +241,8 @@ impl ServerHandle {
 
     /// Updates or ends a task, unless the task has ended.
     ///
-    /// `update` runs in the event loop. If it returns [`SendError::Busy`], it runs again when the transmit buffer has
-    /// space. Other errors are ignored, so `update` handles them itself.
+    /// `update` runs in the event loop. If `update` returns [`SendError::Busy`], `update` runs again when
+    /// the transmit buffer has space. Other errors are ignored, so `update` handles them itself.
     ///
     /// ```
     /// # use mcp_proto::server::{Call, TaskOptions};

@@ -95,7 +95,7 @@ async fn connect_error_quotes_output_that_is_no_message() {
     let error = connector().spawn(shell("echo Listening on port 3000; exit 5")).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the server exited before it responded (exit status: 5); it wrote a line that is no message: \
+        "the server exited before it responded (exit status: 5); the server wrote a line that is not a message: \
          `Listening on port 3000`"
     );
 }

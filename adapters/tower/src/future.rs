@@ -20,7 +20,7 @@ use crate::received::{Received, Unreadable};
 use crate::shared::{Machines, Shared};
 
 pin_project! {
-    /// The response of an [`McpService`](crate::McpService). It is ready when the head of the response is known.
+    /// The response of an [`McpService`](crate::McpService), ready when the head of the response is known.
     ///
     /// If the body of the request is in memory and the handler responds at once, the first poll returns the response.
     pub struct ResponseFuture<B: Body> {

@@ -6,8 +6,9 @@
 //! - [`HttpAccess`] and [`HttpConfig`]: paths, hosts, origins, sessions, authorization.
 //!
 //! The handler is the same as in [`mcp_proto_tokio`]: it responds to an event at once, or starts a task with
-//! [`ServerHandle::run`]. With the default feature `derive`, `route` passes requests to functions. The server speaks
-//! every revision from 2025-03-26 on, at one URL.
+//! [`ServerHandle::run`]. With the default feature `derive`, `route` passes requests to functions. By default, the
+//! server speaks only 2026-07-28. With [`SessionMode::Sessions`], the server speaks every revision from 2025-03-26 on,
+//! at one URL.
 //!
 //! # With axum
 //!
@@ -62,9 +63,9 @@
 //!
 //! # Hooks and layers
 //!
-//! [`Serve::hook`] adds a [`RequestHook`], which observes the method, tool and outcome of each MCP request that
-//! reaches the handler, and may refuse it. The feature `tracing` adds a span for each of these requests. Layers of
-//! tower observe each HTTP request:
+//! [`Serve::hook`] adds a [`RequestHook`]. A hook observes the method, tool and outcome of each MCP request that
+//! reaches the handler, and may refuse the request. The feature `tracing` adds a span for each of these requests.
+//! Layers of tower observe each HTTP request:
 //!
 //! ```
 //! # use mcp_proto_tower::server::ServerConfig;
@@ -110,9 +111,9 @@
 //!
 //! # Runtime
 //!
-//! The service runs inside of a tokio runtime with its timer enabled. It has one lock and no central task: the task of
-//! a request runs the state machine and the handler. An immediate response of the handler needs no other task. One
-//! further task sleeps until the next deadline, and runs the commands of handles.
+//! The service runs inside of a tokio runtime with its timer enabled. The service has one lock and no central task: the
+//! task of a request runs the state machine and the handler. An immediate response of the handler needs no other task.
+//! One further task sleeps until the next deadline, and runs the commands of handles.
 //!
 //! # Shutdown
 //!

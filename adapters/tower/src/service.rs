@@ -13,7 +13,7 @@ use crate::body::ResponseBody;
 use crate::future::ResponseFuture;
 use crate::shared::Shared;
 
-/// An MCP server as a tower service. [`Serve::service`](crate::Serve::service) creates it.
+/// An MCP server as a tower service, created by [`Serve::service`](crate::Serve::service).
 ///
 /// Clones share one server. When the last clone and the last response are dropped, all tasks of the server are
 /// cancelled.

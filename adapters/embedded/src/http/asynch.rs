@@ -65,7 +65,7 @@ struct Machines<'a, 'b, P, const N: usize> {
     http: &'a mut HttpServer<'b, P>,
     server: &'a mut Server<'b>,
     wakers: [Option<Waker>; N],
-    /// Number of changes, wrapping. A woken future compares this number with the last one it has seen, because
+    /// Number of changes, wrapping. A woken future compares this number with the number at its last check, because
     /// futures joined in one task have the same waker.
     change: u32,
 }
@@ -103,7 +103,7 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
     /// Calls a function with both servers, for example to handle an event or to answer a deferred call. Then wakes all
     /// tasks.
     ///
-    /// Returns `None`, and does not call `act`, within the function of another call of `with` or `wait_for`.
+    /// If the function of another `with` or `wait_for` is running, returns `None` without a call of `act`.
     pub fn with<R>(&self, act: impl FnOnce(&mut HttpServer<'b, P>, &mut Server<'b>) -> R) -> Option<R> {
         let mut machines = self.0.try_borrow_mut().ok()?;
         let Machines { http, server, .. } = &mut *machines;
@@ -217,7 +217,7 @@ impl HttpPump<'_> {
             let status = self.status(false);
             let HttpStatus::Idle(deadline) = status else { break status };
             let flushes = length == 0 && is_unflushed;
-            // Buffered input waits until the response to the request before it is complete.
+            // Buffered input waits until the response to the previous request is complete.
             let reads = self.wants_more();
             let has_input = !reads && self.connection.takes_input();
             let (written, arrived) = {
@@ -263,7 +263,7 @@ impl HttpPump<'_> {
         status
     }
 
-    /// Copies the next output into `bytes`. Returns its length.
+    /// Copies the next output into `bytes`. Returns the length of the output.
     fn fill<P: Policy, const N: usize>(
         &mut self,
         shared: &HttpShared<'_, '_, P, N>,

@@ -82,7 +82,7 @@ pub struct HttpPump<'b> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HttpStatus {
-    /// The core server has an event: call its `event()`. Only [`HttpPump::run`] returns it.
+    /// The core server has an event: call its `event()`. Only [`HttpPump::run`] returns this status.
     Event,
     /// Bytes have moved. Poll the server, and take another step.
     Moved,
@@ -121,8 +121,8 @@ impl<'b> HttpPump<'b> {
     ///
     /// Writes as many bytes as the link accepts, and reads at most 64 bytes. The caller then polls `http`.
     ///
-    /// The first step for a client starts the time in which its first request must arrive. So the caller takes no steps
-    /// while the link has no client.
+    /// The first step for a client starts the time limit for the first request of the client. So the caller takes no
+    /// steps while the link has no client.
     pub fn step<P: Policy>(
         &mut self,
         http: &mut HttpServer<'_, P>,

@@ -120,7 +120,7 @@ impl HandledRequest for Complete<'_> {
     }
 }
 
-/// Returns the responses in the state that the client returned. A state that is no array contains none.
+/// Returns the responses in the state that the client returned. Returns no responses if the state is not an array.
 fn earlier_responses(state: &str) -> Vec<String> {
     match Json::parse(state.as_bytes()) {
         Ok(state) if state.kind() == Kind::Array => {

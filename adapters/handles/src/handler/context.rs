@@ -1,4 +1,4 @@
-//! The context of a router on a host, and the event handler that passes events to a router.
+//! The context of a router on threads or tokio, and the event handler that passes events to a router.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -60,8 +60,8 @@ impl<S: fmt::Debug, H> fmt::Debug for Context<S, H> {
 
 /// Returns an event handler that passes each request to its handler. `state` is a value or an `Arc`.
 ///
-/// The event handler ignores other events. An application that needs other events calls this event handler from its
-/// own.
+/// The event handler ignores other events. An application that needs other events calls this event handler from an
+/// event handler of its own.
 pub fn route<'r, S: Send + Sync + 'static, H: Clone>(
     router: &'r Router<'r, Context<S, H>>,
     state: impl Into<Arc<S>>,

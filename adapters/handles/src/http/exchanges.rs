@@ -34,7 +34,7 @@ pub struct HttpExchanges {
     reports: VecDeque<HttpReport>,
     /// The refusals of exchanges that have not ended.
     refusals: HashMap<ExchangeId, HttpFailure>,
-    /// A stream that has closed after its last message, and the reason.
+    /// A stream that has closed after its last message, and its failure if the request failed.
     closed: Option<(StreamId, Option<HttpFailure>)>,
     /// Whether the server has ended the session.
     is_lost: bool,
@@ -45,9 +45,9 @@ pub struct HttpExchanges {
 pub enum HttpAction {
     /// Perform this request. A GET or a DELETE has no body.
     Send(ExchangeId, Box<Request<Bytes>>),
-    /// Close the connection of this exchange. Its later reports have no effect.
+    /// Close the connection of this exchange. Later reports of the exchange have no effect.
     Abort(ExchangeId),
-    /// This step needs no action. Continue with the next one.
+    /// This step needs no action. Continue with the next step.
     Continue,
 }
 

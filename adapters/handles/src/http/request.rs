@@ -53,7 +53,7 @@ pub(super) fn to_http(
     for (name, value) in &endpoint.fields {
         match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
             (Ok(name), Ok(mut value)) => {
-                // The value may be a secret. The debug format omits it.
+                // The value may be a secret, so the debug format must omit the value.
                 value.set_sensitive(true);
                 match name == USER_AGENT {
                     true => drop(headers.insert(name, value)),

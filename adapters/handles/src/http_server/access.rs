@@ -67,8 +67,8 @@ impl<'a> HttpAccess<'a> {
     /// challenge.
     ///
     /// Sessions belong to a user, whose number is the position of the token, from 1 on. The comparison takes constant
-    /// time: see [`RequestHead::bearer_user`]. An empty token is never accepted. This replaces
-    /// [`authorize`](HttpAccess::authorize).
+    /// time: see [`RequestHead::bearer_user`]. An empty token is never accepted. `bearer` replaces
+    /// an earlier [`authorize`](HttpAccess::authorize).
     #[must_use]
     pub fn bearer(mut self, tokens: impl IntoIterator<Item = impl AsRef<str>>) -> HttpAccess<'a> {
         let tokens = tokens.into_iter().map(|token| token.as_ref().to_owned());
@@ -101,7 +101,7 @@ impl<'a> HttpAccess<'a> {
         self
     }
 
-    /// Decides about each request by its head. This replaces [`bearer`](HttpAccess::bearer).
+    /// Decides about each request by its head. `authorize` replaces an earlier [`bearer`](HttpAccess::bearer).
     ///
     /// ```
     /// # use mcp_proto_handles::HttpAccess;

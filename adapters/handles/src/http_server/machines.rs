@@ -106,7 +106,7 @@ impl<P: Policy> Sessions for HttpServer<'_, P> {
     }
 
     fn release_connection(&mut self, server: &mut Server<'_>, ticket: Ticket) {
-        // `false` means that the client cannot connect again. Its connection then stays open.
+        // `false` means that the client cannot connect again. The connection then stays open.
         let _ = HttpServer::release_connection(self, server, ticket);
     }
 

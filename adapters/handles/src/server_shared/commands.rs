@@ -39,8 +39,8 @@ impl ServerShared {
 }
 
 impl State {
-    /// Returns a command to the queue. Urgent commands that have arrived stay before this command, because the command
-    /// may wait for the end of the open response, and the next chunk of that response is urgent.
+    /// Returns a command to the queue, behind the urgent commands unless it is urgent itself. The command may wait for
+    /// the end of the open response, and the next chunk of that response is urgent.
     fn put_back(&mut self, command: ServerCommand) {
         let urgent = self.commands.iter().take_while(|queued| queued.is_urgent && !command.is_urgent).count();
         self.commands.insert(urgent, command);

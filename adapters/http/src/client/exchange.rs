@@ -6,7 +6,7 @@ use mcp_proto::{Buffer, Millis, StreamId};
 
 use crate::sse::SseDecoder;
 
-/// Names an exchange of an [`HttpClient`](super::HttpClient).
+/// Identifier of an exchange of an [`HttpClient`](super::HttpClient).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExchangeId {
     index: u16,
@@ -110,7 +110,7 @@ impl<'b> Exchange<'b> {
         }
     }
 
-    /// Returns the name of this exchange, which is at `index` in the table.
+    /// Returns the identifier of this exchange, which is at `index` in the table.
     pub(super) fn id(&self, index: usize) -> ExchangeId {
         ExchangeId { index: u16::try_from(index).unwrap_or(u16::MAX), generation: self.generation }
     }
@@ -129,7 +129,7 @@ impl<'b> Exchange<'b> {
         self.is_fallback = false;
     }
 
-    /// Ends the exchange. Its id is not valid any more.
+    /// Ends the exchange, and makes its id invalid.
     pub(super) fn free(&mut self) {
         self.progress = Progress::Free;
         self.generation = self.generation.wrapping_add(1);
@@ -214,8 +214,8 @@ impl<'b> Exchange<'b> {
     }
 
     /// Returns the pause before the next connection: the retry time of the server (at least 100 ms), or one second.
-    /// After connections in a row without an event, the pause is at least one second, doubled with each of them up to
-    /// 30 seconds. A longer retry time of the server takes precedence.
+    /// After a connection without an event, the pause is at least one second. The pause doubles with each further
+    /// connection without an event, up to 30 seconds. A longer retry time of the server takes precedence.
     pub(super) fn delay(&self) -> Millis {
         const LEAST: u64 = 1_000;
         const LEAST_SET: Millis = Millis(100);

@@ -98,7 +98,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
     }
 
-    /// Ends a stream that a new session replaces. Its HTTP exchange then has no effect.
+    /// Ends a stream that a new session replaces. The HTTP exchange of the stream then has no effect.
     pub(super) fn forget_legacy_stream(&mut self) {
         self.is_legacy = false;
         for exchange in self.exchanges.as_mut() {

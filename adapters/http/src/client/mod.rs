@@ -1,13 +1,13 @@
 //! Client side: HTTP requests for a client's messages, and messages from HTTP responses.
 //!
-//! [`HttpClient`] is between a [`Client`](mcp_proto::Client) in message mode and an HTTP library. It never sees a
-//! socket. The application does the following:
+//! [`HttpClient`] is between a [`Client`](mcp_proto::Client) in message mode and an HTTP library, and uses no socket.
+//! The application has these steps:
 //!
-//! 1. It passes each outbound message to [`HttpClient::begin`], which starts an exchange.
-//! 2. It sends the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return.
-//! 3. It passes the head of each response to [`HttpClient::head`], the body in pieces to [`HttpClient::body`], and the
+//! 1. Pass each outbound message to [`HttpClient::begin`], which starts an exchange.
+//! 2. Send the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return.
+//! 3. Pass the head of each response to [`HttpClient::head`], the body in pieces to [`HttpClient::body`], and the
 //!    end to [`HttpClient::finish`].
-//! 4. It passes each [`Inbound`] message to [`Receive::message`](mcp_proto::Receive::message), and each stream that
+//! 4. Pass each [`Inbound`] message to [`Receive::message`](mcp_proto::Receive::message), and each stream that
 //!    [`Finish::Closed`] names to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed).
 //!
 //! TLS, redirects, proxies, cookies and OAuth are the task of the HTTP library and the application.
@@ -43,7 +43,7 @@ use tool_headers::ToolHeaders;
 
 /// The client side of the Streamable HTTP transport.
 ///
-/// One value is for one server. It supports all revisions, and the [`Client`](mcp_proto::Client) selects one. If the
+/// One value is for one server. All revisions are supported, and the [`Client`](mcp_proto::Client) selects one. If the
 /// server refuses `initialize` with 400, 404 or 405, the transport falls back to HTTP+SSE of 2024-11-05, whose stream
 /// takes one of the exchanges. `T` is a table with one [`Exchange`] for each concurrent HTTP request: an array, a
 /// `Vec`, or a lent slice.
@@ -68,7 +68,7 @@ pub enum Begin {
     Close(ExchangeId),
     /// Drop the message: its exchange has ended.
     Drop,
-    /// All exchanges are in use, or the session is not ready for a request. Leave the message where it is. Try again
+    /// All exchanges are in use, or the session is not ready for a request. Do not consume the message. Try again
     /// after an exchange has ended, or was returned by [`HttpClient::poll`].
     Busy,
 }
@@ -83,9 +83,9 @@ enum Aborted {
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Creates the client side for one server.
     ///
-    /// Requests of Streamable HTTP leave one of several `exchanges` free, so that they never block notifications and
+    /// If there are several `exchanges`, requests of Streamable HTTP leave one of them free for notifications and
     /// responses. `tool_headers` holds the annotated parameters of the listed tools: about 40 bytes for each parameter.
-    /// It may be empty if the server has no such tools.
+    /// `tool_headers` may be empty if no tool has annotated parameters.
     pub fn new(exchanges: T, tool_headers: impl Into<Buffer<'b>>) -> HttpClient<'b, T> {
         HttpClient {
             exchanges,
@@ -170,7 +170,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                 && exchange.progress != Progress::Free
         };
         let Some((index, exchange)) = self.exchanges.as_mut().iter_mut().enumerate().find(is_request) else {
-            // The exchange has ended. Without a session, its end has also cancelled the request.
+            // The exchange has ended. Without a session, the end of the exchange has also cancelled the request.
             return if self.session.is_some() { Aborted::Send(None) } else { Aborted::Begin(Begin::Drop) };
         };
         let id = exchange.id(index);
@@ -187,14 +187,14 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         Aborted::Send(Some(id))
     }
 
-    /// Frees the exchange of a cancelled request. Returns `false` if it has ended.
+    /// Frees the exchange of a cancelled request. Returns `false` if the exchange has ended.
     fn free_cancelled(&mut self, id: ExchangeId) -> bool {
         let found = self.exchanges.as_mut().get_mut(id.index()).filter(|exchange| exchange.is(id));
         found.map(Exchange::free).is_some()
     }
 
-    /// Takes a free exchange. Requests of Streamable HTTP and listening streams do not take the last one, unless the
-    /// table has only one.
+    /// Takes a free exchange. Requests of Streamable HTTP and listening streams do not take the last free exchange,
+    /// unless the table has only one.
     fn start(&mut self, purpose: Purpose, progress: Progress) -> Option<(ExchangeId, &mut Exchange<'b>)> {
         let free =
             self.exchanges.as_ref().iter().filter(|exchange| exchange.progress == Progress::Free).count();
@@ -247,7 +247,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         None
     }
 
-    /// Returns the time at which [`poll`](HttpClient::poll) has an exchange to return. `None` if no exchange waits
+    /// Returns the time at which [`poll`](HttpClient::poll) has an exchange to return, or `None` if no exchange waits
     /// for a time.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
@@ -259,7 +259,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     }
 
     /// Ends the session: frees all exchanges, and starts one that sends the end of the session (DELETE) to the server.
-    /// Without a session, only frees the exchanges. The caller closes their HTTP exchanges.
+    /// Without a session, only frees the exchanges. The caller closes the HTTP exchanges of all freed exchanges.
     pub fn shutdown(&mut self, now: Millis) {
         self.free_all();
         if self.session().is_some() {

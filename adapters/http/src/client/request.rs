@@ -55,7 +55,7 @@ impl<'r> Request<'r> {
     }
 
     /// Returns the endpoint that the request goes to instead of the URL of the server. Only a server of HTTP+SSE
-    /// (2024-11-05) names one.
+    /// (2024-11-05) names an endpoint.
     ///
     /// The endpoint is a URI, or a reference relative to the URL: see [`resolve_endpoint`](super::resolve_endpoint).
     /// The endpoint is a secret, because it names the session.

@@ -44,7 +44,8 @@ pub struct Inbound<'m> {
 pub struct Body<'m> {
     /// The number of bytes that were consumed. Pass the remaining bytes again.
     pub consumed: usize,
-    /// A complete message, for [`Receive::message`](mcp_proto::Receive::message). Without one, all bytes were consumed.
+    /// A complete message, for [`Receive::message`](mcp_proto::Receive::message). `None` if the bytes complete no
+    /// message. All bytes were then consumed.
     pub message: Option<Inbound<'m>>,
 }
 
@@ -54,7 +55,7 @@ pub enum Finish<'m> {
     /// The exchange has ended, and there is nothing to do.
     Ended,
     /// The body is this message. Pass it to [`Receive::message`](mcp_proto::Receive::message), and then its stream to
-    /// [`Receive::stream_closed`](mcp_proto::Receive::stream_closed), in case the message was no response.
+    /// [`Receive::stream_closed`](mcp_proto::Receive::stream_closed), in case the message was not a response.
     Message(Inbound<'m>),
     /// The stream has ended. Pass its id to [`Receive::stream_closed`](mcp_proto::Receive::stream_closed): if its
     /// request has no response, the request fails.
@@ -92,7 +93,8 @@ impl MediaType {
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Handles the head of a response.
     ///
-    /// `fields` are its header fields. The HTTP library follows redirects, and handles informational responses (1xx).
+    /// `fields` are the header fields of the response. The HTTP library follows redirects, and handles informational
+    /// responses (1xx).
     pub fn head(&mut self, exchange: ExchangeId, status: u16, fields: &dyn HeaderFields) -> Head {
         let Some(found) = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange))
         else {
@@ -123,8 +125,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             };
             self.session = id;
         }
-        // A request of HTTP+SSE is complete if the server has accepted it, and any other request if the
-        // server has refused it.
+        // A request of HTTP+SSE is complete when the server has accepted the request. Any other request is complete
+        // when the server has refused the request.
         found.is_complete |= is_success == (purpose == Purpose::LegacyRequest);
         found.is_fallback = purpose == Purpose::Initialize && is_fallback_status(status);
         let has_message = matches!(
@@ -168,8 +170,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             (Progress::Events, Memory::Events(decoder)) => {
                 let mut consumed = start;
                 loop {
-                    // A step without an event has consumed all bytes. The event of a step cannot leave the loop,
-                    // because it would be borrowed in all iterations. After the loop, `event` returns it again.
+                    // A step without an event has consumed all bytes. An event cannot leave the loop, because the
+                    // decoder would be borrowed in all iterations. After the loop, `event` returns the event again.
                     let step = decoder.decode(bytes.get(consumed..).unwrap_or_default());
                     consumed = consumed.saturating_add(step.consumed);
                     match step.item {

@@ -5,7 +5,7 @@ use core::fmt;
 /// The longest session id that a client takes.
 const LONGEST: usize = 1024;
 
-/// The session id, or none.
+/// An optional session id.
 pub(super) struct SessionId {
     bytes: [u8; LONGEST],
     length: u16,

@@ -13,7 +13,7 @@ const MAX_SIZE_DIGITS: u8 = 16;
 
 /// Incremental decoder of a body (RFC 9112, sections 6 and 7).
 ///
-/// It skips chunk extensions and trailer fields, and has no buffer: the data is a part of the input.
+/// The decoder skips chunk extensions and trailer fields, and has no buffer: the data is a part of the input.
 #[derive(Debug)]
 pub struct BodyDecoder {
     state: State,
@@ -195,7 +195,7 @@ impl BodyDecoder {
     }
 }
 
-/// Splits off up to `missing` bytes. Returns them, the rest, and the number of bytes that are still missing.
+/// Splits off up to `missing` bytes. Returns these bytes, the rest, and the number of bytes that are still missing.
 fn split_data(input: &[u8], missing: u64) -> (&[u8], &[u8], u64) {
     let available = usize::try_from(missing).unwrap_or(usize::MAX).min(input.len());
     let (data, rest) = input.split_at_checked(available).unwrap_or((input, &[]));

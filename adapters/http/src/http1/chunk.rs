@@ -12,7 +12,7 @@ const LINE_END: &[u8] = b"\r\n";
 
 /// The line in front of the data of a chunk. [`ChunkHead::END`] follows the data.
 ///
-/// It has a fixed length, so that a caller can reserve its place before it knows the length of the data.
+/// The line has a fixed length, so that a caller can reserve its place before the length of the data is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkHead([u8; CHUNK_OFFSET]);
 

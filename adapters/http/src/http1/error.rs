@@ -9,7 +9,8 @@ use mcp_proto::WriteText;
 /// A server responds with [`HttpError::status`] and closes the connection, because the end of the message is unknown. A
 /// client closes the connection; a gateway also responds with status 502.
 ///
-/// The text names the defective element and the reason, for example `Host: missing`. It contains no byte of the peer.
+/// The text names the defective element and the reason, for example `Host: missing`. The text contains no byte of
+/// the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpError {
     status: u16,

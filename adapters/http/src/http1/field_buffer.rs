@@ -88,8 +88,8 @@ impl<'b> FieldBuffer<'b> {
         self.set_value_length(self.last, value_length)
     }
 
-    /// If an earlier entry has the name of the last one, returns the value of the first such entry, and the value of
-    /// the last entry.
+    /// Returns the value of the first entry with the name of the last entry, and the value of the last entry. Returns
+    /// `None` if no earlier entry has this name.
     pub(super) fn repeated(&self) -> Option<(&[u8], &[u8])> {
         let (last, _) = self.entry(self.last)?;
         let (_, first) = self.find_entry(last.tag, last.name).filter(|(offset, _)| *offset < self.last)?;
@@ -101,7 +101,7 @@ impl<'b> FieldBuffer<'b> {
         self.length = self.last;
     }
 
-    /// Appends the value of the last entry to the first entry with its name, after a comma.
+    /// Appends the value of the last entry to the first entry with the same name, after a comma.
     pub(super) fn join_last(&mut self) -> Result<(), Full> {
         let Some((last, _)) = self.entry(self.last) else { return Ok(()) };
         let Some((offset, first)) = self.find_entry(last.tag, last.name) else { return Ok(()) };

@@ -5,9 +5,9 @@ use crate::http1::syntax::{is_token, is_value, is_white_space};
 
 /// Incremental lexer of field lines, up to and including the empty line after them.
 ///
-/// The lexer is strict, because each leniency could smuggle a request past an intermediary that reads the lines
-/// differently (RFC 9112, section 11.2): a line ends with CRLF, no white space precedes the colon, and no line
-/// continues another.
+/// The lexer is strict: a line ends with CRLF, no white space precedes the colon, and no line continues another. With a
+/// more tolerant lexer, an attacker could smuggle a request past an intermediary that reads the lines differently (RFC
+/// 9112, section 11.2).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FieldLines {
     state: State,
@@ -44,7 +44,7 @@ impl FieldLines {
         FieldLines { state: State::LineStart }
     }
 
-    /// Splits off the next part. Returns it with the rest of the input, or the reason why the line is invalid.
+    /// Splits off the next part. Returns the part and the rest of the input, or the reason why the line is invalid.
     ///
     /// The input is not empty, and each part has at least one byte.
     pub(super) fn next<'i>(&mut self, input: &'i [u8]) -> Result<(FieldPart<'i>, &'i [u8]), &'static str> {

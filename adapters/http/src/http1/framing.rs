@@ -17,7 +17,7 @@ pub enum HttpVersion {
 /// The length of a body (RFC 9112, section 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyFraming {
-    /// A known number of bytes. Without a body it is zero, and a number beyond `u64` saturates.
+    /// A known number of bytes. The number is zero without a body, and saturates beyond `u64`.
     Length(u64),
     /// Chunks, the last of which is empty (RFC 9112, section 7.1).
     Chunked,
@@ -39,7 +39,7 @@ impl BodyFraming {
 const CONTENT_LENGTH: &str = "Content-Length";
 const TRANSFER_ENCODING: &str = "Transfer-Encoding";
 
-/// Returns the framing that the fields announce. `None` if they announce none.
+/// Returns the framing that the fields announce, or `None` if the fields announce no framing.
 pub(super) fn announced(
     fields: &FieldBuffer<'_>,
     version: HttpVersion,

@@ -67,7 +67,7 @@ impl<'b, L: StartLine> HeadDecoder<'b, L> {
         (self.line, self.stage, self.remaining) = (L::default(), Stage::StartLine, self.limit);
     }
 
-    /// Whether no byte of a head has arrived. Empty lines in front of it do not count.
+    /// Whether no byte of a head has arrived. Empty lines in front of the head do not count.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.stage, Stage::StartLine) && self.section.buffer.start_line().is_empty()
     }

@@ -1,6 +1,6 @@
 //! `FieldName`: the header fields that a head keeps.
 
-/// A header field that a head keeps. The discriminant is its row in [`ROWS`].
+/// A header field that a head keeps. The discriminant is the row of the field in [`ROWS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum FieldName {

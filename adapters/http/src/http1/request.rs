@@ -45,7 +45,7 @@ impl<'b> RequestDecoder<'b> {
         self.head.feed(input)
     }
 
-    /// Returns the head. `None` until it is complete.
+    /// Returns the head, or `None` until the head is complete.
     #[must_use]
     pub fn head(&self) -> Option<RequestHead<'_>> {
         self.head.head().map(|(line, fields)| RequestHead { line, fields })
@@ -65,7 +65,7 @@ impl<'b> RequestDecoder<'b> {
 
 /// A complete request head.
 ///
-/// Its [`HeaderFields`] are the fields that a server for MCP needs: `host`, `origin`, `content-type`, `accept`,
+/// The [`HeaderFields`] are the fields that a server for MCP needs: `host`, `origin`, `content-type`, `accept`,
 /// `content-length`, `transfer-encoding`, `connection`, `expect`, `authorization`, `mcp-session-id`,
 /// `mcp-protocol-version`, `mcp-method`, `mcp-name`, `last-event-id`, and `mcp-param-*`. Repeated lists are joined.
 #[derive(Debug, Clone, Copy)]
@@ -87,13 +87,13 @@ impl<'a> RequestHead<'a> {
         self.line.target(self.fields)
     }
 
-    /// Returns the path of the target, without the query. It is not percent-decoded.
+    /// Returns the path of the target, without the query and without percent-decoding.
     #[must_use]
     pub fn path(&self) -> &'a str {
         self.path_and_query().0
     }
 
-    /// Returns the query of the target, without the question mark. `None` if the target has no question mark.
+    /// Returns the query of the target, without the question mark, or `None` if the target has no question mark.
     #[must_use]
     pub fn query(&self) -> Option<&'a str> {
         self.path_and_query().1

@@ -9,7 +9,7 @@ use crate::http1::syntax::{is_host, is_token, list};
 use crate::http1::version::VersionMatcher;
 use crate::http1::{BodyFraming, HttpError, HttpVersion};
 
-/// Longest method. A longer one is answered with status 501.
+/// Maximum length of a method. A server responds to a longer method with status 501.
 const MAX_METHOD_LENGTH: usize = 16;
 
 /// Splits a target in absolute form into the authority and the rest.

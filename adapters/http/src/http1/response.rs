@@ -45,7 +45,7 @@ impl<'b> ResponseDecoder<'b> {
         self.head.feed(input)
     }
 
-    /// Returns the head. `None` until it is complete.
+    /// Returns the head, or `None` until the head is complete.
     #[must_use]
     pub fn head(&self) -> Option<ResponseHead<'_>> {
         self.head.head().map(|(line, fields)| ResponseHead { line, fields })
@@ -59,7 +59,7 @@ impl<'b> ResponseDecoder<'b> {
 
 /// A complete response head.
 ///
-/// Its [`HeaderFields`] are the fields that a client for MCP needs: `content-type`, `content-length`,
+/// The [`HeaderFields`] are the fields that a client for MCP needs: `content-type`, `content-length`,
 /// `transfer-encoding`, `connection`, `mcp-session-id`, `mcp-protocol-version`, `retry-after`, `www-authenticate`, and
 /// `allow`. Repeated lists are joined.
 #[derive(Debug, Clone, Copy)]

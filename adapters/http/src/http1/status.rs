@@ -1,6 +1,6 @@
 //! Reason phrases of status codes.
 
-/// Returns the reason phrase of a status code (RFC 9110, section 15). An unknown code has an empty one.
+/// Returns the reason phrase of a status code (RFC 9110, section 15). The phrase of an unknown code is empty.
 pub(super) const fn reason_phrase(status: u16) -> &'static str {
     match status {
         200 => "OK",

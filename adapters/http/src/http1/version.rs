@@ -11,7 +11,7 @@ pub(super) struct VersionMatcher {
 }
 
 impl VersionMatcher {
-    /// Compares the next byte. Returns `None` if the text is no version.
+    /// Compares the next byte. Returns `None` if the text is not a version.
     pub(super) fn feed(&mut self, byte: u8) -> Option<()> {
         let is_match = match self.position {
             5 => {
@@ -33,7 +33,7 @@ impl VersionMatcher {
         self.position == 8
     }
 
-    /// Returns the version. `None` if it is not HTTP/1.
+    /// Returns the version, or `None` if the version is not HTTP/1.
     pub(super) fn version(&self) -> Option<HttpVersion> {
         let version = if self.is_minor_zero { HttpVersion::Http10 } else { HttpVersion::Http11 };
         (!self.is_other_major).then_some(version)

@@ -86,7 +86,7 @@ impl<'b> HeadWriter<'b> {
         self.field("Connection", "close")
     }
 
-    /// Ends the head. Returns its text.
+    /// Ends the head. Returns the text of the head.
     ///
     /// # Errors
     ///

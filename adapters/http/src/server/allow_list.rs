@@ -30,7 +30,7 @@ impl AllowList<'_> {
     }
 }
 
-/// Returns the host and port of an origin of the web.
+/// Returns the host and port of an `http` or `https` origin.
 fn authority_of(origin: &[u8]) -> Option<&[u8]> {
     let scheme_end = origin.windows(3).position(|window| window == b"://")?;
     let (scheme, rest) = origin.split_at_checked(scheme_end)?;

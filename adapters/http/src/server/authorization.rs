@@ -26,7 +26,7 @@ pub enum Verdict {
 
 /// The value of `WWW-Authenticate`.
 ///
-/// It is a constant, or a `String` with the feature `alloc`.
+/// The value is a constant, or a `String` with the feature `alloc`.
 ///
 /// ```
 /// use mcp_proto_http::server::Challenge;
@@ -91,8 +91,8 @@ impl RequestHead<'_> {
     /// Returns the position of the bearer token of the request among `tokens`, from 1 on. See RFC 6750, section 2.1.
     ///
     /// Returns `None` without a token, with an unknown or an empty token, and if the field `Authorization` occurs
-    /// twice. The comparison takes the same time for all tokens of the same length, so that a client learns nothing
-    /// about a known token from the time of its response.
+    /// twice. The comparison takes the same time for all tokens of the same length. So the time of a response tells a
+    /// client nothing about a known token.
     ///
     /// ```
     /// use mcp_proto_http::server::{Challenge, RequestHead, Verdict};

@@ -68,8 +68,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the session that the head names. A request of 2026-07-28 names none, because that revision ignores the
-    /// field.
+    /// Returns the session that the head names. A request of 2026-07-28 names no session, because that revision ignores
+    /// the field.
     fn named_session(&self, head: &RequestHead<'_>, user: u64) -> Result<NamedSession, Refusal> {
         if !P::HANDSHAKE {
             return Ok(NamedSession::None);

@@ -87,7 +87,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Checks a complete body and passes it on. `part` is its storage, if it has one.
+    /// Checks a complete body and passes it on. `part` is the storage of the body, or [`NO_PART`].
     fn complete(
         &mut self,
         server: &mut Server<'_>,
@@ -134,8 +134,8 @@ impl<P: Policy> HttpServer<'_, P> {
                 return None;
             }
         };
-        // `notifications/initialized` without a stored session and notifications of 2026-07-28 have no meaning. They
-        // must not reach the session of another client.
+        // Two kinds of notifications have no meaning: `notifications/initialized` without a stored session, and all
+        // notifications of 2026-07-28. These notifications must not reach the session of another client.
         let has_session = !checked.is_modern && self.mode() == SessionMode::Sessions;
         let is_moot = match checked.kind {
             BodyKind::Initialized => !has_session,
@@ -158,7 +158,8 @@ impl<P: Policy> HttpServer<'_, P> {
         Some(checked.message)
     }
 
-    /// Returns the revision of the session that the request names. The outer `None` means that it names none.
+    /// Returns the revision of the session that the request names. The outer `None` means that the request names no
+    /// session.
     fn named_revision(&self, server: &Server<'_>, index: u16) -> Option<Option<Revision>> {
         let slot = self.exchanges.slot(index).filter(|_| P::HANDSHAKE)?;
         if self.config.mode == SessionMode::Sealed {

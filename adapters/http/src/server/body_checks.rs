@@ -21,7 +21,8 @@ pub(super) struct CheckedBody<'m> {
     pub(super) message: Message<'m>,
     pub(super) is_modern: bool,
     pub(super) kind: BodyKind,
-    /// Handshake era: the revision of the session or, if unknown, of the header field. 2025-03-26 without both.
+    /// In the handshake era, the revision of the session. If that revision is unknown, the revision of the header
+    /// field, or 2025-03-26 without the field.
     pub(super) revision: Revision,
 }
 
@@ -93,8 +94,8 @@ pub(super) fn is_modern_head(head: &RequestHead<'_>) -> bool {
     header_revision(head).is_some_and(|revision| revision.era() == Era::Stateless)
 }
 
-/// Checks a body. `session` is the revision of the session that the head names. The outer `None` means that it names
-/// none.
+/// Checks a body. `session` is the revision of the session that the head names. The outer `None` means that the head
+/// names no session.
 pub(super) fn check<'m>(
     config: &HttpConfig<'_>,
     policy: &impl Policy,

@@ -29,9 +29,10 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     /// Offers [chunked](mcp_proto::server::Call::chunked) responses: a JSON body without a length, or one event of an
     /// event stream.
     ///
-    /// The output memory must hold a piece of up to the size of the core server's transmit buffer, for each client that
-    /// reads slowly. A response in pieces is not stored for replay: if its client disconnects, its request is
-    /// cancelled. Has no effect beside [HTTP+SSE](super::HttpConfig::legacy), where all responses share one stream.
+    /// For each client that reads slowly, the output memory must hold one piece. A piece is at most as long as the core
+    /// server's transmit buffer. A response in pieces is not stored for replay: if the client disconnects, the server
+    /// cancels the request. Has no effect together with [HTTP+SSE](super::HttpConfig::legacy), where all responses
+    /// share one stream.
     #[must_use]
     pub fn chunked_responses(mut self) -> HttpServer<'b, P> {
         self.piece_hook = Some(|http, step| {
@@ -47,7 +48,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Moves a piece to its exchange. Returns `false` if there is no space for it yet.
+    /// Moves a piece to its exchange. Returns `false` if there is no space for the piece yet.
     fn route_piece(&mut self, index: u16, piece: &[u8], is_last: bool) -> bool {
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         match slot.phase {
@@ -100,7 +101,7 @@ impl<P: Policy> HttpServer<'_, P> {
         if slot.phase == Phase::Waiting {
             self.open_stream(index);
         }
-        // The event has no id, because it cannot be replayed.
+        // An event in pieces cannot be replayed, so the event has no id.
         self.push(index, &[b"data: "]);
     }
 

@@ -20,7 +20,7 @@ pub enum AllowList<'c> {
 pub enum SessionMode {
     /// The endpoint speaks `2026-07-28` only.
     Off,
-    /// The server answers `initialize`, but gives no session id and remembers nothing.
+    /// The server answers `initialize`, but gives no session id and stores no session.
     Stateless,
     /// The server gives a session id, and keeps a table of sessions.
     Sessions,
@@ -42,8 +42,8 @@ pub struct LegacyPaths<'c> {
 
 /// Configuration of an [`HttpServer`](super::HttpServer).
 ///
-/// By default, the server speaks only `2026-07-28`, and refuses `initialize`. Most clients of today begin with
-/// `initialize`, so a server on a host usually has [`SessionMode::Sessions`]:
+/// By default, the server speaks only `2026-07-28`, and refuses `initialize`. Most current clients begin with
+/// `initialize`, so most servers need [`SessionMode::Sessions`]:
 ///
 /// ```
 /// use mcp_proto_http::server::{AllowList, HttpConfig, SessionMode};
@@ -79,7 +79,7 @@ pub struct HttpLimits {
     pub held: usize,
     /// The number of exchanges that are reserved for calls: event streams without a call cannot take them. Default: 1.
     pub reserved: usize,
-    /// The maximum length of a request id, in bytes. It is at most the limit of the core server. Default: 64.
+    /// The maximum length of a request id, in bytes, at most the limit of the core server. Default: 64.
     pub id: usize,
 }
 
@@ -177,7 +177,7 @@ impl<'c> HttpConfig<'c> {
         self
     }
 
-    /// Sets the revisions that the core server supports. Default: all.
+    /// Sets the revisions that the core server supports. Default: all revisions.
     #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;

@@ -38,7 +38,7 @@ impl<P: Policy> HttpServer<'_, P> {
         self.finish(index, status, MediaType::Text);
     }
 
-    /// Refuses a request. `id` is its id as JSON.
+    /// Refuses a request. `id` is the id of the request as JSON.
     pub(super) fn refuse(&mut self, index: u16, refusal: Refusal, id: Option<&[u8]>) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         if slot.phase == Phase::Detached {

@@ -12,7 +12,7 @@ impl Flags {
     pub(super) const NEW_SESSION: Flags = Flags(2);
     /// The request belongs to `2026-07-28`.
     pub(super) const MODERN: Flags = Flags(4);
-    /// The body has no request: 202.
+    /// The body contains no request, so the response has status 202.
     pub(super) const ONE_WAY: Flags = Flags(8);
     /// The body is an array.
     pub(super) const BATCH: Flags = Flags(16);
@@ -36,9 +36,9 @@ impl Flags {
     pub(super) const PRIMES: Flags = Flags(8192);
     /// The body is `notifications/cancelled`.
     pub(super) const CANCELS: Flags = Flags(16_384);
-    /// The refusal is temporary: `Retry-After`.
+    /// The refusal is temporary, so the response has the field `Retry-After`.
     pub(super) const RETRY_LATER: Flags = Flags(32_768);
-    /// The connection closes when its output is sent, and the stream continues on another one.
+    /// The connection closes when its output is sent, and the stream continues on another connection.
     pub(super) const RELEASES: Flags = Flags(65_536);
     /// A response in pieces has begun.
     pub(super) const PIECES: Flags = Flags(131_072);

@@ -197,7 +197,7 @@ impl<'b> Exchanges<'b> {
         u16::try_from(found).ok()
     }
 
-    /// Takes a free slot. Returns `None` if all are taken.
+    /// Takes a free slot. Returns `None` if all slots are taken.
     pub(super) fn take(&mut self, phase: Phase) -> Option<u16> {
         if self.free.first == NONE {
             let count = self.slots.grow(ExchangeSlot::EMPTY)?;

@@ -1,6 +1,6 @@
 //! Messages for a session without an event stream, which wait until the client opens one.
 //!
-//! They wait in the memory for replay.
+//! The memory for replay holds these messages.
 
 use mcp_proto::SessionKey;
 
@@ -12,7 +12,7 @@ use super::policy::Policy;
 use super::replay::HELD;
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Holds a message for a session. Drops it if the memory is too small for it, if the session has ended, or if the
+    /// Holds a message for a session. Drops the message if the memory is too small, if the session has ended, or if the
     /// session holds too many messages.
     pub(super) fn hold(&mut self, session: SessionKey, message: &[u8]) {
         let can_be_sent = self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD));
@@ -35,8 +35,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.sessions.held(session) > 0
     }
 
-    /// Moves held messages to the general stream of their session, as far as there is space. They become events of that
-    /// stream, so that the client can resume after each of them.
+    /// Moves held messages to the general stream of their session, as far as there is space. The messages become events
+    /// of that stream, so that the client can resume after each message.
     #[inline(never)]
     pub(super) fn send_held(&mut self, index: u16) {
         let mut from = self.replay.first();

@@ -1,15 +1,15 @@
 //! Server side of MCP over HTTP, without sockets: exchanges, sessions and event streams.
 //!
 //! The transport, an HTTP library or the module [`http1`](crate::http1), passes in the head and the body of each
-//! request. The [`HttpServer`] checks them, passes the message to the core [`Server`](mcp_proto::Server) in message
-//! mode, and returns the status, the header fields and the body of the response.
+//! request. The [`HttpServer`] checks the request, and passes the message to the core [`Server`](mcp_proto::Server) in
+//! message mode. Then the `HttpServer` returns the status, the header fields and the body of the response.
 //!
 //! The transport calls, in this order for each request:
 //!
 //! 1. [`HttpServer::begin`] with the head. A refusal is the whole response.
 //! 2. [`HttpServer::body`] with each piece of the body.
-//! 3. [`HttpServer::poll`] whenever something happened. It reports events of the core server, and exchanges that have
-//!    output.
+//! 3. [`HttpServer::poll`] after each other call, after each event, and at the time of [`Step::Wait`]. `poll` reports
+//!    events of the core server, and exchanges that have output.
 //! 4. [`HttpServer::output`] and [`HttpServer::sent`] for an exchange with output, until the output ends.
 //! 5. [`HttpServer::close`] if the client disconnects before the end.
 //!
@@ -95,8 +95,8 @@ pub struct HttpServer<'b, P> {
 impl<'b, P: Policy> HttpServer<'b, P> {
     /// Creates a server with storage for exchanges and their output.
     ///
-    /// The server divides `output` into pages of [`HttpLimits::page`] bytes. A page belongs to one exchange until its
-    /// client has read it. If a response does not fit into all pages together, the client gets
+    /// The server divides `output` into pages of [`HttpLimits::page`] bytes. A page belongs to one exchange until the
+    /// client has read the page. If a response does not fit into all pages together, the client gets
     /// status 500 instead.
     #[must_use]
     pub fn new(
@@ -121,7 +121,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
     }
 
     /// Lends storage for bodies that arrive in pieces, or while the core server is busy. Each body takes
-    /// [`HttpLimits::body`] bytes. Without a free part, the answer is 503.
+    /// [`HttpLimits::body`] bytes. Without a free part, the server responds with status 503.
     #[must_use]
     pub fn body_buffer(mut self, bytes: impl Into<Buffer<'b>>) -> HttpServer<'b, P> {
         self.bodies = Bodies::new(bytes.into(), self.config.limits.body);

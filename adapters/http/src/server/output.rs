@@ -20,7 +20,7 @@ pub struct Output<'a> {
     pub body: &'a [u8],
     /// Whether the response is complete with these bytes.
     pub is_end: bool,
-    /// Whether the server gave the exchange up. The transport closes the connection. With HTTP/2, it resets the stream.
+    /// Whether the server gave the exchange up. The transport closes the connection, or resets the stream of HTTP/2.
     pub is_cut: bool,
 }
 
@@ -103,9 +103,9 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Closes the connection of a deferred call, and keeps its event stream. The client connects again with
     /// `Last-Event-ID` after [`HttpTimes::retry`](super::HttpTimes::retry).
     ///
-    /// A long call thus needs no connection. Has an effect only in a session since `2025-11-25` whose client accepts
-    /// event streams, with a [replay buffer](HttpServer::replay_buffer), because other clients do not know how to
-    /// continue. Otherwise returns `false`.
+    /// A long call thus needs no connection. Returns `false`, without an effect, unless the server has a
+    /// [replay buffer](HttpServer::replay_buffer), and the client accepts event streams in a session of `2025-11-25`.
+    /// Other clients do not know how to continue.
     pub fn release_connection(&mut self, server: &Server<'_>, ticket: Ticket) -> bool {
         let Some(index) = server.stream_of(ticket).and_then(|stream| self.exchanges.find(stream)) else {
             return false;
@@ -149,7 +149,7 @@ impl<P: Policy> HttpServer<'_, P> {
             Phase::Waiting | Phase::Stream if flags.has(Flags::LISTENS) => {
                 let key = slot.session;
                 self.release(index);
-                // In HTTP+SSE the stream is the session.
+                // In HTTP+SSE, the end of the stream ends the session.
                 if flags.has(Flags::LEGACY) {
                     self.end_session(key);
                 }

@@ -91,7 +91,7 @@ impl<'b> Pages<'b> {
         usize::from(self.limit).saturating_mul(self.data_size()) >= length
     }
 
-    /// Returns whether `length` bytes can be appended to the chain now. Grows the buffer for them, if it can.
+    /// Returns whether `length` bytes can be appended to the chain now. Grows the buffer for these bytes if possible.
     pub(super) fn fits(&mut self, chain: &Chain, length: usize) -> bool {
         let last = if chain.last == NONE {
             0

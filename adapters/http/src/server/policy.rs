@@ -6,7 +6,7 @@ use super::request::RequestHead;
 /// Decisions of the application.
 pub trait Policy {
     /// Whether the program contains the code of the handshake era. If so, the [`SessionMode`](super::SessionMode)
-    /// decides whether the server serves it.
+    /// decides whether the server serves that era.
     ///
     /// With `false` the server speaks `2026-07-28` only, and a program for a board contains no code for sessions,
     /// replay and HTTP+SSE.
@@ -41,7 +41,8 @@ pub trait Policy {
     }
 
     /// Returns a message authentication code of `data`, such as a truncated HMAC, for
-    /// [`SessionMode::Sealed`](super::SessionMode::Sealed). `None` refuses sealed sessions.
+    /// [`SessionMode::Sealed`](super::SessionMode::Sealed). `None` means that the server refuses
+    /// sealed sessions.
     fn sign(&self, data: &[u8]) -> Option<[u8; 16]> {
         let _ = data;
         None

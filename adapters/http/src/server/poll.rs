@@ -15,7 +15,8 @@ use super::policy::Policy;
 pub enum Step {
     /// An event of the core server is pending: call its `event()`, then poll again.
     Event,
-    /// The exchange has new output, or was given up: see [`HttpServer::output`]. Poll again without waiting for it.
+    /// The exchange has new output, or was given up: see [`HttpServer::output`]. Poll again without waiting for the
+    /// exchange.
     Output(ExchangeId),
     /// Wait for the network, and poll again at this time at the latest.
     Wait(Option<Millis>),
@@ -64,7 +65,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Passes the next message, or the end of a stream or session, to the core server, which is ready for it. Returns
-    /// `false` if there is none, or if a session cannot end yet.
+    /// `false` if there is nothing to pass, or if a session cannot end yet.
     #[inline(never)]
     fn deliver_next(&mut self, server: &mut Server<'_>) -> bool {
         if P::HANDSHAKE
@@ -90,8 +91,8 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             return true;
         }
-        // Drop the request of a client that has disconnected before its delivery. Its notifications are still
-        // delivered.
+        // If the client has disconnected before the delivery, drop its request, but still deliver its notification or
+        // response.
         let is_dropped = slot.flags.has(Flags::DISCONNECTED) && !slot.flags.has(Flags::ONE_WAY);
         if is_dropped {
             self.exchanges.dequeue();

@@ -89,7 +89,7 @@ impl<'b> Replay<'b> {
         }
     }
 
-    /// Removes the oldest event. If it was a held message, calls `evicted` with its session.
+    /// Removes the oldest event. If the event was a held message, calls `evicted` with the session of the message.
     fn remove_oldest(&mut self, evicted: &mut dyn FnMut(SessionKey)) {
         let Some(first) = self.first() else { return };
         if let Some(event) = self.at(first).filter(|event| event.stream == HELD)

@@ -11,7 +11,7 @@ pub enum Method {
     Post,
     /// `DELETE`
     Delete,
-    /// Any other method. The server answers it with 405.
+    /// Any other method, to which the server responds with status 405.
     Other,
 }
 

@@ -104,7 +104,7 @@ impl ResponseHead {
         }
     }
 
-    /// Passes each header field to `put`: its name and its value. `Content-Length` is among them.
+    /// Passes the name and the value of each header field to `put`, including `Content-Length`.
     pub fn fields(&self, put: &mut dyn FnMut(&str, &str)) {
         match self.media_type {
             MediaType::None => {}

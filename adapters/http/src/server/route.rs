@@ -27,8 +27,8 @@ pub(super) fn status_of(kind: OutboundMessageKind, is_modern: bool) -> u16 {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Moves a message to its exchange, or holds it for a session without an event stream. Drops it if its client has
-    /// disconnected, or does not accept it. Returns `false` if there is no space for it yet.
+    /// Moves a message to its exchange, or holds the message for a session without an event stream. Drops the message
+    /// if the client has disconnected, or does not accept the message. Returns `false` if there is no space yet.
     #[inline(never)]
     pub(super) fn route(&mut self, frame: &OutboundMessage<'_>) -> bool {
         let index = match frame.relation() {

@@ -75,7 +75,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns a key that no request in flight has, so that sessions share no ids of requests.
+    /// Returns a key that no request in flight has, so that the core server can distinguish equal ids of two sessions.
     fn unused_key(&self, wanted: SessionKey) -> SessionKey {
         let mut key = wanted;
         let is_used = |key| {
@@ -137,7 +137,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(key)
     }
 
-    /// Ends a session, and those of its exchanges that await a response or are event streams.
+    /// Ends a session, and the exchanges of the session that await a response or are event streams.
     pub(super) fn end_session(&mut self, key: SessionKey) {
         if key == SessionKey::NONE {
             return;
@@ -161,7 +161,7 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Without this call, a request for input or a log message may go to another session.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended. [`SendError::Busy`]: call it again after the next
+    /// [`SendError::Gone`]: the request has ended. [`SendError::Busy`]: call this method again after the next
     /// [`poll`](HttpServer::poll).
     pub fn enter(&mut self, server: &mut Server<'_>, ticket: Ticket) -> Result<(), SendError> {
         let stream = server.stream_of(ticket).ok_or(SendError::Gone)?;

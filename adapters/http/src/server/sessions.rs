@@ -287,7 +287,7 @@ impl<'b> Sessions<'b> {
         Some((key_of(self.oldest), slot.last_used, slot.open > 0))
     }
 
-    /// Ends a session. From now on its id is unknown.
+    /// Ends a session. Requests can no longer name the session by its id.
     pub(super) fn end(&mut self, key: SessionKey) {
         let ending = self.ending;
         let Some(slot) = self.open_mut(key) else { return };
@@ -325,7 +325,7 @@ impl<'b> Sessions<'b> {
         (self.ending != NONE).then(|| key_of(self.ending))
     }
 
-    /// Frees the first ending session: the core server has accepted its end.
+    /// Frees the first ending session, because the core server has accepted the end of the session.
     pub(super) fn forget_ending(&mut self) {
         let index = self.ending;
         if let Some(next) = self.slot_mut(index).map(|slot| slot.newer) {

@@ -8,9 +8,9 @@ use crate::sse::event_buffer::{EventBuffer, Full};
 /// Incremental decoder of an event stream (WHATWG HTML, "Interpreting an event stream").
 ///
 /// The lent buffer takes the last event id and the current event: its id, its name and its data. The decoder reports an
-/// event that does not fit, and finds the next one.
+/// event that does not fit, and finds the next event.
 ///
-/// It does not replace invalid UTF-8.
+/// The decoder does not replace invalid UTF-8.
 #[derive(Debug)]
 pub struct SseDecoder<'b> {
     buffer: EventBuffer<'b>,
@@ -57,7 +57,7 @@ enum Field {
 pub struct SseStep<'a> {
     /// Number of bytes that the decoder has consumed.
     pub consumed: usize,
-    /// The event that ended, if any. Without one, the decoder has consumed the whole input.
+    /// The event that ended. `None` if the decoder has consumed the whole input without the end of an event.
     pub item: Option<SseItem<'a>>,
 }
 
@@ -67,7 +67,8 @@ pub struct SseStep<'a> {
 pub enum SseItem<'a> {
     /// A complete event.
     Event(SseEvent<'a>),
-    /// An event that did not fit in the buffer. Its id is the last event id, unless the id did not fit.
+    /// An event that did not fit in the buffer. The id of the event is the last event id, unless the
+    /// id did not fit.
     TooLong,
 }
 
@@ -76,7 +77,7 @@ pub enum SseItem<'a> {
 pub struct SseEvent<'a> {
     /// The name of the event, `message` by default.
     pub name: &'a [u8],
-    /// The data, whose lines are joined with LF. It is empty in a priming event of MCP.
+    /// The data, whose lines are joined with LF. The data is empty in a priming event of MCP.
     pub data: &'a [u8],
     /// The last event id, from this event or an earlier one. Empty if there is none.
     pub last_event_id: &'a [u8],

@@ -54,7 +54,7 @@ impl<'b> EventBuffer<'b> {
         self.data.map(|length| self.text(self.data_start(), length))
     }
 
-    /// Starts a line with data. A line feed separates it from the previous line.
+    /// Starts a line with data. A line feed separates the line from the previous line.
     pub(super) fn start_data(&mut self) -> Result<(), Full> {
         if self.data.is_some() { self.push(b"\n") } else { Ok(()) }
     }

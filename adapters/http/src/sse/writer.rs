@@ -39,7 +39,7 @@ impl<'b> SseWriter<'b> {
         SseWriter { text: SliceWriter::new(buffer) }
     }
 
-    /// Writes the name of the event. Without one, it is `message`.
+    /// Writes the name of the event. Without this call, the name is `message`.
     pub fn event(self, name: impl WriteText) -> SseWriter<'b> {
         self.line(b"event: ", &name)
     }
@@ -72,7 +72,7 @@ impl<'b> SseWriter<'b> {
         self
     }
 
-    /// Ends the event. Returns its text.
+    /// Ends the event. Returns the text of the event.
     ///
     /// # Errors
     ///

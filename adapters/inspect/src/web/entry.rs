@@ -5,7 +5,7 @@ use mcp_proto::json::{Json, Kind, to_string};
 use mcp_proto::monitor::{Requirement, Sender, Violation};
 use mcp_proto::rpc::{Message, MessageKind};
 
-/// The maximum length of the text of a message, in bytes. The page gets the beginning of a longer one.
+/// The maximum length of the text of a message, in bytes. The page gets the beginning of a longer text.
 const TEXT_LIMIT: usize = 256 << 10;
 
 /// A JSON object that grows by one member at a time.
@@ -92,7 +92,7 @@ fn violation(violation: &Violation) -> String {
         .finish()
 }
 
-/// The messages of a line: those of a batch, or one. Omits what is no message.
+/// The messages of a line: the messages of a batch, or one message. Omits parts that are not messages.
 fn parts(line: &[u8]) -> Vec<String> {
     match Json::parse(line) {
         Ok(batch) if batch.kind() == Kind::Array => {

@@ -44,7 +44,7 @@ impl Web {
         Ok(Web { feed, url })
     }
 
-    /// The address of the page. It contains the token.
+    /// The address of the page, which contains the token.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }

@@ -14,7 +14,7 @@ use crate::message::{self, Damaged, DamagedKind, error_code, error_response, id_
 const MARK_LINE: &[u8] = b"\x04\x04\x04\x04";
 /// Part of the error for a request without a session.
 const NO_SESSION: &str = "send `initialize` first";
-/// Parts of a message. Damage rarely destroys all of them.
+/// Parts of a message. Damage rarely destroys all parts.
 const ENVELOPE: [&str; 7] =
     ["{\"jsonrpc", "jsonrpc\":", "\"2.0\"", "\"id\":", "\"method\":", "\"result\":", "\"error\":"];
 
@@ -77,7 +77,7 @@ impl Router {
         }
     }
 
-    /// Records one message. Returns whether it is for the client.
+    /// Records one message. Returns whether the message is for the client.
     fn passes(&mut self, message: &Message<'_>, now: Instant) -> bool {
         let method = message.method().and_then(|method| method.string());
         match (message.kind(), message.id()) {
@@ -106,7 +106,7 @@ impl Router {
         }
     }
 
-    /// Handles a response of the board. Returns whether it is for the client.
+    /// Handles a response of the board. Returns whether the response is for the client.
     fn response_passes(&mut self, key: &str, message: &Message<'_>, now: Instant) -> bool {
         if self.replay_answered(key, message, now) {
             return false;

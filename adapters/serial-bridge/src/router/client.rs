@@ -38,7 +38,7 @@ impl Router {
         }
         let message = match message::parse(line) {
             Ok(message) => message,
-            // Pass it on, because the board may accept a request without a version.
+            // Pass the line on, because the board may accept a request without a version.
             Err(damaged)
                 if damaged.is_json && damaged.kind == DamagedKind::Request && damaged.id.is_some() =>
             {
@@ -63,7 +63,7 @@ impl Router {
         }
     }
 
-    /// Records one message. Returns whether the board expects it.
+    /// Records one message. Returns whether the board expects the message.
     fn record_client_message(&mut self, message: &Message<'_>, now: Instant) -> bool {
         let method = message.method().and_then(|method| method.string());
         let is = |name: &str| method.is_some_and(|method| method == *name);

@@ -60,7 +60,7 @@ pub(crate) struct Settings {
 pub(crate) struct Router {
     settings: Settings,
     phase: Phase,
-    /// Time limit of a replay, after which it is repeated.
+    /// Time limit of a replay, after which the router repeats the replay.
     patience: Duration,
     /// The random part of the bridge's own ids.
     seed: u32,

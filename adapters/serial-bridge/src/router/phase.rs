@@ -3,9 +3,10 @@
 //! When a bridge starts, the board may still have state of the old client: half a line, a slow call, or unsent output.
 //! So a session begins with the session mark and a `ping`. The router drops all messages before the response.
 //!
-//! A board that restarts has lost the client's session. The router detects this by the mark that a board sends when it
-//! starts, by a lost link, or by the error for a request without a session. Then requests in flight fail, and the router
-//! replays the session: it repeats the client's handshake before it passes on further lines.
+//! A board that restarts has lost the client's session. The router detects a restart by the mark that a board sends
+//! when it starts, by a lost link, or by the error for a request without a session. Then requests in flight fail, and
+//! the router replays the session: it repeats the client's handshake, log level and subscriptions before it passes on
+//! further lines.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -154,7 +155,7 @@ impl Router {
         line.windows(id.len()).any(|text| text == id.as_bytes())
     }
 
-    /// Repeats the client's handshake, if there was one.
+    /// Repeats the requests that opened the client's session, if the client has a session.
     pub(super) fn replay(&mut self, now: Instant) {
         let session = std::mem::take(&mut self.session);
         let lines = VecDeque::from(session.replay(|| self.next_id()));
@@ -162,7 +163,7 @@ impl Router {
         self.send_next(lines, now);
     }
 
-    /// Handles a response during a replay. Returns whether it belongs to the replay.
+    /// Handles a response during a replay. Returns whether the response belongs to the replay.
     pub(super) fn replay_answered(&mut self, key: &str, message: &Message<'_>, now: Instant) -> bool {
         let Phase::Replaying { lines, awaited: (id, is_initialize), .. } = &mut self.phase else {
             return false;

@@ -55,7 +55,7 @@ impl Router {
         self.to_board.extend(pings.as_bytes());
     }
 
-    /// Handles a response that may answer a probe. Returns whether it does.
+    /// Handles a response that may answer a probe. Returns whether the response answers a probe.
     pub(super) fn probe_answered(&mut self, key: &str, message: &Message<'_>, now: Instant) -> bool {
         let Some(request) = self.requests.get(key).filter(|request| request.probes > 0) else { return false };
         if error_code(message) == Some(code::INVALID_REQUEST.into()) {

@@ -30,8 +30,8 @@ const RESPONSE_HEAD_SIZE: usize = 1024;
 const LINGER_SIZE: usize = 1024 * 1024;
 /// The interval at which a connection that waits for output checks whether the client has disconnected.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// The time by which the timeout of a read may exceed the deadline. With zero, each read would need another system
-/// call, which sets the timeout.
+/// The time by which the timeout of a read may exceed the deadline. Without this tolerance, each read would need
+/// another system call, which sets the timeout.
 const TIMEOUT_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// Serves all requests of a connection, one after the other.
@@ -57,7 +57,7 @@ pub(super) fn serve<H: Fn(Event<'_>, &ServerHandle) + Sync>(
     let _ = connection.serve();
 }
 
-/// A connection with its socket. Dropping it closes its exchange, even after a panic of the handler.
+/// A connection with its socket. Dropping this value closes the exchange, even after a panic of the handler.
 struct OpenConnection<'c, 'i, H> {
     shared: &'c HttpShared<'i, H>,
     stream: TcpStream,

@@ -13,10 +13,10 @@ pub(super) struct Connections {
     open: HashMap<u64, (TcpStream, Arc<Activity>)>,
 }
 
-/// The time at which the wait of a connection for its current request began. The wait ends with the complete request.
+/// The time since which a connection has waited for a complete request, or `BUSY`.
 pub(super) struct Activity(AtomicU64);
 
-/// A response is in progress.
+/// The value while a response is in progress.
 const BUSY: u64 = u64::MAX;
 
 impl Activity {

@@ -30,9 +30,9 @@ const RESTART: StreamId = StreamId(u32::MAX);
 /// Relays messages between a client on two streams, such as stdin and stdout, and the server at a URL.
 ///
 /// Messages pass unchanged, in all revisions: requests of both sides, notifications, progress and cancellations.
-/// Exceptions: line breaks between tokens become blanks, and a batch becomes single messages. If the HTTP request of a
-/// message fails, its JSON-RPC request gets an error (-32603) with the URL and the status. If the server ends the
-/// session, requests in flight fail, and the relay repeats the handshake of the client.
+/// Exceptions: line breaks between tokens become blanks, and a batch becomes single messages. If the HTTP request for a
+/// JSON-RPC request fails, the client gets an error response (-32603) with the URL and the status. If the server ends
+/// the session, requests in flight fail, and the relay repeats the handshake of the client.
 ///
 /// The function returns after the end of the input. Requests in flight have 1.5 seconds for their responses.
 ///
@@ -73,7 +73,7 @@ pub fn relay(
     Ok(())
 }
 
-/// A line of the client. `None` is a line that is too long.
+/// A line of the client. `None` stands for a line that is too long.
 type Line = Option<Vec<u8>>;
 
 fn read_lines(input: impl Read, lines: &SyncSender<Line>, reports: &Reports) {
@@ -269,7 +269,7 @@ impl<W: Write> Relay<W> {
         Ok(())
     }
 
-    /// Returns a stream for a request. A stream of a request in flight is not used again.
+    /// Returns the id of a stream for a new request. No request in flight has this stream.
     fn next_stream(&mut self) -> StreamId {
         loop {
             self.next_stream = self.next_stream.wrapping_add(1);
@@ -327,7 +327,7 @@ impl<W: Write> ClientSide<W> {
         self.write(message)
     }
 
-    /// Removes the request with this id. Returns its stream.
+    /// Removes the request with this id. Returns the stream of the request.
     fn forget(&mut self, id: &[u8]) -> Option<StreamId> {
         let stream = self.requests.iter().find(|(_, known)| *known == id).map(|(stream, _)| *stream)?;
         self.requests.remove(&stream);

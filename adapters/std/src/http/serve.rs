@@ -24,9 +24,9 @@ use crate::serve::Serve;
 use crate::sync::{wait, wait_for};
 use crate::worker::ServerHandle;
 
-/// Sessions of the handshake era. The slot of a session takes at most 128 bytes.
+/// Maximum number of sessions of the handshake era. The slot of a session takes at most 128 bytes.
 const SESSIONS: usize = 16_384;
-/// Memory for events that a client may request again.
+/// Memory for events that a client may request again, in bytes.
 const REPLAY_BUFFER: usize = 4 << 20;
 /// The time for connections to end after the server has closed.
 const END_TIME: Duration = Duration::from_secs(2);
@@ -183,8 +183,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
 }
 
 impl<H> HttpShared<'_, H> {
-    /// Acquires a permit for a connection. If there is none, the connection that has waited for a request for the
-    /// longest time is closed. Returns `None` if [`ConnectionLimit::close`] was called.
+    /// Acquires a permit for a connection. At the limit, closes the connection that has waited for a request for the
+    /// longest time. Returns `None` if [`ConnectionLimit::close`] was called.
     fn acquire_permit(&self, limit: &ConnectionLimit) -> Option<Permit> {
         let mut time = Duration::ZERO;
         loop {
@@ -201,9 +201,9 @@ impl<H> HttpShared<'_, H> {
 impl<'i> Serve<'i> {
     /// Serves MCP over HTTP/1.1 on a listener, until the server is [stopped](Serve::stopped_by).
     ///
-    /// The server speaks every revision from 2025-03-26 on, at one URL. By default, it speaks only 2026-07-28: see
-    /// [`SessionMode`](crate::http::SessionMode). Put a reverse proxy in front of it for TLS. The defaults of
-    /// [`HttpConfig`] accept local clients only.
+    /// By default, the server speaks only 2026-07-28. With another [`SessionMode`](crate::http::SessionMode), the
+    /// server speaks every revision from 2025-03-26 on, at one URL. For TLS, put a reverse proxy in front of the
+    /// server. The defaults of [`HttpConfig`] accept local clients only.
     ///
     /// One state machine serves all connections. The threads of connections, and the calling thread, call the handler
     /// for one event at a time. Long work belongs on a worker: [`ServerHandle::run`]. A limit on

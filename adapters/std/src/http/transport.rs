@@ -1,4 +1,4 @@
-//! HTTP exchanges of a client. Threads perform them, so no method waits for the network.
+//! HTTP exchanges of a client, performed by threads. Only `end_session` waits for the network.
 
 use std::collections::HashMap;
 use std::io;
@@ -73,7 +73,7 @@ impl Transport {
         self.perform(action)
     }
 
-    /// Performs an action. Returns `false` if there is none.
+    /// Performs an action, if there is one. Otherwise returns `false`.
     fn perform(&mut self, action: Option<HttpAction>) -> bool {
         match action {
             Some(HttpAction::Send(exchange, request)) => self.start(Job { exchange, request }),

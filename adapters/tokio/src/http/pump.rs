@@ -27,7 +27,7 @@ pub(crate) struct HttpPump {
     state: PumpState,
     exchanges: HttpExchanges,
     tasks: Tasks,
-    /// The reason why the last stream has closed.
+    /// The failure of the last closed stream, if there was one. Cleared before the next report.
     failure: Option<HttpFailure>,
     /// The exchange that ends the session, and its deadline.
     ending: Option<(ExchangeId, Millis)>,
@@ -49,7 +49,7 @@ impl HttpPump {
         self.state.wake()
     }
 
-    /// Returns the reason why the last stream has closed, until the pump looks for the next report.
+    /// Returns the failure of the last closed stream, until the pump looks for the next report.
     pub(crate) fn failure(&self) -> Option<HttpFailure> {
         self.failure.clone()
     }
@@ -171,7 +171,7 @@ impl Tasks {
         self.running.insert(exchange, AbortOnDrop(task.abort_handle()));
     }
 
-    /// Returns the next report. Without one, the next report wakes the task.
+    /// Returns the next report. If no report is queued, the arrival of the next report wakes the task.
     fn poll_report(&mut self, context: &mut Context<'_>) -> Option<HttpReport> {
         let Poll::Ready(Some(report)) = self.reports.poll_recv(context) else { return None };
         if let HttpPart::End(_) = report.part {

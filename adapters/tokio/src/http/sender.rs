@@ -42,7 +42,8 @@ impl HttpSender {
         Ok(HttpSender { client })
     }
 
-    /// Performs a request, and reports its response. Dropping the future before its end closes the connection.
+    /// Performs a request, and reports the response. If the caller drops the future before the end of the response, the
+    /// connection closes.
     pub(super) async fn perform(
         self,
         exchange: ExchangeId,

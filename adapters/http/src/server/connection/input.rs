@@ -38,7 +38,7 @@ impl Connection<'_> {
     /// Parses input, without the servers. Returns the number of consumed bytes, and the part of the body among them.
     ///
     /// A caller with several threads uses this method in place of [`receive`](Connection::receive), and collects the
-    /// body. It then locks the servers, and calls [`pass`](Connection::pass).
+    /// body. The caller then locks the servers, and calls [`pass`](Connection::pass).
     ///
     /// # Errors
     /// The input is not valid HTTP/1.1, or a head is too large. The caller calls [`refuse`](Connection::refuse).

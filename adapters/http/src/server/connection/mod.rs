@@ -116,7 +116,7 @@ enum Phase {
 /// The response to a request.
 #[derive(Debug, Clone)]
 enum Request {
-    /// The request has none yet.
+    /// The request has no response yet.
     None,
     Exchange(ExchangeId),
     /// The response of a refused request. The flag reports that the method is HEAD, so that the response has no body.
@@ -156,20 +156,21 @@ impl<'b> Connection<'b> {
         }
     }
 
-    /// Returns whether the connection waits for the first byte of a request. The caller may close it for another
-    /// client.
+    /// Returns whether the connection waits for the first byte of a request. The caller may then close the connection
+    /// in favor of another client.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.phase == Phase::Head && self.head.is_idle()
     }
 
-    /// Returns whether the connection takes input. While a response is pending, it takes none.
+    /// Returns whether the connection takes input. While a response is pending, the connection takes no input.
     #[must_use]
     pub fn takes_input(&self) -> bool {
         matches!(self.phase, Phase::Head | Phase::Body | Phase::Closing)
     }
 
-    /// Returns the exchange that the connection serves, to assign a [`Step::Output`](super::Step::Output).
+    /// Returns the exchange that the connection serves. The caller finds the connection of a
+    /// [`Step::Output`](super::Step::Output) by this exchange.
     #[must_use]
     pub fn exchange(&self) -> Option<ExchangeId> {
         match self.request {

@@ -102,7 +102,7 @@ impl Connection<'_> {
         http.sent(exchange, n, now);
     }
 
-    /// Selects the piece after a complete one.
+    /// Selects the next piece after a complete piece.
     #[inline(never)]
     fn next_piece<P: Policy>(&mut self, http: &mut HttpServer<'_, P>, now: Millis) {
         let exchange = match self.request {
@@ -127,8 +127,8 @@ impl Connection<'_> {
     /// Begins the head of a response. `has_end` reports that a length or the last chunk marks the end of the
     /// response.
     fn begin_response(&mut self, has_end: bool) {
-        // The connection cannot continue after an incomplete body, because its rest would be parsed as the next
-        // request.
+        // The connection cannot continue after an incomplete request body, because the rest of the body would be parsed
+        // as the next request.
         self.keeps_alive = self.keeps_alive && has_end && self.phase == Phase::Response;
         self.has_response = true;
         self.set_piece(Piece::Head);
@@ -143,7 +143,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Writes a head, the body of a refusal, or the head of a chunk. Returns `None` if it does not fit.
+    /// Writes a head, the body of a refusal, or the head of a chunk. Returns `None` if the text does not fit.
     #[inline(never)]
     fn write_piece<'a, P: Policy>(&self, http: &HttpServer<'_, P>, space: &'a mut [u8]) -> Option<&'a [u8]> {
         match (self.piece, &self.request) {
