@@ -77,7 +77,36 @@ const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
 /// `copy_from_slice` would link a panic for different lengths, even if the lengths are always equal.
 #[inline]
 pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
-    if UNALIGNED_WORDS { copy_by_words(target, source) } else { copy_by_bytes(target, source) }
+    match (BARE_METAL, UNALIGNED_WORDS) {
+        (false, _) => copy_by_ends(target, source),
+        (true, true) => copy_by_words(target, source),
+        (true, false) => copy_by_bytes(target, source),
+    }
+}
+
+/// Copies a few bytes without a call of `memcpy`.
+#[inline]
+fn copy_by_ends(target: &mut [u8], source: &[u8]) {
+    if source.len() >= 16 || source.len() > target.len() {
+        return copy_by_bytes(target, source);
+    }
+    let is_copied = copy_ends::<8>(target, source).is_some()
+        || copy_ends::<4>(target, source).is_some()
+        || copy_ends::<2>(target, source).is_some();
+    if !is_copied && let ([place, ..], [byte]) = (target, source) {
+        *place = *byte;
+    }
+}
+
+/// Copies the first and the last `N` bytes of `source`, which may overlap, and returns them. Returns `None` if a slice is
+/// shorter.
+#[inline]
+pub(crate) fn copy_ends<const N: usize>(target: &mut [u8], source: &[u8]) -> Option<[[u8; N]; 2]> {
+    let ((first, _), (_, last)) = (source.split_first_chunk()?, source.split_last_chunk()?);
+    let target = target.get_mut(..source.len())?;
+    *target.split_first_chunk_mut()?.0 = *first;
+    *target.split_last_chunk_mut()?.1 = *last;
+    Some([*first, *last])
 }
 
 /// Copies in a loop, which optimizing compilers turn into `memcpy`.
@@ -151,7 +180,7 @@ mod tests {
         for (size, length) in [(0, 3), (3, 0), (5, 3), (3, 5), (9, 9), (16, 16), (23, 17), (17, 23)] {
             let source: Vec<u8> = (1..=length).collect();
             let expected: Vec<u8> = (0..size).map(|at| source.get(at).copied().unwrap_or(0)).collect();
-            for copy in [copy, copy_by_bytes, copy_by_words] {
+            for copy in [copy, copy_by_bytes, copy_by_ends, copy_by_words] {
                 let mut target = std::vec![0; size];
                 copy(&mut target, &source);
                 assert_eq!(target, expected, "{size} {length}");

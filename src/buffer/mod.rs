@@ -234,12 +234,23 @@ impl<'a> BufferMut<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             BufferMut::Lent(bytes) => bytes,
             #[cfg(feature = "alloc")]
             BufferMut::Grown { bytes, .. } => bytes,
             BufferMut::Measure => &[],
+        }
+    }
+
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            BufferMut::Lent(bytes) => bytes,
+            #[cfg(feature = "alloc")]
+            BufferMut::Grown { bytes, .. } => bytes,
+            BufferMut::Measure => &mut [],
         }
     }
 

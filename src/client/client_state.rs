@@ -26,7 +26,7 @@ use crate::client::connect;
 use crate::client::keep_alive::KeepAliveHooks;
 use crate::client::method_properties::Method;
 use crate::client::options::{Meta, Options};
-use crate::client::request_data::{SentRequest, stream_of};
+use crate::client::request_data::{SentRequest, Unwritten, stream_of};
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::subscriptions::LISTEN;
 
@@ -233,28 +233,23 @@ impl<'b> ClientState<'b> {
             self.peer.report_writable |= self.peer.in_flight.queue_front().is_some();
             return Err(SendError::Full);
         };
-        if !self.store_meta(ticket, method, more) {
+        if let Some(more) = more
+            && !self.store_meta(ticket, method, more)
+        {
             self.peer.in_flight.release(ticket);
             return Err(SendError::Unwritable);
         }
         let id = self.id_of(self.peer.next_sequence, Some(ticket.slot));
         let space = self.request_space();
         let meta = Meta { token: options.progress.then_some(id), level, more };
-        let mut valid = true;
-        let sent = self.write_request(id, name, session.revision, space, meta, &mut |out| {
-            valid &= params(out);
-            if !valid {
-                out.fail();
-            }
-        });
-        match sent {
+        match self.write_request(id, (method, name), session.revision, space, meta, params) {
             Ok(()) => {
                 self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
                 Ok(ticket)
             }
-            Err(Overflow) => {
+            Err(unwritten) => {
                 self.peer.in_flight.release(ticket);
-                Err(self.send_error(valid))
+                Err(self.send_error(unwritten != Unwritten::Invalid))
             }
         }
     }

@@ -234,6 +234,7 @@ impl<'i> ClientConfig<'i> {
     ///
     /// The object contains the members of this request and, in the stateless era, the members that all requests have.
     /// Without members, the function writes nothing.
+    #[inline]
     pub(crate) fn write_meta(
         &self,
         revision: Revision,
@@ -242,9 +243,19 @@ impl<'i> ClientConfig<'i> {
         out: &mut Writer<'_>,
     ) {
         let stateless = self.stateless.filter(|_| revision.era() == Era::Stateless);
-        if stateless.is_none() && meta.token.is_none() && meta.more.is_none() {
-            return;
+        if stateless.is_some() || meta.token.is_some() || meta.more.is_some() {
+            self.write_meta_members(stateless, revision, meta, cache, out);
         }
+    }
+
+    fn write_meta_members(
+        &self,
+        stateless: Option<&StatelessEra>,
+        revision: Revision,
+        meta: Meta<'_>,
+        cache: &mut MemberCache,
+        out: &mut Writer<'_>,
+    ) {
         out.key("_meta");
         out.begin_object();
         if let Some(era) = stateless {

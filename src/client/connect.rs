@@ -13,6 +13,7 @@ use crate::rpc::Outcome;
 use crate::client::client_state::{ClientState, Connecting, Session};
 use crate::client::client_tasks::hooks::ClientTaskHooks;
 use crate::client::config::{ClientConfig, Connect};
+use crate::client::method_properties::Method;
 use crate::client::options::Meta;
 use crate::client::pending_event::{PendingEvent, PendingFailure};
 use crate::protocol::objects::cache_hints::Freshness;
@@ -76,13 +77,14 @@ impl ClientState<'_> {
     pub(crate) fn write_connecting(&mut self, revision: Revision, trigger: Trigger) -> bool {
         let Some(connecting) = self.connecting else { return false };
         let method = match trigger {
-            Trigger::Probe => methods::SERVER_DISCOVER.name,
-            _ => methods::INITIALIZE.name,
+            Trigger::Probe => (Method::ReadOnly, methods::SERVER_DISCOVER.name),
+            _ => (Method::Other, methods::INITIALIZE.name),
         };
         let (config, tasks) = (self.config, self.client_task_hooks());
         let id = self.id_of(connecting.sequence, None);
         let sent = self.write_request(id, method, revision, usize::MAX, Meta::default(), &mut |out| {
             write_params(config, revision, tasks, out);
+            true
         });
         self.unsent_connect = sent.is_err().then_some((revision, trigger));
         sent.is_ok()

@@ -115,14 +115,20 @@ impl<'o> Options<'o> {
     }
 
     /// Validates and returns the additional members of `_meta`.
+    #[inline]
     pub(crate) fn members(&self) -> Result<Option<Json<'o>>, SendError> {
-        let Some(text) = self.meta else { return Ok(None) };
+        self.meta.map(Options::parse_members).transpose()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn parse_members(text: &str) -> Result<Json<'_>, SendError> {
         let json = Json::parse(text.as_bytes()).map_err(|_| SendError::Unwritable)?;
         let is_ours = |name: crate::json::Str<'_>| meta::OF_REQUESTS.iter().any(|own| name == **own);
         if json.kind() != Kind::Object || json.members().any(|(name, _)| is_ours(name)) {
             return Err(SendError::Unwritable);
         }
-        Ok(Some(json))
+        Ok(json)
     }
 }
 

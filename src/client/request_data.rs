@@ -70,37 +70,46 @@ impl ClientState<'_> {
         id.map_or(IssuedId::Unknown, |id| self.peer.find_issued_number(id))
     }
 
-    /// Writes a request as a message of at most `space` bytes.
+    #[inline(always)]
+    /// Writes a request as a message of at most `space` bytes. `params` writes the members of the parameters, and returns
+    /// whether they are valid.
     pub(crate) fn write_request(
         &mut self,
         id: u64,
-        method: &str,
+        (method, name): (Method, &str),
         revision: Revision,
         space: usize,
         meta: Meta<'_>,
-        params: &mut dyn FnMut(&mut Writer<'_>),
-    ) -> Result<(), Overflow> {
-        self.peer.output.compact();
-        let mut out = self.peer.output.begin_message(space);
-        out.wrapped(r#"{"jsonrpc":"2.0","id":"#, digit_bytes(id, &mut [0; 20]), r#","method":""#);
-        match Method::from_name(method) {
-            Method::Other => out.inside(&method),
-            // A known name needs no escapes.
-            _ => out.token(method),
-        }
-        // The closing quote, then `PARAMS`.
-        out.token(r#"","params":{"#);
-        let head = out.len();
-        params(&mut out);
-        self.config.write_meta(revision, meta, &mut self.meta_cache, &mut out);
-        if out.len() > head {
-            out.token("}}");
+        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), Unwritten> {
+        let output = &mut self.peer.output;
+        output.compact();
+        let mut out = output.begin_message(space);
+        let mut digits = [0; 20];
+        let digits = digit_bytes(id, &mut digits);
+        if method == Method::Other {
+            out.wrapped(HEAD, digits, METHOD);
+            out.inside(&name);
+            out.token(PARAMS);
         } else {
-            out.take_back(PARAMS);
+            // A known name needs no escapes.
+            let name = name.as_bytes();
+            out.push_all(&[HEAD.as_bytes(), digits, METHOD.as_bytes(), name, PARAMS.as_bytes()]);
+        }
+        let is_valid = params(&mut out);
+        self.config.write_meta(revision, meta, &mut self.meta_cache, &mut out);
+        if out.ends_with(b'{') {
+            out.take_back(NO_PARAMS);
             out.token("}");
+        } else {
+            out.token("}}");
         }
         let to = out.finish().ok();
-        self.peer.output.end_message(Routing::related_request(stream_of(id)), to)
+        if !is_valid {
+            return Err(Unwritten::Invalid);
+        }
+        let sent = output.end_message(Routing::related_request(stream_of(id)), to);
+        sent.map_err(|Overflow| Unwritten::Overflow)
     }
 
     /// Sends the request of a slot again under a new id.
@@ -151,10 +160,10 @@ impl ClientState<'_> {
         self.peer.output.compact();
         let (more, rest) = data.split_text(self.peer.in_flight.text(ticket));
         self.peer.output.write(Routing::related_request(stream_of(id)), space, &mut |out| {
-            out.token(r#"{"jsonrpc":"2.0","id":"#);
+            out.token(HEAD);
             out.unsigned(id);
             out.field_string("method", method);
-            out.token(PARAMS);
+            out.token(NO_PARAMS);
             params(out, rest);
             config.write_meta(session.revision, Meta { more, ..meta }, cache, out);
             out.token("}}");
@@ -166,10 +175,13 @@ impl ClientState<'_> {
     /// Stores the additional `_meta` for sending a request again. Returns `false` if the `_meta` of a list does not
     /// fit. For a resumable request, returns `true` even if the `_meta` does not fit. Such a request fails only if the
     /// server requires input.
-    pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Option<Json<'_>>) -> bool {
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Json<'_>) -> bool {
         let is_resumable = method.resumable_name().is_some() && self.has(WireFeature::InputRequired);
-        let may_resend = is_resumable || matches!(method, Method::List(_));
-        let (true, Some(more)) = (may_resend, more) else { return true };
+        if !is_resumable && !matches!(method, Method::List(_)) {
+            return true;
+        }
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
             outbound.data.meta_length = u16::try_from(more.bytes().len()).unwrap_or(u16::MAX);
         }
@@ -199,5 +211,23 @@ pub(crate) fn stream_of(id: u64) -> StreamId {
     StreamId(id as u32)
 }
 
-/// The start of the parameters, after the method.
-const PARAMS: &str = r#","params":{"#;
+/// The start of a request, before the id.
+const HEAD: &str = r#"{"jsonrpc":"2.0","id":"#;
+
+/// The text between the id and the name of the method.
+const METHOD: &str = r#","method":""#;
+
+/// The closing quote of the method, and `NO_PARAMS`.
+const PARAMS: &str = r#"","params":{"#;
+
+/// The start of the parameters, which a request without parameters omits.
+const NO_PARAMS: &str = r#","params":{"#;
+
+/// The reason why a request was not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unwritten {
+    /// The parameters are not valid.
+    Invalid,
+    /// The request does not fit.
+    Overflow,
+}

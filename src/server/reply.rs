@@ -156,10 +156,11 @@ impl<'a> Reply<'a> {
     /// Responds to a tool call with content blocks, structured content, or both.
     pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
         let mut body = Some(body);
+        let ((fits, pad_structured), revision) = (self.call_kind(), self.revision());
         let Reply { state, config, pending } = self;
         #[cfg(feature = "alloc")]
         let mut failed = false;
-        Reply { state: &mut *state, config, pending }.tool_result(&mut |out, revision, pad_structured| {
+        Reply { state: &mut *state, config, pending }.result(fits, Shape::Result, &mut |out| {
             let mut result = ToolResult::begin(out, revision);
             if let Some(body) = body.take() {
                 body(&mut result);
@@ -302,8 +303,9 @@ impl<'a> Reply<'a> {
     }
 
     fn respond_text(self, text: &dyn WriteText, failed: bool) {
+        let (fits, pad_structured) = self.call_kind();
         let Reply { state, config, pending } = self;
-        Reply { state: &mut *state, config, pending }.tool_result(&mut |out, _, pad_structured| {
+        Reply { state: &mut *state, config, pending }.result(fits, Shape::Result, &mut |out| {
             write_text(out, text, failed, pad_structured);
             true
         });
@@ -313,11 +315,12 @@ impl<'a> Reply<'a> {
         }
     }
 
-    fn tool_result(self, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {
-        let (revision, kind) = (self.pending.context.revision, self.pending.context.kind);
-        let pad_structured = matches!(kind, RequestKind::CallTool { pad_structured: true, .. });
-        let fits = matches!(kind, RequestKind::CallTool { .. });
-        self.result(fits, Shape::Result, &mut |out| body(out, revision, pad_structured));
+    /// Whether the request is a tool call, and whether its result needs structured content in any case.
+    fn call_kind(&self) -> (bool, bool) {
+        match self.pending.context.kind {
+            RequestKind::CallTool { pad_structured, .. } => (true, pad_structured),
+            _ => (false, false),
+        }
     }
 
     /// Responds with a result. If `fits` is `false`, the result does not belong to the kind of the request, and the

@@ -179,9 +179,9 @@ impl Client<'_> {
     }
 }
 
-/// Writes `"name":…,"arguments":`.
+/// Writes the first members of the parameters: `"name":…,"arguments":`.
 pub(crate) fn write_name(out: &mut Writer<'_>, tool: &str) {
-    out.members(r#""name":"#);
+    out.token(r#""name":"#);
     out.string(tool);
     out.token(r#","arguments":"#);
 }

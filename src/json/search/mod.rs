@@ -1,7 +1,7 @@
 //! Searches inside strings, one machine word at a time.
 #![allow(clippy::as_conversions, reason = "bytes widen to words, and a bit count fits in every type")]
 
-use crate::platform::{BARE_METAL, UNALIGNED_WORDS, copy};
+use crate::platform::{BARE_METAL, UNALIGNED_WORDS, copy_ends};
 
 /// The machine word of the target: 32 bits on small boards.
 type Word = usize;
@@ -9,6 +9,8 @@ const BYTES: usize = size_of::<Word>();
 /// A word with the lowest bit of each byte set. In `HIGH`, the highest bit of each byte is set.
 const LOW: Word = Word::MAX / 0xFF;
 const HIGH: Word = LOW << 7;
+/// A word with the lowest bit of each half set; of a word of 32 bits, the lowest bit.
+const PAIR: Word = Word::MAX / u32::MAX as Word;
 
 /// Returns a word with `byte` in each byte.
 const fn repeat(byte: u8) -> Word {
@@ -95,30 +97,29 @@ pub(super) fn text_run(bytes: &[u8]) -> usize {
     text_run_before(0, bytes)
 }
 
-/// Copies the [`text_run`] at the start of `source` and returns the length of the run. A `target` that is too short
-/// receives only a part of the run. May also change bytes of `target` after the run.
+/// Copies `source` to the start of `target` if `source` is short and a [`text_run`] as a whole. Otherwise returns
+/// `false`, and may have changed `target`. Targets without vectors copy nothing.
 #[inline]
-pub(super) fn copy_run(target: &mut [u8], source: &[u8]) -> usize {
-    let (mut done, mut rest) = (0usize, source);
-    while WORDS && done < MEDIUM.wrapping_mul(BYTES) {
-        let Some(place) = target.get_mut(done..).and_then(|spare| spare.first_chunk_mut()) else { break };
-        let (word, tail) = match rest.split_first_chunk() {
-            Some((word, tail)) => (Word::from_le_bytes(*word), tail),
-            None if rest.is_empty() => return done,
-            // The zeros after the bytes end the run.
-            None => (short_word(rest), rest),
-        };
-        *place = word.to_le_bytes();
-        let found = stops(word, 0);
-        if found != 0 {
-            return done.wrapping_add(before_first(found));
-        }
-        (done, rest) = (done.wrapping_add(BYTES), tail);
+pub(super) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
+    if !VECTORS || source.len() > BYTES.wrapping_mul(2) {
+        return false;
     }
-    let run = text_run(rest);
-    let end = done.wrapping_add(run);
-    copy(target.get_mut(done..end).unwrap_or_default(), rest);
-    end
+    let Some(target) = target.get_mut(..source.len()) else { return false };
+    let found = if let Some([first, last]) = copy_ends(target, source) {
+        stops(Word::from_le_bytes(first), 0) | stops(Word::from_le_bytes(last), 0)
+    } else if let Some([first, last]) = copy_ends(target, source) {
+        let (first, last) = (u32::from_le_bytes(first) as Word, u32::from_le_bytes(last) as Word);
+        stops(first | last.wrapping_shl(32), 0)
+    } else if let Some([first, last]) = copy_ends(target, source) {
+        let (first, last) = (u16::from_le_bytes(first) as Word, u16::from_le_bytes(last) as Word);
+        stops((first | last << 16).wrapping_mul(PAIR), 0)
+    } else if let ([place], [byte]) = (target, source) {
+        *place = *byte;
+        stops(repeat(*byte), 0)
+    } else {
+        0
+    };
+    found == 0
 }
 
 /// Dispatches to the kernel for the target. Checks the first word inline on targets with vectors, because most

@@ -28,6 +28,29 @@ fn run_ends_at_first_stop() {
 }
 
 #[test]
+fn short_text_is_copied_if_it_is_one_run() {
+    for length in 0..40 {
+        let mut text: Vec<u8> = (b'a'..).take(length).collect();
+        let mut target = [0xEE; 48];
+        let is_short = VECTORS && length <= 2 * BYTES;
+        assert_eq!(copy_short(&mut target[..length], &text), is_short, "{length}");
+        assert!(!is_short || target[..length] == text && target[length..].iter().all(|byte| *byte == 0xEE));
+        assert!(length == 0 || !copy_short(&mut target[..length - 1], &text), "{length}");
+        for at in 0..length {
+            for byte in 0..=255 {
+                let plain = core::mem::replace(&mut text[at], byte);
+                assert_eq!(
+                    copy_short(&mut target, &text),
+                    is_short && !is_stop(byte, 0),
+                    "{byte:#x} at {at}"
+                );
+                text[at] = plain;
+            }
+        }
+    }
+}
+
+#[test]
 fn every_byte_is_classified() {
     for byte in 0..=255u8 {
         let stop = byte < 0x20 || byte == b'"' || byte == b'\\';

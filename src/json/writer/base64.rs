@@ -8,8 +8,7 @@ use super::Writer;
 impl Writer<'_> {
     /// Writes bytes as a base64 string, with padding.
     pub fn base64(&mut self, bytes: &[u8]) {
-        self.order.value(self.last);
-        self.push(self.opening());
+        self.open_string();
         self.base64_inside(bytes);
         self.push_byte(b'"');
     }
@@ -17,7 +16,7 @@ impl Writer<'_> {
     /// Writes bytes in base64 into an open string, with padding.
     pub(crate) fn base64_inside(&mut self, bytes: &[u8]) {
         let length = length(bytes.len());
-        if let Some((_, spare)) = self.reserve(length) {
+        if let Some(spare) = self.reserve(length) {
             encode(spare, bytes);
             self.advance(length);
         }

@@ -1,6 +1,6 @@
 //! JSON writer with automatic commas, a latched overflow and rollback marks.
 //!
-//! All output goes through [`Writer::reserve_to`], which checks the limit and grows the buffer.
+//! All output goes through [`Writer::reserve_to`], which checks the space and grows the buffer.
 
 mod base64;
 mod checked;
@@ -20,6 +20,7 @@ use super::write_text::WriteText;
 use crate::buffer::BufferMut;
 use crate::platform::{copy, shift};
 use order::Nesting;
+use strings::Edge;
 
 /// A JSON writer with automatic commas and escapes. After the first item that does not fit, the writer writes nothing
 /// more, and [`overflowed`](Writer::overflowed) returns `true`.
@@ -34,6 +35,9 @@ pub struct Writer<'a> {
     /// The position of the next byte to write.
     at: usize,
     limit: usize,
+    /// The output may extend to this position without further checks. Zero after an overflow, and while the writer only
+    /// counts.
+    ready: usize,
     /// A rollback keeps the output before this position.
     floor: usize,
     /// The last byte written, or zero at the start. This byte decides whether the next name or value needs a comma.
@@ -58,8 +62,8 @@ pub(crate) struct Overflow;
 impl<'a> Writer<'a> {
     /// Creates a writer into `room`. The output starts at byte `start` and never exceeds byte `limit`.
     pub(crate) fn new(room: BufferMut<'a>, start: usize, limit: usize) -> Writer<'a> {
-        let order = Nesting::UNKNOWN;
-        Writer { room, start, at: start, limit, floor: start, last: 0, overflowed: false, order }
+        let (ready, order) = (limit.min(room.bytes().len()), Nesting::UNKNOWN);
+        Writer { room, start, at: start, limit, ready, floor: start, last: 0, overflowed: false, order }
     }
 
     /// Creates a writer that only counts: [`len`](Writer::len) returns the length of the output.
@@ -120,7 +124,8 @@ impl<'a> Writer<'a> {
 
     /// Begins an object.
     pub fn begin_object(&mut self) {
-        self.value(b"{");
+        self.separate();
+        self.push_byte(b'{');
         self.order.begin(true);
     }
 
@@ -132,7 +137,8 @@ impl<'a> Writer<'a> {
 
     /// Begins an array.
     pub fn begin_array(&mut self) {
-        self.value(b"[");
+        self.separate();
+        self.push_byte(b'[');
         self.order.begin(false);
     }
 
@@ -144,46 +150,42 @@ impl<'a> Writer<'a> {
 
     /// Writes the name of a member. The caller writes the value of the member next.
     pub fn key(&mut self, key: &str) {
-        self.order.name(self.last);
-        self.escape(self.opening(), key, b"\":");
+        let before = Edge::opening(self.order.name(self.last));
+        self.escape(before, key, Edge::NAME_END);
     }
 
     /// Writes a string.
     pub fn string(&mut self, text: &str) {
-        self.order.value(self.last);
-        self.escape(self.opening(), text, b"\"");
+        let before = Edge::opening(self.order.value(self.last));
+        self.escape(before, text, Edge::QUOTE);
     }
 
     /// Writes a string, piece by piece.
     pub fn display(&mut self, text: &dyn WriteText) {
-        self.order.value(self.last);
-        self.enclose(text, b"\"");
+        self.open_string();
+        self.inside(text);
+        self.push_byte(b'"');
     }
 
     /// Writes the name of a member, piece by piece.
     #[cfg(feature = "serde")]
     pub(crate) fn key_display(&mut self, key: &dyn WriteText) {
-        self.order.name(self.last);
-        self.enclose(key, b"\":");
-    }
-
-    /// Writes a text as a string, followed by `end`, which starts with the closing quote.
-    fn enclose(&mut self, text: &dyn WriteText, end: &[u8]) {
-        // The first piece carries the opening quote, because one write costs less than two.
-        self.push(self.opening());
-        self.inside(text);
-        self.push(end);
+        if self.order.name(self.last) {
+            self.push_byte(b',');
+        }
+        self.push_byte(b'"');
+        self.inside(key);
+        self.token("\":");
     }
 
     /// Writes text into an open string, escaped.
     pub(crate) fn inside(&mut self, text: &dyn WriteText) {
-        text.pieces(&mut |piece| self.escape(b"", piece, b""));
+        text.pieces(&mut |piece| self.escape(Edge::NONE, piece, Edge::NONE));
     }
 
     /// Writes a received string without re-escaping it.
     pub fn text(&mut self, text: Str<'_>) {
-        self.order.value(self.last);
-        self.push(self.opening());
+        self.open_string();
         self.push(text.bytes());
         self.push_byte(b'"');
     }
@@ -200,7 +202,10 @@ impl<'a> Writer<'a> {
 
     fn digits(&mut self, negative: bool, magnitude: u64) {
         let mut buffer = [0; 20];
-        self.value(if negative { b"-" } else { b"" });
+        self.separate();
+        if negative {
+            self.push_byte(b'-');
+        }
         self.push(digit_bytes(magnitude, &mut buffer));
     }
 
@@ -217,12 +222,14 @@ impl<'a> Writer<'a> {
 
     /// Writes `true` or `false`.
     pub fn boolean(&mut self, value: bool) {
-        self.value(if value { b"true" } else { b"false" });
+        self.separate();
+        self.token(if value { "true" } else { "false" });
     }
 
     /// Writes `null`.
     pub fn null(&mut self) {
-        self.value(b"null");
+        self.separate();
+        self.token("null");
     }
 
     /// Writes a received value. Line breaks of the value become spaces.
@@ -288,9 +295,7 @@ impl<'a> Writer<'a> {
     /// Writes `text` between two constant texts, verbatim and without a comma before them.
     #[inline]
     pub(crate) fn wrapped(&mut self, before: &str, text: &[u8], after: &str) {
-        self.push(before.as_bytes());
-        self.push(text);
-        self.push(after.as_bytes());
+        self.push_all(&[before.as_bytes(), text, after.as_bytes()]);
     }
 
     /// Writes the text of a scanned value. Line breaks between tokens become spaces; single tokens contain none.
@@ -317,7 +322,7 @@ impl<'a> Writer<'a> {
 
     /// Marks the output as overflowed. The caller then does not send the output.
     pub(crate) fn fail(&mut self) {
-        self.overflowed = true;
+        (self.overflowed, self.ready) = (true, 0);
     }
 
     /// Removes the output between the mark and `to`, an offset from the start. Also removes a comma that would
@@ -343,24 +348,27 @@ impl<'a> Writer<'a> {
         self.last == byte
     }
 
-    /// Returns the output so far and the spare capacity after it, at least `wanted` bytes. Both slices are empty while
-    /// the writer only counts. `None` means an overflow.
-    fn reserve(&mut self, wanted: usize) -> Option<(&mut [u8], &mut [u8])> {
-        let (at, limit) = (self.at, self.limit);
-        let all = self.reserve_to(at.wrapping_add(wanted))?;
-        let usable = limit.min(all.len());
-        Some(all.get_mut(..usable)?.split_at_mut_checked(at).unwrap_or_default())
+    /// Returns the spare capacity after the output, at least `wanted` bytes. The slice is empty while the writer only
+    /// counts. `None` means an overflow.
+    fn reserve(&mut self, wanted: usize) -> Option<&mut [u8]> {
+        let fits = self.reserve_to(self.at.wrapping_add(wanted));
+        fits.then(|| self.room.bytes_mut().get_mut(self.at..self.ready).unwrap_or_default())
     }
 
-    /// Returns the buffer, with at least `end` bytes. The buffer is empty while the writer only counts. `None` means an
-    /// overflow.
+    /// Reserves the bytes up to `end`. Returns `false` for an overflow.
     #[inline]
-    fn reserve_to(&mut self, end: usize) -> Option<&mut [u8]> {
+    fn reserve_to(&mut self, end: usize) -> bool {
+        end <= self.ready || self.extend_to(end)
+    }
+
+    /// Grows the buffer to at least `end` bytes. Returns `false` for an overflow.
+    #[cold]
+    #[inline(never)]
+    fn extend_to(&mut self, end: usize) -> bool {
         let all = if self.overflowed || end > self.limit { None } else { self.room.ensure(end) };
-        if all.is_none() {
-            self.overflowed = true;
-        }
-        all
+        self.ready = all.as_ref().map_or(0, |all| self.limit.min(all.len()));
+        self.overflowed = all.is_none();
+        !self.overflowed
     }
 
     /// Advances past bytes written inside a string. Records a quote as the last byte, so that the next item needs a
@@ -377,46 +385,56 @@ impl<'a> Writer<'a> {
     fn push(&mut self, bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         let (at, end) = (self.at, self.at.wrapping_add(bytes.len()));
-        let Some(all) = self.reserve_to(end) else { return };
-        if let Some(place) = all.get_mut(at..end) {
+        if !self.reserve_to(end) {
+            return;
+        }
+        if let Some(place) = self.room.bytes_mut().get_mut(at..end) {
             copy(place, bytes);
         }
         (self.at, self.last) = (end, *last);
+    }
+
+    /// Appends several pieces verbatim. The last piece must not be empty.
+    #[inline(always)]
+    pub(crate) fn push_all(&mut self, pieces: &[&[u8]]) {
+        let end = pieces.iter().fold(self.at, |end, piece| end.wrapping_add(piece.len()));
+        if !self.reserve_to(end) {
+            return;
+        }
+        let mut place = self.room.bytes_mut().get_mut(self.at..end).unwrap_or_default();
+        for piece in pieces {
+            let Some((target, rest)) = place.split_at_mut_checked(piece.len()) else { break };
+            copy(target, piece);
+            place = rest;
+        }
+        self.at = end;
+        if let Some(last) = pieces.last().and_then(|piece| piece.last()) {
+            self.last = *last;
+        }
     }
 
     fn push_byte(&mut self, byte: u8) {
         self.push(&[byte]);
     }
 
-    /// Writes a comma if one is needed, then a value or its start.
-    #[inline]
-    fn value(&mut self, bytes: &[u8]) {
-        self.order.value(self.last);
-        self.comma();
-        self.push(bytes);
-    }
-
     /// Records the start of a value, and writes a comma if one is needed.
     fn separate(&mut self) {
-        self.order.value(self.last);
-        self.comma();
-    }
-
-    /// Returns the opening quote of a string, after a comma if one is needed.
-    fn opening(&self) -> &'static [u8] {
-        if self.comma_is_due() { b",\"" } else { b"\"" }
-    }
-
-    /// Writes a comma if one is needed.
-    fn comma(&mut self) {
-        if self.comma_is_due() {
+        if self.order.value(self.last) {
             self.push_byte(b',');
         }
     }
 
-    /// Returns whether the next name or value needs a comma.
-    fn comma_is_due(&self) -> bool {
-        !matches!(self.last, 0 | b'{' | b'[' | b':' | b'\n')
+    /// Writes the opening quote of a string, after a comma if one is needed.
+    fn open_string(&mut self) {
+        self.separate();
+        self.push_byte(b'"');
+    }
+
+    /// Writes a comma if one is needed.
+    fn comma(&mut self) {
+        if order::needs_comma(self.last) {
+            self.push_byte(b',');
+        }
     }
 }
 

@@ -19,25 +19,30 @@ impl Nesting {
     /// The initial state for members of an open object.
     pub(super) const MEMBERS: Nesting = Nesting { open: 0b11 };
 
-    /// Records the start of a value after the byte `last`.
-    pub(super) fn value(&mut self, last: u8) {
+    /// Records the start of a value after the byte `last`. Returns whether the value needs a comma.
+    #[inline]
+    pub(super) fn value(&mut self, last: u8) -> bool {
+        let needs_comma = needs_comma(last);
         let fits = match last {
             b':' | b'[' => true,
             0 => *self == Nesting::VALUE,
             b'{' | b'\n' => false,
-            // The writer puts a comma before the value, which is valid only in an array.
+            // Only the elements of an array have a comma before them.
             _ => self.open > Nesting::MEMBERS.open && self.open & 1 == 0,
         };
         if !fits {
             self.lose();
         }
+        needs_comma
     }
 
-    /// Records the name of a member after the byte `last`.
-    pub(super) fn name(&mut self, last: u8) {
+    /// Records the name of a member after the byte `last`. Returns whether the name needs a comma.
+    #[inline]
+    pub(super) fn name(&mut self, last: u8) -> bool {
         if self.open & 1 == 0 || last == b':' {
             self.lose();
         }
+        needs_comma(last)
     }
 
     /// Records the start of a container.
@@ -67,6 +72,12 @@ impl Nesting {
     pub(super) fn is_members(self, last: u8) -> bool {
         self == Nesting::MEMBERS && last != b':'
     }
+}
+
+/// Returns whether the next name or value needs a comma after the byte `last`.
+#[inline]
+pub(super) fn needs_comma(last: u8) -> bool {
+    !matches!(last, 0 | b'{' | b'[' | b':' | b'\n')
 }
 
 impl Writer<'_> {

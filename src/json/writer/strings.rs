@@ -3,49 +3,109 @@
 use super::Writer;
 use super::escape::{code_of, escape_letter};
 use crate::buffer::BufferMut;
-use crate::json::search::{copy_run, text_run};
+use crate::json::search::{copy_short, text_run};
+use crate::json::skip::split;
 use crate::platform::copy;
 
+/// The bytes before or after the text of a string.
+///
+/// An edge of one byte repeats this byte, because the writer copies two bytes and then overwrites the inner byte.
+#[derive(Clone, Copy)]
+pub(super) struct Edge {
+    bytes: [u8; 2],
+    length: u8,
+    /// The last byte of the output after this edge, for [`Writer::last`].
+    last: u8,
+}
+
+impl Edge {
+    /// No bytes, because the string stays open.
+    pub(super) const NONE: Edge = Edge { bytes: *b"\"\"", length: 0, last: b'"' };
+    pub(super) const QUOTE: Edge = Edge { bytes: *b"\"\"", length: 1, last: b'"' };
+    /// The start of a string after another item.
+    pub(super) const NEXT: Edge = Edge { bytes: *b",\"", length: 2, last: b'"' };
+    /// The end of a member's name.
+    pub(super) const NAME_END: Edge = Edge { bytes: *b"\":", length: 2, last: b':' };
+
+    /// Returns the opening quote of a string, after a comma if one is needed.
+    #[inline]
+    pub(super) fn opening(comma: bool) -> Edge {
+        if comma { Edge::NEXT } else { Edge::QUOTE }
+    }
+
+    #[inline]
+    fn len(self) -> usize {
+        self.length.into()
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len()).unwrap_or_default()
+    }
+}
+
 impl Writer<'_> {
-    /// Writes `begin`, the escaped `text` and `end`. `begin` and `end` are short.
-    pub(super) fn escape(&mut self, begin: &[u8], text: &str, end: &[u8]) {
-        let mut rest = text.as_bytes();
-        let edges = begin.len().wrapping_add(end.len());
-        let mut written = begin.len();
-        let Some((_, spare)) = self.reserve(rest.len().wrapping_add(edges)) else { return };
-        let mut spare = put(spare, begin);
+    /// Writes `before`, the escaped `text` and `after`.
+    pub(super) fn escape(&mut self, before: Edge, text: &str, after: Edge) {
+        if !self.copy_plain(before, text.as_bytes(), after) {
+            self.escape_runs(before, text.as_bytes(), after);
+        }
+    }
+
+    /// Writes a short text that needs no escapes. Otherwise, or if the buffer must grow, returns `false` and writes nothing.
+    #[inline]
+    fn copy_plain(&mut self, before: Edge, text: &[u8], after: Edge) -> bool {
+        let start = self.at.wrapping_add(before.len());
+        let end = start.wrapping_add(text.len()).wrapping_add(after.len());
+        if end > self.ready {
+            return false;
+        }
+        let Some(place) = self.room.bytes_mut().get_mut(self.at..end) else { return false };
+        if let Some(place) = place.last_chunk_mut() {
+            *place = after.bytes;
+        }
+        if let Some(place) = place.first_chunk_mut() {
+            *place = before.bytes;
+        }
+        let is_plain = place.get_mut(before.len()..).is_some_and(|place| copy_short(place, text));
+        if is_plain && end > self.at {
+            (self.at, self.last) = (end, after.last);
+        }
+        is_plain
+    }
+
+    /// Writes the text in runs between the bytes that need escapes.
+    #[inline(never)]
+    fn escape_runs(&mut self, before: Edge, text: &[u8], after: Edge) {
+        self.push(before.bytes());
+        // A long text grows the buffer once.
+        if !self.reserve_to(self.at.wrapping_add(text.len())) {
+            return;
+        }
+        let mut rest = text;
         loop {
-            let run = copy_run(spare, rest);
-            (spare, written) = (spare.get_mut(run..).unwrap_or_default(), written.wrapping_add(run));
-            let Some([byte, tail @ ..]) = rest.get(run..) else { break };
-            let letter = escape_letter(*byte);
-            let length = if letter == b'u' { 6 } else { 2 };
-            let left = tail.len().wrapping_add(end.len()).wrapping_add(length);
-            if spare.len() < left {
-                self.advance(core::mem::take(&mut written));
-                let Some((_, more)) = self.reserve(left) else { return };
-                spare = more;
-            }
-            if let Some(place) = spare.first_chunk_mut() {
-                *place = [b'\\', letter];
-            }
-            if letter == b'u' {
-                put(spare.get_mut(2..).unwrap_or_default(), &code_of(*byte));
-            }
-            spare = spare.get_mut(length..).unwrap_or_default();
-            (rest, written) = (tail, written.wrapping_add(length));
+            let (run, tail) = split(rest, text_run(rest));
+            self.push(run);
+            let [byte, tail @ ..] = tail else { break };
+            self.push_escape(*byte);
+            rest = tail;
         }
-        put(spare, end);
-        self.advance(written.wrapping_add(end.len()));
-        if let Some(last) = end.last() {
-            self.last = *last;
+        self.push(after.bytes());
+    }
+
+    /// Writes the escape for a byte into an open string.
+    fn push_escape(&mut self, byte: u8) {
+        let letter = escape_letter(byte);
+        self.push(&[b'\\', letter]);
+        if letter == b'u' {
+            self.push(&code_of(byte));
         }
+        self.last = b'"';
     }
 
     /// Writes the longest prefix of `text` that fits into an open string, escaped. Returns the length of the prefix.
     pub(crate) fn prefix_inside(&mut self, text: &str) -> usize {
         let length = fitting_prefix(text, self.remaining());
-        self.escape(b"", text.get(..length).unwrap_or_default(), b"");
+        self.escape(Edge::NONE, text.get(..length).unwrap_or_default(), Edge::NONE);
         length
     }
 
@@ -63,15 +123,15 @@ impl Writer<'_> {
             let length = text_run(source);
             let stop = source.get(length).copied();
             let end = from.wrapping_add(length);
-            let Some((written, spare)) = self.reserve(length) else { return };
+            if !self.reserve_to(self.at.wrapping_add(length)) {
+                return;
+            }
+            let all = self.room.bytes_mut().split_at_mut_checked(self.at);
+            let (written, spare) = all.unwrap_or_default();
             copy(spare, written.get(from..end).unwrap_or_default());
             self.advance(length);
             if let Some(byte) = stop {
-                let letter = escape_letter(byte);
-                self.push(&[b'\\', letter]);
-                if letter == b'u' {
-                    self.push(&code_of(byte));
-                }
+                self.push_escape(byte);
             }
             from = end.wrapping_add(1);
         }
@@ -97,18 +157,4 @@ fn fitting_prefix(text: &str, space: usize) -> usize {
         taken = taken.wrapping_sub(1);
     }
     taken
-}
-
-/// Copies a few bytes to the start of the spare capacity. Returns the remaining capacity, or an empty slice if the
-/// bytes do not fit.
-pub(super) fn put<'s>(mut spare: &'s mut [u8], bytes: &[u8]) -> &'s mut [u8] {
-    for byte in bytes {
-        if let [place, behind @ ..] = spare {
-            *place = *byte;
-            spare = behind;
-        } else {
-            return &mut [];
-        }
-    }
-    spare
 }

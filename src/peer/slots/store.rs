@@ -232,6 +232,8 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     /// Adds slots, up to the limit. No effect on lent slots.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn grow(&mut self) {
         #[cfg(feature = "alloc")]
         if let Store::Grown { slots, text, limit, .. } = &mut self.store {
