@@ -274,9 +274,9 @@ pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
-    digits.iter().try_fold(0u64, |value, &byte| match byte {
+    digits.iter().try_fold(0u64, |value, byte| match byte.wrapping_sub(b'0') {
         // A checked multiplication would take much flash on 32-bit targets.
-        b'0'..=b'9' if value <= u64::MAX / 10 => value.wrapping_mul(10).checked_add(u64::from(byte & 0x0F)),
+        digit @ 0..=9 if value <= u64::MAX / 10 => value.wrapping_mul(10).checked_add(digit.into()),
         _ => None,
     })
 }
