@@ -33,8 +33,9 @@ enum Store<'b> {
         used: usize,
         /// Number of consecutive uses of only a small part of the buffer.
         small_uses: u8,
-        /// The time since which only a small part of the buffer is in use.
-        idle_since: Option<Millis>,
+        /// The time since which only a small part of the buffer is in use, or `BUSY`. Not an `Option`, whose unused
+        /// values would mark the other variant: with those of the `Vec`, both variants have their bytes at one offset.
+        idle_since: Millis,
     },
 }
 
@@ -57,12 +58,16 @@ const SMALL_USES: u8 = 32;
 #[cfg(feature = "alloc")]
 const IDLE_TIME: Millis = Millis::seconds(5);
 
+/// The value of `idle_since` while a larger part of the buffer is in use.
+#[cfg(feature = "alloc")]
+const BUSY: Millis = Millis::MAX;
+
 impl<'b> Buffer<'b> {
     /// Creates a heap buffer that grows on demand, up to `limit` bytes.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown(limit: usize) -> Buffer<'static> {
-        Buffer { store: Store::Grown { bytes: Vec::new(), limit, used: 0, small_uses: 0, idle_since: None } }
+        Buffer { store: Store::Grown { bytes: Vec::new(), limit, used: 0, small_uses: 0, idle_since: BUSY } }
     }
 
     /// Returns the maximum number of bytes that the buffer can hold.
@@ -283,18 +288,19 @@ fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {
 fn shrink_by_deadline(
     bytes: &mut Vec<u8>,
     used: usize,
-    idle_since: &mut Option<Millis>,
+    idle_since: &mut Millis,
     now: Millis,
 ) -> Option<Millis> {
     if used > bytes.len() / 4 {
-        *idle_since = None;
+        *idle_since = BUSY;
         return None;
     }
-    let deadline = idle_since.get_or_insert(now).plus(IDLE_TIME);
+    *idle_since = now.min(*idle_since);
+    let deadline = idle_since.plus(IDLE_TIME);
     if deadline > now {
         return Some(deadline);
     }
-    *idle_since = None;
+    *idle_since = BUSY;
     truncate(bytes, size_for(used));
     None
 }

@@ -3,20 +3,17 @@
 use crate::json::{Json, Kind, Member, Span};
 use crate::peer::progress_event::Progress;
 use crate::peer::response::{Outcome, RpcError};
-use crate::peer::slots::Ticket;
 use crate::rpc::{self, Object};
 
 use crate::client::Client;
 use crate::client::connect::Connected;
 use crate::client::event::{ConnectFailure, Event, Response};
 use crate::client::input_required::InputRequired;
-use crate::client::method_properties::Method;
 use crate::client::notification::Updated;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::subscriptions::Acknowledged;
 use crate::protocol::objects::log_message::LogMessage;
 use crate::protocol::objects::task::TaskView;
-use crate::protocol::revision::Era;
 
 impl Client<'_> {
     /// Returns the event that the last poll announced with [`Action::Event`](crate::Action::Event). Returns `None` if
@@ -51,32 +48,23 @@ impl Client<'_> {
                 PendingFailure::Closed => ConnectFailure::Closed,
             }),
             PendingEvent::Response { ticket, method, outcome } => {
-                let outcome = match outcome {
+                let era = state.era();
+                let (outcome, member, result) = match outcome {
                     PendingOutcome::Result { result, member, is_nested } => {
                         let index = input.member_index(Member::Result).filter(|_| !is_nested);
-                        let result = Object::new(line, result, index);
-                        let member = view(member);
-                        return Some(Event::Response(result_response(
-                            ticket,
-                            method,
-                            result,
-                            member,
-                            state.era(),
-                        )));
+                        let mut result = Object::new(line, result, index);
+                        // Some servers send `null` for a result without members.
+                        if result.kind() != Kind::Object {
+                            result = Object::from_json(Json::EMPTY_OBJECT);
+                        }
+                        (Outcome::Result(result.json()), known(member), Some(result))
                     }
                     PendingOutcome::Error(error) => {
-                        Outcome::Error(RpcError { error: view(error), era: state.era() })
+                        (Outcome::Error(RpcError { error: view(error), era }), None, None)
                     }
-                    PendingOutcome::Failed(failure) => Outcome::Failed(failure),
+                    PendingOutcome::Failed(failure) => (Outcome::Failed(failure), None, None),
                 };
-                Event::Response(Response {
-                    ticket,
-                    method,
-                    outcome,
-                    member: None,
-                    result: None,
-                    era: state.era(),
-                })
+                Event::Response(Response { ticket, method, outcome, member, result, era })
             }
             PendingEvent::Page { ticket, list, result, last } => list.page_event(ticket, view(result), last),
             PendingEvent::Progress { ticket, params } => {
@@ -112,19 +100,4 @@ impl Client<'_> {
             }
         })
     }
-}
-
-/// Builds the response to a request that ended with a result.
-fn result_response<'a>(
-    ticket: Ticket,
-    method: Method,
-    result: Object<'a>,
-    member: Json<'a>,
-    era: Option<Era>,
-) -> Response<'a> {
-    let member = Some(member).filter(|member| !member.bytes().is_empty());
-    // Some servers send `null` for a result without members.
-    let is_object = result.kind() == Kind::Object;
-    let result = if is_object { result } else { Object::from_json(Json::EMPTY_OBJECT) };
-    Response { ticket, method, outcome: Outcome::Result(result.json()), member, result: Some(result), era }
 }

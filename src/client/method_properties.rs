@@ -96,23 +96,23 @@ impl Method {
     }
 
     /// Whether a result is valid for the method. `member` is the [required member](Method::member) of the result.
+    #[inline]
     pub(crate) fn accepts_result(self, result: Object<'_>, member: Span) -> bool {
-        let kind = rpc::kind(result.line(), member);
-        match self {
+        let is_object = result.kind() == Kind::Object;
+        if self.member().is_none() {
             // Some servers send `null` for a result without members.
-            _ if result.kind() != Kind::Object => self.member().is_none() && result.kind() == Kind::Null,
-            Method::Listen | Method::TaskListen | Method::ReadOnly | Method::Other => true,
-            Method::TaskGet | Method::TaskUpdate | Method::TaskResult => true,
-            Method::List(_) | Method::ReadResource | Method::GetPrompt | Method::ReadDirectory => {
-                kind == Kind::Array
-            }
-            Method::GetSkill => kind == Kind::Object,
-            // Some servers omit an empty content array.
-            Method::CallTool => matches!(kind, Kind::Array | Kind::Null),
-            Method::Complete => {
-                let values = rpc::view(result.line(), member).get("values");
-                values.is_some_and(|values| values.kind() == Kind::Array)
-            }
+            return is_object || result.kind() == Kind::Null;
         }
+        is_object
+            && match (self, rpc::kind(result.line(), member)) {
+                (Method::GetSkill, kind) => kind == Kind::Object,
+                (Method::Complete, _) => {
+                    let values = rpc::view(result.line(), member).get("values");
+                    values.is_some_and(|values| values.kind() == Kind::Array)
+                }
+                // Some servers omit an empty content array.
+                (Method::CallTool, Kind::Null) => true,
+                (_, kind) => kind == Kind::Array,
+            }
     }
 }

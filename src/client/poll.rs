@@ -5,13 +5,15 @@ use crate::client::client_state::ClientState;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::receive::{self, Handled};
 use crate::client::request_data::SentRequest;
+use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content as LineContent, Line};
 use crate::json::{Member, Shape, Span};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::{InboundState, Outbound, OutboundState, Request};
 use crate::peer::response::RequestFailure;
+use crate::peer::slots::Ticket;
 use crate::protocol::revision::WireFeature;
-use crate::rpc::Class;
+use crate::rpc::{self, Class};
 use crate::time::Millis;
 #[cfg(feature = "alloc")]
 use crate::time::earliest;
@@ -19,14 +21,22 @@ use crate::time::earliest;
 impl Client<'_> {
     /// The latest time for the next poll.
     pub(super) fn next_deadline(&self) -> Option<Millis> {
-        let ClientState { peer, connecting, .. } = &self.state;
-        let connecting = connecting.map(|connecting| connecting.deadline);
+        let ClientState { peer, connecting, keep_alive_hooks, client_tasks, .. } = &self.state;
+        let has_timers = self.grace_deadline.is_some()
+            || connecting.is_some()
+            || keep_alive_hooks.is_some()
+            || client_tasks.is_some();
+        let timers = if has_timers { self.next_timer() } else { None };
+        peer.next_deadline(peer.in_flight.next_deadline(), [timers])
+    }
+
+    /// The earliest deadline that does not belong to a request in flight.
+    #[inline(never)]
+    fn next_timer(&self) -> Option<Millis> {
+        let connecting = self.state.connecting.map(|connecting| connecting.deadline);
         let keep_alive = self.state.keep_alive_hooks.and_then(|hooks| hooks.deadline(&self.state));
         let tasks = self.state.client_task_hooks().and_then(|hooks| hooks.next_deadline(&self.state));
-        peer.next_deadline(
-            peer.in_flight.next_deadline(),
-            [self.grace_deadline, connecting, keep_alive, tasks],
-        )
+        self.state.peer.next_deadline(None, [self.grace_deadline, connecting, keep_alive, tasks])
     }
 
     /// Shrinks buffers that have been idle. Returns the earlier of `other` and the time at which a buffer may shrink.
@@ -45,30 +55,36 @@ impl Client<'_> {
             self.state.peer.output.clear();
             self.input.end();
         }
-        if let Some(error) = self.state.peer.pending_error.take() {
-            self.pending_event = Some(PendingEvent::ProtocolError(error));
+        if self.state.peer.pending_error.is_some() {
+            self.pending_event = self.state.peer.pending_error.take().map(PendingEvent::ProtocolError);
             return true;
         }
-        match self.state.peer.lifecycle.state() {
-            State::Closed => return false,
-            State::Start => {
-                self.pending_event = self.state.connect();
-                return true;
-            }
-            State::Draining => return self.drain(),
-            _ => {}
+        if !self.state.is_connected()
+            && let Some(is_done) = self.step_unconnected()
+        {
+            return is_done;
         }
-        if self.state.connecting.is_some_and(|connecting| connecting.deadline <= self.state.peer.now) {
-            self.pending_event = self.state.handle_connect_failure(PendingFailure::TimedOut);
-            return true;
-        }
-        self.expire_due_request()
+        self.expire_due_requests()
             || self.advance_client_tasks()
             || self.state.write_queued()
             || self.emit_writable()
             || self.state.keep_alive_hooks.is_some_and(|hooks| hooks.advance(self))
             || self.process_next_line()
             || self.handle_end_of_input()
+    }
+
+    /// Performs one step of a client that is not connected: see [`step`](Client::step). Returns `None` if the client only
+    /// waits for the server.
+    #[inline(never)]
+    fn step_unconnected(&mut self) -> Option<bool> {
+        match self.state.peer.lifecycle.state() {
+            State::Closed => return Some(false),
+            State::Start => self.pending_event = self.state.connect(),
+            State::Draining => return Some(self.drain()),
+            _ if self.state.connecting?.deadline > self.state.peer.now => return None,
+            _ => self.pending_event = self.state.handle_connect_failure(PendingFailure::TimedOut),
+        }
+        Some(true)
     }
 
     /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if there is an event or an
@@ -90,11 +106,21 @@ impl Client<'_> {
         is_due
     }
 
-    /// Handles one request whose deadline has expired. If the request was just sent, starts its timeout. If the request
-    /// waits for a task, polls the task. Any other request fails, expires or is cancelled.
-    fn expire_due_request(&mut self) -> bool {
+    /// Starts the timeouts of the requests that were just sent. Then handles one request whose timeout has expired.
+    fn expire_due_requests(&mut self) -> bool {
+        while let Some(ticket) = self.state.peer.in_flight.due(self.state.peer.now) {
+            if !self.state.peer.start_timeout(ticket) {
+                return self.expire(ticket);
+            }
+        }
+        false
+    }
+
+    /// Handles a request whose timeout has expired. If the request waits for a task, polls the task. Any other request
+    /// fails, expires or is cancelled.
+    #[inline(never)]
+    fn expire(&mut self, ticket: Ticket) -> bool {
         let peer = &mut self.state.peer;
-        let Some(ticket) = peer.in_flight.due(peer.now) else { return false };
         match peer.in_flight.get(ticket) {
             None => return false,
             Some(Request::Inbound(inbound)) if inbound.state.is_deferred() => {
@@ -132,66 +158,63 @@ impl Client<'_> {
             return true;
         }
         match line {
-            Some(line) => self.process_line(line),
+            Some(Line { content: LineContent::Message, stream }) => self.process_message(stream),
+            Some(line) => self.process_unreadable_line(line),
             None => false,
         }
     }
 
-    fn process_line(&mut self, line: Line) -> bool {
+    fn process_message(&mut self, stream: StreamId) -> bool {
+        if self.state.has(WireFeature::Batches)
+            && self.input.scanner().shape() == Shape::Array
+            && self.input.open_batch()
+        {
+            return true;
+        }
+        let bytes = self.input.bytes();
+        let class = Class::new(bytes, self.input.scanner(), self.state.config.missing_jsonrpc);
+        let mut input = None;
+        if let Class::Request { method, .. } = class {
+            input = receive::requested_input(&self.state, rpc::text(bytes, method));
+            if !self.state.reserve_response(input.is_some()) {
+                return false;
+            }
+        }
+        self.state.record_line();
+        let index = self.input.member_index(Member::Result);
+        let handled = receive::handle_message(&mut self.state, bytes, class, input, index, stream);
+        self.finish_line(handled)
+    }
+
+    /// Processes a line that is no message: text that is not valid JSON, a discarded line, or the end of a stream.
+    #[inline(never)]
+    fn process_unreadable_line(&mut self, line: Line) -> bool {
         if let LineContent::StreamClosed = line.content {
             self.pending_event = self.state.fail_exchange(line.stream);
             self.input.release();
             return true;
         }
-        let is_message = matches!(line.content, LineContent::Message);
-        let may_be_batch = is_message && self.state.has(WireFeature::Batches);
-        if may_be_batch && self.input.envelope().shape == Shape::Array && self.input.open_batch() {
-            return true;
+        let envelope = self.input.envelope();
+        let is_request = !matches!(line.content, LineContent::Truncated)
+            && envelope.method.is_some()
+            && envelope.id.is_some();
+        if is_request && !self.state.reserve_response(false) {
+            return false;
         }
+        self.state.record_line();
         let bytes = self.input.bytes();
-        let class = match line.content {
-            LineContent::Message => {
-                let tolerant = self.state.config.missing_jsonrpc;
-                Some(Class::new(bytes, self.input.scanner(), tolerant))
-            }
-            _ => None,
-        };
-        let is_request = match line.content {
-            LineContent::Message => matches!(class, Some(Class::Request { .. })),
-            LineContent::Truncated | LineContent::StreamClosed => false,
-            LineContent::Broken(_) | LineContent::TooLong { .. } => {
-                let envelope = self.input.envelope();
-                envelope.method.is_some() && envelope.id.is_some()
-            }
-        };
-        let input = class.as_ref().and_then(|class| receive::requested_input(&self.state, bytes, class));
-        if is_request && self.state.responds_to_requests() {
-            let for_application = input.is_some();
-            let has_space = if for_application {
-                self.state.peer.reserve_response()
-            } else {
-                self.state.has_own_response_space()
-            };
-            self.state.server_request_waits = for_application && !has_space;
-            if !has_space {
-                return false;
-            }
-        }
-        self.state.peer.keep_alive.record_activity();
-        self.state.peer.output.observe_sent();
-        let received = match class {
-            Some(class) => {
-                let index = self.input.member_index(Member::Result);
-                receive::handle_message(&mut self.state, bytes, class, input, index, line.stream)
-            }
-            None => receive::handle_unreadable_line(&mut self.state, bytes, line, &self.input.envelope()),
-        };
-        let outcome = match &received {
+        let handled = receive::handle_unreadable_line(&mut self.state, bytes, line, &envelope);
+        self.finish_line(handled)
+    }
+
+    /// Emits the event of a processed line, or releases the line.
+    fn finish_line(&mut self, handled: Handled) -> bool {
+        let outcome = match &handled {
             Handled::ProtocolError(error) => Err(*error),
             _ => Ok(()),
         };
-        self.state.peer.output.observe_received(bytes, outcome);
-        match received {
+        self.state.peer.output.observe_received(self.input.bytes(), outcome);
+        match handled {
             Handled::Event(pending_event) => {
                 self.pending_event = Some(pending_event);
                 self.state.peer.event_holds_line = true;
@@ -209,11 +232,12 @@ impl Client<'_> {
         true
     }
 
-    #[inline(never)]
     fn handle_end_of_input(&mut self) -> bool {
-        if !self.input.is_ended() {
-            return false;
-        }
+        self.input.is_ended() && self.end_input()
+    }
+
+    #[inline(never)]
+    fn end_input(&mut self) -> bool {
         if self.input.line().is_some() {
             // A request of the server may wait for transmit space until the end of the grace period.
             let ends = self.grace_deadline();
@@ -236,7 +260,6 @@ impl Client<'_> {
     /// Ends one request, or parks the request for the next connection. After the last request, ends the connection.
     ///
     /// The connection ends when all output is sent, the grace period is over, or the output is broken.
-    #[cold]
     fn drain(&mut self) -> bool {
         self.state.end_client_tasks(true);
         if self.advance_client_tasks() {
@@ -268,5 +291,27 @@ impl Client<'_> {
             || ends <= self.state.peer.now
             || self.state.peer.output.is_broken();
         over && self.state.peer.lifecycle.apply(Trigger::Drained)
+    }
+}
+
+impl ClientState<'_> {
+    /// Whether the response to a server request fits, if the client responds to requests. `is_for_application` is whether
+    /// the application responds.
+    fn reserve_response(&mut self, is_for_application: bool) -> bool {
+        if !self.responds_to_requests() {
+            return true;
+        }
+        let has_space = match is_for_application {
+            true => self.peer.reserve_response(),
+            false => self.has_own_response_space(),
+        };
+        self.server_request_waits = is_for_application && !has_space;
+        has_space
+    }
+
+    /// Records that a line has arrived, before the client handles the line.
+    fn record_line(&mut self) {
+        self.peer.keep_alive.record_activity();
+        self.peer.output.observe_sent();
     }
 }

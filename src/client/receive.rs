@@ -3,7 +3,7 @@
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line};
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Span};
+use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Span, Str};
 use crate::peer::inbound;
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::Inbound;
@@ -191,15 +191,9 @@ fn check_request(
     (requests.check)(state, kind, params, stream)
 }
 
-/// The input that a message requests from the application. `None` if the message requests no input.
-pub(crate) fn requested_input(state: &ClientState<'_>, line: &[u8], class: &Class) -> Option<InputKind> {
-    match class {
-        Class::Request { method, .. } => {
-            let requests = state.config.server_requests?;
-            (requests.kind_of_method)(state, rpc::text(line, *method))
-        }
-        _ => None,
-    }
+/// The input that a request of the server requests from the application. `None` if it requests no input.
+pub(crate) fn requested_input(state: &ClientState<'_>, method: Str<'_>) -> Option<InputKind> {
+    (state.config.server_requests?.kind_of_method)(state, method)
 }
 
 /// A notification that the client recognizes.
@@ -341,39 +335,58 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         }
         (_, None) => [Span::MISSING; 2],
     };
-    let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
-    if let Some(tasks) = state.config.tasks
-        && let Some(handled) = tasks.hooks.on_result(state, ticket, kind, result)
-    {
-        return handled;
+    if let Some(tasks) = state.config.tasks {
+        let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
+        if let Some(handled) = tasks.hooks.on_result(state, ticket, kind, result) {
+            return handled;
+        }
     }
-    if kind.string().is_some_and(|kind| kind.is_name("input_required")) {
+    if !kind.is_missing()
+        && let Some(event) = handle_result_type(state, ticket, rpc::view(result.line(), kind), result)
+    {
+        return Handled::Event(event);
+    }
+    Handled::Event(match method {
+        _ if !method.accepts_result(result, member) => {
+            end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid))
+        }
+        Method::List(list) => state.handle_page(list, ticket, result),
+        _ => {
+            state.peer.in_flight.release(ticket);
+            let outcome = PendingOutcome::Result { result: result.span(), member, is_nested: false };
+            PendingEvent::Response { ticket, method: method.in_events(), outcome }
+        }
+    })
+}
+
+/// Handles a result with the `resultType` `kind`. Returns `None` if the type is `complete`.
+fn handle_result_type(
+    state: &mut ClientState<'_>,
+    ticket: Ticket,
+    kind: Json<'_>,
+    result: Object<'_>,
+) -> Option<PendingEvent> {
+    let failure = if kind.string().is_some_and(|kind| kind.is_name("input_required")) {
         let handled = match state.config.stateless {
             Some(era) => (era.handle_input_required)(state, ticket, result),
             None => Err(RequestFailure::Invalid),
         };
-        return Handled::Event(match handled {
-            Ok(pending_event) => pending_event,
-            Err(failure) => end_request(state, ticket, PendingOutcome::Failed(failure)),
-        });
-    }
-    if state.is_extension_result(kind) && result.kind() == Kind::Object {
+        match handled {
+            Ok(pending_event) => return Some(pending_event),
+            Err(failure) => failure,
+        }
+    } else if state.is_extension_result(kind) && result.kind() == Kind::Object {
         state.peer.in_flight.release(ticket);
         let outcome =
             PendingOutcome::Result { result: result.span(), member: Span::MISSING, is_nested: false };
         // A result of an extension has no typed view, regardless of the method.
-        return Handled::Event(PendingEvent::Response { ticket, method: Method::Other, outcome });
-    }
-    if !method.accepts_result(result, member) || !is_complete(kind) {
-        return Handled::Event(end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)));
-    }
-    Handled::Event(match method {
-        Method::List(list) => state.handle_page(list, ticket, result),
-        _ => {
-            let outcome = PendingOutcome::Result { result: result.span(), member, is_nested: false };
-            end_request(state, ticket, outcome)
-        }
-    })
+        return Some(PendingEvent::Response { ticket, method: Method::Other, outcome });
+    } else if is_complete(kind) {
+        return None;
+    } else {
+        RequestFailure::Invalid
+    };
+    Some(end_request(state, ticket, PendingOutcome::Failed(failure)))
 }
 
 /// Whether `resultType` marks a complete result. Older servers omit this member.

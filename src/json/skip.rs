@@ -37,52 +37,57 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     rest
 }
 
-/// Splits a string at its closing quote; `bytes` start after the opening quote. Returns the text before and the bytes
-/// after the closing quote.
-#[inline]
-pub(super) fn split_text(bytes: &[u8]) -> (&[u8], &[u8]) {
-    let mut rest = bytes;
+/// Returns the length of a string's text; `bytes` start after the opening quote.
+// This function is not inlined, so that its callers are short enough for it.
+#[inline(never)]
+pub(super) fn text_length(bytes: &[u8]) -> usize {
+    let run = text_run(bytes);
+    if bytes.get(run) == Some(&b'"') { run } else { text_length_from(bytes, run) }
+}
+
+/// Returns the length of a string's text, whose first escape is at `at`.
+#[inline(never)]
+fn text_length_from(bytes: &[u8], mut at: usize) -> usize {
     loop {
-        let Some(tail) = rest.get(text_run(rest)..) else { return (bytes, &[]) };
-        rest = match tail {
-            [] => return (bytes, tail),
-            [b'"', behind @ ..] => return (split(bytes, bytes.len().wrapping_sub(tail.len())).0, behind),
-            [b'\\', _, tail @ ..] => tail,
-            [_, tail @ ..] => tail,
+        at = match bytes.get(at) {
+            Some(b'"') => return at,
+            Some(b'\\') => at.wrapping_add(2),
+            Some(_) => at.wrapping_add(1),
+            None => return bytes.len(),
         };
+        at = at.wrapping_add(text_run(bytes.get(at..).unwrap_or_default()));
     }
 }
 
 /// Returns the length of the value at the start of `bytes`.
 #[inline]
 pub(super) fn value_length(bytes: &[u8]) -> usize {
-    let rest = match bytes {
-        [b'"', tail @ ..] => split_text(tail).1,
-        [b'{' | b'[', tail @ ..] => container_tail(tail),
-        _ => {
-            let end = |byte: &u8| matches!(byte, b',' | b':' | b'}' | b']') || is_space(*byte);
-            return bytes.iter().position(end).unwrap_or(bytes.len());
-        }
-    };
-    bytes.len().wrapping_sub(rest.len())
+    match bytes {
+        [b'"', text @ ..] => text_length(text).wrapping_add(2).min(bytes.len()),
+        _ => other_length(bytes),
+    }
 }
 
-/// Returns the bytes after a container; `bytes` follow its opening bracket.
-fn container_tail(bytes: &[u8]) -> &[u8] {
-    let (mut rest, mut depth) = (bytes, 1usize);
+/// Returns the length of the value at the start of `bytes`, which is not a string.
+#[inline(never)]
+fn other_length(bytes: &[u8]) -> usize {
+    let (mut rest, mut depth) = (bytes, 0usize);
     while let [byte, tail @ ..] = rest {
-        rest = if *byte == b'"' { split_text(tail).1 } else { tail };
         // The OR maps brackets to braces, because they differ only in this bit.
         match byte | 0x20 {
+            b'"' => {
+                rest = split(tail, text_length(tail).wrapping_add(1)).1;
+                continue;
+            }
             b'{' => depth = depth.wrapping_add(1),
-            b'}' => depth = depth.wrapping_sub(1),
-            _ => continue,
+            b'}' if depth > 1 => depth = depth.wrapping_sub(1),
+            b'}' if depth == 1 => return bytes.len().wrapping_sub(tail.len()),
+            _ if depth == 0 && (matches!(byte, b',' | b':' | b'}' | b']') || is_space(*byte)) => break,
+            _ => {}
         }
-        if depth == 0 {
-            break;
-        }
+        rest = tail;
     }
-    rest
+    bytes.len().wrapping_sub(rest.len())
 }
 
 /// Returns the position and the length of the next value in `bytes`. Returns `None` at the end of a container.

@@ -107,18 +107,25 @@ impl<R: Role> Peer<'_, R> {
         Ok(ticket)
     }
 
+    /// Starts the timeout of a request, if the request was just sent. Returns `false` for any other request.
+    pub(crate) fn start_timeout(&mut self, ticket: Ticket) -> bool {
+        let Some(outbound) = self.in_flight.outbound_mut(ticket) else { return false };
+        let is_sent = matches!(outbound.state, OutboundState::AwaitingResponse | OutboundState::NeedsInput)
+            && outbound.timing.timer() != Timer::Running;
+        if is_sent {
+            let deadline = outbound.start_timeout(self.now);
+            self.in_flight.set_deadline(ticket, Some(deadline));
+        }
+        is_sent
+    }
+
     /// Handles the deadline of a request: starts its timeout, or returns its failure.
     pub(crate) fn handle_deadline(&mut self, ticket: Ticket) -> Option<RequestFailure> {
-        let outbound = self.in_flight.outbound_mut(ticket)?;
-        match outbound.state {
+        if self.start_timeout(ticket) {
+            return None;
+        }
+        match self.in_flight.outbound(ticket)?.state {
             OutboundState::Failed(failure) => Some(failure),
-            OutboundState::AwaitingResponse | OutboundState::NeedsInput
-                if outbound.timing.timer() != Timer::Running =>
-            {
-                let deadline = outbound.start_timeout(self.now);
-                self.in_flight.set_deadline(ticket, Some(deadline));
-                None
-            }
             _ => Some(RequestFailure::TimedOut),
         }
     }

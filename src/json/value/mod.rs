@@ -1,7 +1,7 @@
 //! `Json`: a view of one valid value.
 
 use super::scanner::{ScanError, Span, scan};
-use super::skip::{after_space, split, split_text, trimmed, value_length};
+use super::skip::{after_space, split, text_length, trimmed, value_length};
 use super::string::{Str, text_of, write_shortened};
 use super::write_text::{WriteText, prints};
 use core::fmt;
@@ -165,13 +165,22 @@ impl<'a> Json<'a> {
     /// Calls `found` for each member with one of these keys. The arguments of `found` are the index of the key, the
     /// value, and the number of bytes after the value.
     fn each_match(self, keys: &[&str], found: &mut dyn FnMut(usize, Json<'a>, usize)) {
-        let mut members = self.members();
-        while let Some((name, value)) = members.next() {
+        self.each_member(|name, value, behind| {
             for (index, key) in keys.iter().enumerate() {
                 if name == *key {
-                    found(index, value, members.rest.len());
+                    found(index, value, behind);
                 }
             }
+        });
+    }
+
+    /// Calls `found` for each member of an object. The arguments of `found` are the name, the value, and the number of
+    /// bytes after the value.
+    #[inline]
+    pub(crate) fn each_member(self, mut found: impl FnMut(Str<'a>, Json<'a>, usize)) {
+        let mut members = self.members();
+        while let Some((name, value)) = members.advance() {
+            found(name, value, members.rest.len());
         }
     }
 
@@ -265,9 +274,9 @@ pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
-    digits.iter().try_fold(0u64, |value, &byte| match byte {
+    digits.iter().try_fold(0u64, |value, byte| match byte.wrapping_sub(b'0') {
         // A checked multiplication would take much flash on 32-bit targets.
-        b'0'..=b'9' if value <= u64::MAX / 10 => value.wrapping_mul(10).checked_add(u64::from(byte & 0x0F)),
+        digit @ 0..=9 if value <= u64::MAX / 10 => value.wrapping_mul(10).checked_add(digit.into()),
         _ => None,
     })
 }
@@ -288,14 +297,26 @@ pub struct Members<'a> {
 impl<'a> Iterator for Members<'a> {
     type Item = (Str<'a>, Json<'a>);
 
+    #[inline(never)]
     fn next(&mut self) -> Option<(Str<'a>, Json<'a>)> {
-        let rest = next_item(self.rest);
-        let [b'"', rest @ ..] = rest else {
+        self.advance()
+    }
+}
+
+impl<'a> Members<'a> {
+    /// The body of [`next`](Members::next), inlined into lookups of members.
+    #[inline(always)]
+    fn advance(&mut self) -> Option<(Str<'a>, Json<'a>)> {
+        let [b'"', rest @ ..] = next_item(self.rest) else {
             self.rest = &[];
             return None;
         };
-        let (name, rest) = split_text(rest);
-        let rest = match after_space(rest) {
+        let (name, rest) = split(rest, text_length(rest));
+        let rest = match rest {
+            [b'"', rest @ ..] => after_space(rest),
+            rest => rest,
+        };
+        let rest = match rest {
             [b':', rest @ ..] => after_space(rest),
             rest => rest,
         };
@@ -336,6 +357,7 @@ pub(crate) fn next_element(text: &[u8], at: usize) -> Option<Span> {
 }
 
 /// Returns the rest of a container, from its next item or its closing bracket on.
+#[inline]
 fn next_item(rest: &[u8]) -> &[u8] {
     match after_space(rest) {
         [b',', rest @ ..] => after_space(rest),

@@ -246,9 +246,15 @@ impl<'a> BlockView<'a> {
 
     /// The text of a [text](ContentView::Text) block. Faster than `content`, because the lookup reads only two members.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
-        let [kind, text] = self.json.pick(["type", "text"]);
-        let is_text = kind.and_then(Json::string).is_some_and(|kind| kind.is_name("text"));
-        text.filter(|_| is_text).and_then(Json::string)
+        let (mut is_text, mut text) = (false, None);
+        self.json.each_member(|name, value, _| {
+            if name.is_name("type") {
+                is_text = value.string().is_some_and(|kind| kind.is_name("text"));
+            } else if name.is_name("text") {
+                text = value.string();
+            }
+        });
+        text.filter(|_| is_text)
     }
 
     /// The blocks of a member. The member is a single block or an array.
