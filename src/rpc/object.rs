@@ -1,17 +1,18 @@
 //! Views of a line's parts: single values, and objects with member lookup.
 
 use crate::json::{Json, Kind, MemberIndex, Span, Str};
+use crate::platform::inline_on_hosts;
 
 /// The value at `span` of a scanned text.
 pub(crate) fn view(line: &[u8], span: Span) -> Json<'_> {
     Json::exact(span.bytes(line))
 }
 
-/// The kind of the value at `span`; `null` if the value is missing.
-// This function is not inlined, because a bounds check in each of its many callers takes much flash.
-#[inline(never)]
-pub(crate) fn kind(line: &[u8], span: Span) -> Kind {
-    Kind::starting_with(line.get(span.start))
+inline_on_hosts! {
+    /// The kind of the value at `span`; `null` if the value is missing.
+    pub(crate) fn kind(line: &[u8], span: Span) -> Kind {
+        Kind::starting_with(line.get(span.start))
+    }
 }
 
 /// The text at `span`, between the quotes of a string.
@@ -65,13 +66,22 @@ impl<'l> Object<'l> {
         view(self.line, self.span)
     }
 
-    /// Looks up the spans of several members, in the index or in one pass over the value. The last of duplicate members
-    /// counts. The span of a missing member is [`Span::MISSING`]. A value that is not an object has no members.
+    /// Looks up the spans of several members. The span of a missing member is [`Span::MISSING`].
     #[inline]
     pub(crate) fn spans<const N: usize>(self, keys: &[&str; N]) -> [Span; N] {
+        let mut found = [Span::MISSING; N];
+        self.find(keys, found.each_mut());
+        found
+    }
+
+    /// Looks up several members, in the index or in one pass over the value. Stores the spans of the members that exist.
+    /// The last of duplicate members counts. A value that is not an object has no members.
+    // Always inlined, so that the index compares names with constant keys.
+    #[inline(always)]
+    pub(crate) fn find<const N: usize>(self, keys: &[&str; N], mut found: [&mut Span; N]) {
         match self.index.filter(|_| MemberIndex::IS_KEPT) {
-            Some(index) => index.pick(self.line, keys),
-            None => self.json().pick_spans(self.span.start, keys),
+            Some(index) => index.find(self.line, keys, found),
+            None => self.json().find_spans(self.span.start, keys, &mut found),
         }
     }
 

@@ -85,12 +85,11 @@ pub(crate) fn handle_message(
     }
     match class {
         Class::Request { id, method, params } => {
-            (spans.id, spans.subject) = (id, rpc::with_quotes(method));
+            spans.id = id;
             let id = rpc::view(line, id).bytes();
             let pending = Pending::from_line(id, stream, state.batches.in_line());
             let params = Object::new(line, params, index);
-            let [meta, name, arguments] = [Span::MISSING; 3];
-            let request = &mut Request { state, spans, params, meta, name, arguments, pending };
+            let request = &mut Request::new(state, spans, params, rpc::with_quotes(method), pending);
             handle_request(request, rpc::text(line, method))
         }
         Class::Notification { method, params } => {
@@ -197,11 +196,10 @@ pub(crate) fn handle_unreadable_line(
 fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let params = request.params;
     let well_formed = params.span().is_missing() || params.kind() == Kind::Object;
-    request.find_params();
     let config = request.state.config;
     let meta = match config.stateless {
-        Some(era) if !request.meta.is_missing() => {
-            (era.parse_meta)(&mut request.state.request_cache, rpc::view(params.line(), request.meta))
+        Some(era) if !request.spans.meta.is_missing() => {
+            (era.parse_meta)(&mut request.state.request_cache, rpc::view(params.line(), request.spans.meta))
         }
         _ => None,
     };

@@ -162,7 +162,7 @@ impl Sealed for Prompts<'_> {
 
 impl Prompts<'_> {
     fn get<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
-        let (subject, arguments) = (request.name, request.arguments);
+        let (subject, arguments) = (request.spans.subject, request.spans.arguments);
         let Some(name) = request.view(subject).string() else {
             return request.invalid_params("`name` must be the name of a prompt");
         };
@@ -193,7 +193,7 @@ impl Prompts<'_> {
                 return request.refuse(ProtocolError::InvalidParams, &what);
             }
         }
-        request.emit_request(RequestKind::GetPrompt, GetPrompt::event, subject, arguments)
+        request.emit_request(RequestKind::GetPrompt, GetPrompt::event)
     }
 
     /// Whether an argument may have this value. `null` counts as absent.

@@ -265,7 +265,7 @@ impl Sealed for Tools<'_> {
 
 impl Tools<'_> {
     fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
-        let (subject, arguments) = (request.name, request.arguments);
+        let (subject, arguments) = (request.spans.subject, request.spans.arguments);
         let Some(name) = request.view(subject).string() else {
             return request.invalid_params("`name` must be the name of a tool");
         };
@@ -287,7 +287,7 @@ impl Tools<'_> {
         {
             return refused;
         }
-        request.emit_request(kind, Call::event, subject, arguments)
+        request.emit_request(kind, Call::event)
     }
 
     /// The request kind of a call to this tool.
