@@ -15,14 +15,9 @@ inline_on_hosts! {
     }
 }
 
-/// The text at `span`, between the quotes of a string.
+/// The text of the string at `span`.
 pub(crate) fn text(line: &[u8], span: Span) -> Str<'_> {
-    Str::trusted(span.bytes(line))
-}
-
-/// Extends the span of a string's text by its quotes.
-pub(crate) fn with_quotes(text: Span) -> Span {
-    Span { start: text.start.wrapping_sub(1), end: text.end.wrapping_add(1) }
+    view(line, span).string().unwrap_or_default()
 }
 
 /// The `params` or the `result` of a message: its span in the line, and the scanner's index of its members.
@@ -85,9 +80,16 @@ impl<'l> Object<'l> {
         }
     }
 
+    /// Looks up the span of one member, like [`spans`](Object::spans).
+    #[inline(never)]
+    pub(crate) fn member(self, key: &str) -> Span {
+        let [span] = self.spans(&[key]);
+        span
+    }
+
     /// Looks up one member, like [`spans`](Object::spans). `None` if it is missing.
     pub(crate) fn get(self, key: &str) -> Option<Json<'l>> {
-        let [span] = self.spans(&[key]);
+        let span = self.member(key);
         (!span.is_missing()).then(|| view(self.line, span))
     }
 }

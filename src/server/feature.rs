@@ -163,7 +163,6 @@ impl<'r, 'b> Request<'r, 'b> {
         if request.kind(request.spans.meta) != Kind::Object {
             request.spans.meta = Span::MISSING;
         }
-        request.spans.arguments = request.present(request.spans.arguments);
         request
     }
 
@@ -196,8 +195,16 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Returns the span of a member of `params`. `null` counts as missing.
     pub(crate) fn param_span(&self, name: &str) -> Span {
-        let [found] = self.params.spans(&[name]);
-        self.present(found)
+        self.present(self.params.member(name))
+    }
+
+    /// Returns whether the span `arguments` is an object. `null` counts as missing, which is also valid.
+    pub(crate) fn check_arguments(&mut self) -> bool {
+        let kind = self.kind(self.spans.arguments);
+        if kind == Kind::Null {
+            self.spans.arguments = Span::MISSING;
+        }
+        matches!(kind, Kind::Object | Kind::Null)
     }
 
     pub(crate) fn present(&self, span: Span) -> Span {

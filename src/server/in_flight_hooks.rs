@@ -64,7 +64,7 @@ impl ServerState<'_> {
 
     /// Returns the earliest deadline of the requests in flight.
     pub(crate) fn in_flight_deadline(&self) -> Option<Millis> {
-        let hooks = self.in_flight_hooks.filter(|_| self.peer.in_flight.len() > 0)?;
+        let hooks = self.in_flight_hooks?;
         (hooks.next_deadline)(&self.peer.in_flight)
     }
 
