@@ -52,7 +52,7 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) lifecycle: Lifecycle<R>,
     /// Whether the emitted request still awaits its response.
     pub(crate) response_pending: bool,
-    /// Whether the emitted event borrows the line. The next poll releases the line.
+    /// Whether the line is retained for an event. The poll after the event releases the line.
     pub(crate) event_holds_line: bool,
     /// Whether to emit `Writable`, because a message of the application did not fit.
     pub(crate) report_writable: bool,

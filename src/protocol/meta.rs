@@ -6,6 +6,7 @@ use crate::json::{Json, Kind, Span, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
 use crate::protocol::revision::Revision;
+use crate::rpc::Object;
 
 pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -34,7 +35,7 @@ impl RequestMeta {
     /// Reads the metadata. Returns `None` if the request does not belong to the stateless era.
     pub(crate) fn from_json(meta: Json<'_>) -> Option<RequestMeta> {
         let [version, capabilities, level] =
-            meta.pick_spans(0, &[PROTOCOL_VERSION, CLIENT_CAPABILITIES, LOG_LEVEL]);
+            Object::from_json(meta).spans(&[PROTOCOL_VERSION, CLIENT_CAPABILITIES, LOG_LEVEL]);
         let (name, capabilities, level) = (meta.part(version), meta.part(capabilities), meta.part(level));
         if name.is_null() {
             return None;

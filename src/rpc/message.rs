@@ -121,7 +121,7 @@ impl Envelope {
 pub(crate) enum Class {
     Request {
         id: Span,
-        /// The [text](crate::rpc::text) of the method.
+        /// The string of the method.
         method: Span,
         /// The parameters, missing if they are `null`.
         params: Span,
@@ -207,7 +207,6 @@ impl Class {
         if kind(line, method) != Kind::String {
             return invalid(Invalid::Method, id, true);
         }
-        let method = Span { start: method.start.wrapping_add(1), end: method.end.wrapping_sub(1) };
         let params = scanner.span(Member::Params);
         let params = if kind(line, params) == Kind::Null { Span::MISSING } else { params };
         match () {

@@ -1,27 +1,23 @@
 //! Views of a line's parts: single values, and objects with member lookup.
 
 use crate::json::{Json, Kind, MemberIndex, Span, Str};
+use crate::platform::inline_on_hosts;
 
 /// The value at `span` of a scanned text.
 pub(crate) fn view(line: &[u8], span: Span) -> Json<'_> {
     Json::exact(span.bytes(line))
 }
 
-/// The kind of the value at `span`; `null` if the value is missing.
-// This function is not inlined, because a bounds check in each of its many callers takes much flash.
-#[inline(never)]
-pub(crate) fn kind(line: &[u8], span: Span) -> Kind {
-    Kind::starting_with(line.get(span.start))
+inline_on_hosts! {
+    /// The kind of the value at `span`; `null` if the value is missing.
+    pub(crate) fn kind(line: &[u8], span: Span) -> Kind {
+        Kind::starting_with(line.get(span.start))
+    }
 }
 
-/// The text at `span`, between the quotes of a string.
+/// The text of the string at `span`.
 pub(crate) fn text(line: &[u8], span: Span) -> Str<'_> {
-    Str::trusted(span.bytes(line))
-}
-
-/// Extends the span of a string's text by its quotes.
-pub(crate) fn with_quotes(text: Span) -> Span {
-    Span { start: text.start.wrapping_sub(1), end: text.end.wrapping_add(1) }
+    view(line, span).string().unwrap_or_default()
 }
 
 /// The `params` or the `result` of a message: its span in the line, and the scanner's index of its members.
@@ -65,19 +61,35 @@ impl<'l> Object<'l> {
         view(self.line, self.span)
     }
 
-    /// Looks up the spans of several members, in the index or in one pass over the value. The last of duplicate members
-    /// counts. The span of a missing member is [`Span::MISSING`]. A value that is not an object has no members.
+    /// Looks up the spans of several members. The span of a missing member is [`Span::MISSING`].
     #[inline]
     pub(crate) fn spans<const N: usize>(self, keys: &[&str; N]) -> [Span; N] {
+        let mut found = [Span::MISSING; N];
+        self.find(keys, found.each_mut());
+        found
+    }
+
+    /// Looks up several members, in the index or in one pass over the value. Stores the spans of the members that exist.
+    /// The last of duplicate members counts. A value that is not an object has no members.
+    // Always inlined, so that the index compares names with constant keys.
+    #[inline(always)]
+    pub(crate) fn find<const N: usize>(self, keys: &[&str; N], mut found: [&mut Span; N]) {
         match self.index.filter(|_| MemberIndex::IS_KEPT) {
-            Some(index) => index.pick(self.line, keys),
-            None => self.json().pick_spans(self.span.start, keys),
+            Some(index) => index.find(self.line, keys, found),
+            None => self.json().find_spans(self.span.start, keys, &mut found),
         }
+    }
+
+    /// Looks up the span of one member, like [`spans`](Object::spans).
+    #[inline(never)]
+    pub(crate) fn member(self, key: &str) -> Span {
+        let [span] = self.spans(&[key]);
+        span
     }
 
     /// Looks up one member, like [`spans`](Object::spans). `None` if it is missing.
     pub(crate) fn get(self, key: &str) -> Option<Json<'l>> {
-        let [span] = self.spans(&[key]);
+        let span = self.member(key);
         (!span.is_missing()).then(|| view(self.line, span))
     }
 }

@@ -215,7 +215,7 @@ impl BatchHooks for Hooks {
                 return Received::ProtocolError(state.refuse(id, stream, ProtocolError::Batch));
             }
         }
-        dispatch::handle_message(state, line, class, None, stream, spans)
+        dispatch::handle_message(state, line, &class, None, stream, spans)
     }
 
     fn available(&self, state: &ServerState<'_>) -> usize {

@@ -66,13 +66,13 @@ fn is_notification(envelope: &Envelope) -> bool {
 pub(crate) fn handle_message(
     state: &mut ServerState<'_>,
     line: &[u8],
-    class: Class,
+    class: &Class,
     index: Option<&MemberIndex>,
     stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
     let too_long = |id: Span| id.range().len() > state.id_limit();
-    match class {
+    match *class {
         // A request with a long id counts as an invalid message, because its error has no id. Errors without an id are
         // limited.
         Class::Request { id, .. } if too_long(id) => {
@@ -83,18 +83,17 @@ pub(crate) fn handle_message(
         Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
         _ => state.invalid_in_a_row = 0,
     }
-    match class {
+    match *class {
         Class::Request { id, method, params } => {
-            (spans.id, spans.subject) = (id, rpc::with_quotes(method));
+            spans.id = id;
             let id = rpc::view(line, id).bytes();
             let pending = Pending::from_line(id, stream, state.batches.in_line());
             let params = Object::new(line, params, index);
-            let [meta, name, arguments] = [Span::MISSING; 3];
-            let request = &mut Request { state, spans, params, meta, name, arguments, pending };
+            let request = &mut Request::new(state, spans, params, method, pending);
             handle_request(request, rpc::text(line, method))
         }
         Class::Notification { method, params } => {
-            spans.subject = rpc::with_quotes(method);
+            spans.subject = method;
             handle_notification(state, line, rpc::text(line, method), params, stream, spans)
         }
         Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, spans),
@@ -197,11 +196,10 @@ pub(crate) fn handle_unreadable_line(
 fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let params = request.params;
     let well_formed = params.span().is_missing() || params.kind() == Kind::Object;
-    request.find_params();
     let config = request.state.config;
     let meta = match config.stateless {
-        Some(era) if !request.meta.is_missing() => {
-            (era.parse_meta)(&mut request.state.request_cache, rpc::view(params.line(), request.meta))
+        Some(era) if !request.spans.meta.is_missing() => {
+            (era.parse_meta)(&mut request.state.request_cache, rpc::view(params.line(), request.spans.meta))
         }
         _ => None,
     };
@@ -230,25 +228,39 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
 /// Finds the feature with this method of the specification, and the index of the method in the feature.
 ///
 /// Remembers the last method of a feature, because consecutive requests often have the same method.
+#[inline]
 pub(crate) fn find_feature<'b>(
     state: &mut ServerState<'b>,
     revision: Revision,
     name: Str<'_>,
 ) -> Option<(&'b dyn Feature, usize)> {
-    let features = state.config.features;
-    let is_called = |method: &Method| name.is_name(method.name) && method.by_client.contains(revision);
-    if let Some(MethodPlace { feature, method }) = state.request_cache.method()
-        && let Some(feature) = features.get(usize::from(feature))
-        && feature.methods().get(usize::from(method)).is_some_and(is_called)
+    if let Some(MethodPlace { method, feature, index }) = state.request_cache.method()
+        && is_called(method, revision, name)
+        && let Some(feature) = state.config.features.get(usize::from(feature))
     {
-        return Some((*feature, method.into()));
+        return Some((*feature, index.into()));
     }
-    for (index, feature) in features.iter().enumerate() {
-        if let Some(method) = feature.methods().iter().position(is_called) {
-            if let (Ok(feature), Ok(method)) = (index.try_into(), method.try_into()) {
-                state.request_cache.set_method(MethodPlace { feature, method });
+    search_features(state, revision, name)
+}
+
+fn is_called(method: &Method, revision: Revision, name: Str<'_>) -> bool {
+    name.is_name(method.name) && method.by_client.contains(revision)
+}
+
+#[inline(never)]
+fn search_features<'b>(
+    state: &mut ServerState<'b>,
+    revision: Revision,
+    name: Str<'_>,
+) -> Option<(&'b dyn Feature, usize)> {
+    for (place, feature) in state.config.features.iter().enumerate() {
+        for (index, method) in feature.methods().iter().enumerate() {
+            if is_called(method, revision, name) {
+                if let (Ok(feature), Ok(index)) = (place.try_into(), index.try_into()) {
+                    state.request_cache.set_method(MethodPlace { method, feature, index });
+                }
+                return Some((*feature, index));
             }
-            return Some((*feature, method));
         }
     }
     None

@@ -134,7 +134,6 @@ impl Server<'_> {
             return Some(Event::Restarted);
         }
         let pending_event = self.state.pending_event.take()?;
-        self.state.peer.event_holds_line = pending_event.holds_line();
         let Server { input, state, .. } = self;
         Some(match pending_event {
             PendingEvent::ProtocolError(error) => Event::ProtocolError(error),

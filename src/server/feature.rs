@@ -139,17 +139,33 @@ pub enum Change<'a> {
 /// An inbound request while a feature handles it, with methods to respond.
 pub(crate) struct Request<'r, 'b> {
     pub(crate) state: &'r mut ServerState<'b>,
-    /// The spans of the event, if the request causes an event. At first, the span `subject` is the method.
+    /// The spans of the event, if the request causes an event. At first, they are frequent members of `params`: the
+    /// span `subject` is `name`.
     pub(crate) spans: &'r mut Spans,
     pub(crate) params: Object<'r>,
-    /// Frequent members of `params`. One search finds all three, because each search visits all members.
-    pub(crate) meta: Span,
-    pub(crate) name: Span,
-    pub(crate) arguments: Span,
+    pub(crate) method: Span,
     pub(crate) pending: Pending<'r>,
 }
 
 impl<'r, 'b> Request<'r, 'b> {
+    /// Finds the frequent members of `params`. One search finds all, because each search visits all members.
+    pub(crate) fn new(
+        state: &'r mut ServerState<'b>,
+        spans: &'r mut Spans,
+        params: Object<'r>,
+        method: Span,
+        pending: Pending<'r>,
+    ) -> Request<'r, 'b> {
+        let Spans { subject, arguments, meta, responses, state: request_state, .. } = &mut *spans;
+        let places = [meta, subject, arguments, responses, request_state];
+        params.find(&["_meta", "name", "arguments", "inputResponses", "requestState"], places);
+        let request = Request { state, spans, params, method, pending };
+        if request.kind(request.spans.meta) != Kind::Object {
+            request.spans.meta = Span::MISSING;
+        }
+        request
+    }
+
     pub(crate) fn id(&self) -> &'r [u8] {
         match self.pending.source {
             Source::Line { id, .. } => id,
@@ -160,14 +176,6 @@ impl<'r, 'b> Request<'r, 'b> {
     /// Whether the owner has another request with this id in flight.
     pub(crate) fn is_duplicate(&self, owner: StreamId) -> bool {
         self.state.find_in_flight(Json::exact(self.id()), owner).is_some()
-    }
-
-    /// Finds the frequent members of `params`.
-    pub(crate) fn find_params(&mut self) {
-        let [meta, name, arguments] = self.params.spans(&["_meta", "name", "arguments"]);
-        let is_object = self.kind(meta) == Kind::Object;
-        (self.meta, self.name) = (if is_object { meta } else { Span::MISSING }, name);
-        self.arguments = self.present(arguments);
     }
 
     /// The value at a span of the line.
@@ -187,11 +195,19 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Returns the span of a member of `params`. `null` counts as missing.
     pub(crate) fn param_span(&self, name: &str) -> Span {
-        let [found] = self.params.spans(&[name]);
-        self.present(found)
+        self.present(self.params.member(name))
     }
 
-    fn present(&self, span: Span) -> Span {
+    /// Returns whether the span `arguments` is an object. `null` counts as missing, which is also valid.
+    pub(crate) fn check_arguments(&mut self) -> bool {
+        let kind = self.kind(self.spans.arguments);
+        if kind == Kind::Null {
+            self.spans.arguments = Span::MISSING;
+        }
+        matches!(kind, Kind::Object | Kind::Null)
+    }
+
+    pub(crate) fn present(&self, span: Span) -> Span {
         if self.kind(span) == Kind::Null { Span::MISSING } else { span }
     }
 
@@ -253,24 +269,21 @@ impl<'r, 'b> Request<'r, 'b> {
         self.refuse(ProtocolError::UnknownMethod, &method)
     }
 
+    /// Sets the parts of the event.
+    pub(crate) fn set_parts(&mut self, subject: Span, arguments: Span) {
+        (self.spans.subject, self.spans.arguments) = (subject, arguments);
+    }
+
     /// Emits the request as an event. Refuses a request with invalid input responses. If `refuse_when_full` is set,
     /// also refuses a request while every slot is taken.
-    pub(crate) fn emit_request(
-        &mut self,
-        kind: RequestKind,
-        event: MakeEvent,
-        subject: Span,
-        arguments: Span,
-    ) -> Received {
+    pub(crate) fn emit_request(&mut self, kind: RequestKind, event: MakeEvent) -> Received {
         let limit = self.state.peer.in_flight.limit();
         if self.state.config.refuse_when_full && limit > 0 && self.state.peer.in_flight.len() >= limit {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
-        // Keep `state`, which the check of task support may have set.
-        *self.spans = Spans { subject, arguments, meta: self.meta, responses: Span::MISSING, ..*self.spans };
         if let Some(era) = self.state.config.stateless
             && kind.can_require_input(self.pending.context.revision)
-            && let Some(refused) = (era.find_input)(self)
+            && let Some(refused) = (era.check_input)(self)
         {
             return refused;
         }

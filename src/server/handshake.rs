@@ -48,6 +48,8 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let Some(NegotiatedSession { revision, capabilities, .. }) = request.state.peer.session else {
         return handle_without_session(request, method);
     };
+    // Requests of this era are not retried with input.
+    (request.spans.responses, request.spans.state) = (Span::MISSING, Span::MISSING);
     let is_keyed = request.state.session_key != SessionKey::NONE;
     let context = &mut request.pending.context;
     (context.revision, context.capabilities, context.is_keyed) = (revision, capabilities, is_keyed);

@@ -58,7 +58,7 @@ impl ServerState<'_> {
 
     /// Finds the request of the client with this id: see [`InFlight::find`](crate::peer::slots::InFlight::find).
     pub(crate) fn find_in_flight(&self, id: Json<'_>, owner: StreamId) -> Option<Ticket> {
-        let hooks = self.in_flight_hooks?;
+        let hooks = self.in_flight_hooks.filter(|_| self.peer.in_flight.len() > 0)?;
         (hooks.find)(&self.peer.in_flight, id, owner)
     }
 

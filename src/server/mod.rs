@@ -241,6 +241,15 @@ impl Server<'_> {
     /// Returns the latest time of the next poll. The caller polls earlier if bytes move.
     fn deadline(&self) -> Option<Millis> {
         let state = &self.state;
+        let has_timers = state.peer.in_flight.len() > 0
+            || state.ending != Ending::Open
+            || state.keep_alive_hooks.is_some()
+            || state.tasks.is_some();
+        if has_timers { self.earliest_deadline() } else { None }
+    }
+
+    fn earliest_deadline(&self) -> Option<Millis> {
+        let state = &self.state;
         let ending = Some(state.ending_deadline).filter(|_| state.ending != Ending::Open);
         let keep_alive = state.keep_alive_hooks.and_then(|hooks| hooks.deadline(state));
         let keep_alive = match state.task_hooks() {

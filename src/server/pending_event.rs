@@ -78,24 +78,6 @@ impl Spans {
     }
 }
 
-impl PendingEvent {
-    /// Whether the event borrows the line. Other events may occur while an unrelated line awaits transmit space.
-    pub(crate) fn holds_line(&self) -> bool {
-        match self {
-            PendingEvent::Ready
-            | PendingEvent::Cancelled(_)
-            | PendingEvent::Connected(_)
-            | PendingEvent::Feature { .. }
-            | PendingEvent::TaskInput(_)
-            | PendingEvent::Request { .. } => true,
-            PendingEvent::OutboundEvent(event) => {
-                !matches!(event, OutboundEvent::Response { kind: ResponseKind::Failed(_), .. })
-            }
-            _ => false,
-        }
-    }
-}
-
 /// An event about outbound requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum OutboundEvent {

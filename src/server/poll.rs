@@ -3,8 +3,8 @@
 use core::mem;
 
 use crate::error::ProtocolError;
-use crate::framing::Content;
 use crate::framing::outbound_message::StreamId;
+use crate::framing::Content;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::slots::Ticket;
@@ -46,7 +46,7 @@ impl Server<'_> {
 
     /// Releases the line of the last event. If the application dropped the request, responds with an error first.
     pub(super) fn finish_event(&mut self) {
-        if !mem::take(&mut self.state.peer.event_holds_line) {
+        if self.state.pending_event.is_some() || !mem::take(&mut self.state.peer.event_holds_line) {
             return;
         }
         if mem::take(&mut self.state.peer.response_pending) {
@@ -75,8 +75,8 @@ impl Server<'_> {
     /// Performs one step. Returns `false` if the next step needs bytes or an expired deadline, or if the connection is
     /// closed.
     pub(super) fn advance(&mut self) -> bool {
-        if let Some(error) = self.state.peer.pending_error.take() {
-            self.state.pending_event = Some(PendingEvent::ProtocolError(error));
+        if self.state.peer.pending_error.is_some() {
+            self.state.pending_event = self.state.peer.pending_error.take().map(PendingEvent::ProtocolError);
             return true;
         }
         if self.state.peer.output.is_broken() {
@@ -124,53 +124,45 @@ impl Server<'_> {
             self.cancel_on_closed_stream(line.stream);
             return true;
         }
-        let bytes = self.input.bytes();
-        let in_line = self.state.batches.in_line();
+        let Server { input, state } = self;
+        let bytes = input.bytes();
+        let in_line = state.batches.in_line();
         let class = match line.content {
             Content::Message if !in_line => {
-                let allow_missing_jsonrpc = self.state.config.compat.missing_jsonrpc;
-                Some(Class::new(bytes, self.input.scanner(), allow_missing_jsonrpc))
+                Some(Class::new(bytes, input.scanner(), state.config.compat.missing_jsonrpc))
             }
             _ => None,
         };
         // Send pending messages before handling a cancellation, which may end their request.
-        let notify_first = self.state.pending_changes.any(ChangeSet::ANY_PENDING)
+        let notify_first = state.pending_changes.any(ChangeSet::ANY_PENDING)
             && matches!(class, Some(Class::Notification { .. }));
         let needs_space = notify_first
             || match &class {
                 Some(class) => dispatch::may_need_response(class),
-                None => dispatch::unreadable_line_needs_response(&self.input, line.content),
+                None => dispatch::unreadable_line_needs_response(input, line.content),
             };
-        if needs_space && !self.state.peer.reserve_response() {
+        if needs_space && !state.peer.reserve_response() {
             return false;
         }
         let mut spans = Spans::NONE;
-        let outcome = match class {
-            _ if in_line => self.state.next_member(bytes, line.stream, &mut spans),
-            class => {
-                self.state.peer.keep_alive.record_activity();
-                self.state.peer.output.observe_sent();
-                let outcome = match class {
-                    Some(class) => {
-                        let index = self.input.member_index(Member::Params);
-                        dispatch::handle_message(
-                            &mut self.state,
-                            bytes,
-                            class,
-                            index,
-                            line.stream,
-                            &mut spans,
-                        )
-                    }
-                    None => dispatch::handle_unreadable_line(&mut self.state, &self.input, line),
-                };
-                let error = match &outcome {
-                    Received::ProtocolError(error) => Err(*error),
-                    _ => Ok(()),
-                };
-                self.state.peer.output.observe_received(bytes, error);
-                outcome
-            }
+        let outcome = if in_line {
+            state.next_member(bytes, line.stream, &mut spans)
+        } else {
+            state.peer.keep_alive.record_activity();
+            state.peer.output.observe_sent();
+            let outcome = match &class {
+                Some(class) => {
+                    let index = input.member_index(Member::Params);
+                    dispatch::handle_message(state, bytes, class, index, line.stream, &mut spans)
+                }
+                None => dispatch::handle_unreadable_line(state, input, line),
+            };
+            let error = match &outcome {
+                Received::ProtocolError(error) => Err(*error),
+                _ => Ok(()),
+            };
+            state.peer.output.observe_received(bytes, error);
+            outcome
         };
         if !self.input.is_chunked() || self.handle_arguments(Some((&outcome, &spans))) {
             self.apply(outcome, &mut spans);
@@ -196,11 +188,16 @@ impl Server<'_> {
         }
     }
 
-    /// Applies the result of a handled line: sets the event, and then retains the line, releases the line, or ends the
-    /// input.
+    /// Applies the result of a handled line: retains the line with the spans of the event, releases the line, or ends
+    /// the input.
     fn apply(&mut self, outcome: Received, spans: &mut Spans) {
         match outcome {
-            Received::Event => return self.retain_event_line(spans),
+            Received::Event => {
+                decode_subject(self.input.bytes_mut(), &mut spans.subject);
+                self.input.hold_event(spans.into_array());
+                self.state.peer.event_holds_line = true;
+                return;
+            }
             Received::ProtocolError(error) => {
                 self.state.pending_event = self.state.peer.reported(error).map(PendingEvent::ProtocolError);
             }
@@ -210,16 +207,6 @@ impl Server<'_> {
             Received::Exit => return self.input.close(),
         }
         self.release();
-    }
-
-    /// Retains the line, with the event's spans, if the event borrows it. Otherwise releases the line.
-    fn retain_event_line(&mut self, spans: &mut Spans) {
-        if self.state.pending_event.is_some_and(|pending_event| pending_event.holds_line()) {
-            decode_subject(self.input.bytes_mut(), &mut spans.subject);
-            self.input.hold_event(spans.into_array());
-        } else {
-            self.release();
-        }
     }
 
     /// Emits `Writable` if a chunked response awaits space that no other message takes. Ends the connection when no

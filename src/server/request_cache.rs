@@ -5,6 +5,7 @@
 use crate::json::{Json, Span};
 use crate::platform::copy;
 use crate::protocol::meta::RequestMeta;
+use crate::protocol::methods::Method;
 
 /// Maximum length of a stored `_meta`, in bytes.
 const CAPACITY: usize = 512;
@@ -14,15 +15,16 @@ const CAPACITY: usize = 512;
 #[derive(Debug)]
 pub(crate) struct RequestCache {
     meta: [Entry; ENTRIES],
-    method: [MethodPlace; ENTRIES],
+    method: [Option<MethodPlace>; ENTRIES],
 }
 const ENTRIES: usize = if usize::BITS < 64 { 0 } else { 1 };
 
-/// Index of a feature, and index of a method in this feature.
+/// A method, the index of its feature, and the index of the method in this feature.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MethodPlace {
+    pub(crate) method: &'static Method,
     pub(crate) feature: u8,
-    pub(crate) method: u8,
+    pub(crate) index: u8,
 }
 
 /// A `_meta` and the result of parsing it.
@@ -35,19 +37,18 @@ struct Entry {
 }
 
 impl RequestCache {
-    pub(crate) const EMPTY: RequestCache = RequestCache {
-        meta: [const { Entry::EMPTY }; ENTRIES],
-        method: [MethodPlace { feature: 0, method: 0 }; ENTRIES],
-    };
+    pub(crate) const EMPTY: RequestCache =
+        RequestCache { meta: [const { Entry::EMPTY }; ENTRIES], method: [None; ENTRIES] };
 
-    /// Returns the feature index and the method index that were stored last.
+    /// Returns the method that was stored last.
+    #[inline]
     pub(crate) fn method(&self) -> Option<MethodPlace> {
-        self.method.first().copied()
+        *self.method.first()?
     }
 
     pub(crate) fn set_method(&mut self, place: MethodPlace) {
         if let Some(last) = self.method.first_mut() {
-            *last = place;
+            *last = Some(place);
         }
     }
 

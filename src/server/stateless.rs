@@ -27,8 +27,8 @@ pub(crate) struct StatelessEra {
     pub(crate) handle: fn(&mut Request<'_, '_>, Str<'_>, RequestMeta) -> Received,
     /// Refuses a request that has neither a session nor a revision.
     pub(crate) refuse_without_meta: fn(&mut Request<'_, '_>, Str<'_>) -> Received,
-    /// Finds the input of a retried request. Returns the refusal if the input is not valid.
-    pub(crate) find_input: fn(&mut Request<'_, '_>) -> Option<Received>,
+    /// Checks the input of a retried request. Returns the refusal if the input is not valid.
+    pub(crate) check_input: fn(&mut Request<'_, '_>) -> Option<Received>,
     /// Writes the first members of a result.
     pub(crate) write_head: fn(&mut Writer<'_>, &ServerConfig<'_>, Revision, Shape, &mut MemberCache),
     /// Writes the members of the result of `server/discover`.
@@ -41,7 +41,7 @@ impl StatelessEra {
             parse_meta: RequestCache::parse_meta,
             handle,
             refuse_without_meta,
-            find_input,
+            check_input,
             write_head,
             write_discover,
         }
@@ -66,7 +66,7 @@ const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` an
 
 /// Handles a request of the stateless era, whose `_meta` names its revision.
 fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta) -> Received {
-    let version = request.view(request.meta).part(meta.version).string();
+    let version = request.view(request.spans.meta).part(meta.version).string();
     let (Some(version), Some(capabilities)) = (version, meta.capabilities) else {
         return request.invalid_params(NEEDED);
     };
@@ -111,8 +111,8 @@ fn refuse_handshake_era(request: &mut Request<'_, '_>, method: Str<'_>) -> Recei
     }
 }
 
-fn find_input(request: &mut Request<'_, '_>) -> Option<Received> {
-    let (responses, state) = (request.param_span("inputResponses"), request.param_span("requestState"));
+fn check_input(request: &mut Request<'_, '_>) -> Option<Received> {
+    let [responses, state] = [request.spans.responses, request.spans.state].map(|span| request.present(span));
     let is_wrong = |part: Span, kind| !part.is_missing() && request.kind(part) != kind;
     if is_wrong(responses, Kind::Object) || is_wrong(state, Kind::String) {
         let what = "`inputResponses` must be an object, and `requestState` a string";

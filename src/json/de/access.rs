@@ -46,7 +46,7 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
             return Ok(None);
         }
         if self.index > 0 {
-            self.decoder.expect(b',')?;
+            self.decoder.expect(b',').ok_or(ErrorKind::BROKEN)?;
         }
         self.index = self.index.wrapping_add(1);
         self.inside = true;
@@ -111,10 +111,21 @@ impl Drop for Members<'_, '_> {
 
 impl<'de> Members<'_, 'de> {
     /// Consumes the name of the next member and its colon. Returns `None` at the end of the object.
+    #[inline]
     pub(super) fn next_name(&mut self) -> Result<Option<&'de str>, ErrorKind<'de>> {
+        match self.advance() {
+            Some(true) => Ok(Some(self.name)),
+            Some(false) => Ok(None),
+            None => Err(ErrorKind::BROKEN),
+        }
+    }
+
+    /// Consumes a name like [`next_name`](Members::next_name), and stores it in `name`. Returns whether there is a name,
+    /// or `None` if the text is broken.
+    fn advance(&mut self) -> Option<bool> {
         self.inside = false;
         if matches!(self.next, Next::Left) {
-            return Ok(None);
+            return Some(false);
         }
         if matches!(self.decoder.peek(), Some(b'}') | None) {
             self.next = Next::Left;
@@ -122,8 +133,7 @@ impl<'de> Members<'_, 'de> {
             {
                 self.decoder.derived = self.derived;
             }
-            self.decoder.leave(self.close)?;
-            return Ok(None);
+            return self.decoder.leave(self.close).map(|()| false).ok();
         }
         if !matches!(self.next, Next::First) {
             self.decoder.expect(b',')?;
@@ -131,7 +141,7 @@ impl<'de> Members<'_, 'de> {
         self.next = Next::Other;
         self.name = self.decoder.string()?;
         self.decoder.expect(b':')?;
-        Ok(Some(self.name))
+        Some(true)
     }
 
     /// Skips the value of the current member.

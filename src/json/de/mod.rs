@@ -107,13 +107,13 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Consumes `byte`, or returns an error if another byte follows.
-    fn expect(&mut self, byte: u8) -> Result<(), ErrorKind<'de>> {
+    /// Consumes `byte`. Returns `None` if another byte follows.
+    fn expect(&mut self, byte: u8) -> Option<()> {
         if self.peek() != Some(byte) {
-            return Err(ErrorKind::BROKEN);
+            return None;
         }
         self.take(1);
-        Ok(())
+        Some(())
     }
 
     /// Consumes and returns the text of the next value.
@@ -201,8 +201,10 @@ impl<'de> Decoder<'de> {
 macro_rules! strings {
     ($($method:ident $expected:literal)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
-            let text = self.string_for($expected)?;
-            visitor.visit_borrowed_str(text)
+            match self.string() {
+                Some(text) => visitor.visit_borrowed_str(text),
+                None => Err(self.unexpected($expected).into()),
+            }
         }
     )*};
 }
@@ -218,7 +220,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
-            Some(b'"') => visitor.visit_borrowed_str(self.string()?),
+            Some(b'"') => visitor.visit_borrowed_str(self.string().ok_or(ErrorKind::BROKEN)?),
             Some(b'{') | None => self.object(visitor),
             Some(b'[') => self.sequence(visitor),
             Some(b't' | b'f') => self.deserialize_bool(visitor),
@@ -264,9 +266,11 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         match self.peek() {
-            Some(b'"') => visitor.visit_borrowed_bytes(self.string()?.as_bytes()),
             Some(b'[') => self.sequence(visitor),
-            _ => Err(self.unexpected("bytes").into()),
+            _ => match self.string() {
+                Some(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
+                None => Err(self.unexpected("bytes").into()),
+            },
         }
     }
 
@@ -360,11 +364,13 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         visitor: V,
     ) -> Result<V::Value, PathlessError> {
         match self.peek() {
-            Some(b'"') => visitor.visit_enum(BorrowedStrDeserializer::new(self.string()?)),
+            Some(b'"') => {
+                visitor.visit_enum(BorrowedStrDeserializer::new(self.string().ok_or(ErrorKind::BROKEN)?))
+            }
             Some(b'{') => {
                 self.enter()?;
-                let name = self.string()?;
-                self.expect(b':')?;
+                let name = self.string().ok_or(ErrorKind::BROKEN)?;
+                self.expect(b':').ok_or(ErrorKind::BROKEN)?;
                 let value = visitor.visit_enum(Variant::new(self, name));
                 if value.is_err() {
                     self.steps.push(Step::Member(name));

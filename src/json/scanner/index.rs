@@ -70,19 +70,17 @@ impl MemberIndex {
         })
     }
 
-    /// Returns the spans of the values with these keys, found in one pass. The span of a missing member is
-    /// [`Span::MISSING`]. The last duplicate counts. `text` is the scanned text.
-    #[inline]
-    pub(crate) fn pick<const N: usize>(&self, text: &[u8], keys: &[&str; N]) -> [Span; N] {
-        let mut found = [Span::MISSING; N];
+    /// Stores the spans of the values with these keys, found in one pass. The last duplicate counts. `text` is the
+    /// scanned text.
+    #[inline(always)]
+    pub(crate) fn find<const N: usize>(&self, text: &[u8], keys: &[&str; N], mut found: [&mut Span; N]) {
         for (name, value) in self.members(text) {
             for (key, place) in keys.iter().zip(&mut found) {
                 if name == key.as_bytes() {
-                    *place = value;
+                    **place = value;
                 }
             }
         }
-        found
     }
 
     /// Resets the index for the next text.

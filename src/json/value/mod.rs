@@ -144,20 +144,14 @@ impl<'a> Json<'a> {
         });
     }
 
-    /// Returns the spans of several members of an object. The object starts at `start` in its text. The span of a
-    /// missing member is [`Span::MISSING`]. Otherwise works like [`pick`](Json::pick).
-    pub(crate) fn pick_spans<const N: usize>(self, start: usize, keys: &[&str; N]) -> [Span; N] {
-        let mut found = [Span::MISSING; N];
-        self.pick_spans_into(start, keys, &mut found);
-        found
-    }
-
-    fn pick_spans_into(self, start: usize, keys: &[&str], found: &mut [Span]) {
+    /// Stores the spans of several members of an object. The object starts at `start` in its text. Otherwise works like
+    /// [`pick`](Json::pick).
+    pub(crate) fn find_spans(self, start: usize, keys: &[&str], found: &mut [&mut Span]) {
         let end = start.wrapping_add(self.text.len());
         self.each_match(keys, &mut |key, value, behind| {
             if let Some(place) = found.get_mut(key) {
                 let end = end.wrapping_sub(behind);
-                *place = Span { start: end.wrapping_sub(value.text.len()), end };
+                **place = Span { start: end.wrapping_sub(value.text.len()), end };
             }
         });
     }

@@ -151,7 +151,8 @@ fn spans_of_members_are_where_their_values_stand() {
     let text = r#" {"a" : 1, "b":{"a":2} ,"a":[3 ] , "\u0063" :"x"}"#;
     let object = json(text);
     let start = text.len() - object.bytes().len();
-    let found = object.pick_spans(start, &["a", "b", "c", "d"]);
+    let mut found = [Span::MISSING; 4];
+    object.find_spans(start, &["a", "b", "c", "d"], &mut found.each_mut());
     assert_eq!(
         found.map(|span| text.get(span.range()).unwrap_or_default()),
         ["[3 ]", r#"{"a":2}"#, r#""x""#, ""]

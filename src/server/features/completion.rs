@@ -74,8 +74,9 @@ impl Sealed for Completion {
         }
         // Spans of an event must not overlap, and the parameters contain `_meta`. So `Complete::event` finds `_meta` in
         // the parameters.
-        request.meta = Span::MISSING;
-        request.emit_request(RequestKind::Complete, Complete::event, Span::MISSING, request.params.span())
+        request.spans.meta = Span::MISSING;
+        request.set_parts(Span::MISSING, request.params.span());
+        request.emit_request(RequestKind::Complete, Complete::event)
     }
 
     fn check(&self, _: Revision, _: &ServerConfig<'_>, measure: Measure<'_>) -> Result<(), ConfigError> {

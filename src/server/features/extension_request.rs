@@ -34,12 +34,11 @@ pub struct ExtensionRequest<'a> {
 
 /// Emits a request. The subject of the event is the method of the request.
 pub(crate) fn emit_extension_request(request: &mut Request<'_, '_>) -> Received {
-    let (method, params) = (request.spans.subject, request.params.span());
-    let received =
-        request.emit_request(RequestKind::Extension, ExtensionRequest::event, method, Span::MISSING);
+    request.set_parts(request.method, Span::MISSING);
+    let received = request.emit_request(RequestKind::Extension, ExtensionRequest::event);
     // The event takes the parameters from `responses`. The text at `arguments` is decoded in place, which would overlap
     // `_meta`.
-    request.spans.responses = params;
+    request.spans.responses = request.params.span();
     received
 }
 

@@ -67,7 +67,8 @@ fn respond_with(
     };
     if is_dynamic {
         let kind = RequestKind::List { first: first.to_le_bytes() };
-        return request.emit_request(kind, event, Span::MISSING, Span::MISSING);
+        request.set_parts(Span::MISSING, Span::MISSING);
+        return request.emit_request(kind, event);
     }
     let revision = request.pending.context.revision;
     if first > 0 && entry(first as usize, revision, &mut Writer::measure()).is_none() {

@@ -162,11 +162,10 @@ impl Sealed for Prompts<'_> {
 
 impl Prompts<'_> {
     fn get<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
-        let (subject, arguments) = (request.name, request.arguments);
-        let Some(name) = request.view(subject).string() else {
+        let Some(name) = request.view(request.spans.subject).string() else {
             return request.invalid_params("`name` must be the name of a prompt");
         };
-        if !arguments.is_missing() && request.kind(arguments) != Kind::Object {
+        if !request.check_arguments() {
             return request.invalid_params("`arguments` must be an object");
         }
         let is_requested = |prompt: &str| name == *prompt;
@@ -177,7 +176,7 @@ impl Prompts<'_> {
                 None => request.refuse(ProtocolError::UnknownPrompt, &name),
             };
         }
-        let given = request.view(arguments);
+        let given = request.view(request.spans.arguments);
         for (name, value) in given.members() {
             if !self.accepts(value) {
                 let what = ("argument `", name, "` must be a string, found ", value.kind());
@@ -193,7 +192,7 @@ impl Prompts<'_> {
                 return request.refuse(ProtocolError::InvalidParams, &what);
             }
         }
-        request.emit_request(RequestKind::GetPrompt, GetPrompt::event, subject, arguments)
+        request.emit_request(RequestKind::GetPrompt, GetPrompt::event)
     }
 
     /// Whether an argument may have this value. `null` counts as absent.

@@ -232,7 +232,8 @@ impl Resources<'_> {
         if self.contains_uri(uri) == Some(false) && !elsewhere() {
             return not_found(request, uri);
         }
-        request.emit_request(RequestKind::ReadResource, ReadResource::event, subject, Span::MISSING)
+        request.set_parts(subject, Span::MISSING);
+        request.emit_request(RequestKind::ReadResource, ReadResource::event)
     }
 }
 

@@ -182,7 +182,7 @@ impl Sealed for Tasks {
 
 /// Whether a request of `2026-07-28` declares the extension.
 pub(crate) fn declares_tasks(request: &Request<'_, '_>) -> bool {
-    let declared = request.view(request.meta).get(meta::CLIENT_CAPABILITIES);
+    let declared = request.view(request.spans.meta).get(meta::CLIENT_CAPABILITIES);
     declared.is_some_and(is_declared)
 }
 
@@ -245,7 +245,8 @@ fn get(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 /// Emits the event that requests the result from the application.
 fn request_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let kind = RequestKind::TaskResult { task: slot_of(ticket), is_offered: true };
-    request.emit_request(kind, TaskResult::event, Span::MISSING, Span::MISSING)
+    request.set_parts(Span::MISSING, Span::MISSING);
+    request.emit_request(kind, TaskResult::event)
 }
 
 /// Handles `tasks/result`. The response waits until the task has ended.
@@ -306,7 +307,7 @@ fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 
 /// Handles `tasks/update`: closes the input requests that have responses, and passes the responses to the application.
 fn update(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
-    let responses = request.param_span("inputResponses");
+    let responses = request.spans.responses;
     if request.kind(responses) != Kind::Object {
         return request.invalid_params("`inputResponses` must be an object");
     }

@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Tools*.
 
 use crate::error::{ConfigError, InvalidToolHeader, ProtocolError};
-use crate::json::{Kind, Writer};
+use crate::json::Writer;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::schema_reader::has_string_property;
@@ -265,11 +265,10 @@ impl Sealed for Tools<'_> {
 
 impl Tools<'_> {
     fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
-        let (subject, arguments) = (request.name, request.arguments);
-        let Some(name) = request.view(subject).string() else {
+        let Some(name) = request.view(request.spans.subject).string() else {
             return request.invalid_params("`name` must be the name of a tool");
         };
-        if !arguments.is_missing() && request.kind(arguments) != Kind::Object {
+        if !request.check_arguments() {
             return request.invalid_params("`arguments` must be an object");
         }
         let is_called = |tool: &str| name == *tool;
@@ -287,7 +286,7 @@ impl Tools<'_> {
         {
             return refused;
         }
-        request.emit_request(kind, Call::event, subject, arguments)
+        request.emit_request(kind, Call::event)
     }
 
     /// The request kind of a call to this tool.

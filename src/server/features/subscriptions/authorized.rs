@@ -77,9 +77,9 @@ impl Sealed for AuthorizedSubscriptions {
         }
         // Spans of an event must not overlap, and the parameters contain `_meta`. So the event finds `_meta` in the
         // parameters.
-        request.meta = Span::MISSING;
-        let params = request.params.span();
-        request.emit_request(RequestKind::Internal, SubscriptionRequest::event, Span::MISSING, params)
+        request.spans.meta = Span::MISSING;
+        request.set_parts(Span::MISSING, request.params.span());
+        request.emit_request(RequestKind::Internal, SubscriptionRequest::event)
     }
 
     fn record_change(&self, state: &mut ServerState<'_>, change: Change<'_>) {
@@ -231,11 +231,8 @@ fn open(
     accept: Accept<'_>,
 ) -> Option<Ticket> {
     let mut spans = Spans::NONE;
-    let (meta, name, arguments) = (Span::MISSING, Span::MISSING, Span::MISSING);
-    let params = Object::from_json(params);
     let mut request =
-        Request { state: &mut *state, spans: &mut spans, params, meta, name, arguments, pending };
-    request.find_params();
+        Request::new(&mut *state, &mut spans, Object::from_json(params), Span::MISSING, pending);
     let received = if is_listen { listen(&mut request, accept) } else { subscribe(&mut request, accept) };
     state.peer.response_pending = false;
     if let Received::ProtocolError(error) = received {
