@@ -192,15 +192,22 @@ impl<'b> LineDecoder<'b> {
     /// release.
     #[inline]
     pub(crate) fn line(&mut self) -> Option<Line> {
+        self.line_with(&[])
+    }
+
+    /// Returns the current line like [`line`](LineDecoder::line). `known` is a valid object that members of messages
+    /// repeat: see [`Scanner::feed_with`].
+    #[inline]
+    pub(crate) fn line_with(&mut self, known: &[u8]) -> Option<Line> {
         // Only new bytes or the end of input can complete a line.
         let may_end = self.scanned < self.end || self.flags.any(Flags::MAY_END);
-        if self.line.is_some() || may_end { self.find_or_get_line() } else { None }
+        if self.line.is_some() || may_end { self.find_or_get_line(known) } else { None }
     }
 
     #[inline(never)]
-    fn find_or_get_line(&mut self) -> Option<Line> {
+    fn find_or_get_line(&mut self, known: &[u8]) -> Option<Line> {
         if self.line.is_none() {
-            self.find_next()?;
+            self.find_next(known)?;
         }
         let content = match self.line? {
             LineKind::Message => Content::Message,
@@ -216,10 +223,10 @@ impl<'b> LineDecoder<'b> {
         Some(Line { content, stream: self.stream })
     }
 
-    fn find_next(&mut self) -> Option<()> {
+    fn find_next(&mut self, known: &[u8]) -> Option<()> {
         let found = match self.message_framing {
-            Some(framing) => framing.find(self),
-            None => self.find_line(),
+            Some(framing) => framing.find(self, known),
+            None => self.find_line(known),
         }?;
         self.set_line(found);
         Some(())
@@ -325,9 +332,9 @@ impl<'b> LineDecoder<'b> {
     }
 
     /// Returns the next complete line that is not blank.
-    fn find_line(&mut self) -> Option<FoundLine> {
+    fn find_line(&mut self, known: &[u8]) -> Option<FoundLine> {
         loop {
-            let found = if self.is_discarding() { self.scan_discarded() } else { self.scan_buffered() };
+            let found = if self.is_discarding() { self.scan_discarded() } else { self.scan_buffered(known) };
             let (line, at_eof) = found?;
             match line.kind {
                 LineKind::Blank => {
@@ -346,7 +353,7 @@ impl<'b> LineDecoder<'b> {
     ///
     /// Returns the complete line and a flag. The flag is `true` if the end of input completed the line without a
     /// newline.
-    fn scan_buffered(&mut self) -> Option<(FoundLine, bool)> {
+    fn scan_buffered(&mut self, known: &[u8]) -> Option<(FoundLine, bool)> {
         let is_new = self.scanned < self.end || self.is_ended();
         if !is_new || self.is_partial_byte_order_mark() {
             return None;
@@ -354,7 +361,7 @@ impl<'b> LineDecoder<'b> {
         let fresh = self.buffer.bytes().get(self.scanned..self.end)?;
         let newline = find(b'\n', fresh);
         let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
-        self.scanner.feed(text);
+        self.scanner.feed_with(known, text);
         self.scanned = self.scanned.wrapping_add(text.len());
         let length = self.scanned.saturating_sub(self.start);
         let at_eof = newline.is_none();

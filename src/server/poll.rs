@@ -3,8 +3,8 @@
 use core::mem;
 
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::StreamId;
 use crate::framing::Content;
+use crate::framing::outbound_message::StreamId;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::slots::Ticket;
@@ -119,7 +119,7 @@ impl Server<'_> {
     /// Handles the next line or batch member. Returns `false` if there is no line or member, or if the output has no
     /// space for a response.
     fn handle_next_line(&mut self) -> bool {
-        let Some(line) = self.input.line() else { return false };
+        let Some(line) = self.input.line_with(self.state.request_cache.meta()) else { return false };
         if let Content::StreamClosed = line.content {
             self.cancel_on_closed_stream(line.stream);
             return true;

@@ -52,6 +52,12 @@ impl RequestCache {
         }
     }
 
+    /// Returns the text of the last `_meta`, or no bytes.
+    #[inline]
+    pub(crate) fn meta(&self) -> &[u8] {
+        self.meta.first().and_then(|entry| entry.text.get(..entry.length)).unwrap_or_default()
+    }
+
     /// Parses a `_meta`. Returns `None` if the request does not belong to the stateless era.
     pub(crate) fn parse_meta(&mut self, meta: Json<'_>) -> Option<RequestMeta> {
         let text = meta.bytes();

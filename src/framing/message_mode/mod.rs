@@ -22,7 +22,7 @@ pub(super) trait MessageFraming: Sync {
         stream: StreamId,
     );
     /// Returns the received message as a line.
-    fn find(&self, input: &mut LineDecoder<'_>) -> Option<FoundLine>;
+    fn find(&self, input: &mut LineDecoder<'_>, known: &[u8]) -> Option<FoundLine>;
 }
 
 struct WholeMessages;
@@ -60,7 +60,7 @@ impl MessageFraming for WholeMessages {
         capture_id(&mut input.scanner, &mut input.scanned, message, captured);
     }
 
-    fn find(&self, input: &mut LineDecoder<'_>) -> Option<FoundLine> {
+    fn find(&self, input: &mut LineDecoder<'_>, known: &[u8]) -> Option<FoundLine> {
         if !input.has_message() {
             return None;
         }
@@ -71,7 +71,7 @@ impl MessageFraming for WholeMessages {
         if bytes.starts_with(&BYTE_ORDER_MARK) {
             input.start = BYTE_ORDER_MARK.len();
         }
-        input.scanner.feed(bytes.get(input.start..).unwrap_or_default());
+        input.scanner.feed_with(known, bytes.get(input.start..).unwrap_or_default());
         let length = input.end.saturating_sub(input.start);
         let kind = input.finish_scan();
         if kind == LineKind::Blank {

@@ -18,7 +18,7 @@ pub(crate) use index::{MemberIndex, Scanned};
 
 use super::DEPTH_LIMIT;
 use super::search::plain_run;
-use super::skip::{after_space, is_space};
+use super::skip::{after_prefix, after_space, is_space};
 use envelope::PartialName;
 use index::Index;
 use number::Digits;
@@ -149,6 +149,14 @@ impl Scanner {
     /// returns [`ScanErrorKind::TooDeep`]. Unless the limit is 0, the scanner still finds the members of the outermost
     /// object.
     pub fn feed(&mut self, bytes: &[u8]) {
+        self.feed_with(&[], bytes);
+    }
+
+    /// Scans the next piece like [`feed`](Scanner::feed), but does not scan `known` again.
+    ///
+    /// `known` is a valid object that occurred in a member of the message, such as the `_meta` of the last request, or
+    /// empty. Where the scanner finds these bytes in a member of the message again, they are valid again.
+    pub(crate) fn feed_with(&mut self, known: &[u8], bytes: &[u8]) {
         if matches!(self.state, State::Failed(_)) {
             return;
         }
@@ -156,7 +164,7 @@ impl Scanner {
         let mut rest = bytes;
         while !rest.is_empty() {
             rest = match self.state {
-                State::Between(step) => self.tokens(step, rest),
+                State::Between(step) => self.tokens(step, rest, known),
                 State::Name | State::Text => self.text(rest),
                 State::Number(digits) => self.number(digits, rest),
                 State::Literal => self.literal(rest),
@@ -218,7 +226,7 @@ impl Scanner {
     /// The blocks of the loop are in grammar order. After a match, the block of the next step continues. Without a
     /// match, no later block applies.
     #[inline(never)]
-    fn tokens<'t>(&mut self, step: Step, rest: &'t [u8]) -> &'t [u8] {
+    fn tokens<'t>(&mut self, step: Step, rest: &'t [u8], known: &[u8]) -> &'t [u8] {
         let (mut step, mut rest) = (step, rest);
         loop {
             if step == Step::After
@@ -255,6 +263,12 @@ impl Scanner {
                             return text;
                         }
                     },
+                    [b'{', ..]
+                        if self.depth == 2
+                            && let Some(behind) = after_known(rest, known) =>
+                    {
+                        Some(behind)
+                    }
                     [byte @ (b'{' | b'['), tail @ ..] => {
                         self.begin_value(rest);
                         if !self.open(*byte == b'{', rest) {
@@ -411,6 +425,12 @@ fn plain_text(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((plain, tail))
 }
 
+/// Returns the bytes after `known`, if `rest` starts with it.
+#[inline]
+fn after_known<'t>(rest: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
+    if MemberIndex::IS_KEPT && !known.is_empty() { after_prefix(rest, known) } else { None }
+}
+
 /// Validates a complete text with the largest depth limit.
 pub(crate) fn scan(text: &[u8]) -> Result<(), ScanError> {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
@@ -418,6 +438,8 @@ pub(crate) fn scan(text: &[u8]) -> Result<(), ScanError> {
     scanner.end()
 }
 
+#[cfg(test)]
+mod known_tests;
 #[cfg(test)]
 mod piece_tests;
 #[cfg(test)]
