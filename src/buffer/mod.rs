@@ -213,13 +213,10 @@ pub(crate) enum BufferMut<'a> {
         bytes: &'a mut Vec<u8>,
         limit: usize,
     },
-    /// No storage. A writer without storage only measures the length of its output.
-    Measure,
 }
 
 impl<'a> BufferMut<'a> {
-    /// Provides at least `end` bytes, or none for [`Measure`](BufferMut::Measure). Returns `None` if the limit is lower
-    /// or the heap is exhausted.
+    /// Provides at least `end` bytes. Returns `None` if the limit is lower or the heap is exhausted.
     pub(crate) fn ensure(&mut self, end: usize) -> Option<&mut [u8]> {
         match self {
             BufferMut::Lent(bytes) => (end <= bytes.len()).then_some(&mut **bytes),
@@ -230,7 +227,6 @@ impl<'a> BufferMut<'a> {
                 }
                 Some(bytes.as_mut_slice())
             }
-            BufferMut::Measure => Some(&mut []),
         }
     }
 
@@ -240,7 +236,6 @@ impl<'a> BufferMut<'a> {
             BufferMut::Lent(bytes) => bytes,
             #[cfg(feature = "alloc")]
             BufferMut::Grown { bytes, .. } => bytes,
-            BufferMut::Measure => &[],
         }
     }
 
@@ -250,7 +245,6 @@ impl<'a> BufferMut<'a> {
             BufferMut::Lent(bytes) => bytes,
             #[cfg(feature = "alloc")]
             BufferMut::Grown { bytes, .. } => bytes,
-            BufferMut::Measure => &mut [],
         }
     }
 
@@ -262,7 +256,6 @@ impl<'a> BufferMut<'a> {
             BufferMut::Lent(bytes) => Some(bytes),
             #[cfg(feature = "alloc")]
             BufferMut::Grown { bytes, .. } => Some(bytes),
-            BufferMut::Measure => None,
         }
     }
 }
