@@ -182,11 +182,11 @@ impl<'b> Buffer<'b> {
             Store::Grown { bytes, used: max, small_uses, .. } => {
                 // `record_use` may have recorded a larger size.
                 let used = used.max(core::mem::take(max));
-                if bytes.len() <= FLOOR || used > bytes.len() / 4 {
+                if bytes.len() <= FLOOR {
                     *small_uses = 0;
-                    return;
+                } else {
+                    shrink(bytes, used, small_uses);
                 }
-                shrink(bytes, used, small_uses);
             }
         }
     }
@@ -260,10 +260,14 @@ impl<'a> BufferMut<'a> {
     }
 }
 
-/// Counts a small use. Frees memory after [`SMALL_USES`] consecutive small uses.
+/// Counts a use of a large buffer, if the use was small. Frees memory after [`SMALL_USES`] consecutive small uses.
 #[cfg(feature = "alloc")]
 #[cold]
 fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {
+    if used > bytes.len() / 4 {
+        *small_uses = 0;
+        return;
+    }
     *small_uses = small_uses.saturating_add(1);
     if *small_uses >= SMALL_USES {
         *small_uses = 0;
