@@ -187,11 +187,11 @@ impl<'b> Buffer<'b> {
             Store::Grown { bytes, used: max, small_uses, .. } => {
                 // `record_use` may have recorded a larger size.
                 let used = used.max(core::mem::take(max));
-                if bytes.len() <= FLOOR || used > bytes.len() / 4 {
+                if bytes.len() <= FLOOR {
                     *small_uses = 0;
-                    return;
+                } else {
+                    shrink(bytes, used, small_uses);
                 }
-                shrink(bytes, used, small_uses);
             }
         }
     }
@@ -218,13 +218,10 @@ pub(crate) enum BufferMut<'a> {
         bytes: &'a mut Vec<u8>,
         limit: usize,
     },
-    /// No storage. A writer without storage only measures the length of its output.
-    Measure,
 }
 
 impl<'a> BufferMut<'a> {
-    /// Provides at least `end` bytes, or none for [`Measure`](BufferMut::Measure). Returns `None` if the limit is lower
-    /// or the heap is exhausted.
+    /// Provides at least `end` bytes. Returns `None` if the limit is lower or the heap is exhausted.
     pub(crate) fn ensure(&mut self, end: usize) -> Option<&mut [u8]> {
         match self {
             BufferMut::Lent(bytes) => (end <= bytes.len()).then_some(&mut **bytes),
@@ -235,7 +232,6 @@ impl<'a> BufferMut<'a> {
                 }
                 Some(bytes.as_mut_slice())
             }
-            BufferMut::Measure => Some(&mut []),
         }
     }
 
@@ -245,7 +241,6 @@ impl<'a> BufferMut<'a> {
             BufferMut::Lent(bytes) => bytes,
             #[cfg(feature = "alloc")]
             BufferMut::Grown { bytes, .. } => bytes,
-            BufferMut::Measure => &[],
         }
     }
 
@@ -255,7 +250,6 @@ impl<'a> BufferMut<'a> {
             BufferMut::Lent(bytes) => bytes,
             #[cfg(feature = "alloc")]
             BufferMut::Grown { bytes, .. } => bytes,
-            BufferMut::Measure => &mut [],
         }
     }
 
@@ -267,15 +261,18 @@ impl<'a> BufferMut<'a> {
             BufferMut::Lent(bytes) => Some(bytes),
             #[cfg(feature = "alloc")]
             BufferMut::Grown { bytes, .. } => Some(bytes),
-            BufferMut::Measure => None,
         }
     }
 }
 
-/// Counts a small use. Frees memory after [`SMALL_USES`] consecutive small uses.
+/// Counts a use of a large buffer, if the use was small. Frees memory after [`SMALL_USES`] consecutive small uses.
 #[cfg(feature = "alloc")]
 #[cold]
 fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {
+    if used > bytes.len() / 4 {
+        *small_uses = 0;
+        return;
+    }
     *small_uses = small_uses.saturating_add(1);
     if *small_uses >= SMALL_USES {
         *small_uses = 0;

@@ -19,13 +19,6 @@ fn lent_buffer_never_changes_its_size() {
     assert!(buffer.reborrow().into_grown(11).is_none());
 }
 
-#[test]
-fn measuring_buffer_stores_nothing() {
-    assert!(BufferMut::Measure.ensure(1).is_some_and(|bytes| bytes.is_empty()));
-    assert!(BufferMut::Measure.bytes().is_empty());
-    assert!(BufferMut::Measure.into_grown(0).is_none());
-}
-
 #[cfg(feature = "alloc")]
 #[test]
 fn grown_buffer_grows_on_demand_up_to_its_limit() {

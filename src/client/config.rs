@@ -256,13 +256,12 @@ impl<'i> ClientConfig<'i> {
         cache: &mut MemberCache,
         out: &mut Writer<'_>,
     ) {
-        out.key("_meta");
-        out.begin_object();
+        out.members(r#""_meta":{"#);
         if let Some(era) = stateless {
             (era.write_meta)(self, revision, cache, out);
         }
         if let Some(token) = meta.token {
-            out.key(meta::PROGRESS_TOKEN);
+            out.members(r#""progressToken":"#);
             out.unsigned(token);
         }
         if let Some(level) = meta.level.filter(|_| revision.has(WireFeature::RequestLogLevel)) {
@@ -273,6 +272,6 @@ impl<'i> ClientConfig<'i> {
             out.token(":");
             out.json(value);
         }
-        out.end_object();
+        out.token("}");
     }
 }

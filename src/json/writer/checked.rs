@@ -2,7 +2,6 @@
 
 use super::order::Nesting;
 use super::{Mark, Writer};
-use crate::buffer::BufferMut;
 use crate::json::DEPTH_LIMIT;
 use crate::json::scanner::{ScanError, Scanner, scan};
 
@@ -20,7 +19,7 @@ impl Writer<'_> {
         body(self);
         let is_sure = core::mem::replace(&mut self.order, Nesting::UNKNOWN).is_members(self.last);
         self.floor = floor;
-        if is_sure || self.overflowed || matches!(self.room, BufferMut::Measure) {
+        if is_sure || self.overflowed || self.only_counts {
             return Ok(());
         }
         let written = self.room.bytes().get(mark.at..self.at).unwrap_or_default();
@@ -66,7 +65,7 @@ impl Writer<'_> {
     /// Validates the value written since the position `from`. Discards an invalid value.
     #[cold]
     fn check_value(&mut self, from: usize, mark: Mark) -> Result<(), ScanError> {
-        if self.overflowed || matches!(self.room, BufferMut::Measure) {
+        if self.overflowed || self.only_counts {
             return Ok(());
         }
         let checked = scan(self.room.bytes().get(from..self.at).unwrap_or_default());

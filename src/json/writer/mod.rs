@@ -43,6 +43,8 @@ pub struct Writer<'a> {
     /// The last byte written, or zero at the start. This byte decides whether the next name or value needs a comma.
     last: u8,
     overflowed: bool,
+    /// Whether the writer counts the bytes of the output, and stores none.
+    only_counts: bool,
     /// The open containers of the caller's output, while the output is known to be well-formed.
     order: Nesting,
 }
@@ -63,12 +65,13 @@ impl<'a> Writer<'a> {
     /// Creates a writer into `room`. The output starts at byte `start` and never exceeds byte `limit`.
     pub(crate) fn new(room: BufferMut<'a>, start: usize, limit: usize) -> Writer<'a> {
         let (ready, order) = (limit.min(room.bytes().len()), Nesting::UNKNOWN);
-        Writer { room, start, at: start, limit, ready, floor: start, last: 0, overflowed: false, order }
+        let (overflowed, only_counts) = (false, false);
+        Writer { room, start, at: start, limit, ready, floor: start, last: 0, overflowed, only_counts, order }
     }
 
     /// Creates a writer that only counts: [`len`](Writer::len) returns the length of the output.
     pub(crate) fn measure() -> Writer<'static> {
-        Writer::new(BufferMut::Measure, 0, usize::MAX)
+        Writer { only_counts: true, ..Writer::new(BufferMut::Lent(&mut []), 0, usize::MAX) }
     }
 
     /// Returns whether an item did not fit. The writer writes nothing after an overflow.
@@ -328,7 +331,7 @@ impl<'a> Writer<'a> {
     /// Removes the output between the mark and `to`, an offset from the start. Also removes a comma that would
     /// otherwise follow an opening bracket.
     pub(crate) fn cut(&mut self, from: Mark, to: usize) {
-        if self.overflowed || matches!(self.room, BufferMut::Measure) {
+        if self.overflowed || self.only_counts {
             return;
         }
         let mut to = self.start.wrapping_add(to);
@@ -365,6 +368,9 @@ impl<'a> Writer<'a> {
     #[cold]
     #[inline(never)]
     fn extend_to(&mut self, end: usize) -> bool {
+        if self.only_counts {
+            return true;
+        }
         let all = if self.overflowed || end > self.limit { None } else { self.room.ensure(end) };
         self.ready = all.as_ref().map_or(0, |all| self.limit.min(all.len()));
         self.overflowed = all.is_none();

@@ -2,7 +2,6 @@
 
 use super::Writer;
 use super::escape::{code_of, escape_letter};
-use crate::buffer::BufferMut;
 use crate::json::search::{copy_short, text_run};
 use crate::json::skip::split;
 use crate::platform::copy;
@@ -113,7 +112,7 @@ impl Writer<'_> {
     /// the start. A writer that only counts adds the longest possible length.
     pub(crate) fn escape_own(&mut self, from: usize, to: usize) {
         let (mut from, to) = (self.start.wrapping_add(from), self.start.wrapping_add(to).min(self.at));
-        if matches!(self.room, BufferMut::Measure) {
+        if self.only_counts {
             // JSON text needs escapes only for quotes, backslashes and tabs, with two bytes each.
             self.advance(to.saturating_sub(from).saturating_mul(2));
             return;
