@@ -3,8 +3,8 @@
 use core::mem;
 
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::StreamId;
 use crate::framing::Content;
+use crate::framing::outbound_message::StreamId;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::slots::Ticket;
