@@ -193,8 +193,8 @@ impl ServerState<'_> {
         pending: &Pending<'_>,
         content: ChunkedContent<'_>,
     ) -> Result<Ticket, SendError> {
-        let revision = pending.context.revision;
-        let is_possible = !pending.context.batched && self.peer.output.accepts_pieces();
+        let revision = pending.context.revision();
+        let is_possible = !pending.context.is_batched() && self.peer.output.accepts_pieces();
         let chunks = content.state(pending.context.kind, revision).filter(|_| is_possible);
         let chunks = chunks.ok_or(SendError::Unsupported)?;
         let ticket = match pending.source {

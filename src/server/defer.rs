@@ -32,7 +32,7 @@ impl ServerState<'_> {
     pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
         let Pending { source, context } = pending;
         // At most one batch may be open, so a member of a second batch cannot be deferred.
-        if context.batched && self.batches.open() {
+        if context.is_batched() && self.batches.open() {
             return None;
         }
         let timeout = time.unwrap_or_else(|| self.deferred_timeout());
@@ -43,7 +43,7 @@ impl ServerState<'_> {
         {
             inbound.state = InboundState::DeferredWhileActive;
         }
-        self.count_deferred(context.batched, true);
+        self.count_deferred(context.is_batched(), true);
         if let Some(hooks) = self.task_hooks() {
             hooks.on_deferred(self, ticket);
         }

@@ -14,7 +14,7 @@ use crate::server::event::MakeEvent;
 use crate::server::features::catalog::{Catalog, Found};
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::Pending;
-use crate::server::request_context::{Context, PackedContext};
+use crate::server::request_context::PackedContext;
 use crate::server::server_state::{ServerState, Shape};
 #[cfg(feature = "alloc")]
 use crate::server::tasks::TaskTable;
@@ -282,12 +282,12 @@ impl<'r, 'b> Request<'r, 'b> {
             return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
         }
         if let Some(era) = self.state.config.stateless
-            && kind.can_require_input(self.pending.context.revision)
+            && kind.can_require_input(self.pending.context.revision())
             && let Some(refused) = (era.check_input)(self)
         {
             return refused;
         }
-        let context = Context { kind, ..self.pending.context };
+        let context = self.pending.context.with_kind(kind);
         self.state.emit(PendingEvent::Request { context: PackedContext::new(&context), event })
     }
 }

@@ -50,9 +50,12 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     };
     // Requests of this era are not retried with input.
     (request.spans.responses, request.spans.state) = (Span::MISSING, Span::MISSING);
-    let is_keyed = request.state.session_key != SessionKey::NONE;
     let context = &mut request.pending.context;
-    (context.revision, context.capabilities, context.is_keyed) = (revision, capabilities, is_keyed);
+    context.set_revision(revision);
+    context.capabilities = capabilities;
+    if request.state.session_key != SessionKey::NONE {
+        context.set_keyed();
+    }
     let feature = find_feature(request.state, revision, method);
     if feature.is_none() {
         if method.is_name(methods::PING.name) {
@@ -81,7 +84,7 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
 fn handle_without_session(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let config = request.state.config;
     if let Some(revision) = config.revisions.and(Revisions::HANDSHAKE).latest() {
-        request.pending.context.revision = revision;
+        request.pending.context.set_revision(revision);
     }
     if method.is_name(methods::PING.name) {
         return request.result(&mut |_| {});
@@ -152,7 +155,7 @@ fn initialize(request: &mut Request<'_, '_>) -> Received {
         level: None,
         complete: false,
     });
-    request.pending.context.revision = revision;
+    request.pending.context.set_revision(revision);
     let config = request.state.config;
     if let refused @ Received::ProtocolError(_) =
         request.result(&mut |out| write_initialize(config, revision, out))

@@ -52,7 +52,7 @@ impl Reply<'_> {
     /// `2026-07-28` allows required input for `tools/call`, `resources/read` and `prompts/get`.
     #[must_use]
     pub fn can_require_input(&self) -> bool {
-        self.pending.context.kind.can_require_input(self.pending.context.revision)
+        self.pending.context.kind.can_require_input(self.pending.context.revision())
     }
 
     /// Responds that the request requires input (`2026-07-28`).
@@ -111,7 +111,7 @@ impl Reply<'_> {
     /// whose message names the first page.
     pub fn require_urls(self, pages: &[OpenUrl<'_>]) {
         let opens = self.pending.context.capabilities.has(ClientCapabilities::ELICITATION_URL);
-        let revision = self.pending.context.revision;
+        let revision = self.pending.context.revision();
         match pages.first() {
             _ if revision.has(WireFeature::InputRequired) => {
                 self.require(&|at| pages.get(at).map(|page| (page.id(), page as &dyn Input)), None);
@@ -150,7 +150,7 @@ impl Reply<'_> {
 
     /// Responds that the client did not declare the capabilities that `missing` writes.
     pub(crate) fn require_declared(self, missing: &mut dyn FnMut(&mut Writer<'_>)) {
-        let code = if self.pending.context.revision.has(WireFeature::MissingCapabilityCode) {
+        let code = if self.pending.context.revision().has(WireFeature::MissingCapabilityCode) {
             code::MISSING_CLIENT_CAPABILITY
         } else {
             code::INVALID_REQUEST
@@ -177,7 +177,7 @@ impl Reply<'_> {
         if missing != ClientCapabilities::NONE {
             return self.require_capability(missing);
         }
-        let to = To { revision: self.pending.context.revision, client };
+        let to = To { revision: self.pending.context.revision(), client };
         self.respond(Shape::InputRequired, &mut |out| {
             let valid = write_requests(&mut all(), to, out);
             if let Some(state) = state {

@@ -31,16 +31,7 @@ pub(crate) struct Pending<'a> {
 impl<'a> Pending<'a> {
     /// A request with this id and default properties. If the request has no id, `id` is empty.
     pub(crate) fn from_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
-        let context = Context {
-            revision: Revision::OLDEST,
-            kind: RequestKind::Internal,
-            capabilities: ClientCapabilities::NONE,
-            level: None,
-            stream,
-            batched,
-            is_keyed: false,
-        };
-        Pending { source: Source::from_id(id), context }
+        Pending { source: Source::from_id(id), context: Context::new(stream, batched) }
     }
 }
 
@@ -97,7 +88,7 @@ impl<'a> Reply<'a> {
     /// The revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
-        self.pending.context.revision
+        self.pending.context.revision()
     }
 
     /// The capabilities that the client declared.
@@ -213,7 +204,7 @@ impl<'a> Reply<'a> {
     /// revisions the response is an error (-32602).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
-        if self.pending.context.revision.has(WireFeature::ArgumentErrorResults) {
+        if self.pending.context.revision().has(WireFeature::ArgumentErrorResults) {
             self.fail(("Invalid arguments: ", why));
         } else {
             self.error(code::INVALID_PARAMS, ("Invalid arguments: ", why));

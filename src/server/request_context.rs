@@ -13,19 +13,13 @@ use crate::server::pending_event::RequestKind;
 /// The properties of a request that determine its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Context {
-    pub(crate) revision: Revision,
     pub(crate) kind: RequestKind,
     pub(crate) capabilities: ClientCapabilities,
-    /// Stateless era: the minimum log level that the request names.
-    pub(crate) level: Option<Level>,
+    flags: PackedFlags,
     pub(crate) stream: StreamId,
-    /// Whether the request is a batch member. If so, its response joins the responses of the other members.
-    pub(crate) batched: bool,
-    /// Whether the machine serves several sessions, and the stream names the session of the request.
-    pub(crate) is_keyed: bool,
 }
 
-/// A packed [`Context`] without its stream. Each slot stores one packed context.
+/// A [`Context`] without its stream. Each slot stores one.
 #[derive(Debug, Clone, Copy)]
 pub struct PackedContext {
     kind: RequestKind,
@@ -35,20 +29,15 @@ pub struct PackedContext {
 
 /// Packed fields. From the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1). The
 /// level [`KEYED`] marks a request of one of several sessions. Such a request has no level of its own.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PackedFlags(u8);
 
 const BATCHED: u8 = 0x80;
 const KEYED: u8 = 15;
 
 impl PackedFlags {
-    fn new(context: &Context) -> PackedFlags {
-        let level = match context.is_keyed {
-            true => KEYED,
-            false => context.level.map_or(0, |level| (level as u8).wrapping_add(1)),
-        };
-        let batched = if context.batched { BATCHED } else { 0 };
-        PackedFlags(context.revision as u8 | level << 3 | batched)
+    fn set_level(&mut self, level: u8) {
+        self.0 = self.0 & !(15 << 3) | level << 3;
     }
 
     fn is_batched(self) -> bool {
@@ -68,22 +57,55 @@ impl PackedFlags {
     }
 }
 
+impl Context {
+    /// The context of a request with default properties. `is_batched` marks a batch member.
+    pub(crate) fn new(stream: StreamId, is_batched: bool) -> Context {
+        let flags = PackedFlags(if is_batched { BATCHED } else { 0 });
+        Context { kind: RequestKind::Internal, capabilities: ClientCapabilities::NONE, flags, stream }
+    }
+
+    pub(crate) fn with_kind(self, kind: RequestKind) -> Context {
+        Context { kind, ..self }
+    }
+
+    #[inline]
+    pub(crate) fn revision(&self) -> Revision {
+        self.flags.revision()
+    }
+
+    pub(crate) fn set_revision(&mut self, revision: Revision) {
+        self.flags.0 = self.flags.0 & !7 | revision as u8;
+    }
+
+    /// Stateless era: the minimum log level that the request names.
+    pub(crate) fn level(&self) -> Option<Level> {
+        self.flags.level()
+    }
+
+    pub(crate) fn set_level(&mut self, level: Option<Level>) {
+        self.flags.set_level(level.map_or(0, |level| (level as u8).wrapping_add(1)));
+    }
+
+    /// Whether the request is a batch member. If so, its response joins the responses of the other members.
+    pub(crate) fn is_batched(&self) -> bool {
+        self.flags.is_batched()
+    }
+
+    /// Records that the machine serves several sessions, and that the stream names the session of the request.
+    pub(crate) fn set_keyed(&mut self) {
+        self.flags.set_level(KEYED);
+    }
+}
+
 impl PackedContext {
     pub(crate) fn new(context: &Context) -> PackedContext {
-        let Context { kind, capabilities, .. } = *context;
-        PackedContext { kind, capabilities, flags: PackedFlags::new(context) }
+        let Context { kind, capabilities, flags, .. } = *context;
+        PackedContext { kind, capabilities, flags }
     }
 
     pub(crate) fn unpack(self, stream: StreamId) -> Context {
-        Context {
-            revision: self.flags.revision(),
-            kind: self.kind,
-            capabilities: self.capabilities,
-            level: self.flags.level(),
-            stream,
-            batched: self.flags.is_batched(),
-            is_keyed: self.flags.is_keyed(),
-        }
+        let PackedContext { kind, capabilities, flags } = self;
+        Context { kind, capabilities, flags, stream }
     }
 }
 
@@ -165,23 +187,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packed_context_restores_every_field() {
+    fn flags_of_a_context_are_independent() {
         let levels = [None].into_iter().chain(Level::ALL.map(Some));
         for (revision, level) in
             Revision::ALL.into_iter().flat_map(|it| levels.clone().map(move |level| (it, level)))
         {
             for batched in [false, true] {
-                let context = Context {
-                    revision,
-                    kind: RequestKind::CallTool { pad_structured: batched, is_task: !batched },
-                    capabilities: ClientCapabilities::EVERYTHING,
-                    level,
-                    stream: StreamId(7),
-                    batched,
-                    is_keyed: false,
-                };
-                let packed = PackedContext::new(&context).unpack(context.stream);
-                assert_eq!(packed, context);
+                let mut context = Context::new(StreamId(7), batched);
+                context.set_revision(Revision::V2026_07_28);
+                context.set_keyed();
+                assert!(context.flags.is_keyed() && context.level().is_none());
+                context.set_level(level);
+                context.set_revision(revision);
+                assert!(!context.flags.is_keyed());
+                assert_eq!((context.revision(), context.level()), (revision, level));
+                assert_eq!(context.is_batched(), batched);
+                assert_eq!(PackedContext::new(&context).unpack(context.stream), context);
             }
         }
     }

@@ -279,7 +279,8 @@ impl ServerState<'_> {
         shape: Shape,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), ProtocolError> {
-        let Context { revision, stream, batched, .. } = pending.context;
+        let context = &pending.context;
+        let (revision, stream, batched) = (context.revision(), context.stream, context.is_batched());
         let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
         let (config, routing, cache) =
             (self.config, Routing::response(shape.kind(), stream), &mut self.result_cache);
@@ -318,7 +319,7 @@ impl ServerState<'_> {
         error: ProtocolError,
         detail: Option<&dyn WriteText>,
     ) {
-        let Context { stream, batched, .. } = pending.context;
+        let (stream, batched) = (pending.context.stream, pending.context.is_batched());
         let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
         let missing_id = self.missing_id();
         let code = error.response_code();
@@ -439,7 +440,7 @@ impl ServerState<'_> {
         if let Source::Slot(ticket) = source {
             self.restart_timeout(*ticket);
         }
-        let message = if context.revision.has(WireFeature::ProgressMessages) { message } else { "" };
+        let message = if context.revision().has(WireFeature::ProgressMessages) { message } else { "" };
         let reserved = self.min_error_size();
         self.peer.write_progress(source, context.stream, reserved, progress, total, message)
     }
@@ -457,8 +458,8 @@ impl ServerState<'_> {
         let is_task = matches!(context.kind, RequestKind::CallTool { is_task: true, .. });
         let wanted = if is_task {
             false
-        } else if context.revision.has(WireFeature::RequestLogLevel) {
-            context.level.is_some_and(|least| level >= least)
+        } else if context.revision().has(WireFeature::RequestLogLevel) {
+            context.level().is_some_and(|least| level >= least)
         } else {
             self.session_level().is_none_or(|least| level >= least)
         };

@@ -14,7 +14,6 @@ use crate::server::config::ServerConfig;
 use crate::server::dispatch::{find_extension, find_feature};
 use crate::server::feature::{Received, Request};
 use crate::server::request_cache::RequestCache;
-use crate::server::request_context::Context;
 use crate::server::server_state::Shape;
 use crate::server::write_message::{refuse_revision, write_revisions};
 
@@ -74,7 +73,8 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta) -> 
     let Some(revision) = meta.revision.filter(|revision| offer.contains(*revision)) else {
         return refuse_revision(request, code::UNSUPPORTED_PROTOCOL_VERSION, version, offer);
     };
-    request.pending.context = Context { revision, capabilities, ..request.pending.context };
+    request.pending.context.set_revision(revision);
+    request.pending.context.capabilities = capabilities;
     let feature = find_feature(request.state, revision, method);
     let is_discover = feature.is_none() && method.is_name(methods::SERVER_DISCOVER.name);
     let feature = if is_discover { None } else { feature.or_else(|| find_extension(request.state, method)) };
@@ -83,7 +83,7 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta) -> 
     }
     // The level is checked after the method, in the order of the specification.
     match meta.level.transpose() {
-        Ok(level) => request.pending.context.level = level,
+        Ok(level) => request.pending.context.set_level(level),
         Err(()) => return request.invalid_params("unknown log level in `_meta`"),
     }
     match feature {
@@ -123,7 +123,7 @@ fn check_input(request: &mut Request<'_, '_>) -> Option<Received> {
 }
 
 fn discover(request: &mut Request<'_, '_>) -> Received {
-    let (config, revision) = (request.state.config, request.pending.context.revision);
+    let (config, revision) = (request.state.config, request.pending.context.revision());
     request.respond(Shape::Discovery, &mut |out| write_discover(config, revision, out))
 }
 

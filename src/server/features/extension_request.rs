@@ -123,10 +123,10 @@ impl Reply<'_> {
     /// [`Call::extension`](crate::server::Call::extension) first. In earlier revisions, the response is an error, and
     /// the next event is [`ProtocolError::InvalidReply`].
     pub fn result_of_type(self, result_type: &str, members: impl FnOnce(&mut Writer<'_>)) {
-        if !self.pending.context.revision.has(WireFeature::ResultTypes) {
+        if !self.pending.context.revision().has(WireFeature::ResultTypes) {
             return self.refuse_and_report(ProtocolError::InvalidReply);
         }
-        let (mut members, config, revision) = (once(members), self.config, self.pending.context.revision);
+        let (mut members, config, revision) = (once(members), self.config, self.pending.context.revision());
         self.respond(Shape::Extension, &mut |out| {
             out.field_string("resultType", result_type);
             if config.identify {

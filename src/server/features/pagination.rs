@@ -70,7 +70,7 @@ fn respond_with(
         request.set_parts(Span::MISSING, Span::MISSING);
         return request.emit_request(kind, event);
     }
-    let revision = request.pending.context.revision;
+    let revision = request.pending.context.revision();
     if first > 0 && entry(first as usize, revision, &mut Writer::measure()).is_none() {
         return request.refuse_text(ProtocolError::BadCursor, "not a cursor of this list");
     }

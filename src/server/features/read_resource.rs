@@ -165,7 +165,7 @@ impl Reply<'_> {
 
     /// Responds that the resource with this URI does not exist. The code is -32002, or -32602 since `2026-07-28`.
     pub fn not_found(self, uri: &str) {
-        let code = unknown_resource_code(self.pending.context.revision);
+        let code = unknown_resource_code(self.pending.context.revision());
         let fits = self.pending.context.kind == RequestKind::ReadResource;
         self.result(fits, Shape::Error(code), &mut |out| {
             write_not_found(out, ProtocolError::UnknownResource { code }, &mut |out| out.string(uri));

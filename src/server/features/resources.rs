@@ -250,7 +250,7 @@ pub(crate) fn may_exist(config: &ServerConfig<'_>, uri: Str<'_>) -> bool {
 
 /// Refuses to read an unknown resource, or to subscribe to it.
 pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
-    let code = unknown_resource_code(request.pending.context.revision);
+    let code = unknown_resource_code(request.pending.context.revision());
     let error = ProtocolError::UnknownResource { code };
     request.refuse_with(error, code, &mut |out| write_not_found(out, error, &mut |out| out.text(uri)))
 }

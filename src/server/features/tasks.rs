@@ -22,7 +22,7 @@ use crate::server::features::extension_request::write_extension;
 use crate::server::features::extensions::{Extensions, write_extensions};
 use crate::server::features::pagination;
 use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent, TaskInputEvent};
-use crate::server::request_context::{Context, PackedContext};
+use crate::server::request_context::PackedContext;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::TaskOptions;
 use crate::server::tasks::input::accept;
@@ -139,7 +139,7 @@ impl Sealed for Tasks {
     }
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
-        let is_extension = request.pending.context.revision.has(WireFeature::TasksExtension);
+        let is_extension = request.pending.context.revision().has(WireFeature::TasksExtension);
         if is_extension && !declares_tasks(request) {
             return refuse_undeclared(request);
         }
@@ -150,7 +150,8 @@ impl Sealed for Tasks {
             return request.invalid_params("`taskId` must be a string");
         };
         let (context, session) = (request.pending.context, request.state.session_key);
-        let found = request.state.tasks.as_ref().and_then(|table| table.find(id, context.revision, session));
+        let found =
+            request.state.tasks.as_ref().and_then(|table| table.find(id, context.revision(), session));
         let Some(ticket) = found else {
             return request.invalid_params("unknown task");
         };
@@ -232,7 +233,7 @@ fn respond(request: &mut Request<'_, '_>, body: impl Fn(&TaskTable<'_>, &mut Wri
 }
 
 fn get(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
-    if !request.pending.context.revision.has(WireFeature::TasksExtension) {
+    if !request.pending.context.revision().has(WireFeature::TasksExtension) {
         return respond(request, |table, out| table.write_members(ticket, out));
     }
     let table = request.state.tasks.as_ref();
@@ -267,7 +268,7 @@ fn result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let context = request.pending.context;
     let kind = RequestKind::TaskResult { task: slot_of(ticket), is_offered: false };
-    let packed = PackedContext::new(&Context { kind, ..context });
+    let packed = PackedContext::new(&context.with_kind(kind));
     // The request has no timeout. The request needs a deadline nevertheless, because the grace period ends only
     // requests with a deadline.
     let deadline = Some(Millis(u64::MAX));
@@ -282,7 +283,7 @@ fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 /// Handles `tasks/cancel`. A task that has not ended is cancelled before the response. If the task has ended, a request
 /// of `2025-11-25` is refused.
 fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
-    let is_extension = request.pending.context.revision.has(WireFeature::TasksExtension);
+    let is_extension = request.pending.context.revision().has(WireFeature::TasksExtension);
     let table = request.state.tasks.as_ref();
     let is_open = table.and_then(|table| table.data(ticket)).is_some_and(|data| data.is_open());
     if !is_open && !is_extension {
@@ -338,7 +339,7 @@ fn list(request: &mut Request<'_, '_>) -> Received {
     respond(request, |table, out| {
         write_page(out, "tasks", first as usize, &mut |slot, out| {
             let slot = u32::try_from(slot).ok().filter(|slot| *slot < slots)?;
-            let ticket = table.visible_in_slot(slot, context.revision, session);
+            let ticket = table.visible_in_slot(slot, context.revision(), session);
             if let Some(ticket) = ticket {
                 out.begin_object();
                 table.write_members(ticket, out);

@@ -28,7 +28,7 @@ pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ca
     let RequestKind::CallTool { .. } = context.kind else { return };
     let options = (automatic.options)();
     // A client of 2025-11-25 requests the task, and expects it soon.
-    let after = if context.revision.has(WireFeature::Tasks) { Millis::ZERO } else { automatic.after };
+    let after = if context.revision().has(WireFeature::Tasks) { Millis::ZERO } else { automatic.after };
     let deadline = Some(state.peer.now.plus(after));
     let data = table.call_data(state, &context, options, options.ttl_for(requested));
     let data = TaskData { state: TaskState::Reserved, is_automatic: true, ..data };
@@ -72,15 +72,10 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
 pub(super) fn reply<'s>(server: &'s mut Server<'_>, call: Ticket) -> Result<Reply<'s>, SendError> {
     let table = server.state.tasks.as_ref().ok_or(SendError::Gone)?;
     let data = table.find_call(call).and_then(|ticket| table.data(ticket)).ok_or(SendError::Gone)?;
-    let context = Context {
-        revision: data.revision,
-        kind: RequestKind::CallTool { pad_structured: data.pad_structured, is_task: true },
-        capabilities: data.capabilities,
-        level: None,
-        stream: StreamId::NONE,
-        batched: false,
-        is_keyed: false,
-    };
+    let mut context = Context::new(StreamId::NONE, false);
+    context.set_revision(data.revision);
+    context.kind = RequestKind::CallTool { pad_structured: data.pad_structured, is_task: true };
+    context.capabilities = data.capabilities;
     let config = server.state.config;
     Ok(Reply { state: server, config, pending: Pending { source: Source::Slot(call), context } })
 }

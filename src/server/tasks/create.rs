@@ -67,7 +67,7 @@ impl ServerState<'_> {
             let ticket = table.take_slot(state, data, deadline)?;
             // Two kinds of tasks have no progress: tasks of the extension, and tasks whose slot has no space for the
             // token.
-            if context.revision.has(WireFeature::Tasks) {
+            if context.revision().has(WireFeature::Tasks) {
                 table.set_token(ticket, pending.source.progress_token(&state.peer.in_flight));
             }
             if let Err(error) = respond_created(state, table, pending, ticket) {
@@ -85,7 +85,7 @@ pub(super) fn respond_created(
     pending: &Pending<'_>,
     ticket: Ticket,
 ) -> Result<(), ProtocolError> {
-    let shape = match pending.context.revision.has(WireFeature::TasksExtension) {
+    let shape = match pending.context.revision().has(WireFeature::TasksExtension) {
         true => Shape::Task,
         false => Shape::Result,
     };
@@ -109,7 +109,7 @@ impl TaskTable<'_> {
         TaskData {
             capabilities: context.capabilities,
             pad_structured: matches!(context.kind, RequestKind::CallTool { pad_structured: true, .. }),
-            ..self.new_data(state.peer.now, context.revision, state.session_key, options, ttl)
+            ..self.new_data(state.peer.now, context.revision(), state.session_key, options, ttl)
         }
     }
 

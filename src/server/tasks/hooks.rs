@@ -96,7 +96,7 @@ impl TaskHooks for Hooks {
     }
 
     fn check_call(&self, request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received> {
-        let revision = request.pending.context.revision;
+        let revision = request.pending.context.revision();
         let support = tool.map(Tool::supports_tasks);
         if revision.has(WireFeature::TasksExtension) {
             let is_declared = declares_tasks(request);
@@ -178,7 +178,7 @@ impl TaskHooks for Hooks {
         let (context, session) = (request.pending.context, request.state.session_key);
         request.state.with_tasks(|state, table| {
             for id in ids.elements().filter_map(Json::string) {
-                if table.find(id, context.revision, session).is_some() {
+                if table.find(id, context.revision(), session).is_some() {
                     let ServerState { registry, peer, .. } = &mut *state;
                     // If the registry has no space for an id, the acknowledgment omits the id.
                     let owner = Owner::Listener(listener);

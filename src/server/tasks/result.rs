@@ -12,7 +12,6 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::event::{Event, RequestParts};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Pending, Reply};
-use crate::server::request_context::Context;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::deliver::notify_listener;
 
@@ -129,7 +128,7 @@ fn respond(
     let Some((data, id)) = table.data(ticket).zip(table.id(ticket)) else {
         return state.refuse_with(pending, ProtocolError::InvalidParams);
     };
-    let Context { revision, kind, .. } = pending.context;
+    let (revision, kind) = (pending.context.revision(), pending.context.kind);
     let listener = match (&pending.source, kind) {
         (Source::Slot(listener), RequestKind::Listen { .. }) => Some(*listener),
         _ => None,

@@ -30,7 +30,7 @@ use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegist
 use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
 use crate::server::pending_event::{PendingEvent, RequestKind};
 use crate::server::reply::Pending;
-use crate::server::request_context::{Context, PackedContext};
+use crate::server::request_context::PackedContext;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::hooks::TaskHooks;
 use crate::server::tasks::table::TaskStorage;
@@ -254,7 +254,7 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
 fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
     let Pending { source, context } = request.pending;
     let kind = RequestKind::Listen { filter, pending: ChangeSet::NONE };
-    let packed = PackedContext::new(&Context { kind, ..context });
+    let packed = PackedContext::new(&context.with_kind(kind));
     request.state.peer.defer(&source, context.stream, packed, None)
 }
 

@@ -15,7 +15,7 @@ use crate::server::config::ServerConfig;
 use crate::server::event::{Event, part, spans_of};
 use crate::server::feature::Change;
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, Watched};
-use crate::server::request_context::{Context, PackedContext};
+use crate::server::request_context::PackedContext;
 use crate::server::server_state::{RequestTable, ServerState};
 
 /// A new subscription (`subscriptions/listen`). The server has acknowledged the subscription.
@@ -240,7 +240,8 @@ fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
             left = true;
             continue;
         }
-        let Context { revision, stream, .. } = state.peer.in_flight.inbound(ticket)?.context();
+        let context = state.peer.in_flight.inbound(ticket)?.context();
+        let (revision, stream) = (context.revision(), context.stream);
         if !flags.any(ANSWERED) {
             let routing = Routing::subscription_end(stream);
             send_as(state, ticket, routing, &mut |out, id| write_ended(out, id, config, revision))?;
