@@ -241,7 +241,8 @@ impl Client<'_> {
     /// Returns the next action for the caller: see [`Machine::poll`].
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
         self.state.peer.now = self.state.peer.now.max(now);
-        if self.pending_event.is_none() && mem::take(&mut self.state.peer.event_holds_line) {
+        if self.state.peer.event_holds_line && self.pending_event.is_none() {
+            self.state.peer.event_holds_line = false;
             if mem::take(&mut self.state.peer.response_pending) {
                 self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
             }

@@ -26,17 +26,17 @@ impl Client<'_> {
             || connecting.is_some()
             || keep_alive_hooks.is_some()
             || client_tasks.is_some();
-        let timers = if has_timers { self.next_timer() } else { None };
-        peer.next_deadline(peer.in_flight.next_deadline(), [timers])
+        let timeout = peer.next_deadline(peer.in_flight.next_deadline(), []);
+        if has_timers { self.next_timer(timeout) } else { timeout }
     }
 
-    /// The earliest deadline that does not belong to a request in flight.
+    /// The earlier of `timeout` and the earliest deadline that does not belong to a request in flight.
     #[inline(never)]
-    fn next_timer(&self) -> Option<Millis> {
+    fn next_timer(&self, timeout: Option<Millis>) -> Option<Millis> {
         let connecting = self.state.connecting.map(|connecting| connecting.deadline);
         let keep_alive = self.state.keep_alive_hooks.and_then(|hooks| hooks.deadline(&self.state));
         let tasks = self.state.client_task_hooks().and_then(|hooks| hooks.next_deadline(&self.state));
-        self.state.peer.next_deadline(None, [self.grace_deadline, connecting, keep_alive, tasks])
+        self.state.peer.next_deadline(timeout, [self.grace_deadline, connecting, keep_alive, tasks])
     }
 
     /// Shrinks buffers that have been idle. Returns the earlier of `other` and the time at which a buffer may shrink.
@@ -164,6 +164,7 @@ impl Client<'_> {
         }
     }
 
+    #[inline(never)]
     fn process_message(&mut self, stream: StreamId) -> bool {
         if self.state.has(WireFeature::Batches)
             && self.input.scanner().shape() == Shape::Array

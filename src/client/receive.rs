@@ -47,14 +47,14 @@ pub(crate) fn handle_message(
     index: Option<&MemberIndex>,
     stream: StreamId,
 ) -> Handled {
-    match class {
+    let (id, outcome) = match class {
+        Class::Response { id, outcome } => (id, outcome),
         Class::Request { id, method, params } => {
-            handle_request(state, line, id, method, params, input, stream)
+            return handle_request(state, line, id, method, params, input, stream);
         }
-        Class::Notification { method, params } => handle_notification(state, line, method, params),
-        Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, index),
+        Class::Notification { method, params } => return handle_notification(state, line, method, params),
         Class::ErrorWithoutId { error } => {
-            match state.connecting.filter(|_| state.unsent_connect.is_none()) {
+            return match state.connecting.filter(|_| state.unsent_connect.is_none()) {
                 // While the client connects, an error without id responds to the connecting request or to an abandoned
                 // probe.
                 Some(_) if !core::mem::take(&mut state.probe_abandoned) => {
@@ -65,7 +65,7 @@ pub(crate) fn handle_message(
                     let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
                     Handled::ProtocolError(ProtocolError::ErrorWithoutId { code })
                 }
-            }
+            };
         }
         // A message without method, result and error. If a request with this id is pending, the message is a malformed
         // response.
@@ -73,16 +73,19 @@ pub(crate) fn handle_message(
             if Json::trusted(line).get("method").is_none()
                 && is_pending_response(state, rpc::view(line, id)) =>
         {
-            handle_response(state, line, rpc::view(line, id), Outcome::Malformed, None)
+            (id, Outcome::Malformed)
         }
-        Class::Invalid { why, .. } => Handled::ProtocolError(match why {
-            Invalid::Batch => ProtocolError::Batch,
-            Invalid::NotAnObject => ProtocolError::NotAnObject,
-            Invalid::Version => ProtocolError::WrongJsonRpcVersion,
-            Invalid::Id => ProtocolError::InvalidId,
-            Invalid::Method => ProtocolError::InvalidMethod,
-        }),
-    }
+        Class::Invalid { why, .. } => {
+            return Handled::ProtocolError(match why {
+                Invalid::Batch => ProtocolError::Batch,
+                Invalid::NotAnObject => ProtocolError::NotAnObject,
+                Invalid::Version => ProtocolError::WrongJsonRpcVersion,
+                Invalid::Id => ProtocolError::InvalidId,
+                Invalid::Method => ProtocolError::InvalidMethod,
+            });
+        }
+    };
+    handle_response(state, line, rpc::view(line, id), outcome, index)
 }
 
 /// Processes a line that is not valid JSON, or that the decoder discarded.

@@ -1,7 +1,7 @@
 //! `Json`: a view of one valid value.
 
 use super::scanner::{ScanError, Span, scan};
-use super::skip::{after_space, split, text_length, trimmed, value_length};
+use super::skip::{after_space, text_length, trimmed, value_length};
 use super::string::{Str, text_of, write_shortened};
 use super::write_text::{WriteText, prints};
 use core::fmt;
@@ -173,7 +173,7 @@ impl<'a> Json<'a> {
     #[inline]
     pub(crate) fn each_member(self, mut found: impl FnMut(Str<'a>, Json<'a>, usize)) {
         let mut members = self.members();
-        while let Some((name, value)) = members.advance() {
+        while let Some((name, value)) = members.next() {
             found(name, value, members.rest.len());
         }
     }
@@ -291,30 +291,14 @@ pub struct Members<'a> {
 impl<'a> Iterator for Members<'a> {
     type Item = (Str<'a>, Json<'a>);
 
-    #[inline(never)]
+    #[inline]
     fn next(&mut self) -> Option<(Str<'a>, Json<'a>)> {
-        self.advance()
-    }
-}
-
-impl<'a> Members<'a> {
-    /// The body of [`next`](Members::next), inlined into lookups of members.
-    #[inline(always)]
-    fn advance(&mut self) -> Option<(Str<'a>, Json<'a>)> {
-        let [b'"', rest @ ..] = next_item(self.rest) else {
-            self.rest = &[];
-            return None;
-        };
-        let (name, rest) = split(rest, text_length(rest));
-        let rest = match rest {
-            [b'"', rest @ ..] => after_space(rest),
-            rest => rest,
-        };
-        let rest = match rest {
-            [b':', rest @ ..] => after_space(rest),
-            rest => rest,
-        };
-        let (value, rest) = split(rest, value_length(rest));
+        let text = core::mem::take(&mut self.rest);
+        let [b'"', rest @ ..] = next_item(text) else { return None };
+        let (name, [b'"', rest @ ..]) = rest.split_at_checked(text_length(rest))? else { return None };
+        let [b':', rest @ ..] = after_space(rest) else { return None };
+        let rest = after_space(rest);
+        let (value, rest) = rest.split_at_checked(value_length(rest))?;
         self.rest = rest;
         Some((Str::trusted(name), Json { text: value }))
     }
@@ -330,12 +314,9 @@ impl<'a> Iterator for Elements<'a> {
     type Item = Json<'a>;
 
     fn next(&mut self) -> Option<Json<'a>> {
-        let rest = next_item(self.rest);
-        let (value, rest) = split(rest, value_length(rest));
-        if value.is_empty() {
-            self.rest = &[];
-            return None;
-        }
+        let rest = next_item(core::mem::take(&mut self.rest));
+        let (value, rest) =
+            rest.split_at_checked(value_length(rest)).filter(|(value, _)| !value.is_empty())?;
         self.rest = rest;
         Some(Json { text: value })
     }

@@ -13,9 +13,9 @@ impl<D: Data> InFlight<'_, D> {
     #[inline]
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
         match self.slot(self.slot(0)?.earliest.into())?.deadline() {
-            NEVER => None,
+            deadline if deadline < LAST => Some(deadline),
             LAST => Some(Millis(u64::MAX)),
-            deadline => Some(deadline),
+            _ => None,
         }
     }
 
