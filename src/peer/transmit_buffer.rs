@@ -298,13 +298,18 @@ impl<'b> TransmitBuffer<'b> {
     /// [`Overflow`] if `to` is `None` or the overhead does not fit. The message is then dropped.
     pub(crate) fn end_message(&mut self, routing: Routing, to: Option<usize>) -> Result<(), Overflow> {
         let to = to.ok_or(Overflow)?;
-        let (_, after) = self.framing_size();
-        let end = to.saturating_add(after);
-        let bytes = self.buffer.reborrow().into_grown(end).ok_or(Overflow)?;
-        match self.headers {
-            Some(headers) => headers.write(bytes.get_mut(self.end..to).ok_or(Overflow)?, routing),
-            None => *bytes.get_mut(to).ok_or(Overflow)? = b'\n',
-        }
+        let end = match self.headers {
+            None => {
+                let end = to.saturating_add(1);
+                *self.buffer.ensure(end).and_then(|bytes| bytes.get_mut(to)).ok_or(Overflow)? = b'\n';
+                end
+            }
+            Some(headers) => {
+                let message = self.buffer.bytes_mut().get_mut(self.end..to).ok_or(Overflow)?;
+                headers.write(message, routing);
+                to
+            }
+        };
         self.end = end;
         Ok(())
     }
