@@ -330,14 +330,12 @@ fn handle_response(
 fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>) -> Handled {
     let method = state.method_of(ticket);
     // Look up all members in one pass, and skip the pass if no member is needed.
-    let [kind, member] = match (state.has(WireFeature::ResultTypes), method.member()) {
-        (true, member) => result.spans(&["resultType", member.unwrap_or_default()]),
-        (_, Some(member)) => {
-            let [member] = result.spans(&[member]);
-            [Span::MISSING, member]
-        }
-        (_, None) => [Span::MISSING; 2],
-    };
+    let [mut kind, mut member] = [Span::MISSING; 2];
+    match (state.has(WireFeature::ResultTypes), method.member()) {
+        (true, name) => result.find(&["resultType", name.unwrap_or_default()], [&mut kind, &mut member]),
+        (_, Some(name)) => result.find(&[name], [&mut member]),
+        (_, None) => {}
+    }
     if let Some(tasks) = state.config.tasks {
         let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
         if let Some(handled) = tasks.hooks.on_result(state, ticket, kind, result) {

@@ -1,7 +1,7 @@
 //! A classified message: its kind, and the spans of its id, method and content.
 
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, Member, ScanError, Scanned, Scanner, Shape, Span};
-use crate::rpc::{Object, is_id, kind, view};
+use crate::rpc::{Object, is_id, is_null, kind, view};
 
 /// One scanned message: valid JSON whose members, such as `id` and `method`, are found without copies.
 ///
@@ -208,7 +208,7 @@ impl Class {
             return invalid(Invalid::Method, id, true);
         }
         let params = scanner.span(Member::Params);
-        let params = if kind(line, params) == Kind::Null { Span::MISSING } else { params };
+        let params = if is_null(line, params) { Span::MISSING } else { params };
         match () {
             () if !id.is_missing() => Class::Request { id, method, params },
             () if raw_id.is_missing() => Class::Notification { method, params },

@@ -15,6 +15,11 @@ inline_on_hosts! {
     }
 }
 
+/// Whether the value at `span` is `null` or missing.
+pub(crate) fn is_null(line: &[u8], span: Span) -> bool {
+    matches!(line.get(span.start), None | Some(b'n'))
+}
+
 /// The text of the string at `span`.
 pub(crate) fn text(line: &[u8], span: Span) -> Str<'_> {
     view(line, span).string().unwrap_or_default()

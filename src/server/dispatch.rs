@@ -71,32 +71,36 @@ pub(crate) fn handle_message(
     stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
-    let too_long = |id: Span| id.range().len() > state.id_limit();
-    match *class {
-        // A request with a long id counts as an invalid message, because its error has no id. Errors without an id are
-        // limited.
-        Class::Request { id, .. } if too_long(id) => {
-            let error = ProtocolError::IdTooLong { limit: state.id_limit() };
-            return Received::ProtocolError(state.refuse(b"", stream, error));
-        }
-        // An error without an id may be a response to a server request, so it does not reset the count.
-        Class::Invalid { .. } | Class::ErrorWithoutId { .. } => {}
-        _ => state.invalid_in_a_row = 0,
-    }
     match *class {
         Class::Request { id, method, params } => {
             spans.id = id;
             let id = rpc::view(line, id).bytes();
+            let limit = state.id_limit();
+            if id.len() > limit {
+                // The request counts as an invalid message, because its error has no id. Errors without an id are
+                // limited.
+                return Received::ProtocolError(state.refuse(
+                    b"",
+                    stream,
+                    ProtocolError::IdTooLong { limit },
+                ));
+            }
+            state.invalid_in_a_row = 0;
             let pending = Pending::from_line(id, stream, state.batches.in_line());
             let params = Object::new(line, params, index);
             let request = &mut Request::new(state, spans, params, method, pending);
             handle_request(request, rpc::text(line, method))
         }
         Class::Notification { method, params } => {
+            state.invalid_in_a_row = 0;
             spans.subject = method;
             handle_notification(state, line, rpc::text(line, method), params, stream, spans)
         }
-        Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, spans),
+        Class::Response { id, outcome } => {
+            state.invalid_in_a_row = 0;
+            handle_response(state, line, rpc::view(line, id), outcome, spans)
+        }
+        // An error without an id may be a response to a server request, so it does not reset the count.
         Class::ErrorWithoutId { error } => {
             let code = rpc::view(line, error).get("code").and_then(Json::integer);
             let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);

@@ -208,7 +208,7 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     pub(crate) fn present(&self, span: Span) -> Span {
-        if self.kind(span) == Kind::Null { Span::MISSING } else { span }
+        if rpc::is_null(self.params.line(), span) { Span::MISSING } else { span }
     }
 
     /// Responds with a result.

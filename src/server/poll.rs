@@ -268,12 +268,10 @@ impl Server<'_> {
 
 /// Decodes the string of `subject` in place. Narrows `subject` to the decoded text without quotes.
 fn decode_subject(line: &mut [u8], subject: &mut Span) {
-    let inner = Span { start: subject.start.wrapping_add(1), end: subject.end.saturating_sub(1) };
-    *subject = match line.get_mut(inner.range()) {
-        Some(text) => {
-            let (length, _) = decode_text_in_place(text);
-            Span { start: inner.start, end: inner.start.wrapping_add(length) }
-        }
-        None => Span::MISSING,
-    };
+    let start = subject.start.wrapping_add(1);
+    // The closing quote ends the string.
+    if let Some(text) = line.get_mut(start..).filter(|_| !subject.is_missing()) {
+        let (length, _) = decode_text_in_place(text);
+        *subject = Span { start, end: start.wrapping_add(length) };
+    }
 }

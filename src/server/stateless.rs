@@ -65,13 +65,10 @@ const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` an
 
 /// Handles a request of the stateless era, whose `_meta` names its revision.
 fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta) -> Received {
-    let version = request.view(request.spans.meta).part(meta.version).string();
-    let (Some(version), Some(capabilities)) = (version, meta.capabilities) else {
-        return request.invalid_params(NEEDED);
-    };
     let offer = request.state.config.revisions.and(Revisions::STATELESS);
-    let Some(revision) = meta.revision.filter(|revision| offer.contains(*revision)) else {
-        return refuse_revision(request, code::UNSUPPORTED_PROTOCOL_VERSION, version, offer);
+    let revision = meta.revision.filter(|revision| offer.contains(*revision));
+    let (Some(revision), Some(capabilities)) = (revision, meta.capabilities) else {
+        return refuse_meta(request, &meta, offer);
     };
     request.pending.context.set_revision(revision);
     request.pending.context.capabilities = capabilities;
@@ -89,6 +86,16 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta) -> 
     match feature {
         Some((feature, method)) => feature.handle(method, request),
         None => discover(request),
+    }
+}
+
+/// Refuses a request whose `_meta` is incomplete or names an unsupported revision.
+#[cold]
+fn refuse_meta(request: &mut Request<'_, '_>, meta: &RequestMeta, offer: Revisions) -> Received {
+    let version = request.view(request.spans.meta).part(meta.version).string();
+    match version.filter(|_| meta.capabilities.is_some()) {
+        Some(version) => refuse_revision(request, code::UNSUPPORTED_PROTOCOL_VERSION, version, offer),
+        None => request.invalid_params(NEEDED),
     }
 }
 
