@@ -104,15 +104,15 @@ impl Method {
             return is_object || result.kind() == Kind::Null;
         }
         is_object
-            && match (self, rpc::kind(result.line(), member)) {
-                (Method::GetSkill, kind) => kind == Kind::Object,
+            && match (self, result.line().get(member.start)) {
+                (Method::GetSkill, first) => first == Some(&b'{'),
                 (Method::Complete, _) => {
                     let values = rpc::view(result.line(), member).get("values");
                     values.is_some_and(|values| values.kind() == Kind::Array)
                 }
-                // Some servers omit an empty content array.
-                (Method::CallTool, Kind::Null) => true,
-                (_, kind) => kind == Kind::Array,
+                // Some servers omit an empty content array, or send `null`.
+                (Method::CallTool, None | Some(b'n')) => true,
+                (_, first) => first == Some(&b'['),
             }
     }
 }
