@@ -12,16 +12,6 @@ use core::cell::Cell;
 /// Whether the target is bare metal. Code size then matters more than speed.
 pub(crate) const BARE_METAL: bool = cfg!(target_os = "none");
 
-/// Defines a function that hosts inline. On bare metal each use is a call, because code size matters more there.
-macro_rules! inline_on_hosts {
-    ($($function:tt)*) => {
-        #[cfg_attr(target_os = "none", inline(never))]
-        #[cfg_attr(not(target_os = "none"), inline)]
-        $($function)*
-    };
-}
-pub(crate) use inline_on_hosts;
-
 /// Whether a bare-metal processor reads an unaligned word with one instruction.
 ///
 /// True for ARM since the Cortex-M3. Unlike a Cortex-M0, these processors have atomic operations, which `cfg` can

@@ -1,18 +1,16 @@
 //! Views of a line's parts: single values, and objects with member lookup.
 
 use crate::json::{Json, Kind, MemberIndex, Span, Str};
-use crate::platform::inline_on_hosts;
 
 /// The value at `span` of a scanned text.
 pub(crate) fn view(line: &[u8], span: Span) -> Json<'_> {
     Json::exact(span.bytes(line))
 }
 
-inline_on_hosts! {
-    /// The kind of the value at `span`; `null` if the value is missing.
-    pub(crate) fn kind(line: &[u8], span: Span) -> Kind {
-        Kind::starting_with(line.get(span.start))
-    }
+/// The kind of the value at `span`; `null` if the value is missing.
+#[inline]
+pub(crate) fn kind(line: &[u8], span: Span) -> Kind {
+    Kind::starting_with(line.get(span.start))
 }
 
 /// Whether the value at `span` is `null` or missing.

@@ -13,7 +13,6 @@ use crate::peer::request::Request;
 use crate::peer::slots::{InFlight, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
-use crate::platform::inline_on_hosts;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
 use crate::protocol::objects::log_message::write_log;
@@ -204,12 +203,11 @@ impl ServerState<'_> {
         Routing::of_session(kind, self.session_key)
     }
 
-    inline_on_hosts! {
-        /// The maximum length of a request id. If the server has slots, an id must also fit into the text of a slot.
-        pub(crate) fn id_limit(&self) -> usize {
-            let (limit, slots) = (self.config.limits.id.min(u16::MAX.into()), &self.peer.in_flight);
-            if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
-        }
+    /// The maximum length of a request id. If the server has slots, an id must also fit into the text of a slot.
+    #[inline]
+    pub(crate) fn id_limit(&self) -> usize {
+        let (limit, slots) = (self.config.limits.id.min(u16::MAX.into()), &self.peer.in_flight);
+        if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
     }
 
     /// Hooks of batches, if the caller lent a batch buffer and the revision of the session has batches.

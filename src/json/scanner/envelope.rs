@@ -1,7 +1,6 @@
 //! The result of a scan: the shape of the text and its JSON-RPC members.
 
 use super::NOWHERE;
-use crate::platform::inline_on_hosts;
 use core::ops::Range;
 
 /// The kind of the outermost value.
@@ -95,11 +94,11 @@ impl Span {
         self.start == NOWHERE
     }
 
-    inline_on_hosts! {
-        /// Returns the bytes of a text at the span. Returns no bytes for a missing span.
-        pub(crate) fn bytes(self, text: &[u8]) -> &[u8] {
-            text.get(self.range()).unwrap_or_default()
-        }
+    /// Returns the bytes of a text at the span. Returns no bytes for a missing span.
+    // This function is not inlined, because a bounds check in each of its many callers takes much flash.
+    #[inline(never)]
+    pub(crate) fn bytes(self, text: &[u8]) -> &[u8] {
+        text.get(self.range()).unwrap_or_default()
     }
 
     /// Returns the span as a range.
