@@ -90,8 +90,9 @@ fn update_node<D>(slots: &mut [Slot<D>], at: u32, index: u32) -> bool {
     let is_free = !slot.is_taken() && slot.generation != RETIRED;
     let mut lowest_free = if is_free { at } else { NONE };
     let (mut earliest, mut deadline) = (at, slot.deadline());
-    let left = at.saturating_mul(2).saturating_add(1);
-    for child in [left, left.saturating_add(1)] {
+    // An index has 16 bits.
+    let left = at.wrapping_mul(2).wrapping_add(1);
+    for child in [left, left.wrapping_add(1)] {
         let Some(slot) = slots.get(child as usize) else { break };
         lowest_free = lowest_free.min(slot.lowest_free.into());
         let candidate = u32::from(slot.earliest);
