@@ -70,9 +70,9 @@ impl ClientState<'_> {
         id.map_or(IssuedId::Unknown, |id| self.peer.find_issued_number(id))
     }
 
-    #[inline(always)]
     /// Writes a request as a message of at most `space` bytes. `params` writes the members of the parameters, and returns
     /// whether they are valid.
+    #[inline(always)]
     pub(crate) fn write_request(
         &mut self,
         id: u64,
