@@ -354,15 +354,16 @@ impl<'b> LineDecoder<'b> {
     /// Returns the complete line and a flag. The flag is `true` if the end of input completed the line without a
     /// newline.
     fn scan_buffered(&mut self, known: &[u8]) -> Option<(FoundLine, bool)> {
-        let is_new = self.scanned < self.end || self.is_ended();
-        if !is_new || self.is_partial_byte_order_mark() {
+        if self.is_partial_byte_order_mark() {
             return None;
         }
         let fresh = self.buffer.bytes().get(self.scanned..self.end)?;
-        let newline = find(b'\n', fresh);
-        let text = fresh.get(..newline.unwrap_or(fresh.len()))?;
-        self.scanner.feed_with(known, text);
-        self.scanned = self.scanned.wrapping_add(text.len());
+        // The search for the newline skips what the scanner has read already.
+        let rest = self.scanner.feed_tokens(known, fresh);
+        let newline = find(b'\n', rest);
+        let line = rest.get(..newline.unwrap_or(rest.len()))?;
+        self.scanner.feed_with(known, line);
+        self.scanned = self.end.wrapping_sub(rest.len()).wrapping_add(line.len());
         let length = self.scanned.saturating_sub(self.start);
         let at_eof = newline.is_none();
         if at_eof && (!self.is_ended() || length == 0) {

@@ -1,5 +1,5 @@
 //! Index of the members of `params` or `result`, for lookups without another pass.
-#![allow(clippy::as_conversions, reason = "`end_value` checks that the offsets fit in 32 bits")]
+#![allow(clippy::as_conversions, reason = "`end_member` checks that the offsets fit in 32 bits")]
 
 use super::{Envelope, Member, Scanner, Span};
 
@@ -88,14 +88,19 @@ impl MemberIndex {
         (self.of, self.next) = (None, OFF);
     }
 
-    /// Records that the value of a message member starts.
+    /// Starts the index if the value of a message member has one.
     #[inline]
-    pub(super) fn begin_member(&mut self, member: Member, is_object: bool) {
-        if self.of == Some(member) {
-            self.of = None;
+    pub(super) fn begin_member(&mut self, member: Member) {
+        if matches!(member, Member::Params | Member::Result) {
+            (self.of, self.next) = (None, 0);
         }
-        if is_object && matches!(member, Member::Params | Member::Result) {
-            (self.of, self.count, self.next) = (None, 0, 0);
+    }
+
+    /// Drops the index of an earlier member with the same name.
+    #[inline]
+    pub(super) fn name_member(&mut self, member: Option<Member>) {
+        if self.of == member {
+            self.of = None;
         }
     }
 
@@ -139,16 +144,17 @@ impl MemberIndex {
     pub(super) fn end_value(&mut self, at: usize) {
         if let Some(entry) = self.entry() {
             entry.end = at as u32;
-            self.next = if u32::try_from(at).is_ok() { self.next.wrapping_add(1) } else { OFF };
+            self.next = self.next.wrapping_add(1);
         }
     }
 
-    /// Records the end of a message member's value.
+    /// Records the end of a message member's value. The index stays unknown if the offsets exceed 32 bits.
     #[inline]
-    pub(super) fn end_member(&mut self, member: Member) {
-        if self.next != OFF {
-            (self.of, self.count, self.next) = (Some(member), self.next, OFF);
+    pub(super) fn end_member(&mut self, member: Member, at: usize) {
+        if self.next != OFF && u32::try_from(at).is_ok() {
+            (self.of, self.count) = (Some(member), self.next);
         }
+        self.next = OFF;
     }
 
     /// Stops recording, so that the index stays unknown.

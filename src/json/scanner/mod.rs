@@ -11,14 +11,14 @@ mod number;
 mod record;
 mod spans;
 mod text;
+mod tokens;
 
 pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
 pub(crate) use index::{MemberIndex, Scanned};
 
 use super::DEPTH_LIMIT;
-use super::search::plain_run;
-use super::skip::{after_prefix, after_space, is_space};
+use super::skip::is_space;
 use envelope::PartialName;
 use index::Index;
 use number::Digits;
@@ -34,8 +34,10 @@ enum Step {
     Colon,
     /// Expects a value.
     Value,
-    /// Expects a comma or the end of the container. At the top level, expects only white space.
+    /// Expects a comma or the end of the container.
     After,
+    /// Expects only white space, behind the outermost value.
+    End,
 }
 
 /// The token that the next byte belongs to.
@@ -157,14 +159,18 @@ impl Scanner {
     /// `known` is a valid object that occurred in a member of the message, such as the `_meta` of the last request, or
     /// empty. Where the scanner finds these bytes in a member of the message again, they are valid again.
     pub(crate) fn feed_with(&mut self, known: &[u8], bytes: &[u8]) {
-        if matches!(self.state, State::Failed(_)) {
+        if !self.is_valid() {
             return;
         }
         self.position = self.position.wrapping_add(bytes.len());
         let mut rest = bytes;
         while !rest.is_empty() {
             rest = match self.state {
-                State::Between(step) => self.tokens(step, rest, known),
+                // Between tokens, a newline is white space.
+                State::Between(step) => {
+                    let rest = if let [b'\n', tail @ ..] = rest { tail } else { rest };
+                    self.tokens(step, rest, known)
+                }
                 State::Name | State::Text => self.text(rest),
                 State::Number(digits) => self.number(digits, rest),
                 State::Literal => self.literal(rest),
@@ -172,6 +178,19 @@ impl Scanner {
                 State::Failed(_) => return,
             };
         }
+    }
+
+    /// Scans the next piece like [`feed`](Scanner::feed), up to a newline between two tokens or to an incomplete token.
+    /// Returns the bytes to feed next. If the rest of the line is invalid, the bytes start at the error. `known` is the same
+    /// as in [`feed_with`](Scanner::feed_with).
+    pub(crate) fn feed_tokens<'t>(&mut self, known: &[u8], bytes: &'t [u8]) -> &'t [u8] {
+        let State::Between(step) = self.state else { return bytes };
+        self.position = self.position.wrapping_add(bytes.len());
+        let rest = self.tokens(step, bytes, known);
+        if self.is_valid() {
+            self.position = self.position.wrapping_sub(rest.len());
+        }
+        rest
     }
 
     /// Ends the text and returns the shape and the members of the message.
@@ -189,10 +208,10 @@ impl Scanner {
     pub(crate) fn end(&mut self) -> Result<(), ScanError> {
         let error = match self.state {
             State::Failed(kind) => Some((kind, self.position)),
-            State::Between(Step::After) if self.depth == 0 && self.deep_at != NOWHERE => {
+            State::Between(Step::End) if self.deep_at != NOWHERE => {
                 Some((ScanErrorKind::TooDeep, self.deep_at))
             }
-            State::Between(Step::After) if self.depth == 0 => None,
+            State::Between(Step::End) => None,
             State::Number(digits) if self.depth == 0 && digits.may_end() => None,
             State::Between(Step::Value) if self.depth == 0 => Some((ScanErrorKind::Empty, self.position)),
             _ => Some((ScanErrorKind::Incomplete, self.position)),
@@ -202,7 +221,7 @@ impl Scanner {
             self.position = at;
             return Err(ScanError { kind, at });
         }
-        self.state = State::Between(Step::After);
+        self.state = State::Between(Step::End);
         Ok(())
     }
 
@@ -221,124 +240,22 @@ impl Scanner {
         self.position
     }
 
-    /// Scans complete tokens, starting at `step`. Returns the unscanned bytes: none, or the rest of a saved token.
-    ///
-    /// The blocks of the loop are in grammar order. After a match, the block of the next step continues. Without a
-    /// match, no later block applies.
-    #[inline(never)]
-    fn tokens<'t>(&mut self, step: Step, rest: &'t [u8], known: &[u8]) -> &'t [u8] {
-        let (mut step, mut rest) = (step, rest);
-        loop {
-            if step == Step::After
-                && let [b',', tail @ ..] = rest
-                && self.depth > 0
-            {
-                (rest, step) = (tail, Step::Next);
-            }
-            if step <= Step::Next
-                && self.in_object()
-                && let [b'"', text @ ..] = rest
-            {
-                let Some((name, tail)) = plain_text(text) else {
-                    self.begin_name(text);
-                    return text;
-                };
-                if self.depth <= 2 {
-                    self.name(name, text);
-                }
-                (rest, step) = (tail, Step::Colon);
-            }
-            if step == Step::Colon
-                && let [b':', tail @ ..] = rest
-            {
-                (rest, step) = (tail, Step::Value);
-            }
-            if step == Step::Value || step <= Step::Next && !self.in_object() {
-                let behind = match rest {
-                    [b'"', text @ ..] => match plain_text(text) {
-                        Some((_, tail)) => Some(tail),
-                        None => {
-                            self.begin_value(rest);
-                            self.state = State::Text;
-                            return text;
-                        }
-                    },
-                    [b'{', ..]
-                        if self.depth == 2
-                            && let Some(behind) = after_known(rest, known) =>
-                    {
-                        Some(behind)
-                    }
-                    [byte @ (b'{' | b'['), tail @ ..] => {
-                        self.begin_value(rest);
-                        if !self.open(*byte == b'{', rest) {
-                            self.state = State::Deep;
-                            return tail;
-                        }
-                        (rest, step) = (tail, Step::First);
-                        continue;
-                    }
-                    [b'-' | b'0'..=b'9', ..] => {
-                        let (digits, tail) = Digits::Start.take(rest);
-                        if tail.is_empty() || !digits.may_end() {
-                            self.begin_value(rest);
-                            self.state = State::Number(digits);
-                            return tail;
-                        }
-                        Some(tail)
-                    }
-                    [b't', b'r', b'u', b'e', tail @ ..]
-                    | [b'n', b'u', b'l', b'l', tail @ ..]
-                    | [b'f', b'a', b'l', b's', b'e', tail @ ..] => Some(tail),
-                    [b't' | b'f' | b'n', ..] => {
-                        self.begin_value(rest);
-                        self.state = State::Literal;
-                        return rest;
-                    }
-                    _ => None,
-                };
-                if let Some(behind) = behind {
-                    self.scalar(rest, behind);
-                    (rest, step) = (behind, Step::After);
-                    continue;
-                }
-            }
-            rest = match rest {
-                [] => {
-                    self.state = State::Between(step);
-                    return rest;
-                }
-                [byte @ (b'}' | b']'), tail @ ..]
-                    if matches!(step, Step::First | Step::After)
-                        && self.depth > 0
-                        && self.in_object() == (*byte == b'}') =>
-                {
-                    step = Step::After;
-                    self.close(tail);
-                    tail
-                }
-                [byte, tail @ ..] if is_space(*byte) => after_space(tail),
-                _ => return self.unexpected(step, rest),
-            };
-        }
-    }
-
     /// Records an error for a byte that starts no token. If the byte starts the value of a member, the member counts as
     /// seen.
     #[cold]
-    fn unexpected<'t>(&mut self, step: Step, rest: &[u8]) -> &'t [u8] {
+    fn unexpected<'t>(&mut self, step: Step, rest: &'t [u8]) -> &'t [u8] {
         if step == Step::Value {
             self.begin_value(rest);
         }
         self.fail(ScanErrorKind::Syntax, rest)
     }
 
-    /// Records an error at the start of `rest`. Returns no unscanned bytes.
+    /// Records an error at the start of `rest`, and returns `rest`.
     #[cold]
-    fn fail<'t>(&mut self, kind: ScanErrorKind, rest: &[u8]) -> &'t [u8] {
+    fn fail<'t>(&mut self, kind: ScanErrorKind, rest: &'t [u8]) -> &'t [u8] {
         self.position = self.at(rest);
         self.state = State::Failed(kind);
-        &[]
+        rest
     }
 
     /// Returns the position of `rest` in the text; `rest` is the tail of the current piece.
@@ -372,20 +289,31 @@ impl Scanner {
         innermost & 1 != 0
     }
 
-    /// Closes the innermost container; `tail` follows its bracket.
-    fn close(&mut self, tail: &[u8]) {
+    /// Returns whether `byte` is the bracket that closes the innermost container.
+    #[inline]
+    fn closes(&self, byte: u8) -> bool {
+        match byte {
+            b'}' => self.in_object(),
+            b']' => !self.in_object(),
+            _ => false,
+        }
+    }
+
+    /// Closes the innermost container; `tail` follows its bracket. Returns the next step.
+    #[inline]
+    fn close(&mut self, tail: &[u8]) -> Step {
         let mut carry = 0;
         for word in self.objects.iter_mut().rev() {
             (*word, carry) = (*word >> 1 | carry << (usize::BITS - 1), *word);
         }
-        self.leave(tail);
+        self.leave(tail)
     }
 
-    /// Decrements the depth and records the end of the container; `tail` follows the container.
+    /// Decrements the depth and records the end of the container; `tail` follows the container. Returns the next step.
     #[inline]
-    fn leave(&mut self, tail: &[u8]) {
-        self.depth = self.depth.saturating_sub(1);
-        self.end_value(tail);
+    fn leave(&mut self, tail: &[u8]) -> Step {
+        self.depth = self.depth.wrapping_sub(1);
+        self.end_value(tail)
     }
 
     /// Scans content beyond the depth limit: counts brackets and validates strings.
@@ -398,37 +326,21 @@ impl Scanner {
                     return tail;
                 }
                 b'[' | b'{' => self.depth = self.depth.saturating_add(1),
-                b']' | b'}' if self.depth > u32::from(self.limit).saturating_add(1) => {
-                    self.depth = self.depth.saturating_sub(1);
-                }
                 b']' | b'}' => {
-                    self.leave(tail);
-                    self.state = State::Between(Step::After);
-                    return tail;
+                    if self.depth <= u32::from(self.limit).wrapping_add(1) {
+                        self.state = State::Between(self.leave(tail));
+                        return tail;
+                    }
+                    self.depth = self.depth.wrapping_sub(1);
                 }
-                b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' => {}
-                b'0'..=b'9' | b'a'..=b'z' | b'E' | b'+' | b'-' | b'.' => {}
+                b'+'..=b'.' | b'0'..=b':' | b'a'..=b'z' | b'E' => {}
+                byte if is_space(*byte) => {}
                 _ => return self.fail(ScanErrorKind::Syntax, rest),
             }
             rest = tail;
         }
         rest
     }
-}
-
-/// Splits an ASCII string without escapes at its closing quote. Returns the string and the bytes after the quote, or
-/// `None` for any other string.
-#[inline]
-fn plain_text(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (plain, tail) = text.split_at_checked(plain_run(text))?;
-    let [b'"', tail @ ..] = tail else { return None };
-    Some((plain, tail))
-}
-
-/// Returns the bytes after `known`, if `rest` starts with it.
-#[inline]
-fn after_known<'t>(rest: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
-    if MemberIndex::IS_KEPT && !known.is_empty() { after_prefix(rest, known) } else { None }
 }
 
 /// Validates a complete text with the largest depth limit.

@@ -1,6 +1,7 @@
 //! Number scanning, resumable at any byte.
+#![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
-use super::{ScanErrorKind, Scanner, State, Step};
+use super::{ScanErrorKind, Scanner, State};
 use crate::json::skip::after_digits;
 
 /// The part of a number that the last byte belongs to, in grammar order.
@@ -49,19 +50,34 @@ impl Digits {
     /// Returns the part that `byte` belongs to. Returns `None` if the byte does not continue the number.
     #[inline]
     fn followed_by(self, byte: u8) -> Option<Digits> {
-        Some(match (byte, self) {
-            (b'0', Digits::Start | Digits::Sign) => Digits::Zero,
-            (b'1'..=b'9', Digits::Start | Digits::Sign) | (b'0'..=b'9', Digits::Whole) => Digits::Whole,
-            (b'0'..=b'9', Digits::Point | Digits::Fraction) => Digits::Fraction,
-            (b'0'..=b'9', Digits::Exponent | Digits::ExponentSign | Digits::Power) => Digits::Power,
-            (b'-', Digits::Start) => Digits::Sign,
-            (b'.', Digits::Zero | Digits::Whole) => Digits::Point,
-            (b'e' | b'E', Digits::Zero | Digits::Whole | Digits::Fraction) => Digits::Exponent,
-            (b'+' | b'-', Digits::Exponent) => Digits::ExponentSign,
+        let column = match byte {
+            b'1'..=b'9' => 0,
+            b'0' => 1,
+            b'.' => 2,
+            b'e' | b'E' => 3,
+            b'-' => 4,
+            b'+' => 5,
             _ => return None,
-        })
+        };
+        *NEXT.get(self as usize)?.get(column)?
     }
 }
+
+/// The next part, by the part before and the next byte: a digit except zero, a zero, `.`, `e`, `-`, `+`.
+const NEXT: [[Option<Digits>; 6]; 9] = {
+    use Digits::{Exponent, ExponentSign, Fraction, Point, Power, Sign, Whole, Zero};
+    [
+        [Some(Whole), Some(Zero), None, None, Some(Sign), None],
+        [Some(Whole), Some(Zero), None, None, None, None],
+        [None, None, Some(Point), Some(Exponent), None, None],
+        [Some(Whole), Some(Whole), Some(Point), Some(Exponent), None, None],
+        [Some(Fraction), Some(Fraction), None, None, None, None],
+        [Some(Fraction), Some(Fraction), None, Some(Exponent), None, None],
+        [Some(Power), Some(Power), None, None, Some(ExponentSign), Some(ExponentSign)],
+        [Some(Power), Some(Power), None, None, None, None],
+        [Some(Power), Some(Power), None, None, None, None],
+    ]
+};
 
 impl Scanner {
     /// Scans the rest of a saved number.
@@ -71,8 +87,7 @@ impl Scanner {
         if rest.is_empty() {
             self.state = State::Number(digits);
         } else if digits.may_end() {
-            self.end_value(rest);
-            self.state = State::Between(Step::After);
+            self.state = State::Between(self.end_value(rest));
         } else {
             return self.fail(ScanErrorKind::Syntax, rest);
         }

@@ -2,7 +2,7 @@
 #![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
 use super::envelope::PartialName;
-use super::{Member, NOWHERE, Scanner, Shape, Span, State};
+use super::{Member, NOWHERE, Scanner, Shape, Span, State, Step};
 
 impl Scanner {
     /// Saves the start of a name; `text` follows its opening quote.
@@ -16,9 +16,12 @@ impl Scanner {
     }
 
     /// Records the name of a member at depth one or two; `text` starts with the name.
+    #[inline(always)]
     pub(super) fn name(&mut self, name: &[u8], text: &[u8]) {
         if self.depth == 1 {
             self.current = Member::from_name(name);
+            let current = self.current;
+            self.record(|index| index.name_member(current));
         } else {
             let start = self.at(text);
             self.record(|index| index.name(start, start.wrapping_add(name.len())));
@@ -26,7 +29,7 @@ impl Scanner {
     }
 
     /// Records the start of a value; `rest` starts with the value.
-    #[inline(never)]
+    #[inline]
     pub(super) fn begin_value(&mut self, rest: &[u8]) {
         let start = self.at(rest);
         match self.depth {
@@ -42,8 +45,9 @@ impl Scanner {
                     && let Some(slot) = self.members.get_mut(member as usize)
                 {
                     *slot = Span { start, end: NOWHERE };
-                    let is_object = rest.first() == Some(&b'{');
-                    self.record(|index| index.begin_member(member, is_object));
+                    if let [b'{', ..] = rest {
+                        self.record(|index| index.begin_member(member));
+                    }
                 }
             }
             2 => self.record(|index| index.begin_value(start)),
@@ -51,38 +55,44 @@ impl Scanner {
         }
     }
 
-    /// Records a complete string, number or literal between `rest` and `behind`.
+    /// Records a complete string, number or literal between `rest` and `behind`. Returns the next step.
     #[inline]
-    pub(super) fn scalar(&mut self, rest: &[u8], behind: &[u8]) {
-        if self.depth > 2 {
-            return;
+    pub(super) fn scalar(&mut self, rest: &[u8], behind: &[u8]) -> Step {
+        if self.depth <= 2 {
+            let (start, end) = (self.at(rest), self.at(behind));
+            match self.depth {
+                0 => return Step::End,
+                1 => {
+                    if let Some(member) = self.current
+                        && let Some(slot) = self.members.get_mut(member as usize)
+                    {
+                        *slot = Span { start, end };
+                    }
+                }
+                _ => self.record(|index| index.value(start, end)),
+            }
         }
-        let (start, end) = (self.at(rest), self.at(behind));
-        if self.depth == 2 {
-            self.record(|index| index.value(start, end));
-        } else if let Some(member) = self.current
-            && let Some(slot) = self.members.get_mut(member as usize)
-        {
-            *slot = Span { start, end };
-            self.record(|index| index.begin_member(member, false));
-        }
+        Step::After
     }
 
-    /// Records the end of a value; `rest` follows the value.
+    /// Records the end of a value; `rest` follows the value. Returns the next step.
     #[inline]
-    pub(super) fn end_value(&mut self, rest: &[u8]) {
-        let end = self.at(rest);
-        match self.depth {
-            1 => {
-                if let Some(member) = self.current
-                    && let Some(slot) = self.members.get_mut(member as usize)
-                {
-                    slot.end = end;
-                    self.record(|index| index.end_member(member));
+    pub(super) fn end_value(&mut self, rest: &[u8]) -> Step {
+        if self.depth <= 2 {
+            let end = self.at(rest);
+            match self.depth {
+                0 => return Step::End,
+                1 => {
+                    if let Some(member) = self.current
+                        && let Some(slot) = self.members.get_mut(member as usize)
+                    {
+                        slot.end = end;
+                        self.record(|index| index.end_member(member, end));
+                    }
                 }
+                _ => self.record(|index| index.end_value(end)),
             }
-            2 => self.record(|index| index.end_value(end)),
-            _ => {}
         }
+        Step::After
     }
 }

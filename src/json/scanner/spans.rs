@@ -107,7 +107,7 @@ impl Scanner {
         for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
             *slot = span.unwrap_or(Span::MISSING);
         }
-        (self.shape, self.state) = (shape, State::Between(Step::After));
+        (self.shape, self.state) = (shape, State::Between(Step::End));
     }
 
     /// Returns the table of members.

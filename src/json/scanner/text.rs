@@ -135,8 +135,7 @@ impl Scanner {
     #[inline(never)]
     pub(super) fn literal<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let Some(rest) = self.unit(rest) else { return &[] };
-        self.end_value(rest);
-        self.state = State::Between(Step::After);
+        self.state = State::Between(self.end_value(rest));
         rest
     }
 
@@ -174,14 +173,15 @@ impl Scanner {
         } else if matches!(self.state, State::Name) {
             if self.depth == 1 {
                 self.current = self.name.member();
+                let current = self.current;
+                self.record(|index| index.name_member(current));
             } else if self.depth == 2 {
                 let end = self.at(rest).wrapping_sub(1);
                 self.record(|index| index.end_name(end));
             }
             State::Between(Step::Colon)
         } else {
-            self.end_value(rest);
-            State::Between(Step::After)
+            State::Between(self.end_value(rest))
         };
     }
 

@@ -1,0 +1,123 @@
+//! Scans complete tokens.
+
+use super::number::Digits;
+use super::{MemberIndex, Scanner, State, Step};
+use crate::json::search::plain_run;
+use crate::json::skip::{after_prefix, is_space};
+
+impl Scanner {
+    /// Scans complete tokens, starting at `step`. Returns the unscanned bytes: none, the rest of a saved token, or bytes
+    /// that start with a newline between two tokens.
+    ///
+    /// The blocks of the loop are in grammar order. After a match, the block of the next step continues. Without a
+    /// match, the last block handles white space, and ends the loop at any other byte.
+    #[inline(never)]
+    pub(super) fn tokens<'t>(&mut self, step: Step, rest: &'t [u8], known: &[u8]) -> &'t [u8] {
+        let (mut step, mut rest) = (step, rest);
+        'step: loop {
+            'other: {
+                if step <= Step::Next && self.in_object() {
+                    let [b'"', text @ ..] = rest else { break 'other };
+                    let Some((name, tail)) = text.split_at_checked(plain_run(text)) else { return text };
+                    (rest, step) = match tail {
+                        [b'"', b':', tail @ ..] => (tail, Step::Value),
+                        [b'"', tail @ ..] => (tail, Step::Colon),
+                        _ => {
+                            self.begin_name(text);
+                            return text;
+                        }
+                    };
+                    if self.depth <= 2 {
+                        self.name(name, text);
+                    }
+                }
+                if step == Step::Colon {
+                    let [b':', tail @ ..] = rest else { break 'other };
+                    (rest, step) = (tail, Step::Value);
+                }
+                if step <= Step::Value {
+                    let (incomplete, tail) = match rest {
+                        [b'"', text @ ..] => match text.get(plain_run(text)..) {
+                            Some([b'"', tail @ ..]) => (None, tail),
+                            _ => (Some(State::Text), text),
+                        },
+                        [b'{', ..]
+                            if self.depth == 2
+                                && let Some(tail) = after_known(rest, known) =>
+                        {
+                            (None, tail)
+                        }
+                        [byte @ (b'{' | b'['), tail @ ..] => {
+                            self.begin_value(rest);
+                            if !self.open(*byte == b'{', rest) {
+                                self.state = State::Deep;
+                                return tail;
+                            }
+                            (rest, step) = (tail, Step::First);
+                            continue 'step;
+                        }
+                        [b'-' | b'0'..=b'9', ..] => {
+                            let (digits, tail) = Digits::Start.take(rest);
+                            let is_complete = !tail.is_empty() && digits.may_end();
+                            (Some(State::Number(digits)).filter(|_| !is_complete), tail)
+                        }
+                        _ => match (after_literal(rest), rest) {
+                            (Some(tail), _) => (None, tail),
+                            (None, [b't' | b'f' | b'n', ..]) => (Some(State::Literal), rest),
+                            _ => break 'other,
+                        },
+                    };
+                    if let Some(state) = incomplete {
+                        self.begin_value(rest);
+                        self.state = state;
+                        return tail;
+                    }
+                    step = self.scalar(rest, tail);
+                    rest = tail;
+                }
+                if step == Step::After {
+                    match rest {
+                        [b',', tail @ ..] => {
+                            (rest, step) = (tail, Step::Next);
+                            continue 'step;
+                        }
+                        [byte, tail @ ..] if self.closes(*byte) => {
+                            (rest, step) = (tail, self.close(tail));
+                            continue 'step;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            rest = match rest {
+                [] | [b'\n', ..] => {
+                    self.state = State::Between(step);
+                    return rest;
+                }
+                [byte, tail @ ..] if is_space(*byte) => tail,
+                [b'}' | b']', ..] if step == Step::First => {
+                    step = Step::After;
+                    rest
+                }
+                _ => return self.unexpected(step, rest),
+            };
+        }
+    }
+}
+
+/// Returns the bytes after `true`, `false` or `null`.
+#[inline]
+fn after_literal(text: &[u8]) -> Option<&[u8]> {
+    let (four, tail) = text.split_first_chunk::<4>()?;
+    match tail {
+        _ if four == b"true" || four == b"null" => Some(tail),
+        [b'e', tail @ ..] if four == b"fals" => Some(tail),
+        _ => None,
+    }
+}
+
+/// Returns the bytes after `known`, if `text` starts with it.
+#[inline]
+fn after_known<'t>(text: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
+    if MemberIndex::IS_KEPT && !known.is_empty() { after_prefix(text, known) } else { None }
+}
