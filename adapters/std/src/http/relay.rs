@@ -291,20 +291,22 @@ impl Handshake {
         }
     }
 
-    /// Whether a message is a response to the repeated `initialize`. Over HTTP+SSE, only the id shows this.
+    /// Whether a message is the response to the repeated `initialize`. Over HTTP+SSE, only the id shows this.
     fn is_answer(&self, message: &[u8], stream: StreamId) -> bool {
-        let id = |text| Message::parse(text).ok()?.id().map(Json::bytes);
-        let has_id =
-            || self.initialize.as_deref().and_then(id).is_some_and(|known| id(message) == Some(known));
-        stream == RESTART || stream == StreamId::NONE && self.is_repeated && has_id()
+        if !self.is_repeated || stream != RESTART && stream != StreamId::NONE {
+            return false;
+        }
+        let initialize = self.initialize.as_deref().and_then(|text| Message::parse(text).ok());
+        let id = initialize.and_then(|initialize| initialize.id().map(Json::bytes));
+        Message::parse(message).is_ok_and(|message| {
+            message.kind() == MessageKind::Response
+                && (stream == RESTART || message.id().map(Json::bytes) == id)
+        })
     }
 
-    /// Handles a message on the stream of the repeated `initialize`.
+    /// Handles the response to the repeated `initialize`.
     fn complete(&mut self, message: &[u8], outgoing: &mut VecDeque<Outgoing>) {
         let Ok(message) = Message::parse(message) else { return };
-        if message.kind() != MessageKind::Response {
-            return;
-        }
         (self.is_repeated, self.is_missing) = (false, message.result().is_none());
         if let Some(text) = self.initialized.clone().filter(|_| !self.is_missing) {
             let (kind, relation) = (OutboundMessageKind::Notification, Relation::Connection);
@@ -376,4 +378,29 @@ fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_response_to_the_repeated_initialize_is_kept() {
+        let initialize = br#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}"#.to_vec();
+        let handshake = Handshake { initialize: Some(initialize), is_repeated: true, ..Handshake::default() };
+        let response = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+        let other = r#"{"jsonrpc":"2.0","id":8,"result":{}}"#;
+        let request = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+        let notification = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
+        let streams = [RESTART, StreamId::NONE, StreamId(3)];
+        for (message, expected) in [
+            (response, [true, true, false]),
+            (other, [true, false, false]),
+            (request, [false; 3]),
+            (notification, [false; 3]),
+        ] {
+            let kept = streams.map(|stream| handshake.is_answer(message.as_bytes(), stream));
+            assert_eq!(kept, expected, "{message}");
+        }
+    }
 }
