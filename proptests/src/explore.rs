@@ -45,8 +45,8 @@ impl<W: World> Drop for Shown<W> {
 /// Visits every reachable state. In each state, runs each of the `checks` on a world of its own.
 ///
 /// # Panics
-/// A check panics, or a repeated path diverges. There are more than `most` states, or one of the `steps` is possible in
-/// no state.
+/// Panics if a check panics, a repeated path diverges, the number of states exceeds `most`, or one of the `steps` is
+/// possible in no state.
 pub fn explore<W: World>(
     begin: impl Fn() -> W,
     steps: &[&'static str],

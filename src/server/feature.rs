@@ -63,7 +63,8 @@ pub(crate) trait Sealed {
         Found::Absent
     }
 
-    /// Code of the [streamed](crate::server::Tool::streamed) arguments of the feature's tools.
+    /// The code that handles [streamed](crate::server::Tool::streamed) arguments. `None` if no tool of the feature has a
+    /// streamed argument.
     fn argument_hook(&self) -> Option<ArgumentHook> {
         None
     }
@@ -139,8 +140,8 @@ pub enum Change<'a> {
 /// An inbound request while a feature handles it, with methods to respond.
 pub(crate) struct Request<'r, 'b> {
     pub(crate) state: &'r mut ServerState<'b>,
-    /// The spans of the event, if the request causes an event. At first, they are frequent members of `params`: the
-    /// span `subject` is `name`.
+    /// The spans of the event, if the request causes an event. At first, the spans are those of frequent members of
+    /// `params`; for example, `subject` is the span of `name`.
     pub(crate) spans: &'r mut Spans,
     pub(crate) params: Object<'r>,
     pub(crate) method: Span,
@@ -148,7 +149,7 @@ pub(crate) struct Request<'r, 'b> {
 }
 
 impl<'r, 'b> Request<'r, 'b> {
-    /// Finds the frequent members of `params`. One search finds all, because each search visits all members.
+    /// Finds the frequent members of `params` in one search, because every search visits all members.
     pub(crate) fn new(
         state: &'r mut ServerState<'b>,
         spans: &'r mut Spans,

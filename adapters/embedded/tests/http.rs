@@ -339,7 +339,7 @@ fn tasks_wake_each_other_with<const N: usize>(shares_waker: bool) {
 #[test]
 fn tasks_wake_each_other() {
     tasks_wake_each_other_with::<3>(false);
-    // Here, the futures are joined in one task, so they share a waker.
+    // Here, the futures share a waker, as if they were joined in one task.
     tasks_wake_each_other_with::<1>(true);
 }
 

@@ -137,8 +137,8 @@ impl ClientHandle {
         self.listen_with(lists, uris, &[]).await
     }
 
-    /// Like [`listen`](ClientHandle::listen), but adds members that extensions define to the filter of the
-    /// subscription. Each pair is a name and JSON text, such as `("drawingsListChanged", "true")`.
+    /// Like [`listen`](ClientHandle::listen), but adds `members` to the filter of the subscription. Extensions define
+    /// such members. Each pair is a name and JSON text, such as `("drawingsListChanged", "true")`.
     ///
     /// The notifications of the extensions are [`Notification::Other`](crate::Notification::Other).
     ///
@@ -159,8 +159,8 @@ impl ClientHandle {
         Ok(Subscription { notifications, acknowledged, ticket, state, shared: Arc::clone(self.shared()) })
     }
 
-    /// Returns a stream of the later notifications of the server. The callback of `Connector::on_notification` also
-    /// receives these notifications.
+    /// Returns a stream of the notifications that arrive after this call. The callback of `Connector::on_notification`
+    /// also receives these notifications.
     #[must_use]
     pub fn notifications(&self) -> Notifications {
         let queue = Arc::<NotificationQueue>::default();

@@ -47,8 +47,8 @@ type OnNotification =
 impl Connector {
     /// Creates a connector for a client with this name and version.
     ///
-    /// The default limits are 16 MiB for a message, 16 MiB for a request, 256 requests in flight, and 4,096 requests
-    /// that wait to be sent.
+    /// The default limits are 16 MiB for a message of the server, 16 MiB for a request of the client, 256 requests in
+    /// flight, and 4,096 requests that wait to be sent.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {

@@ -1,8 +1,8 @@
 //! Runs a client and a server joined by pipes, with both models.
 //!
 //! The operations decide when bytes arrive, and whether lines are damaged. Without damaged lines, a monitor finds no
-//! violation of the machines. Every call then ends with the right response, unless time passes or an application shuts
-//! down. With damaged lines, each call still ends once.
+//! violation of the machines. Every call then ends with the right response, unless time passes, an application shuts
+//! down, or an application defers the call or always requires more input. With damaged lines, each call still ends once.
 
 use std::mem;
 

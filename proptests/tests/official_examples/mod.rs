@@ -36,11 +36,11 @@ enum How {
     Notification(&'static str, Read),
     /// A client request, or its params.
     Request(fn(&mut Client<'_>, &Value) -> Result<Ticket, SendError>),
-    /// An input request or a part of it: a function that completes the input requests, and the JSON pointer to the
-    /// example in these input requests.
+    /// An input request or a part of it. The function builds whole input requests that contain the example. The JSON
+    /// pointer is the place of the example in them.
     InputRequest(fn(&Value) -> Value, &'static str),
-    /// An input response or a part of it: a function that completes the responses, and the JSON pointer to the example
-    /// in these responses.
+    /// An input response or a part of it. The function builds whole responses that contain the example. The JSON
+    /// pointer is the place of the example in them.
     Response(fn(&Value) -> Value, &'static str),
     /// A custom test.
     Whole(fn(&Value) -> Value),

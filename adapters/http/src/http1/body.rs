@@ -5,7 +5,7 @@ use crate::http1::field_lines::{FieldLines, FieldPart};
 use crate::http1::syntax::is_value;
 use crate::http1::{BodyFraming, HttpError};
 
-/// Maximum number of bytes of chunk extensions and trailer fields in excess of the data. See `BodyDecoder::overhead`.
+/// Maximum of `BodyDecoder::overhead`, in bytes.
 const MAX_OVERHEAD: u64 = 4096;
 
 /// Maximum number of digits of a chunk size.
@@ -17,8 +17,8 @@ const MAX_SIZE_DIGITS: u8 = 16;
 #[derive(Debug)]
 pub struct BodyDecoder {
     state: State,
-    /// Number of bytes of chunk extensions and trailer fields. Each byte of data reduces the number by one, down to
-    /// zero.
+    /// Number of bytes of chunk extensions, trailer fields, and white space after a chunk size. Each byte of data
+    /// reduces the number by one, down to zero.
     overhead: u64,
 }
 
@@ -77,7 +77,7 @@ impl BodyDecoder {
     ///
     /// # Errors
     ///
-    /// The framing is invalid. Every later call returns the same error.
+    /// The framing is invalid. Every later call with input returns the same error.
     #[inline(never)]
     pub fn decode<'i>(&mut self, input: &'i [u8]) -> Result<BodyPiece<'i>, HttpError> {
         let mut rest = input;

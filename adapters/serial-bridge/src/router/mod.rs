@@ -32,7 +32,7 @@ use probe::Probe;
 use requests::{Request, Requests};
 use session::Session;
 
-/// The line that begins a session, also for the board: four times ASCII *end of transmission*.
+/// The line with which the bridge and the board begin a session: four times ASCII *end of transmission*.
 pub(crate) const MARK: &str = "\n\x04\x04\x04\x04\n";
 
 /// Limit of the client's input that is stored while the board is not ready, in bytes.
@@ -166,7 +166,7 @@ impl Router {
         self.to_client.extend(line.as_bytes());
     }
 
-    /// Ends a request that was damaged on the line, or whose response was damaged. Repeats a handshake instead.
+    /// Ends a request with an error. Repeats a handshake instead, up to the limit of attempts.
     fn fail(&mut self, key: &str, why: &str) {
         let is_handshake = self.requests.get(key).is_some_and(|request| request.is_handshake());
         if is_handshake && self.repeat(key) {

@@ -6,8 +6,8 @@
 //! server does not answer at all, the request fails at the time limit. In both cases the client gets an error with the
 //! id of its request, but a handshake is sent again first.
 //!
-//! Progress of a request starts its time anew. The time does not run while output waits for the line, while the board
-//! sends a long message, and while the board itself waits for the client.
+//! Progress of a request starts its time anew. The time also starts anew when output stops waiting for the line, when
+//! the board has sent a long message, and when the board stops waiting for the client.
 
 use std::time::{Duration, Instant};
 

@@ -39,7 +39,7 @@ const OTHERS_WERE_LOST: u8 = 1 << 1;
 const IS_WRONG: u8 = 1 << 2 | 1 << 3;
 const IS_BREAK: u8 = 1 << 4;
 const IS_EMPTY: u8 = 1 << 5;
-/// Bits that reading the register clears.
+/// Bits that are cleared by a read of the register.
 const CLEARED_BY_READ: u8 = OTHERS_WERE_LOST | IS_WRONG | IS_BREAK;
 /// Size of the UART's FIFO for each direction, in bytes.
 const FIFO: u8 = 16;
@@ -57,7 +57,7 @@ const TIME_LOW: Register = Register(0x0200_BFF8);
 const TIME_HIGH: Register = Register(0x0200_BFFC);
 const TICKS_PER_MILLISECOND: u64 = 10_000;
 
-/// The board in its state after a reset in QEMU.
+/// The board. The driver expects the register values that QEMU sets at a reset.
 pub struct Virt {
     /// Line status bits of the next byte, read earlier from the register.
     pending_errors: u8,
