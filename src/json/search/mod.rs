@@ -1,8 +1,7 @@
-//! Searches inside strings, one machine word or vector at a time.
+//! Searches inside strings, one machine word at a time.
 #![allow(clippy::as_conversions, reason = "bytes widen to words, and a bit count fits in every type")]
 
 use crate::platform::{BARE_METAL, UNALIGNED_WORDS, copy_ends};
-use core::hint::black_box;
 
 /// The machine word of the target: 32 bits on small boards.
 type Word = usize;
@@ -10,6 +9,7 @@ const BYTES: usize = size_of::<Word>();
 /// A word with the lowest bit of each byte set. In `HIGH`, the highest bit of each byte is set.
 const LOW: Word = Word::MAX / 0xFF;
 const HIGH: Word = LOW << 7;
+
 /// A word with the lowest bit of each half set; of a word of 32 bits, the lowest bit.
 const PAIR: Word = Word::MAX / u32::MAX as Word;
 
@@ -70,6 +70,12 @@ fn run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
         }
         rest = tail;
     }
+    end_of_run(bytes, stops)
+}
+
+/// Returns the length of the run. The caller has found no stop in the complete words at the start.
+#[inline]
+fn end_of_run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
     match bytes.last_chunk() {
         // This word overlaps the word before it.
         Some(word) => {
@@ -81,15 +87,15 @@ fn run(bytes: &[u8], stops: impl Fn(Word) -> Word) -> usize {
 }
 
 /// Returns the length of the run of ASCII bytes at the start. A quote, a backslash or a byte below 0x20 ends the run.
-#[inline(always)]
-pub(super) fn plain_run(bytes: &[u8]) -> usize {
-    run_of::<true>(bytes)
+#[inline]
+pub(crate) fn plain_run(bytes: &[u8]) -> usize {
+    text_run_before(HIGH, bytes)
 }
 
 /// Returns the length of the run at the start without quotes, backslashes and control characters.
 #[inline]
 pub(super) fn text_run(bytes: &[u8]) -> usize {
-    run_of::<false>(bytes)
+    text_run_before(0, bytes)
 }
 
 /// Copies `source` to the start of `target` if `source` is short and a [`text_run`] as a whole. Otherwise returns
@@ -117,17 +123,20 @@ pub(super) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
     found == 0
 }
 
-/// Dispatches to the kernel for the target. If `ASCII` is set, a byte that is not ASCII also ends the run.
-#[inline(always)]
-fn run_of<const ASCII: bool>(bytes: &[u8]) -> usize {
-    let beyond = if ASCII { HIGH } else { 0 };
-    match bytes.first_chunk() {
-        Some(chunk) if VECTORS => match chunk_run::<ASCII>(chunk) {
-            CHUNK => long_run::<ASCII>(bytes),
-            length => length,
+/// Dispatches to the kernel for the target. Checks the first word inline on targets with vectors, because most
+/// strings are short.
+#[inline]
+fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
+    if !WORDS {
+        return byte_run(bytes, beyond);
+    }
+    match bytes.split_first_chunk() {
+        Some((word, tail)) if VECTORS => match stops(Word::from_le_bytes(*word), beyond) {
+            0 if beyond == 0 => BYTES.wrapping_add(block_run::<false>(tail)),
+            0 => BYTES.wrapping_add(block_run::<true>(tail)),
+            found => before_first(found),
         },
-        _ if WORDS => word_run(bytes, beyond),
-        _ => byte_run(bytes, beyond),
+        _ => word_run(bytes, beyond),
     }
 }
 
@@ -149,62 +158,27 @@ fn word_run(bytes: &[u8], beyond: Word) -> usize {
 
 /// Whether the compiler turns a fold over a block into vector instructions.
 const VECTORS: bool = cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"));
-const CHUNK: usize = 16;
 const BLOCK: usize = 64;
-/// The length of a short text, in words.
+/// The number of words to check before blocks are faster.
 const MEDIUM: usize = 4;
 
-/// The kernel for the first bytes of a string on targets with vectors.
-#[inline(always)]
-fn chunk_run<const ASCII: bool>(chunk: &[u8; CHUNK]) -> usize {
-    // XOR with 2 moves the quote next to the control characters. As a signed number, a byte that is not ASCII is less.
-    let is_low = |byte: u8| if ASCII { ((byte ^ 2) as i8) < 0x21 } else { byte ^ 2 < 0x21 };
-    let mut stops = [0; CHUNK];
-    for (stop, byte) in stops.iter_mut().zip(chunk) {
-        *stop = if is_low(*byte) | (*byte == b'\\') { u8::MAX } else { 0 };
-    }
-    // Without the black box, the compiler computes the halves byte by byte.
-    match black_box(stops).as_chunks() {
-        ([low, high], _) if *low == [0; HALF] => HALF.wrapping_add(before_first_set(*high)),
-        ([low, ..], _) => before_first_set(*low),
-        _ => 0,
-    }
-}
-
-const HALF: usize = CHUNK / 2;
-
-/// Returns the number of zeros before the first byte that is set.
-#[inline]
-fn before_first_set(bytes: [u8; HALF]) -> usize {
-    (u64::from_le_bytes(bytes).trailing_zeros() >> 3) as usize
-}
-
-/// The kernel for long strings on targets with vectors. The first chunk of `bytes` has no stop.
+/// The kernel for targets with vectors: a few words, then blocks.
 #[inline(never)]
-fn long_run<const ASCII: bool>(bytes: &[u8]) -> usize {
-    let mut at = CHUNK;
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        let run = chunk_run::<ASCII>(chunk);
-        at = at.wrapping_add(run);
-        if run < CHUNK {
-            return at;
-        }
-        if at == FIRST_BLOCK {
-            at = at.wrapping_add(clean_blocks::<ASCII>(bytes.get(at..).unwrap_or_default()));
+fn block_run<const ASCII: bool>(bytes: &[u8]) -> usize {
+    let beyond = if ASCII { HIGH } else { 0 };
+    for start in (0..MEDIUM).map(|index| index.wrapping_mul(BYTES)) {
+        let Some(word) = bytes.get(start..).and_then(|rest| rest.first_chunk()) else {
+            return end_of_run(bytes, |word| stops(word, beyond));
+        };
+        let found = stops(Word::from_le_bytes(*word), beyond);
+        if found != 0 {
+            return start.wrapping_add(before_first(found));
         }
     }
-    // The last chunk overlaps the chunk before it.
-    let last = bytes.last_chunk().map_or(0, chunk_run::<ASCII>);
-    bytes.len().wrapping_sub(CHUNK).wrapping_add(last)
-}
-
-/// The position from which blocks are faster than chunks.
-const FIRST_BLOCK: usize = 3 * CHUNK;
-
-/// Returns the length of the blocks before the first block with a stop.
-fn clean_blocks<const ASCII: bool>(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks();
-    blocks.iter().position(block_has_stop::<ASCII>).unwrap_or(blocks.len()).wrapping_mul(BLOCK)
+    let whole = blocks.iter().position(block_has_stop::<ASCII>).unwrap_or(blocks.len());
+    let start = whole.wrapping_mul(BLOCK);
+    start.wrapping_add(word_run(bytes.get(start..).unwrap_or_default(), beyond))
 }
 
 /// Returns whether a block contains a stop. The loop has no early exit, so that the compiler can vectorize the loop.

@@ -6,12 +6,8 @@ use std::vec::Vec;
 /// Returns the results of all kernels. Each kernel is tested on every target.
 fn runs<const ASCII: bool>(bytes: &[u8]) -> [usize; 4] {
     let beyond = if ASCII { HIGH } else { 0 };
-    let by_vectors = match bytes.first_chunk().map(chunk_run::<ASCII>) {
-        Some(CHUNK) => long_run::<ASCII>(bytes),
-        Some(length) => length,
-        None => byte_run(bytes, beyond),
-    };
-    [run_of::<ASCII>(bytes), byte_run(bytes, beyond), word_run(bytes, beyond), by_vectors]
+    let kernels = [byte_run(bytes, beyond), word_run(bytes, beyond), block_run::<ASCII>(bytes)];
+    [text_run_before(beyond, bytes), kernels[0], kernels[1], kernels[2]]
 }
 
 #[test]
