@@ -41,21 +41,18 @@ impl Scanner {
                             Some([b'"', tail @ ..]) => (None, tail),
                             _ => (Some(State::Text), text),
                         },
-                        [b'{', ..]
-                            if self.depth == 2
-                                && let Some(tail) = after_known(rest, known) =>
-                        {
-                            (None, tail)
-                        }
-                        [byte @ (b'{' | b'['), tail @ ..] => {
-                            self.begin_value(rest);
-                            if !self.open(*byte == b'{', rest) {
-                                self.state = State::Deep;
-                                return tail;
+                        [byte @ (b'{' | b'['), tail @ ..] => match self.after_known(rest, known) {
+                            Some(tail) => (None, tail),
+                            None => {
+                                self.begin_value(rest);
+                                if !self.open(*byte == b'{', rest) {
+                                    self.state = State::Deep;
+                                    return tail;
+                                }
+                                (rest, step) = (tail, Step::First);
+                                continue 'step;
                             }
-                            (rest, step) = (tail, Step::First);
-                            continue 'step;
-                        }
+                        },
                         [b'-' | b'0'..=b'9', ..] => {
                             let (digits, tail) = Digits::Start.take(rest);
                             let is_complete = !tail.is_empty() && digits.may_end();
@@ -103,6 +100,13 @@ impl Scanner {
             };
         }
     }
+
+    /// Returns the bytes after `known`, if `rest` is in a member of the message and starts with it.
+    #[inline]
+    fn after_known<'t>(&self, rest: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
+        let may_be_known = MemberIndex::IS_KEPT && self.depth == 2 && !known.is_empty();
+        if may_be_known { after_prefix(rest, known) } else { None }
+    }
 }
 
 /// Returns the bytes after `true`, `false` or `null`.
@@ -114,10 +118,4 @@ fn after_literal(text: &[u8]) -> Option<&[u8]> {
         [b'e', tail @ ..] if four == b"fals" => Some(tail),
         _ => None,
     }
-}
-
-/// Returns the bytes after `known`, if `text` starts with it.
-#[inline]
-fn after_known<'t>(text: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
-    if MemberIndex::IS_KEPT && !known.is_empty() { after_prefix(text, known) } else { None }
 }
