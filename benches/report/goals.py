@@ -18,7 +18,6 @@ LAYOUT = "no other library is faster; the time of serde_json depends on the link
 REASONS = {
     "64 KiB of a program, written as a string": LAYOUT,
     "64 KiB of a program, written as the response to a call": LAYOUT,
-    "clean release build of the server": "12 s of the CPU time are serde's macros, most of the rest is code of both roles",
     "size of the server, stripped": "an empty program is 285 kB",
 }
 
