@@ -98,8 +98,8 @@ fn copy_by_ends(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Copies the first and the last `N` bytes of `source`, which may overlap, and returns them. Returns `None` if a slice is
-/// shorter.
+/// Copies the first and the last `N` bytes of `source`, which may overlap, and returns them. Returns `None` if a slice
+/// is shorter.
 #[inline]
 pub(crate) fn copy_ends<const N: usize>(target: &mut [u8], source: &[u8]) -> Option<[[u8; N]; 2]> {
     let ((first, _), (_, last)) = (source.split_first_chunk()?, source.split_last_chunk()?);

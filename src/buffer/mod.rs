@@ -33,8 +33,8 @@ enum Store<'b> {
         used: usize,
         /// Number of consecutive uses of only a small part of the buffer.
         small_uses: u8,
-        /// The time since which only a small part of the buffer is in use, or `BUSY`. Not an `Option`, whose unused
-        /// values would mark the other variant: with those of the `Vec`, both variants have their bytes at one offset.
+        /// The time since which only a small part of the buffer is in use, or `BUSY`. The field is no `Option`, so that
+        /// the compiler stores the variant in the `Vec`. The bytes of both variants then have the same offset.
         idle_since: Millis,
     },
 }

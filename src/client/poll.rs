@@ -73,8 +73,8 @@ impl Client<'_> {
             || self.handle_end_of_input()
     }
 
-    /// Performs one step of a client that is not connected: see [`step`](Client::step). Returns `None` if the client only
-    /// waits for the server.
+    /// Performs one step of a client that is not connected: see [`step`](Client::step). Returns `None` if the client
+    /// only waits for the server.
     #[inline(never)]
     fn step_unconnected(&mut self) -> Option<bool> {
         match self.state.peer.lifecycle.state() {
@@ -87,8 +87,8 @@ impl Client<'_> {
         Some(true)
     }
 
-    /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if there is an event or an
-    /// error.
+    /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if there is an event
+    /// or an error.
     fn advance_client_tasks(&mut self) -> bool {
         let Some(hooks) = self.state.client_task_hooks() else { return false };
         self.pending_event = hooks.advance(&mut self.state);
@@ -296,8 +296,8 @@ impl Client<'_> {
 }
 
 impl ClientState<'_> {
-    /// Whether the response to a server request fits, if the client responds to requests. `is_for_application` is whether
-    /// the application responds.
+    /// Whether the response to a server request fits, if the client responds to requests. `is_for_application` is
+    /// whether the application responds.
     fn reserve_response(&mut self, is_for_application: bool) -> bool {
         if !self.responds_to_requests() {
             return true;

@@ -70,8 +70,8 @@ impl ClientState<'_> {
         id.map_or(IssuedId::Unknown, |id| self.peer.find_issued_number(id))
     }
 
-    /// Writes a request as a message of at most `space` bytes. `params` writes the members of the parameters, and returns
-    /// whether they are valid.
+    /// Writes a request as a message of at most `space` bytes. `params` writes the members of the parameters, and
+    /// returns whether they are valid.
     #[inline(always)]
     pub(crate) fn write_request(
         &mut self,

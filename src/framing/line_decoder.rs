@@ -195,8 +195,8 @@ impl<'b> LineDecoder<'b> {
         self.line_with(&[])
     }
 
-    /// Returns the current line like [`line`](LineDecoder::line). `known` is a valid object that members of messages
-    /// repeat: see [`Scanner::feed_with`].
+    /// Returns the current line like [`line`](LineDecoder::line). The scanner does not scan `known` again: see
+    /// [`Scanner::feed_with`].
     #[inline]
     pub(crate) fn line_with(&mut self, known: &[u8]) -> Option<Line> {
         // Only new bytes or the end of input can complete a line.

@@ -72,8 +72,8 @@ impl<'l> Object<'l> {
         found
     }
 
-    /// Looks up several members, in the index or in one pass over the value. Stores the spans of the members that exist.
-    /// The last of duplicate members counts. A value that is not an object has no members.
+    /// Looks up several members, in the index or in one pass over the value. Stores the spans of the members that
+    /// exist. The last of duplicate members counts. A value that is not an object has no members.
     // Always inlined, so that the index compares names with constant keys.
     #[inline(always)]
     pub(crate) fn find<const N: usize>(self, keys: &[&str; N], mut found: [&mut Span; N]) {

@@ -63,8 +63,8 @@ pub(crate) trait Sealed {
         Found::Absent
     }
 
-    /// The code that handles [streamed](crate::server::Tool::streamed) arguments. `None` if no tool of the feature has a
-    /// streamed argument.
+    /// The code that handles [streamed](crate::server::Tool::streamed) arguments. `None` if no tool of the feature has
+    /// a streamed argument.
     fn argument_hook(&self) -> Option<ArgumentHook> {
         None
     }

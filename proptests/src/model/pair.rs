@@ -2,7 +2,8 @@
 //!
 //! The operations decide when bytes arrive, and whether lines are damaged. Without damaged lines, a monitor finds no
 //! violation of the machines. Every call then ends with the right response, unless time passes, an application shuts
-//! down, or an application defers the call or always requires more input. With damaged lines, each call still ends once.
+//! down, or an application defers the call or always requires more input. With damaged lines, each call still ends
+//! once.
 
 use std::mem;
 
@@ -125,8 +126,8 @@ impl Pipe {
 /// The length of a receive buffer that holds every line. The text of the longest response has 20,000 bytes.
 const LONGEST_LINE: usize = 24 * 1024;
 
-/// The rules that the modeled applications break: they list other tools than they serve, and send notifications of their
-/// own.
+/// The rules that the modeled applications break: they list other tools than they serve, and send notifications of
+/// their own.
 const BY_APPLICATIONS: [Rule; 5] = [
     Rule::MethodUnknown,
     Rule::ToolName,

@@ -120,8 +120,8 @@ impl<'de> Members<'_, 'de> {
         }
     }
 
-    /// Consumes a name like [`next_name`](Members::next_name), and stores it in `name`. Returns whether there is a name,
-    /// or `None` if the text is broken.
+    /// Consumes a name like [`next_name`](Members::next_name), and stores it in `name`. Returns whether there is a
+    /// name, or `None` if the text is broken.
     fn advance(&mut self) -> Option<bool> {
         self.inside = false;
         if matches!(self.next, Next::Left) {

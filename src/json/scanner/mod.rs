@@ -36,7 +36,7 @@ enum Step {
     Value,
     /// Expects a comma or the end of the container.
     After,
-    /// Expects only white space, behind the outermost value.
+    /// Expects only white space after the outermost value.
     End,
 }
 
@@ -156,8 +156,8 @@ impl Scanner {
 
     /// Scans the next piece like [`feed`](Scanner::feed), but does not scan `known` again.
     ///
-    /// `known` is a valid object that occurred in a member of the message, such as the `_meta` of the last request, or
-    /// empty. Where the scanner finds these bytes in a member of the message again, they are valid again.
+    /// `known` is empty, or a valid object that was a member of `params`, such as the `_meta` of the last request. The
+    /// same bytes in a member of this message are also valid, because validity depends on nothing else at this depth.
     pub(crate) fn feed_with(&mut self, known: &[u8], bytes: &[u8]) {
         if !self.is_valid() {
             return;
@@ -180,9 +180,8 @@ impl Scanner {
         }
     }
 
-    /// Scans the next piece like [`feed`](Scanner::feed), up to a newline between two tokens or to an incomplete token.
-    /// Returns the bytes to feed next. If the rest of the line is invalid, the bytes start at the error. `known` is the same
-    /// as in [`feed_with`](Scanner::feed_with).
+    /// Scans the next piece like [`feed_with`](Scanner::feed_with), up to a newline between two tokens or to an
+    /// incomplete token. Returns the bytes to feed next. For an invalid line, these bytes start at the error.
     pub(crate) fn feed_tokens<'t>(&mut self, known: &[u8], bytes: &'t [u8]) -> &'t [u8] {
         let State::Between(step) = self.state else { return bytes };
         self.position = self.position.wrapping_add(bytes.len());

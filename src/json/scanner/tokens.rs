@@ -6,8 +6,8 @@ use crate::json::search::plain_run;
 use crate::json::skip::{after_prefix, is_space};
 
 impl Scanner {
-    /// Scans complete tokens, starting at `step`. Returns the unscanned bytes: none, the rest of a saved token, or bytes
-    /// that start with a newline between two tokens.
+    /// Scans complete tokens, starting at `step`. Returns the unscanned bytes: none, the rest of a saved token, or
+    /// bytes that start with a newline between two tokens.
     ///
     /// The blocks of the loop are in grammar order. After a match, the block of the next step continues. Without a
     /// match, the last block handles white space, and ends the loop at any other byte.
@@ -101,7 +101,8 @@ impl Scanner {
         }
     }
 
-    /// Returns the bytes after `known`, if `rest` is in a member of the message and starts with it.
+    /// Returns the bytes after `known`. Returns `None` if `rest` does not start with `known`, or is at another depth
+    /// than the members of `params`.
     #[inline]
     fn after_known<'t>(&self, rest: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
         let may_be_known = MemberIndex::IS_KEPT && self.depth == 2 && !known.is_empty();

@@ -50,7 +50,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a short text that needs no escapes. Otherwise, or if the buffer must grow, returns `false` and writes nothing.
+    /// Writes a short text that needs no escapes. Otherwise, or if the buffer must grow, returns `false` and writes
+    /// nothing.
     #[inline]
     fn copy_plain(&mut self, before: Edge, text: &[u8], after: Edge) -> bool {
         let start = self.at.wrapping_add(before.len());

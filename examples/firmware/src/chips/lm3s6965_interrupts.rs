@@ -81,8 +81,8 @@ pub fn uart() {
     // If the UART can send again, this interrupt has woken the main loop, so disable the transmit interrupt.
     interrupts &= !SENT_SOME;
     while !UART_FLAGS.has(RECEIVE_EMPTY) {
-        // The next byte may be a break, which needs space for a whole session mark. Without space, the bytes stay in the
-        // UART. Without flow control the UART then overruns, and reports the overrun.
+        // The next byte may be a break, which needs space for a whole session mark. Without space, the bytes stay in
+        // the UART. Without flow control the UART then overruns, and reports the overrun.
         if RECEIVED.free() < SESSION_MARK.len() {
             interrupts &= !RECEIVED_SOME;
             break;
