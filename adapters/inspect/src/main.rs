@@ -179,7 +179,8 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
     for id in &arguments.tasks {
         wait(client.resume_task(id, options), &format!("task {id}"))?;
     }
-    thread::sleep(arguments.listen);
+    let arrives_late = arguments.level.is_some() && arguments.is_url() && is_of(client, Era::Handshake);
+    thread::sleep(arguments.listen.max(if arrives_late { LOG_DELAY } else { Duration::ZERO }));
     Ok(())
 }
 
@@ -189,6 +190,10 @@ fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> 
     content::result(&result.view());
     if result.is_error() { Err("the tool failed".into()) } else { Ok(()) }
 }
+
+/// How long the program waits for log messages after the last result. Over HTTP, a server of the handshake era may send
+/// them on the stream of notifications, so that they arrive after the result of the call that logged them.
+const LOG_DELAY: Duration = Duration::from_millis(500);
 
 /// The time for which a server keeps a task (`2025-11-25`).
 const TASK_TTL: Duration = Duration::from_secs(600);

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{example, inspect};
+use crate::support::{example, inspect, serve_results};
 
 #[test]
 fn servers_of_both_eras_are_shown_and_set_the_exit_code() {
@@ -34,6 +34,26 @@ fn servers_of_both_eras_are_shown_and_set_the_exit_code() {
             assert!(text.contains(words), "{arguments:?}: {words} is missing in\n{text}");
         }
     }
+}
+
+#[test]
+fn log_message_that_arrives_after_the_result_is_shown() {
+    let url = serve_results(&[
+        (
+            "initialize",
+            r#"{"protocolVersion":"2025-11-25","capabilities":{"logging":{},"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#,
+        ),
+        (
+            "GET",
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"it is warm"}}"#,
+        ),
+        ("logging/setLevel", "{}"),
+        ("tools/list", r#"{"tools":[]}"#),
+        ("tools/call", r#"{"content":[]}"#),
+    ]);
+    let output = inspect().args(["--log-level", "info", "--call", "log", &url]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && text.contains("it is warm"), "{text}");
 }
 
 #[test]

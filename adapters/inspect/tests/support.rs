@@ -1,8 +1,10 @@
 //! The processes of the tests.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// The program under test.
 pub(crate) fn inspect() -> Command {
@@ -29,4 +31,53 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Output {
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     output
+}
+
+/// An HTTP server that answers each request with the result for its method, and everything else with 405.
+///
+/// The result for "GET" is a notification. The server sends it 200 ms after the client opened the stream.
+pub(crate) fn serve_results(results: &'static [(&str, &str)]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let (mut line, mut length, mut is_get) = (String::new(), 0, false);
+            while stream.read_line(&mut line).is_ok_and(|length| length > 2) {
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                is_get |= line.starts_with("GET ");
+                line.clear();
+            }
+            if let Some((_, notification)) = results.iter().find(|(method, _)| is_get && *method == "GET") {
+                std::thread::spawn(move || {
+                    let head =
+                        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+                    stream.get_mut().write_all(head.as_bytes()).unwrap();
+                    std::thread::sleep(Duration::from_millis(200));
+                    write!(stream.get_mut(), "data: {notification}\n\n").unwrap();
+                });
+                continue;
+            }
+            let mut body = vec![0; length];
+            stream.read_exact(&mut body).unwrap();
+            let message: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+            let (status, body) = match results.iter().find(|(method, _)| message["method"] == *method) {
+                Some((_, result)) => {
+                    ("200 OK", format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, message["id"]))
+                }
+                None if message.get("method").is_some() && message.get("id").is_none() => {
+                    ("202 Accepted", String::new())
+                }
+                None => ("405 Method Not Allowed", String::new()),
+            };
+            let head = format!(
+                "HTTP/1.1 {status}\r\nMcp-Session-Id: s\r\nContent-Type: application/json\r\nConnection: close"
+            );
+            let length = body.len();
+            write!(stream.get_mut(), "{head}\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+        }
+    });
+    url
 }

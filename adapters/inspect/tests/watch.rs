@@ -1,11 +1,10 @@
 //! The modes that watch a server: `--check` and `--tap`.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::support::{example, inspect, run};
+use crate::support::{example, inspect, run, serve_results};
 
 /// A file of this test run, which does not exist yet.
 fn temporary(name: &str) -> PathBuf {
@@ -52,40 +51,6 @@ fn check_reports_the_violations_of_a_server() {
     ] {
         assert!(text.contains(expected), "{expected} is missing in\n{text}");
     }
-}
-
-/// An HTTP server that answers each request with the result for its method, and everything else with 405.
-fn serve_results(results: &'static [(&str, &str)]) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = BufReader::new(stream.unwrap());
-            let (mut line, mut length) = (String::new(), 0);
-            while stream.read_line(&mut line).is_ok_and(|length| length > 2) {
-                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                line.clear();
-            }
-            let mut body = vec![0; length];
-            stream.read_exact(&mut body).unwrap();
-            let message: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
-            let (status, body) = match results.iter().find(|(method, _)| message["method"] == *method) {
-                Some((_, result)) => {
-                    ("200 OK", format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, message["id"]))
-                }
-                None if message.get("method").is_some() && message.get("id").is_none() => {
-                    ("202 Accepted", String::new())
-                }
-                None => ("405 Method Not Allowed", String::new()),
-            };
-            let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close");
-            let length = body.len();
-            write!(stream.get_mut(), "{head}\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
-        }
-    });
-    url
 }
 
 #[test]
