@@ -1,6 +1,7 @@
 //! Events `Call` (`tools/call`) and `Connected` (`initialize`).
 
 use crate::error::ProtocolError;
+use crate::framing::LineDecoder;
 use crate::json::{Json, WriteText, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::objects::tool::Tool;
@@ -9,9 +10,9 @@ use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::tools::UNKNOWN_TOOL;
-use crate::server::input_required::InputResponses;
-use crate::server::reply::Reply;
+use crate::server::request_context::PackedContext;
 use crate::server::request_methods::{input_methods, request_methods};
+use crate::server::server_state::ServerState;
 
 /// A tool call (`tools/call`), with its response methods. The arguments are in the receive buffer.
 ///
@@ -22,31 +23,34 @@ use crate::server::request_methods::{input_methods, request_methods};
 /// Specification: *Tools*, *Calling tools*.
 #[must_use = "a call needs a response"]
 pub struct Call<'a> {
-    pub(crate) name: &'a str,
+    pub(crate) parts: RequestParts<'a>,
     pub(crate) arguments: &'a mut [u8],
-    pub(crate) input_responses: InputResponses<'a>,
-    pub(crate) reply: Reply<'a>,
 }
 
 impl core::fmt::Debug for Call<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Call { name, input_responses, reply, .. } = self;
+        let RequestParts { subject, input_responses, reply, .. } = &self.parts;
         let mut out = f.debug_struct("Call");
-        out.field("name", name).field("arguments", &self.raw_arguments());
+        out.field("name", subject).field("arguments", &self.raw_arguments());
         out.field("input_responses", input_responses).field("reply", reply).finish()
     }
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn event<'e>(parts: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
-        let RequestParts { subject: name, arguments, input_responses } = parts;
-        Some(Event::Call(Call { name, arguments, input_responses, reply }))
+    pub(crate) fn event<'e>(
+        input: &'e mut LineDecoder<'_>,
+        state: &'e mut ServerState<'_>,
+        context: PackedContext,
+    ) -> Option<Event<'e>> {
+        let mut arguments = &mut [][..];
+        let parts = RequestParts::with_arguments(input, state, context, &mut arguments);
+        Some(Event::Call(Call { parts, arguments }))
     }
 
     /// The name of the tool.
     #[must_use]
     pub fn name(&self) -> &'a str {
-        self.name
+        self.parts.subject
     }
 
     /// Deserializes the arguments.
@@ -85,7 +89,7 @@ impl<'a> Call<'a> {
     /// ```
     #[must_use]
     pub fn tool(&self) -> Option<&'a Tool<'a>> {
-        match self.reply.find(Catalog::Tools, &|tool| tool == self.name) {
+        match self.parts.reply.find(Catalog::Tools, &|tool| tool == self.parts.subject) {
             Found::Tool(tool) => Some(tool),
             _ => None,
         }
@@ -93,17 +97,17 @@ impl<'a> Call<'a> {
 
     /// Responds with one text block.
     pub fn text(self, text: impl WriteText) {
-        self.reply.text(text);
+        self.parts.reply.text(text);
     }
 
     /// Responds with a tool failure (`isError`) as text for the model.
     pub fn fail(self, why: impl WriteText) {
-        self.reply.fail(why);
+        self.parts.reply.fail(why);
     }
 
     /// Responds with content blocks, structured content, or both.
     pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
-        self.reply.content(body);
+        self.parts.reply.content(body);
     }
 
     /// Responds with structured content and a text copy. The text is for clients that do not support structured
@@ -114,30 +118,30 @@ impl<'a> Call<'a> {
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         let schema = self.schema_to_check();
-        self.reply.structured_with_schema(value, schema);
+        self.parts.reply.structured_with_schema(value, schema);
     }
 
     /// Responds with the structured content that `body` writes.
     pub fn structured_with(self, body: impl FnOnce(&mut Writer<'_>)) {
-        self.reply.structured_with(body);
+        self.parts.reply.structured_with(body);
     }
 
     /// Responds with a result of an extension's own type: see [`Reply::result_of_type`].
     pub fn result_of_type(self, result_type: &str, members: impl FnOnce(&mut Writer<'_>)) {
-        self.reply.result_of_type(result_type, members);
+        self.parts.reply.result_of_type(result_type, members);
     }
 
     /// Responds that the arguments are not valid: see [`Reply::invalid`].
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
-        self.reply.invalid(why);
+        self.parts.reply.invalid(why);
     }
 
     /// Responds that the tool does not exist (-32602).
     #[inline(never)]
     pub fn unknown_tool(self) {
-        let name = self.name;
-        self.reply.error(UNKNOWN_TOOL, (ProtocolError::UnknownTool.message(), ": ", name));
+        let name = self.parts.subject;
+        self.parts.reply.error(UNKNOWN_TOOL, (ProtocolError::UnknownTool.message(), ": ", name));
     }
 }
 

@@ -380,7 +380,7 @@ impl<'a> Call<'a> {
     /// [pieces](Server::accept_pieces).
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, Call<'a>> {
-        self.reply.open_chunks(content).ok_or(self)
+        self.parts.reply.open_chunks(content).ok_or(self)
     }
 }
 
@@ -395,8 +395,8 @@ impl<'a> ReadResource<'a> {
     /// Returns the request in the cases of [`Call::chunked`].
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked_text(mut self) -> Result<Ticket, ReadResource<'a>> {
-        let (uri, mime_type) = (self.uri, self.mime_type());
-        self.reply.open_chunks(ChunkedContent::ResourceText { uri, mime_type }).ok_or(self)
+        let (uri, mime_type) = (self.uri(), self.mime_type());
+        self.parts.reply.open_chunks(ChunkedContent::ResourceText { uri, mime_type }).ok_or(self)
     }
 
     /// Responds with bytes that the application writes in chunks, like [`chunked_text`](Self::chunked_text). The media
@@ -406,8 +406,8 @@ impl<'a> ReadResource<'a> {
     /// Returns the request in the cases of [`Call::chunked`].
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked_blob(mut self) -> Result<Ticket, ReadResource<'a>> {
-        let (uri, mime_type) = (self.uri, self.mime_type());
-        self.reply.open_chunks(ChunkedContent::ResourceBlob { uri, mime_type }).ok_or(self)
+        let (uri, mime_type) = (self.uri(), self.mime_type());
+        self.parts.reply.open_chunks(ChunkedContent::ResourceBlob { uri, mime_type }).ok_or(self)
     }
 }
 

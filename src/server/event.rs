@@ -160,30 +160,10 @@ impl Server<'_> {
                 capabilities: part(input, spans_of(input).meta),
             }),
             PendingEvent::Request { context, event } => {
-                return request_event(input, state, context, event);
+                return event(input, state, context);
             }
         })
     }
-}
-
-/// Converts the spans of a request into its event.
-fn request_event<'a>(
-    input: &'a mut LineDecoder<'_>,
-    state: &'a mut ServerState<'_>,
-    context: PackedContext,
-    event: MakeEvent,
-) -> Option<Event<'a>> {
-    let context = context.unpack(input.stream());
-    state.peer.response_pending = true;
-    let Spans { id, subject, arguments, meta, responses, state: request_state } = spans_of(input);
-    let (arguments, surroundings) = Surroundings::around(input.bytes_mut(), arguments);
-    let source =
-        Source::Line { id: surroundings.at(id), meta: surroundings.at(meta), last_progress: SortKey::NONE };
-    let input_responses =
-        InputResponses { responses: surroundings.at(responses), state: surroundings.at(request_state) };
-    let (subject, config) = (text_of(surroundings.at(subject)), state.config);
-    let reply = Reply { state, config, pending: Pending { source, context } };
-    event(RequestParts { subject, arguments, input_responses }, reply)
 }
 
 pub(crate) fn spans_of(input: &LineDecoder<'_>) -> Spans {
@@ -199,7 +179,8 @@ pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 ///
 /// Each feature names its own function, so that unused features are not linked. The function returns the same type as
 /// `Server::event`, so that the large value is constructed in its final place.
-pub(crate) type MakeEvent = for<'a> fn(RequestParts<'a>, Reply<'a>) -> Option<Event<'a>>;
+pub(crate) type MakeEvent =
+    for<'a> fn(&'a mut LineDecoder<'_>, &'a mut ServerState<'_>, PackedContext) -> Option<Event<'a>>;
 
 /// Function that constructs an event of a feature. The event needs no response. The ticket identifies a subscription,
 /// or is `Ticket::NONE`.
@@ -237,10 +218,61 @@ impl<'a> Surroundings<'a> {
 }
 
 /// The parts of a request that its event exposes.
+#[derive(Debug)]
 pub(crate) struct RequestParts<'a> {
     /// The decoded name of the tool or prompt, the URI, or the method of an extension.
     pub(crate) subject: &'a str,
-    pub(crate) arguments: &'a mut [u8],
-    /// The input of a retried request. For an extension's request, `responses` holds the parameters.
+    /// The input of a retried request. If the event exposes all parameters, `responses` holds them.
     pub(crate) input_responses: InputResponses<'a>,
+    pub(crate) reply: Reply<'a>,
+}
+
+impl<'a> RequestParts<'a> {
+    /// Converts the spans of the event into slices of the line.
+    pub(crate) fn new(
+        input: &'a mut LineDecoder<'_>,
+        state: &'a mut ServerState<'_>,
+        context: PackedContext,
+    ) -> RequestParts<'a> {
+        RequestParts::with_arguments(input, state, context, &mut &mut [][..])
+    }
+
+    /// Like [`new`](Self::new), and sets `arguments` to their part of the line.
+    ///
+    /// The parts are the return value alone, so that they are constructed in their final place in the event.
+    pub(crate) fn with_arguments(
+        input: &'a mut LineDecoder<'_>,
+        state: &'a mut ServerState<'_>,
+        context: PackedContext,
+        arguments: &mut &'a mut [u8],
+    ) -> RequestParts<'a> {
+        let context = context.unpack(input.stream());
+        state.peer.response_pending = true;
+        let spans = spans_of(input);
+        let (part, surroundings) = Surroundings::around(input.bytes_mut(), spans.arguments);
+        *arguments = part;
+        let Spans { id, subject, meta, responses, state: request_state, .. } = spans;
+        let source = Source::Line {
+            id: surroundings.at(id),
+            meta: surroundings.at(meta),
+            last_progress: SortKey::NONE,
+        };
+        let config = state.config;
+        RequestParts {
+            subject: text_of(surroundings.at(subject)),
+            input_responses: InputResponses {
+                responses: surroundings.at(responses),
+                state: surroundings.at(request_state),
+            },
+            reply: Reply { state, config, pending: Pending { source, context } },
+        }
+    }
+
+    /// The parameters of a request that was emitted with them. Without parameters, the object is empty.
+    pub(crate) fn params(&self) -> Json<'a> {
+        match self.input_responses.responses {
+            b"" => Json::EMPTY_OBJECT,
+            params => Json::trusted(params),
+        }
+    }
 }

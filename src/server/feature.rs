@@ -275,6 +275,20 @@ impl<'r, 'b> Request<'r, 'b> {
         (self.spans.subject, self.spans.arguments) = (subject, arguments);
     }
 
+    /// Emits the request as an event that exposes all parameters: see `RequestParts::params`.
+    pub(crate) fn emit_with_params(
+        &mut self,
+        kind: RequestKind,
+        subject: Span,
+        event: MakeEvent,
+    ) -> Received {
+        self.set_parts(subject, Span::MISSING);
+        let received = self.emit_request(kind, event);
+        // Not `arguments`, because that part of the line is decoded in place and would overlap `_meta`.
+        self.spans.responses = self.params.span();
+        received
+    }
+
     /// Emits the request as an event. Refuses a request with invalid input responses. If `refuse_when_full` is set,
     /// also refuses a request while every slot is taken.
     pub(crate) fn emit_request(&mut self, kind: RequestKind, event: MakeEvent) -> Received {

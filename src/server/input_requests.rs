@@ -177,14 +177,14 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
             return context.as_mut().begin(call, input, kept, handler);
         }
         match call.input(KEY) {
-            Some(result) => handler(context, kept, Outcome::Result(result), call.reply),
+            Some(result) => handler(context, kept, Outcome::Result(result), call.parts.reply),
             None => call.require_input(&[(KEY, input)], None),
         }
     }
 
     /// Defers a call of the handshake era.
     fn begin(&mut self, call: Call<'_>, input: &'b (dyn Input + Sync), kept: K, handler: InputHandler<C, K>) {
-        if !input.fits(call.reply.revision(), call.reply.client()) {
+        if !input.fits(call.parts.reply.revision(), call.parts.reply.client()) {
             return call.require_capability(input.needs());
         }
         let Some(place) = self.calls.iter_mut().find(|place| place.is_none()) else {

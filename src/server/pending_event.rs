@@ -59,7 +59,7 @@ pub(crate) struct Spans {
     pub(crate) subject: Span,
     pub(crate) arguments: Span,
     pub(crate) meta: Span,
-    /// The `inputResponses` of a retried request, or the parameters of an extension's request.
+    /// The `inputResponses` of a retried request, or all parameters.
     pub(crate) responses: Span,
     pub(crate) state: Span,
 }

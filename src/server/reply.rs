@@ -2,7 +2,7 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Decimal, Json, Kind, WriteText, Writer};
+use crate::json::{Decimal, Json, WriteText, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
@@ -116,16 +116,6 @@ impl<'a> Reply<'a> {
         match self.pending.source {
             Source::Line { meta, .. } if !meta.is_empty() => Json::trusted(meta),
             _ => Json::EMPTY_OBJECT,
-        }
-    }
-
-    /// Looks up `_meta` in the parameters, for an event that does not store the span of `_meta`. Has no effect if the
-    /// request is not in the current line.
-    pub(crate) fn find_meta(&mut self, params: Json<'a>) {
-        if let (Source::Line { meta, .. }, Some(found)) = (&mut self.pending.source, params.get("_meta"))
-            && found.kind() == Kind::Object
-        {
-            *meta = found.bytes();
         }
     }
 

@@ -1,32 +1,32 @@
 //! Macros for the methods of every request event: progress, log, defer, error.
 
-/// Methods of every request event. The event needs a field `reply`.
+/// Methods of every request event. The event needs a field `parts`.
 macro_rules! request_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
             /// The id of the request, as JSON: a string or a number.
             #[must_use]
             pub fn id(&self) -> $crate::json::Json<'a> {
-                self.reply.id()
+                self.parts.reply.id()
             }
 
             /// The `_meta` of the request, as an object. If the request has no `_meta`, the object is empty. `_meta`
             /// may contain a trace context: `traceparent`, `tracestate`, `baggage`.
             #[must_use]
             pub fn meta(&self) -> $crate::json::Json<'a> {
-                self.reply.meta()
+                self.parts.reply.meta()
             }
 
             /// The revision of the request.
             #[must_use]
             pub fn revision(&self) -> $crate::Revision {
-                self.reply.revision()
+                self.parts.reply.revision()
             }
 
             /// The capabilities that the client declared.
             #[must_use]
             pub fn client(&self) -> $crate::ClientCapabilities {
-                self.reply.client()
+                self.parts.reply.client()
             }
 
             /// The declared capabilities as JSON, with `experimental` and `extensions`.
@@ -48,12 +48,12 @@ macro_rules! request_methods {
             /// The stream of the request, in message mode.
             #[must_use]
             pub fn stream(&self) -> $crate::StreamId {
-                self.reply.stream()
+                self.parts.reply.stream()
             }
 
             /// Responds with a JSON-RPC error. Choose application codes outside of -32768 to -32000.
             pub fn error(self, code: i32, message: impl $crate::json::WriteText) {
-                self.reply.error(code, message);
+                self.parts.reply.error(code, message);
             }
 
             /// Responds with a JSON-RPC error. `data` writes the value of the member `data`.
@@ -63,12 +63,12 @@ macro_rules! request_methods {
                 message: impl $crate::json::WriteText,
                 data: impl FnOnce(&mut $crate::json::Writer<'_>),
             ) {
-                self.reply.error_with(code, message, data);
+                self.parts.reply.error_with(code, message, data);
             }
 
             /// Responds that the server is busy (-32603). The error contains the maximum number of requests in flight.
             pub fn busy(self) {
-                self.reply.busy();
+                self.parts.reply.busy();
             }
 
             /// Sends progress before the response: see [`Reply::progress`](crate::server::Reply::progress).
@@ -82,7 +82,7 @@ macro_rules! request_methods {
                 total: Option<$crate::Decimal>,
                 message: &str,
             ) -> Result<(), $crate::SendError> {
-                self.reply.progress(progress, total, message)
+                self.parts.reply.progress(progress, total, message)
             }
 
             /// Sends a log message that relates to this request: see [`Reply::log`](crate::server::Reply::log).
@@ -96,7 +96,7 @@ macro_rules! request_methods {
                 logger: Option<&str>,
                 text: impl $crate::json::WriteText,
             ) -> Result<(), $crate::SendError> {
-                self.reply.log(level, logger, text)
+                self.parts.reply.log(level, logger, text)
             }
 
             /// Sends a log message with a JSON value that `data` writes. See
@@ -111,12 +111,12 @@ macro_rules! request_methods {
                 logger: Option<&str>,
                 data: impl FnOnce(&mut $crate::json::Writer<'_>),
             ) -> Result<(), $crate::SendError> {
-                self.reply.log_with(level, logger, data)
+                self.parts.reply.log_with(level, logger, data)
             }
 
             /// Reports a change: see [`Server::changed`](crate::Server::changed).
             pub fn changed(&mut self, change: $crate::server::Change<'_>) {
-                self.reply.changed(change);
+                self.parts.reply.changed(change);
             }
 
             /// Defers the response: pass the ticket to [`Server::reply`](crate::Server::reply) later.
@@ -132,7 +132,7 @@ macro_rules! request_methods {
             /// Respond to the returned request now, for example with [`busy`](Self::busy).
             #[allow(clippy::result_large_err, reason = "boxing needs a heap, and some requests are small")]
             pub fn defer(mut self, time: Option<$crate::Millis>) -> Result<$crate::Ticket, $request<'a>> {
-                match self.reply.defer(time) {
+                match self.parts.reply.defer(time) {
                     Some(ticket) => Ok(ticket),
                     None => Err(self),
                 }
@@ -141,7 +141,7 @@ macro_rules! request_methods {
     };
 }
 
-/// Methods of a request event that may require input. The event needs the fields `reply` and `input_responses`.
+/// Methods of a request event that may require input. The event needs a field `parts`.
 macro_rules! input_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
@@ -151,7 +151,7 @@ macro_rules! input_methods {
             /// similar function. The response is untrusted input, like the whole request.
             #[must_use]
             pub fn input(&self, key: &str) -> Option<$crate::json::Json<'a>> {
-                self.input_responses.input(key)
+                self.parts.input_responses.input(key)
             }
 
             /// The state that the client returned with the retried request.
@@ -159,31 +159,31 @@ macro_rules! input_methods {
             /// A client may send any value. If security depends on the state, sign it and check the signature.
             #[must_use]
             pub fn request_state(&self) -> Option<$crate::json::Str<'a>> {
-                self.input_responses.request_state()
+                self.parts.input_responses.request_state()
             }
 
             /// Whether the response may [require input](Self::require_input): since `2026-07-28`.
             #[must_use]
             pub fn can_require_input(&self) -> bool {
-                self.reply.can_require_input()
+                self.parts.reply.can_require_input()
             }
 
             /// Responds that the request requires input. The client retries the request with the input: see
             /// [`Reply::require_input`](crate::server::Reply::require_input).
             pub fn require_input(self, inputs: &[(&str, &dyn $crate::input::Input)], state: Option<&str>) {
-                self.reply.require_input(inputs, state);
+                self.parts.reply.require_input(inputs, state);
             }
 
             /// Responds that the user must open web pages first: see
             /// [`Reply::require_urls`](crate::server::Reply::require_urls).
             pub fn require_urls(self, pages: &[$crate::input::OpenUrl<'_>]) {
-                self.reply.require_urls(pages);
+                self.parts.reply.require_urls(pages);
             }
 
             /// Responds that the client lacks a required capability: see
             /// [`Reply::require_capability`](crate::server::Reply::require_capability).
             pub fn require_capability(self, missing: $crate::ClientCapabilities) {
-                self.reply.require_capability(missing);
+                self.parts.reply.require_capability(missing);
             }
         }
     };

@@ -4,6 +4,7 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::error::{ConfigError, ProtocolError};
+use crate::framing::LineDecoder;
 use crate::json::{Chars, Json, Span, Str, WriteText, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::completion::{ReferenceView, write_completion};
@@ -15,7 +16,9 @@ use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::features::catalog::{Catalog, Found, find};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
+use crate::server::request_context::PackedContext;
 use crate::server::request_methods::request_methods;
+use crate::server::server_state::ServerState;
 use crate::server::server_state::Shape;
 
 /// The feature *completion*: suggests values for prompt arguments and URI template variables.
@@ -72,11 +75,7 @@ impl Sealed for Completion {
         if !known {
             return request.refuse(ProtocolError::InvalidParams, &("there is no argument `", name, "`"));
         }
-        // Spans of an event must not overlap, and the parameters contain `_meta`. So `Complete::event` finds `_meta` in
-        // the parameters.
-        request.spans.meta = Span::MISSING;
-        request.set_parts(Span::MISSING, request.params.span());
-        request.emit_request(RequestKind::Complete, Complete::event)
+        request.emit_with_params(RequestKind::Complete, Span::MISSING, Complete::event)
     }
 
     fn check(&self, _: Revision, _: &ServerConfig<'_>, measure: Measure<'_>) -> Result<(), ConfigError> {
@@ -139,22 +138,23 @@ pub(crate) fn begins_with(value: &(impl WriteText + ?Sized), mut typed: Chars<'_
 #[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct Complete<'a> {
-    params: Json<'a>,
-    pub(crate) reply: Reply<'a>,
+    pub(crate) parts: RequestParts<'a>,
 }
 
 impl<'a> Complete<'a> {
-    fn event<'e>(parts: RequestParts<'e>, mut reply: Reply<'e>) -> Option<Event<'e>> {
-        let params = Json::trusted(parts.arguments);
-        reply.find_meta(params);
-        Some(Event::Complete(Complete { params, reply }))
+    fn event<'e>(
+        input: &'e mut LineDecoder<'_>,
+        state: &'e mut ServerState<'_>,
+        context: PackedContext,
+    ) -> Option<Event<'e>> {
+        Some(Event::Complete(Complete { parts: RequestParts::new(input, state, context) }))
     }
 
     /// The prompt or resource template that has the argument.
     #[must_use]
     pub fn reference(&self) -> ReferenceView<'a> {
         // `handle` has validated the reference.
-        ReferenceView::from_json(self.params).unwrap_or(ReferenceView::Prompt(Str::trusted(b"")))
+        ReferenceView::from_json(self.parts.params()).unwrap_or(ReferenceView::Prompt(Str::trusted(b"")))
     }
 
     /// The name of the argument.
@@ -172,17 +172,17 @@ impl<'a> Complete<'a> {
     /// The value of another argument (since `2025-06-18`). Returns `None` if the client did not send the value.
     #[must_use]
     pub fn context(&self, name: &str) -> Option<Str<'a>> {
-        self.params.get("context")?.get("arguments")?.get(name)?.string()
+        self.parts.params().get("context")?.get("arguments")?.get(name)?.string()
     }
 
     fn text(&self, part: &str, name: &str) -> Option<Str<'a>> {
-        self.params.get(part)?.get(name)?.string()
+        self.parts.params().get(part)?.get(name)?.string()
     }
 
     /// Responds with values, the best first. Sends at most 100 values, or fewer if the buffer has no space. The member
     /// `hasMore` reports omitted values.
     pub fn values<V: WriteText>(self, values: impl IntoIterator<Item = V>) {
-        self.reply.values(None, values);
+        self.parts.reply.values(None, values);
     }
 
     /// Responds with the values that begin with the typed text.
@@ -193,7 +193,7 @@ impl<'a> Complete<'a> {
 
     /// Responds with values and their total number.
     pub fn values_of<V: WriteText>(self, total: u64, values: impl IntoIterator<Item = V>) {
-        self.reply.values(Some(total), values);
+        self.parts.reply.values(Some(total), values);
     }
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at least 32 bits on all supported targets")]
 
 use crate::error::ProtocolError;
+use crate::framing::LineDecoder;
 use crate::json::Writer;
 use crate::protocol::objects::application_json::not_an_object;
 use crate::protocol::objects::base_metadata::ListedObject;
@@ -14,7 +15,9 @@ use crate::protocol::pagination::{write, write_cursor};
 use crate::server::event::{Event, RequestParts};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
+use crate::server::request_context::PackedContext;
 use crate::server::request_methods::request_methods;
+use crate::server::server_state::ServerState;
 use crate::server::server_state::Shape;
 
 impl Reply<'_> {
@@ -73,12 +76,16 @@ macro_rules! list {
         #[must_use = "a request needs a response"]
         #[derive(Debug)]
         pub struct $request<'a> {
-            pub(crate) reply: Reply<'a>,
+            pub(crate) parts: RequestParts<'a>,
         }
 
         impl $request<'_> {
-            pub(crate) fn event<'e>(_: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
-                Some(Event::$request($request { reply }))
+            pub(crate) fn event<'e>(
+                input: &'e mut LineDecoder<'_>,
+                state: &'e mut ServerState<'_>,
+                context: PackedContext,
+            ) -> Option<Event<'e>> {
+                Some(Event::$request($request { parts: RequestParts::new(input, state, context) }))
             }
 
             /// Responds with as many entries as fit into one message. Adds a cursor if entries remain.
@@ -87,7 +94,7 @@ macro_rules! list {
             /// entry that is too large for any page, or has raw JSON that is not an object. The next event then reports
             /// a [`ProtocolError`].
             pub fn $method<'t>(self, entry: impl FnMut(usize) -> Option<$entry<'t>>) {
-                self.reply.$method(entry);
+                self.parts.reply.$method(entry);
             }
 
             /// The position of the requested page.
@@ -97,7 +104,7 @@ macro_rules! list {
             #[doc = concat!("[`", stringify!($page), "`](Self::", stringify!($page), "). Clients may send any number.")]
             #[must_use]
             pub fn position(&self) -> u32 {
-                self.reply.position()
+                self.parts.reply.position()
             }
 
             /// Responds with a page of any size, such as rows from a database. The cursor contains `next`, the position
@@ -106,7 +113,7 @@ macro_rules! list {
             /// If the page is larger than the transmit buffer, or an entry is not valid, the response is an error. The
             /// next event is then a [`ProtocolError`].
             pub fn $page<'t>(self, entries: impl IntoIterator<Item = $entry<'t>>, next: Option<u32>) {
-                self.reply.$page(entries, next);
+                self.parts.reply.$page(entries, next);
             }
         }
 

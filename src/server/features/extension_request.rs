@@ -4,7 +4,7 @@
 
 use crate::error::ProtocolError;
 use crate::framing::LineDecoder;
-use crate::json::{Json, Span, Writer, text_of};
+use crate::json::{Json, Writer, text_of};
 use crate::peer::slots::Ticket;
 use crate::protocol::meta;
 use crate::protocol::objects::application_json::once;
@@ -13,6 +13,7 @@ use crate::server::event::{Event, RequestParts, part, spans_of};
 use crate::server::feature::{Received, Request};
 use crate::server::pending_event::{RequestKind, Spans};
 use crate::server::reply::Reply;
+use crate::server::request_context::PackedContext;
 use crate::server::request_methods::request_methods;
 use crate::server::server_state::{ServerState, Shape};
 
@@ -27,19 +28,12 @@ use crate::server::server_state::{ServerState, Shape};
 #[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct ExtensionRequest<'a> {
-    method: &'a str,
-    params: Json<'a>,
-    reply: Reply<'a>,
+    parts: RequestParts<'a>,
 }
 
 /// Emits a request. The subject of the event is the method of the request.
 pub(crate) fn emit_extension_request(request: &mut Request<'_, '_>) -> Received {
-    request.set_parts(request.method, Span::MISSING);
-    let received = request.emit_request(RequestKind::Extension, ExtensionRequest::event);
-    // The event takes the parameters from `responses`. The text at `arguments` is decoded in place, which would overlap
-    // `_meta`.
-    request.spans.responses = request.params.span();
-    received
+    request.emit_with_params(RequestKind::Extension, request.method, ExtensionRequest::event)
 }
 
 /// The event of a notification. The span `subject` is the method.
@@ -54,47 +48,47 @@ pub(crate) fn notification_event<'e>(
 }
 
 impl<'a> ExtensionRequest<'a> {
-    fn event<'e>(parts: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
-        let params = match parts.input_responses.responses {
-            b"" => Json::EMPTY_OBJECT,
-            params => Json::trusted(params),
-        };
-        Some(Event::Request(ExtensionRequest { method: parts.subject, params, reply }))
+    fn event<'e>(
+        input: &'e mut LineDecoder<'_>,
+        state: &'e mut ServerState<'_>,
+        context: PackedContext,
+    ) -> Option<Event<'e>> {
+        Some(Event::Request(ExtensionRequest { parts: RequestParts::new(input, state, context) }))
     }
 
     /// The method.
     #[must_use]
     pub fn method(&self) -> &'a str {
-        self.method
+        self.parts.subject
     }
 
     /// The parameters, an object. If the request has no parameters, the object is empty.
     #[must_use]
     pub fn params(&self) -> Json<'a> {
-        self.params
+        self.parts.params()
     }
 
     /// Responds with a result. `members` writes the keys and values of the result.
     pub fn result_with(self, members: impl FnOnce(&mut Writer<'_>)) {
-        self.reply.result_with(members);
+        self.parts.reply.result_with(members);
     }
 
     /// Responds with a result that serializes to an object.
     #[cfg(feature = "serde")]
     pub fn result<T: serde_core::Serialize + ?Sized>(self, value: &T) {
-        self.reply.result_value(value);
+        self.parts.reply.result_value(value);
     }
 
     /// Responds with a result of an extension's own type: see
     /// [`Reply::result_of_type`](crate::server::Reply::result_of_type).
     pub fn result_of_type(self, result_type: &str, members: impl FnOnce(&mut Writer<'_>)) {
-        self.reply.result_of_type(result_type, members);
+        self.parts.reply.result_of_type(result_type, members);
     }
 
     /// Responds that the client did not declare the extension with this name:
     /// see [`Reply::require_extension`](crate::server::Reply::require_extension).
     pub fn require_extension(self, name: &str) {
-        self.reply.require_extension(name);
+        self.parts.reply.require_extension(name);
     }
 }
 

@@ -3,16 +3,18 @@
 //! Specification: *Prompts*, *Getting a prompt*.
 
 use crate::error::ProtocolError;
+use crate::framing::LineDecoder;
 use crate::json::{Json, Kind, Str, WriteText};
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::prompt_result::Messages;
 use crate::rpc::code;
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalog::{Catalog, Found};
-use crate::server::input_required::InputResponses;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
+use crate::server::request_context::PackedContext;
 use crate::server::request_methods::{input_methods, request_methods};
+use crate::server::server_state::ServerState;
 use crate::server::server_state::Shape;
 
 /// A request for a prompt (`prompts/get`): name, arguments and response methods.
@@ -37,41 +39,40 @@ use crate::server::server_state::Shape;
 /// Specification: *Prompts*, *Getting a prompt*.
 #[must_use = "a request needs a response"]
 pub struct GetPrompt<'a> {
-    pub(crate) name: &'a str,
+    pub(crate) parts: RequestParts<'a>,
     pub(crate) arguments: &'a [u8],
-    pub(crate) input_responses: InputResponses<'a>,
-    pub(crate) reply: Reply<'a>,
 }
 
 impl core::fmt::Debug for GetPrompt<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let GetPrompt { name, input_responses, reply, .. } = self;
+        let RequestParts { subject, input_responses, reply, .. } = &self.parts;
         let mut out = f.debug_struct("GetPrompt");
-        out.field("name", name).field("arguments", &self.raw_arguments());
+        out.field("name", subject).field("arguments", &self.raw_arguments());
         out.field("input_responses", input_responses).field("reply", reply).finish()
     }
 }
 
 impl<'a> GetPrompt<'a> {
-    pub(crate) fn event<'e>(parts: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
-        Some(Event::GetPrompt(GetPrompt {
-            name: parts.subject,
-            arguments: parts.arguments,
-            input_responses: parts.input_responses,
-            reply,
-        }))
+    pub(crate) fn event<'e>(
+        input: &'e mut LineDecoder<'_>,
+        state: &'e mut ServerState<'_>,
+        context: PackedContext,
+    ) -> Option<Event<'e>> {
+        let mut arguments = &mut [][..];
+        let parts = RequestParts::with_arguments(input, state, context, &mut arguments);
+        Some(Event::GetPrompt(GetPrompt { parts, arguments }))
     }
 
     /// The name of the prompt.
     #[must_use]
     pub fn name(&self) -> &'a str {
-        self.name
+        self.parts.subject
     }
 
     /// The entry of the prompt in a static catalog. Returns `None` for a dynamic list.
     #[must_use]
     pub fn prompt(&self) -> Option<&'a Prompt<'a>> {
-        match self.reply.find(Catalog::Prompts, &|name| name == self.name) {
+        match self.parts.reply.find(Catalog::Prompts, &|name| name == self.parts.subject) {
             Found::Prompt(prompt) => Some(prompt),
             _ => None,
         }
@@ -97,12 +98,12 @@ impl<'a> GetPrompt<'a> {
 
     /// Responds with messages.
     pub fn messages(self, body: impl FnOnce(&mut Messages<'_, '_>)) {
-        self.reply.messages(body);
+        self.parts.reply.messages(body);
     }
 
     /// Responds that the prompt does not exist (-32602).
     pub fn unknown_prompt(self) {
-        let name = self.name;
+        let name = self.parts.subject;
         self.error(code::INVALID_PARAMS, (ProtocolError::UnknownPrompt.message(), ": ", name));
     }
 

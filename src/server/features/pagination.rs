@@ -49,7 +49,7 @@ pub(crate) fn respond_static(
     key: &str,
     entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
 ) -> Received {
-    respond_with(request, shape, key, false, |_, _| None, entry)
+    respond_with(request, shape, key, false, |_, _, _| None, entry)
 }
 
 /// Responds with a page, or emits the request if the list is dynamic.

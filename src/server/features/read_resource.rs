@@ -3,6 +3,7 @@
 //! Specification: *Resources*, *Reading resources*.
 
 use crate::error::ProtocolError;
+use crate::framing::LineDecoder;
 use crate::json::{Chars, WriteText, Writer};
 use crate::protocol::objects::application_json::write_once;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
@@ -11,10 +12,11 @@ use crate::protocol::uri_template::{self, Variable};
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::resources::{unknown_resource_code, write_not_found};
-use crate::server::input_required::InputResponses;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
+use crate::server::request_context::PackedContext;
 use crate::server::request_methods::{input_methods, request_methods};
+use crate::server::server_state::ServerState;
 use crate::server::server_state::Shape;
 
 /// A request to read a resource (`resources/read`): URI and response methods.
@@ -37,30 +39,28 @@ use crate::server::server_state::Shape;
 #[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct ReadResource<'a> {
-    pub(crate) uri: &'a str,
-    pub(crate) input_responses: InputResponses<'a>,
-    pub(crate) reply: Reply<'a>,
+    pub(crate) parts: RequestParts<'a>,
 }
 
 impl<'a> ReadResource<'a> {
-    pub(crate) fn event<'e>(parts: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
-        Some(Event::ReadResource(ReadResource {
-            uri: parts.subject,
-            input_responses: parts.input_responses,
-            reply,
-        }))
+    pub(crate) fn event<'e>(
+        input: &'e mut LineDecoder<'_>,
+        state: &'e mut ServerState<'_>,
+        context: PackedContext,
+    ) -> Option<Event<'e>> {
+        Some(Event::ReadResource(ReadResource { parts: RequestParts::new(input, state, context) }))
     }
 
     /// The URI.
     #[must_use]
     pub fn uri(&self) -> &'a str {
-        self.uri
+        self.parts.subject
     }
 
     /// The entry of the URI in a static catalog of resources. Returns `None` if no entry has the URI.
     #[must_use]
     pub fn resource(&self) -> Option<&'a Resource<'a>> {
-        match self.reply.find(Catalog::Resources, &|uri| uri == self.uri) {
+        match self.parts.reply.find(Catalog::Resources, &|uri| uri == self.parts.subject) {
             Found::Resource(resource) => Some(resource),
             _ => None,
         }
@@ -69,8 +69,9 @@ impl<'a> ReadResource<'a> {
     /// The first template in a static catalog that matches the URI. Returns `None` if no template matches.
     #[must_use]
     pub fn template(&self) -> Option<&'a ResourceTemplate<'a>> {
-        let matches = |template: &str| uri_template::find(template, Chars::new(self.uri), "").is_some();
-        match self.reply.find(Catalog::Templates, &matches) {
+        let matches =
+            |template: &str| uri_template::find(template, Chars::new(self.parts.subject), "").is_some();
+        match self.parts.reply.find(Catalog::Templates, &matches) {
             Found::Template(template) => Some(template),
             _ => None,
         }
@@ -80,7 +81,7 @@ impl<'a> ReadResource<'a> {
     /// if the template does not have the variable.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<Variable<'a>> {
-        uri_template::value_of(self.template()?.uri, self.uri, name)
+        uri_template::value_of(self.template()?.uri, self.parts.subject, name)
     }
 
     /// The media type of the matching resource or template in a catalog.
@@ -114,8 +115,8 @@ impl<'a> ReadResource<'a> {
     }
 
     fn respond_json(self, value: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        let (uri, mime_type) = (self.uri, self.mime_type());
-        self.reply.result(true, Shape::List, &mut |out| {
+        let (uri, mime_type) = (self.parts.subject, self.mime_type());
+        self.parts.reply.result(true, Shape::List, &mut |out| {
             out.key("contents");
             out.begin_array();
             let valid = write_json_contents(out, uri, mime_type, value);
@@ -125,8 +126,8 @@ impl<'a> ReadResource<'a> {
     }
 
     fn respond_one(self, body: Body<'_>) {
-        let (uri, mime_type) = (self.uri, self.mime_type());
-        self.reply.result(true, Shape::List, &mut |out| {
+        let (uri, mime_type) = (self.parts.subject, self.mime_type());
+        self.parts.reply.result(true, Shape::List, &mut |out| {
             out.key("contents");
             out.begin_array();
             write_contents(out, uri, mime_type, body);
@@ -137,12 +138,12 @@ impl<'a> ReadResource<'a> {
 
     /// Responds with any number of contents. The contents belong to the resource, or to its parts.
     pub fn contents(self, body: impl FnOnce(&mut Contents<'_, '_>)) {
-        self.reply.contents(body);
+        self.parts.reply.contents(body);
     }
 
     /// Responds that the resource does not exist: -32002, or -32602 since `2026-07-28`.
     pub fn not_found(self) {
-        self.reply.not_found(self.uri);
+        self.parts.reply.not_found(self.parts.subject);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Handlers that run outside of the event loop: on worker threads, or as tasks.
 
 use crate::json::{Chars, WriteText};
+use crate::server::event::RequestParts;
 use crate::server::features::completion::begins_with;
 use crate::server::features::read_resource::ReadResource;
 use crate::server::input_required::InputResponses;
@@ -72,7 +73,8 @@ pub trait FromRequest<R> {
 pub fn read_resource<'l: 's, 's>(uri: &'s str, reply: Reply<'l>) -> ReadResource<'s> {
     let Reply { state, config, pending } = reply;
     let input_responses = InputResponses { responses: &[], state: &[] };
-    ReadResource { uri, input_responses, reply: Reply { state, config, pending } }
+    let reply = Reply { state, config, pending };
+    ReadResource { parts: RequestParts { subject: uri, input_responses, reply } }
 }
 
 /// Responds to a completion with the values that begin with the typed text.

@@ -97,6 +97,6 @@ impl<F: FnOnce(&mut Messages<'_, '_>)> IntoPromptResult for PromptMessages<F> {
 impl GetPrompt<'_> {
     /// Responds with a value that a handler can return.
     pub fn respond(self, result: impl IntoPromptResult) {
-        result.respond(self.reply);
+        result.respond(self.parts.reply);
     }
 }

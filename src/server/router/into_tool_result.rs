@@ -188,6 +188,6 @@ impl Tool<'_> {
 impl Call<'_> {
     /// Responds with a value that a handler can return.
     pub fn respond(self, result: impl IntoToolResult) {
-        result.respond(self.reply);
+        result.respond(self.parts.reply);
     }
 }

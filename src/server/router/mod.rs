@@ -24,6 +24,7 @@ use crate::server::features::prompts::Prompts;
 use crate::server::features::read_resource::ReadResource;
 use crate::server::features::resources::Resources;
 use crate::server::features::tools::Tools;
+use crate::server::reply::Reply;
 use crate::server::router::routes::{Completed, Tables};
 
 /// A function that handles the calls of one tool. `C` is the context, often the state of the application.
@@ -196,7 +197,10 @@ impl<'t, C: ?Sized> Router<'t, C> {
     pub fn call(&self, context: &mut C, call: Call<'_>) {
         match self.handler(call.name()) {
             Some(handler) => handler(context, call),
-            None => call.reply.state.refuse(&call.reply.pending, ProtocolError::UnknownTool),
+            None => {
+                let Reply { state, pending, .. } = call.parts.reply;
+                state.refuse(&pending, ProtocolError::UnknownTool);
+            }
         }
     }
 

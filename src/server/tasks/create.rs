@@ -34,8 +34,8 @@ impl<'a> Call<'a> {
     pub fn into_task(self, options: TaskOptions) -> Result<TaskTicket, Call<'a>> {
         let Some(requested) = self.task_request() else { return Err(self) };
         let ttl = options.ttl_for(requested);
-        let (pending, mut ticket) = (self.reply.pending, None);
-        self.reply.state.with(&mut |state| ticket = state.create_task(&pending, options, ttl));
+        let (pending, mut ticket) = (self.parts.reply.pending, None);
+        self.parts.reply.state.with(&mut |state| ticket = state.create_task(&pending, options, ttl));
         ticket.ok_or(self)
     }
 
@@ -46,7 +46,7 @@ impl<'a> Call<'a> {
         if revision.has(WireFeature::TasksExtension) {
             return is_declared(self.client_capabilities()).then_some(0);
         }
-        let task = Some(self.input_responses.state)
+        let task = Some(self.parts.input_responses.state)
             .filter(|task| revision.has(WireFeature::Tasks) && !task.is_empty());
         requested_ttl(Json::trusted(task?))
     }

@@ -1,6 +1,7 @@
 //! Results of tasks, which the table or the application stores.
 
 use crate::error::ProtocolError;
+use crate::framing::LineDecoder;
 use crate::json::{WriteText, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
@@ -12,6 +13,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::event::{Event, RequestParts};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Pending, Reply};
+use crate::server::request_context::PackedContext;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::deliver::notify_listener;
 
@@ -31,7 +33,12 @@ pub struct TaskResult<'a> {
 
 impl<'a> TaskResult<'a> {
     /// The event of a request in the current line.
-    pub(crate) fn event<'e>(_: RequestParts<'e>, reply: Reply<'e>) -> Option<Event<'e>> {
+    pub(crate) fn event<'e>(
+        input: &'e mut LineDecoder<'_>,
+        state: &'e mut ServerState<'_>,
+        context: PackedContext,
+    ) -> Option<Event<'e>> {
+        let RequestParts { reply, .. } = RequestParts::new(input, state, context);
         let RequestKind::TaskResult { task, .. } = reply.pending.context.kind else { return None };
         let mut ticket = None;
         reply.state.with(&mut |state| ticket = state.tasks.as_ref().and_then(|table| table.in_slot(task)));

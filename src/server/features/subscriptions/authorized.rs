@@ -1,6 +1,7 @@
 //! Feature `AuthorizedSubscriptions`: the application accepts or refuses subscriptions before the server responds.
 
 use crate::error::ConfigError;
+use crate::framing::LineDecoder;
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Json, Span, Str, WriteText, Writer};
 use crate::peer::slots::Ticket;
@@ -18,6 +19,7 @@ use crate::server::features::subscriptions::{
 };
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::{Pending, Reply};
+use crate::server::request_context::PackedContext;
 use crate::server::server_state::ServerState;
 #[cfg(feature = "alloc")]
 use crate::server::server_state::Shape;
@@ -75,11 +77,7 @@ impl Sealed for AuthorizedSubscriptions {
             },
             _ => return super::unsubscribe(request),
         }
-        // Spans of an event must not overlap, and the parameters contain `_meta`. So the event finds `_meta` in the
-        // parameters.
-        request.spans.meta = Span::MISSING;
-        request.set_parts(Span::MISSING, request.params.span());
-        request.emit_request(RequestKind::Internal, SubscriptionRequest::event)
+        request.emit_with_params(RequestKind::Internal, Span::MISSING, SubscriptionRequest::event)
     }
 
     fn record_change(&self, state: &mut ServerState<'_>, change: Change<'_>) {
@@ -115,15 +113,18 @@ impl Sealed for AuthorizedSubscriptions {
 #[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct SubscriptionRequest<'a> {
-    params: Json<'a>,
-    reply: Reply<'a>,
+    parts: RequestParts<'a>,
 }
 
 impl<'a> SubscriptionRequest<'a> {
-    fn event<'e>(parts: RequestParts<'e>, mut reply: Reply<'e>) -> Option<Event<'e>> {
-        let params = Json::trusted(parts.arguments);
-        reply.find_meta(params);
-        Some(Event::SubscriptionRequest(SubscriptionRequest { params, reply }))
+    fn event<'e>(
+        input: &'e mut LineDecoder<'_>,
+        state: &'e mut ServerState<'_>,
+        context: PackedContext,
+    ) -> Option<Event<'e>> {
+        Some(Event::SubscriptionRequest(SubscriptionRequest {
+            parts: RequestParts::new(input, state, context),
+        }))
     }
 
     /// Whether the request is `subscriptions/listen` (`2026-07-28`), which may name several resources.
@@ -143,14 +144,14 @@ impl<'a> SubscriptionRequest<'a> {
     /// The URI of `resources/subscribe`. `None` for `subscriptions/listen`.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
-        self.params.get("uri").filter(|_| !self.is_listen())?.string()
+        self.parts.params().get("uri").filter(|_| !self.is_listen())?.string()
     }
 
     /// The filter that `subscriptions/listen` requests, with the URIs in `resourceSubscriptions`. `None` for
     /// `resources/subscribe`.
     #[must_use]
     pub fn filter(&self) -> Option<Json<'a>> {
-        self.params.get("notifications").filter(|_| self.is_listen())
+        self.parts.params().get("notifications").filter(|_| self.is_listen())
     }
 
     /// The URIs of the resources, as the client sent them. The server may not have all these resources.
@@ -163,31 +164,31 @@ impl<'a> SubscriptionRequest<'a> {
     /// The id of the request, as JSON: a string or a number.
     #[must_use]
     pub fn id(&self) -> Json<'a> {
-        self.reply.id()
+        self.parts.reply.id()
     }
 
     /// The `_meta` of the request, as an object. If the request has no `_meta`, the object is empty.
     #[must_use]
     pub fn meta(&self) -> Json<'a> {
-        self.reply.meta()
+        self.parts.reply.meta()
     }
 
     /// The revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
-        self.reply.revision()
+        self.parts.reply.revision()
     }
 
     /// The capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
-        self.reply.client()
+        self.parts.reply.client()
     }
 
     /// The stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
-        self.reply.stream()
+        self.parts.reply.stream()
     }
 
     /// Accepts all requested resources, and the notifications of all requested lists.
@@ -209,8 +210,8 @@ impl<'a> SubscriptionRequest<'a> {
     ///
     /// The predicate is called only for resources that exist, and only if the buffer has space for the URI.
     pub fn accept_if(self, mut accept: impl FnMut(&str) -> bool) -> Option<Ticket> {
-        let (is_listen, params) = (self.is_listen(), self.params);
-        let Reply { state, pending, .. } = self.reply;
+        let (is_listen, params) = (self.is_listen(), self.parts.params());
+        let Reply { state, pending, .. } = self.parts.reply;
         let mut ticket = None;
         state.with(&mut |state| ticket = open(state, pending, is_listen, params, &mut accept));
         ticket
@@ -218,7 +219,7 @@ impl<'a> SubscriptionRequest<'a> {
 
     /// Refuses the request with a JSON-RPC error. Choose application codes outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl WriteText) {
-        self.reply.error(code, message);
+        self.parts.reply.error(code, message);
     }
 }
 
