@@ -105,7 +105,7 @@ use crate::client::pending_event::PendingEvent;
 use crate::client::request_data::SentRequest;
 use crate::client::server_requests::input_request::InputKind;
 use crate::framing::LineDecoder;
-use crate::machine::{Action, Io, Machine, Receive, sealed};
+use crate::machine::{Action, Machine, PollStep, sealed};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Request;
 use crate::peer::slots::Ticket;
@@ -239,7 +239,12 @@ impl Client<'_> {
     }
 
     /// Returns the next action for the caller: see [`Machine::poll`].
+    #[inline]
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
+        self.poll_step(now).into_action(&mut self.state.peer.output, &mut self.input)
+    }
+
+    fn poll_step(&mut self, now: Millis) -> PollStep {
         self.state.peer.now = self.state.peer.now.max(now);
         if self.state.peer.event_holds_line && self.pending_event.is_none() {
             self.state.peer.event_holds_line = false;
@@ -257,7 +262,7 @@ impl Client<'_> {
                         self.input.release_element();
                     }
                 }
-                Some(_) => return Action::Event,
+                Some(_) => return PollStep::Event,
                 None => {}
             }
             if !self.step() {
@@ -265,7 +270,7 @@ impl Client<'_> {
             }
         }
         match self.state.peer.lifecycle.state() {
-            State::Closed => Action::Closed,
+            State::Closed => PollStep::Closed,
             _ => {
                 let deadline = self.next_deadline();
                 #[cfg(feature = "alloc")]
@@ -274,11 +279,7 @@ impl Client<'_> {
                     false => deadline,
                 };
                 self.input.make_room();
-                Action::Io(Io::new(
-                    self.state.peer.output.transmit(),
-                    Receive::new(&mut self.input),
-                    deadline,
-                ))
+                PollStep::Io(deadline)
             }
         }
     }
