@@ -26,6 +26,7 @@ use crate::client::connect;
 use crate::client::keep_alive::KeepAliveHooks;
 use crate::client::method_properties::Method;
 use crate::client::options::{Meta, Options};
+use crate::client::pending_event::PendingEvent;
 use crate::client::request_data::{SentRequest, Unwritten, stream_of};
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::subscriptions::LISTEN;
@@ -99,6 +100,8 @@ pub(crate) struct ClientState<'b> {
     pub(crate) server_request_waits: bool,
     /// The tasks that the client runs.
     pub(crate) client_tasks: Option<Storage<'b, TaskTable<'b>>>,
+    /// The event that the next call of `event` returns.
+    pub(crate) pending_event: Option<PendingEvent>,
 }
 
 /// Maximum length of a server request's id, in bytes. The client does not respond to a request with a longer id.
@@ -130,7 +133,14 @@ impl<'b> ClientState<'b> {
             request_id: Span::MISSING,
             server_request_waits: false,
             client_tasks: None,
+            pending_event: None,
         }
+    }
+
+    /// Sets the event that the next call of `event` returns.
+    #[inline]
+    pub(crate) fn emit(&mut self, event: PendingEvent) {
+        self.pending_event = Some(event);
     }
 
     /// Resets the connection without removing the requests in flight.

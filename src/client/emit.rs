@@ -19,8 +19,8 @@ impl Client<'_> {
     /// Returns the event that the last poll announced with [`Action::Event`](crate::Action::Event). Returns `None` if
     /// there is no such event, or if the application has already received it.
     pub fn event(&mut self) -> Option<Event<'_>> {
-        let pending_event = self.pending_event.take()?;
         let Client { input, state, .. } = self;
+        let pending_event = state.pending_event.take()?;
         if let PendingEvent::Chunk(chunk) = pending_event {
             let data = chunk.data(input.text_so_far());
             return Some(Event::Chunk { ticket: chunk.ticket, block: chunk.block, data });

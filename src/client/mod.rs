@@ -139,8 +139,6 @@ pub type Slot = crate::peer::slots::Slot<Request<InputKind, SentRequest>>;
 pub struct Client<'b> {
     input: LineDecoder<'b>,
     state: ClientState<'b>,
-    /// The event that the next call of `event` returns.
-    pending_event: Option<PendingEvent>,
     grace_deadline: Option<Millis>,
     /// While the connection closes, the first slot that `drain` has not processed.
     next_ended_slot: u32,
@@ -232,7 +230,7 @@ impl Client<'_> {
         self.state.peer.in_flight.clear();
         self.state.end_client_tasks(false);
         self.state.reset_connection();
-        self.pending_event = None;
+        self.state.pending_event = None;
         self.grace_deadline = None;
         self.next_ended_slot = 0;
         self.chunks = ChunkState::START;
@@ -246,7 +244,7 @@ impl Client<'_> {
 
     fn poll_step(&mut self, now: Millis) -> PollStep {
         self.state.peer.now = self.state.peer.now.max(now);
-        if self.state.peer.event_holds_line && self.pending_event.is_none() {
+        if self.state.peer.event_holds_line && self.state.pending_event.is_none() {
             self.state.peer.event_holds_line = false;
             if mem::take(&mut self.state.peer.response_pending) {
                 self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
@@ -254,10 +252,10 @@ impl Client<'_> {
             self.input.release_element();
         }
         loop {
-            match self.pending_event {
+            match self.state.pending_event {
                 // The client itself sent this request to follow its tasks, so the application gets no event.
                 Some(PendingEvent::Response { method: Method::TaskListen, .. }) => {
-                    self.pending_event = None;
+                    self.state.pending_event = None;
                     if mem::take(&mut self.state.peer.event_holds_line) {
                         self.input.release_element();
                     }

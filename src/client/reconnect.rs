@@ -41,12 +41,12 @@ impl Client<'_> {
     /// application subscribes again.
     pub fn reconnect(&mut self) {
         self.input.reset();
-        if let Some(PendingEvent::InputRequired { ticket, .. }) = self.pending_event {
+        if let Some(PendingEvent::InputRequired { ticket, .. }) = self.state.pending_event {
             self.state.require_input_again(ticket);
         }
         self.state.end_connection();
         self.state.reset_connection();
-        self.pending_event = self.pending_event.take().and_then(PendingEvent::without_line);
+        self.state.pending_event = self.state.pending_event.take().and_then(PendingEvent::without_line);
         self.grace_deadline = None;
         self.next_ended_slot = 0;
         self.chunks = ChunkState::START;
