@@ -101,7 +101,7 @@ pub use crate::protocol::sampling::result::Sampled;
 use crate::client::chunks::{ChunkHook, ChunkState};
 use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
-use crate::client::pending_event::PendingEvent;
+use crate::client::pending_event::{PendingEvent, PendingResponse};
 use crate::client::request_data::SentRequest;
 use crate::client::server_requests::input_request::InputKind;
 use crate::framing::LineDecoder;
@@ -230,7 +230,7 @@ impl Client<'_> {
         self.state.peer.in_flight.clear();
         self.state.end_client_tasks(false);
         self.state.reset_connection();
-        self.state.pending_event = None;
+        (self.state.pending_event, self.state.event_received) = (None, false);
         self.grace_deadline = None;
         self.next_ended_slot = 0;
         self.chunks = ChunkState::START;
@@ -244,8 +244,7 @@ impl Client<'_> {
 
     fn poll_step(&mut self, now: Millis) -> PollStep {
         self.state.peer.now = self.state.peer.now.max(now);
-        if self.state.peer.event_holds_line && self.state.pending_event.is_none() {
-            self.state.peer.event_holds_line = false;
+        if self.state.drop_received_event() && mem::take(&mut self.state.peer.event_holds_line) {
             if mem::take(&mut self.state.peer.response_pending) {
                 self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
             }
@@ -254,7 +253,7 @@ impl Client<'_> {
         loop {
             match self.state.pending_event {
                 // The client itself sent this request to follow its tasks, so the application gets no event.
-                Some(PendingEvent::Response { method: Method::TaskListen, .. }) => {
+                Some(PendingEvent::Response(PendingResponse { method: Method::TaskListen, .. })) => {
                     self.state.pending_event = None;
                     if mem::take(&mut self.state.peer.event_holds_line) {
                         self.input.release_element();

@@ -142,7 +142,7 @@ impl Client<'_> {
                 } else if let Some(failure) = peer.handle_deadline(ticket) {
                     self.state.abandon(ticket, "timeout");
                     let outcome = PendingOutcome::Failed(failure);
-                    self.state.emit(PendingEvent::Response { ticket, method, outcome });
+                    self.state.emit_response(ticket, method, outcome);
                 }
             }
         }
@@ -273,7 +273,7 @@ impl Client<'_> {
             if let Some(Outbound { data: SentRequest { method, .. }, .. }) = open {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);
                 let method = method.in_events();
-                self.state.emit(PendingEvent::Response { ticket, method, outcome });
+                self.state.emit_response(ticket, method, outcome);
             } else if is_server_request {
                 self.state.emit(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }

@@ -344,7 +344,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         _ => {
             state.peer.in_flight.release(ticket);
             let outcome = PendingOutcome::Result { result: result.span(), member, is_nested: false };
-            state.emit(PendingEvent::Response { ticket, method: method.in_events(), outcome });
+            state.emit_response(ticket, method.in_events(), outcome);
         }
     }
 }
@@ -370,7 +370,7 @@ fn handle_result_type(
         let outcome =
             PendingOutcome::Result { result: result.span(), member: Span::MISSING, is_nested: false };
         // A result of an extension has no typed view, regardless of the method.
-        state.emit(PendingEvent::Response { ticket, method: Method::Other, outcome });
+        state.emit_response(ticket, Method::Other, outcome);
         return true;
     } else if is_complete(kind) {
         return false;
@@ -390,7 +390,7 @@ pub(crate) fn is_complete(kind: Json<'_>) -> bool {
 pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: PendingOutcome) {
     let method = state.method_of(ticket).in_events();
     state.peer.in_flight.release(ticket);
-    state.emit(PendingEvent::Response { ticket, method, outcome });
+    state.emit_response(ticket, method, outcome);
 }
 
 impl ClientState<'_> {

@@ -330,7 +330,7 @@ impl ClientState<'_> {
             Some((ticket, outbound)) if outbound.is_subscription() => {
                 self.peer.in_flight.release(ticket);
                 let (method, outcome) = (Method::Listen, PendingOutcome::Failed(RequestFailure::Ended));
-                self.emit(PendingEvent::Response { ticket, method, outcome });
+                self.emit_response(ticket, method, outcome);
                 Ok(())
             }
             // The server ended the subscription before the client sent a cancellation. The client therefore sends no
