@@ -1,8 +1,8 @@
 //! `Machine` and `Action`: interface between a machine and its pump.
 
-use crate::framing::InputSink;
 use crate::framing::outbound_message::StreamId;
-use crate::peer::transmit_buffer::Transmit;
+use crate::framing::{InputSink, LineDecoder};
+use crate::peer::transmit_buffer::{Transmit, TransmitBuffer};
 use crate::rpc::Message;
 use crate::time::Millis;
 
@@ -57,12 +57,39 @@ pub enum Next<'a> {
     Wait,
 }
 
-impl<'a> Io<'a> {
-    pub(crate) fn new(transmit: Transmit<'a>, receive: Receive<'a>, deadline: Option<Millis>) -> Io<'a> {
-        Io { transmit, receive, deadline }
-    }
+/// Result of a machine's poll loop.
+pub(crate) enum PollStep {
+    /// An event is pending.
+    Event,
+    /// The connection has ended.
+    Closed,
+    /// The caller must move bytes, and poll again by this time.
+    Io(Option<Millis>),
+}
 
+impl PollStep {
+    /// Converts the result into the action for the caller.
+    ///
+    /// `poll` is inlined up to this conversion, so that the caller constructs the large action in its final place.
+    #[inline]
+    pub(crate) fn into_action<'a>(
+        self,
+        output: &'a mut TransmitBuffer<'_>,
+        input: &'a mut LineDecoder<'_>,
+    ) -> Action<'a> {
+        match self {
+            PollStep::Event => Action::Event,
+            PollStep::Closed => Action::Closed,
+            PollStep::Io(deadline) => {
+                Action::Io(Io { transmit: output.transmit(), receive: Receive { input }, deadline })
+            }
+        }
+    }
+}
+
+impl<'a> Io<'a> {
     /// Returns the bytes to write and the space for reads.
+    #[inline]
     #[must_use]
     pub fn split(self) -> (Transmit<'a>, Receive<'a>) {
         (self.transmit, self.receive)
@@ -72,6 +99,7 @@ impl<'a> Io<'a> {
     ///
     /// Unsent bytes have priority and require a write. Without unsent bytes, the operation is a read if the machine
     /// accepts input, and a wait otherwise.
+    #[inline]
     #[must_use = "the machine waits for this operation"]
     pub fn next(self) -> Next<'a> {
         if !self.transmit.bytes().is_empty() {
@@ -96,10 +124,6 @@ pub struct Receive<'a> {
 }
 
 impl<'a> Receive<'a> {
-    pub(crate) fn new(input: &'a mut (dyn InputSink + 'a)) -> Receive<'a> {
-        Receive { input }
-    }
-
     /// Returns whether the machine accepts input. The machine refuses input after the end of input. The machine also
     /// refuses input while buffered input waits for transmit space or for the application.
     #[must_use]

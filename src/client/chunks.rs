@@ -115,8 +115,7 @@ fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
                 let data = Span { start: found.start, end: found.start.wrapping_add(length) };
                 client.chunks.held = Span { start: found.start, end: found.start.wrapping_add(consumed) };
                 let FoundString { block, is_blob, .. } = found;
-                client.pending_event =
-                    Some(PendingEvent::Chunk(PendingChunk { ticket, block, is_blob, data }));
+                client.state.emit(PendingEvent::Chunk(PendingChunk { ticket, block, is_blob, data }));
                 client.restart_timeout(ticket);
                 return true;
             }

@@ -1,5 +1,7 @@
 //! Client state for sending: output, requests in flight, negotiated session.
 
+use core::mem;
+
 use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
@@ -26,6 +28,7 @@ use crate::client::connect;
 use crate::client::keep_alive::KeepAliveHooks;
 use crate::client::method_properties::Method;
 use crate::client::options::{Meta, Options};
+use crate::client::pending_event::{PendingEvent, PendingOutcome, PendingResponse};
 use crate::client::request_data::{SentRequest, Unwritten, stream_of};
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::subscriptions::LISTEN;
@@ -99,6 +102,10 @@ pub(crate) struct ClientState<'b> {
     pub(crate) server_request_waits: bool,
     /// The tasks that the client runs.
     pub(crate) client_tasks: Option<Storage<'b, TaskTable<'b>>>,
+    /// The event that `event` returns, until the poll after this call.
+    pub(crate) pending_event: Option<PendingEvent>,
+    /// Whether `event` has returned the pending event.
+    pub(crate) event_received: bool,
 }
 
 /// Maximum length of a server request's id, in bytes. The client does not respond to a request with a longer id.
@@ -130,7 +137,30 @@ impl<'b> ClientState<'b> {
             request_id: Span::MISSING,
             server_request_waits: false,
             client_tasks: None,
+            pending_event: None,
+            event_received: false,
         }
+    }
+
+    /// Sets the event that the next call of `event` returns.
+    #[inline]
+    pub(crate) fn emit(&mut self, event: PendingEvent) {
+        self.pending_event = Some(event);
+    }
+
+    /// Sets the event for the end of a request.
+    #[inline]
+    pub(crate) fn emit_response(&mut self, ticket: Ticket, method: Method, outcome: PendingOutcome) {
+        self.emit(PendingEvent::Response(PendingResponse { ticket, method, outcome }));
+    }
+
+    /// Drops the event that `event` has returned. Returns whether there was such an event.
+    pub(crate) fn drop_received_event(&mut self) -> bool {
+        let is_received = mem::take(&mut self.event_received);
+        if is_received {
+            self.pending_event = None;
+        }
+        is_received
     }
 
     /// Resets the connection without removing the requests in flight.

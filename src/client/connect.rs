@@ -38,7 +38,7 @@ pub(crate) fn write_params(
 
 impl ClientState<'_> {
     /// Sends the first connecting request. Fails if the configuration has no revision to request.
-    pub(crate) fn connect(&mut self) -> Option<PendingEvent> {
+    pub(crate) fn connect(&mut self) {
         let (era, trigger) = match self.config.connect {
             Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
             Connect::Automatic | Connect::Stateless => (Revisions::STATELESS, Trigger::Probe),
@@ -54,11 +54,7 @@ impl ClientState<'_> {
     ///
     /// The queued request waits for transmit space. The request fits into an empty buffer, because `Client::new` checks
     /// the size.
-    pub(crate) fn send_connect_request(
-        &mut self,
-        revision: Revision,
-        trigger: Trigger,
-    ) -> Option<PendingEvent> {
+    pub(crate) fn send_connect_request(&mut self, revision: Revision, trigger: Trigger) {
         let time = match trigger {
             Trigger::Probe if self.may_fall_back() => self.config.timeouts.probe,
             _ => self.config.timeouts.initialize,
@@ -69,7 +65,6 @@ impl ClientState<'_> {
         self.tried = self.tried.with(revision);
         self.peer.lifecycle.apply(trigger);
         self.write_connecting(revision, trigger);
-        None
     }
 
     /// Writes the connecting request. Returns `false` if the client is not connecting, or if the transmit buffer lacks
@@ -97,7 +92,7 @@ impl ClientState<'_> {
     }
 
     /// Starts the handshake with the revision `offered`. If `offered` is `None`, uses the newest supported revision.
-    pub(crate) fn fall_back(&mut self, offered: Option<Revision>) -> Option<PendingEvent> {
+    pub(crate) fn fall_back(&mut self, offered: Option<Revision>) {
         let newest = self.config.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {
             Some(revision) => self.send_connect_request(revision, Trigger::Initialize),
@@ -105,17 +100,17 @@ impl ClientState<'_> {
         }
     }
 
-    pub(crate) fn fail_connect(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
+    pub(crate) fn fail_connect(&mut self, failure: PendingFailure) {
         (self.connecting, self.unsent_connect) = (None, None);
         if !self.peer.lifecycle.apply(Trigger::Failed) {
             self.peer.lifecycle.apply(Trigger::Shutdown);
         }
-        Some(PendingEvent::ConnectFailed(failure))
+        self.emit(PendingEvent::ConnectFailed(failure));
     }
 
     /// Handles the failure of the connecting request. The client falls back to the handshake if possible. Otherwise
     /// connecting fails with `failure`.
-    pub(crate) fn handle_connect_failure(&mut self, failure: PendingFailure) -> Option<PendingEvent> {
+    pub(crate) fn handle_connect_failure(&mut self, failure: PendingFailure) {
         match self.peer.lifecycle.state() {
             State::Probing if self.may_fall_back() => {
                 self.probe_abandoned = true;
@@ -126,25 +121,22 @@ impl ClientState<'_> {
     }
 
     /// Handles the response to the connecting request.
-    pub(crate) fn handle_connect_response(&mut self, line: &[u8], outcome: Outcome) -> Option<PendingEvent> {
+    pub(crate) fn handle_connect_response(&mut self, line: &[u8], outcome: Outcome) {
         let handle = match self.peer.lifecycle.state() {
-            State::Probing => self.config.stateless?.handle_probe_response,
-            _ => self.config.handshake?.handle_initialize_response,
+            State::Probing => self.config.stateless.map(|era| era.handle_probe_response),
+            _ => self.config.handshake.map(|era| era.handle_initialize_response),
         };
-        handle(self, line, outcome)
+        if let Some(handle) = handle {
+            handle(self, line, outcome);
+        }
     }
 
-    pub(crate) fn repeat_probe(&mut self, revision: Revision) -> Option<PendingEvent> {
+    pub(crate) fn repeat_probe(&mut self, revision: Revision) {
         self.probe_repeated = true;
         self.send_connect_request(revision, Trigger::Probe)
     }
 
-    pub(crate) fn set_connected(
-        &mut self,
-        revision: Revision,
-        capabilities: Json<'_>,
-        result: Span,
-    ) -> Option<PendingEvent> {
+    pub(crate) fn set_connected(&mut self, revision: Revision, capabilities: Json<'_>, result: Span) {
         self.connecting = None;
         let mut declared = ServerCapabilities::from_json(capabilities);
         if let Some(tasks) = self.config.tasks {
@@ -152,7 +144,7 @@ impl ClientState<'_> {
         }
         self.peer.session = Some(Session { revision, capabilities: declared });
         self.resubscribe();
-        Some(PendingEvent::Connected { revision, result })
+        self.emit(PendingEvent::Connected { revision, result });
     }
 }
 

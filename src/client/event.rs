@@ -1,11 +1,11 @@
 //! Events of the client: responses, list pages, progress, notifications, errors.
 
 use crate::error::ProtocolError;
-use crate::json::{Json, Str, WriteText, prints};
+use crate::json::{Json, Kind, MemberIndex, Str, WriteText, prints};
 use crate::peer::progress_event::Progress;
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
-use crate::rpc::Object;
+use crate::rpc::{Object, kind, view};
 
 use crate::client::chunks::ChunkData;
 use crate::client::connect::Connected;
@@ -13,6 +13,7 @@ use crate::client::input_required::InputRequired;
 use crate::client::method_properties::Method;
 use crate::client::notification::Updated;
 use crate::client::page::{PromptsPage, ResourcesPage, SkillsPage, TemplatesPage, ToolsPage};
+use crate::client::pending_event::{PendingOutcome, PendingResponse};
 use crate::client::server_requests::ServerRequest;
 use crate::client::subscriptions::Acknowledged;
 use crate::protocol::objects::completion::CompletionView;
@@ -183,23 +184,19 @@ prints!(ConnectFailure<'_>);
 /// The end of a request.
 #[derive(Clone, Copy)]
 pub struct Response<'a> {
-    pub(crate) ticket: Ticket,
-    pub(crate) method: Method,
-    pub(crate) outcome: Outcome<'a>,
-    /// The [required member](Method::member) of the result, such as `content`.
-    pub(crate) member: Option<Json<'a>>,
-    /// The result, for member lookup.
-    pub(crate) result: Option<Object<'a>>,
+    pub(crate) response: &'a PendingResponse,
+    pub(crate) line: &'a [u8],
+    /// The scanner's index of the result.
+    pub(crate) index: Option<&'a MemberIndex>,
     /// The era of the connection.
     pub(crate) era: Option<Era>,
 }
 
-/// Omits `member` and `result`, because `outcome` contains both.
 impl core::fmt::Debug for Response<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Response { ticket, method, outcome, .. } = self;
         let mut out = f.debug_struct("Response");
-        out.field("ticket", ticket).field("method", method).field("outcome", outcome).finish()
+        out.field("ticket", &self.ticket()).field("method", &self.response.method);
+        out.field("outcome", &self.outcome()).finish()
     }
 }
 
@@ -207,13 +204,23 @@ impl<'a> Response<'a> {
     /// The ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
-        self.ticket
+        self.response.ticket
     }
 
     /// The outcome of the request.
     #[must_use]
     pub fn outcome(&self) -> Outcome<'a> {
-        self.outcome
+        match self.response.outcome {
+            // Some servers send `null` for a result without members.
+            PendingOutcome::Result { result, .. } if kind(self.line, result) != Kind::Object => {
+                Outcome::Result(Json::EMPTY_OBJECT)
+            }
+            PendingOutcome::Result { result, .. } => Outcome::Result(view(self.line, result)),
+            PendingOutcome::Error(error) => {
+                Outcome::Error(RpcError { error: view(self.line, error), era: self.era })
+            }
+            PendingOutcome::Failed(failure) => Outcome::Failed(failure),
+        }
     }
 
     /// The `resultType`, if an extension [defines](crate::client::ClientConfig::result_types) it. The result then has no
@@ -223,7 +230,7 @@ impl<'a> Response<'a> {
         if self.era != Some(Era::Stateless) {
             return None;
         }
-        let result_type = self.result?.get("resultType")?.string()?;
+        let result_type = self.result()?.get("resultType")?.string()?;
         Some(result_type).filter(|result_type| !result_type.is_name("complete"))
     }
 
@@ -233,54 +240,68 @@ impl<'a> Response<'a> {
     /// such as tool calls, may have side effects.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        matches!(self.outcome, Outcome::Failed(_)) && self.method.is_repeatable()
+        matches!(self.response.outcome, PendingOutcome::Failed(_)) && self.response.method.is_repeatable()
     }
 
     /// The tool's result, if the request was a tool call and succeeded.
+    #[inline]
     #[must_use]
     pub fn tool_result(&self) -> Option<ToolResultView<'a>> {
-        let result = self.result.filter(|_| self.method == Method::CallTool)?;
-        Some(ToolResultView::with(result, self.member))
+        let result = self.result_of(Method::CallTool)?;
+        Some(ToolResultView::with(result, self.member()))
     }
 
     /// The contents of a resource, if the request was `resources/read` and succeeded.
     #[must_use]
     pub fn resource(&self) -> Option<ReadResultView<'a>> {
-        match (self.method, self.outcome) {
-            (Method::ReadResource, Outcome::Result(result)) => Some(ReadResultView::from_json(result)),
-            _ => None,
-        }
+        Some(ReadResultView::from_json(self.result_of(Method::ReadResource)?.json()))
     }
 
     /// The skill, if the request was `skills/get` and succeeded.
     #[must_use]
     pub fn skill(&self) -> Option<SkillView<'a>> {
-        self.member.filter(|_| self.method == Method::GetSkill).map(SkillView::from_json)
+        self.member().filter(|_| self.response.method == Method::GetSkill).map(SkillView::from_json)
     }
 
     /// A page of a folder, if the request was `resources/directory/read` and succeeded.
     #[must_use]
     pub fn directory(&self) -> Option<DirectoryView<'a>> {
-        match (self.method, self.outcome) {
-            (Method::ReadDirectory, Outcome::Result(result)) => Some(DirectoryView::from_json(result)),
-            _ => None,
-        }
+        Some(DirectoryView::from_json(self.result_of(Method::ReadDirectory)?.json()))
     }
 
     /// The messages of a prompt, if the request was `prompts/get` and succeeded.
     #[must_use]
     pub fn prompt(&self) -> Option<PromptResultView<'a>> {
-        match (self.method, self.outcome) {
-            (Method::GetPrompt, Outcome::Result(result)) => Some(PromptResultView::from_json(result)),
-            _ => None,
-        }
+        Some(PromptResultView::from_json(self.result_of(Method::GetPrompt)?.json()))
     }
 
     /// The proposed values, if the request was `completion/complete` and succeeded.
     #[must_use]
     pub fn completion(&self) -> Option<CompletionView<'a>> {
-        match (self.method, self.outcome) {
-            (Method::Complete, Outcome::Result(result)) => Some(CompletionView::from_json(result)),
+        Some(CompletionView::from_json(self.result_of(Method::Complete)?.json()))
+    }
+    /// The result, for member lookup.
+    #[inline]
+    fn result(&self) -> Option<Object<'a>> {
+        match self.response.outcome {
+            PendingOutcome::Result { result, is_nested, .. } => {
+                Some(Object::new(self.line, result, self.index.filter(|_| !is_nested)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The result of a request with this method.
+    #[inline]
+    fn result_of(&self, method: Method) -> Option<Object<'a>> {
+        if self.response.method == method { self.result() } else { None }
+    }
+
+    /// The [required member](Method::member) of the result, such as `content`.
+    #[inline]
+    fn member(&self) -> Option<Json<'a>> {
+        match self.response.outcome {
+            PendingOutcome::Result { member, .. } if !member.is_missing() => Some(view(self.line, member)),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@
 
 use crate::client::client_state::ClientState;
 use crate::client::connect::{code_of, supported_revisions};
-use crate::client::pending_event::{PendingEvent, PendingFailure};
+use crate::client::pending_event::PendingFailure;
 use crate::json::{Json, Kind, Span};
 use crate::peer::lifecycle::Trigger;
 use crate::protocol::revision::{Revision, Revisions};
@@ -15,18 +15,14 @@ use crate::rpc::{self, Outcome, code};
 #[derive(Debug)]
 pub(crate) struct HandshakeEra {
     /// Handles the response to `initialize`.
-    pub(crate) handle_initialize_response: fn(&mut ClientState<'_>, &[u8], Outcome) -> Option<PendingEvent>,
+    pub(crate) handle_initialize_response: fn(&mut ClientState<'_>, &[u8], Outcome),
 }
 
 impl HandshakeEra {
     pub(crate) const CODE: HandshakeEra = HandshakeEra { handle_initialize_response };
 }
 
-fn handle_initialize_response(
-    state: &mut ClientState<'_>,
-    line: &[u8],
-    outcome: Outcome,
-) -> Option<PendingEvent> {
+fn handle_initialize_response(state: &mut ClientState<'_>, line: &[u8], outcome: Outcome) {
     match outcome {
         Outcome::Result(result) => state.handle_initialize_result(line, result),
         Outcome::Error(error) => state.handle_initialize_error(line, error),
@@ -35,7 +31,7 @@ fn handle_initialize_response(
 }
 
 impl ClientState<'_> {
-    fn handle_initialize_result(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+    fn handle_initialize_result(&mut self, line: &[u8], span: Span) {
         let members = ["protocolVersion", "capabilities", "serverInfo"];
         let [version, capabilities, info] = rpc::view(line, span).pick(members);
         let capabilities = capabilities.filter(|value| value.kind() == Kind::Object);
@@ -57,7 +53,7 @@ impl ClientState<'_> {
         }
     }
 
-    fn handle_initialize_error(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+    fn handle_initialize_error(&mut self, line: &[u8], span: Span) {
         let error = rpc::view(line, span);
         let mutual = supported_revisions(error).and(self.config.revisions).and(Revisions::HANDSHAKE);
         if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {

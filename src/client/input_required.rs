@@ -262,7 +262,7 @@ impl ClientState<'_> {
         &mut self,
         ticket: Ticket,
         result: Object<'_>,
-    ) -> Result<PendingEvent, RequestFailure> {
+    ) -> Result<(), RequestFailure> {
         let outbound = self.peer.in_flight.outbound(ticket).copied().ok_or(RequestFailure::Invalid)?;
         let input_requests =
             outbound.data.method.resumable_name().and_then(|_| self.check_input_requests(result.json()));
@@ -287,7 +287,8 @@ impl ClientState<'_> {
             _ => outbound.data.maximum,
         };
         self.peer.in_flight.set_deadline(ticket, Some(deadline));
-        Ok(PendingEvent::InputRequired { ticket, result: result.span() })
+        self.emit(PendingEvent::InputRequired { ticket, result: result.span() });
+        Ok(())
     }
 
     fn resume(

@@ -49,7 +49,7 @@ impl KeepAliveHooks for Hooks {
                 if close {
                     client.input.close();
                 }
-                client.pending_event = Some(PendingEvent::PeerUnresponsive);
+                state.emit(PendingEvent::PeerUnresponsive);
                 true
             }
         }

@@ -72,14 +72,14 @@ impl List {
 
 impl ClientState<'_> {
     /// Handles a page of a list. After any page but the last, queues the request for the next page, or fails the list.
-    pub(crate) fn handle_page(&mut self, list: List, ticket: Ticket, result: Object<'_>) -> PendingEvent {
+    pub(crate) fn handle_page(&mut self, list: List, ticket: Ticket, result: Object<'_>) {
         // Before 2026-07-28, some servers end a list with an empty cursor. Since 2026-07-28, an empty cursor is valid.
         let accepts_empty = self.has(WireFeature::EmptyCursors) || self.config.empty_cursors;
         let cursor = result.get("nextCursor");
         let cursor = cursor.filter(|it| it.string().is_some_and(|text| accepts_empty || !text.is_empty()));
         let Some((outbound, cursor)) = self.peer.in_flight.outbound(ticket).copied().zip(cursor) else {
             self.peer.in_flight.release(ticket);
-            return PendingEvent::Page { ticket, list, result: result.span(), last: true };
+            return self.emit(PendingEvent::Page { ticket, list, result: result.span(), last: true });
         };
         let (_, last) = outbound.data.split_text(self.peer.in_flight.text(ticket));
         // After the first page, `last` is empty, because no cursor is stored. The JSON text of a cursor is never empty.
@@ -102,6 +102,6 @@ impl ClientState<'_> {
             self.peer.in_flight.set_deadline(ticket, Some(deadline));
             self.peer.in_flight.enqueue(ticket);
         }
-        PendingEvent::Page { ticket, list, result: result.span(), last: false }
+        self.emit(PendingEvent::Page { ticket, list, result: result.span(), last: false });
     }
 }

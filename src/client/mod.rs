@@ -101,11 +101,11 @@ pub use crate::protocol::sampling::result::Sampled;
 use crate::client::chunks::{ChunkHook, ChunkState};
 use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
-use crate::client::pending_event::PendingEvent;
+use crate::client::pending_event::{PendingEvent, PendingResponse};
 use crate::client::request_data::SentRequest;
 use crate::client::server_requests::input_request::InputKind;
 use crate::framing::LineDecoder;
-use crate::machine::{Action, Io, Machine, Receive, sealed};
+use crate::machine::{Action, Machine, PollStep, sealed};
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Request;
 use crate::peer::slots::Ticket;
@@ -139,8 +139,6 @@ pub type Slot = crate::peer::slots::Slot<Request<InputKind, SentRequest>>;
 pub struct Client<'b> {
     input: LineDecoder<'b>,
     state: ClientState<'b>,
-    /// The event that the next call of `event` returns.
-    pending_event: Option<PendingEvent>,
     grace_deadline: Option<Millis>,
     /// While the connection closes, the first slot that `drain` has not processed.
     next_ended_slot: u32,
@@ -232,32 +230,36 @@ impl Client<'_> {
         self.state.peer.in_flight.clear();
         self.state.end_client_tasks(false);
         self.state.reset_connection();
-        self.pending_event = None;
+        (self.state.pending_event, self.state.event_received) = (None, false);
         self.grace_deadline = None;
         self.next_ended_slot = 0;
         self.chunks = ChunkState::START;
     }
 
     /// Returns the next action for the caller: see [`Machine::poll`].
+    #[inline]
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
+        self.poll_step(now).into_action(&mut self.state.peer.output, &mut self.input)
+    }
+
+    fn poll_step(&mut self, now: Millis) -> PollStep {
         self.state.peer.now = self.state.peer.now.max(now);
-        if self.state.peer.event_holds_line && self.pending_event.is_none() {
-            self.state.peer.event_holds_line = false;
+        if self.state.drop_received_event() && mem::take(&mut self.state.peer.event_holds_line) {
             if mem::take(&mut self.state.peer.response_pending) {
                 self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
             }
             self.input.release_element();
         }
         loop {
-            match self.pending_event {
+            match self.state.pending_event {
                 // The client itself sent this request to follow its tasks, so the application gets no event.
-                Some(PendingEvent::Response { method: Method::TaskListen, .. }) => {
-                    self.pending_event = None;
+                Some(PendingEvent::Response(PendingResponse { method: Method::TaskListen, .. })) => {
+                    self.state.pending_event = None;
                     if mem::take(&mut self.state.peer.event_holds_line) {
                         self.input.release_element();
                     }
                 }
-                Some(_) => return Action::Event,
+                Some(_) => return PollStep::Event,
                 None => {}
             }
             if !self.step() {
@@ -265,7 +267,7 @@ impl Client<'_> {
             }
         }
         match self.state.peer.lifecycle.state() {
-            State::Closed => Action::Closed,
+            State::Closed => PollStep::Closed,
             _ => {
                 let deadline = self.next_deadline();
                 #[cfg(feature = "alloc")]
@@ -274,11 +276,7 @@ impl Client<'_> {
                     false => deadline,
                 };
                 self.input.make_room();
-                Action::Io(Io::new(
-                    self.state.peer.output.transmit(),
-                    Receive::new(&mut self.input),
-                    deadline,
-                ))
+                PollStep::Io(deadline)
             }
         }
     }

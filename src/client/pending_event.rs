@@ -22,7 +22,7 @@ pub(crate) enum PendingEvent {
     PeerUnresponsive,
     Connected { revision: Revision, result: Span },
     ConnectFailed(PendingFailure),
-    Response { ticket: Ticket, method: Method, outcome: PendingOutcome },
+    Response(PendingResponse),
     Page { ticket: Ticket, list: List, result: Span, last: bool },
     Progress { ticket: Ticket, params: Span },
     Log { params: Span },
@@ -35,6 +35,14 @@ pub(crate) enum PendingEvent {
     InputRequired { ticket: Ticket, result: Span },
     Task { ticket: Ticket, task: Span },
     Notification { method: Span, params: Span, subscription: Option<Ticket> },
+}
+
+/// The end of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PendingResponse {
+    pub(crate) ticket: Ticket,
+    pub(crate) method: Method,
+    pub(crate) outcome: PendingOutcome,
 }
 
 /// The outcome of a request.

@@ -3,8 +3,9 @@
 use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
-use crate::client::receive::{self, Handled};
+use crate::client::receive;
 use crate::client::request_data::SentRequest;
+use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content as LineContent, Line};
 use crate::json::{Member, Shape, Span};
@@ -56,7 +57,7 @@ impl Client<'_> {
             self.input.end();
         }
         if self.state.peer.pending_error.is_some() {
-            self.pending_event = self.state.peer.pending_error.take().map(PendingEvent::ProtocolError);
+            self.state.pending_event = self.state.peer.pending_error.take().map(PendingEvent::ProtocolError);
             return true;
         }
         if !self.state.is_connected()
@@ -79,10 +80,10 @@ impl Client<'_> {
     fn step_unconnected(&mut self) -> Option<bool> {
         match self.state.peer.lifecycle.state() {
             State::Closed => return Some(false),
-            State::Start => self.pending_event = self.state.connect(),
+            State::Start => self.state.connect(),
             State::Draining => return Some(self.drain()),
             _ if self.state.connecting?.deadline > self.state.peer.now => return None,
-            _ => self.pending_event = self.state.handle_connect_failure(PendingFailure::TimedOut),
+            _ => self.state.handle_connect_failure(PendingFailure::TimedOut),
         }
         Some(true)
     }
@@ -91,8 +92,8 @@ impl Client<'_> {
     /// or an error.
     fn advance_client_tasks(&mut self) -> bool {
         let Some(hooks) = self.state.client_task_hooks() else { return false };
-        self.pending_event = hooks.advance(&mut self.state);
-        self.pending_event.is_some() || self.state.peer.pending_error.is_some()
+        hooks.advance(&mut self.state);
+        self.state.pending_event.is_some() || self.state.peer.pending_error.is_some()
     }
 
     fn emit_writable(&mut self) -> bool {
@@ -101,7 +102,7 @@ impl Client<'_> {
             && !self.state.server_request_waits;
         if is_due {
             self.state.peer.report_writable = false;
-            self.pending_event = Some(PendingEvent::Writable);
+            self.state.emit(PendingEvent::Writable);
         }
         is_due
     }
@@ -125,11 +126,11 @@ impl Client<'_> {
             None => return false,
             Some(Request::Inbound(inbound)) if inbound.state.is_deferred() => {
                 peer.expire(ticket);
-                self.pending_event = Some(PendingEvent::Expired(ticket));
+                self.state.emit(PendingEvent::Expired(ticket));
             }
             Some(Request::Inbound(_)) => {
                 peer.in_flight.release(ticket);
-                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
+                self.state.emit(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }
             Some(Request::Outbound(outbound)) => {
                 let method = outbound.data.method.in_events();
@@ -141,7 +142,7 @@ impl Client<'_> {
                 } else if let Some(failure) = peer.handle_deadline(ticket) {
                     self.state.abandon(ticket, "timeout");
                     let outcome = PendingOutcome::Failed(failure);
-                    self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
+                    self.state.emit_response(ticket, method, outcome);
                 }
             }
         }
@@ -183,15 +184,15 @@ impl Client<'_> {
         }
         self.state.record_line();
         let index = self.input.member_index(Member::Result);
-        let handled = receive::handle_message(&mut self.state, bytes, class, input, index, stream);
-        self.finish_line(handled)
+        let outcome = receive::handle_message(&mut self.state, bytes, class, input, index, stream);
+        self.finish_line(outcome)
     }
 
     /// Processes a line that is no message: text that is not valid JSON, a discarded line, or the end of a stream.
     #[inline(never)]
     fn process_unreadable_line(&mut self, line: Line) -> bool {
         if let LineContent::StreamClosed = line.content {
-            self.pending_event = self.state.fail_exchange(line.stream);
+            self.state.fail_exchange(line.stream);
             self.input.release();
             return true;
         }
@@ -204,31 +205,22 @@ impl Client<'_> {
         }
         self.state.record_line();
         let bytes = self.input.bytes();
-        let handled = receive::handle_unreadable_line(&mut self.state, bytes, line, &envelope);
-        self.finish_line(handled)
+        let outcome = receive::handle_unreadable_line(&mut self.state, bytes, line, &envelope);
+        self.finish_line(outcome)
     }
 
-    /// Emits the event of a processed line, or releases the line.
-    fn finish_line(&mut self, handled: Handled) -> bool {
-        let outcome = match &handled {
-            Handled::ProtocolError(error) => Err(*error),
-            _ => Ok(()),
-        };
+    /// Emits the error of a processed line, and releases a line without an event.
+    fn finish_line(&mut self, outcome: Result<(), ProtocolError>) -> bool {
         self.state.peer.output.observe_received(self.input.bytes(), outcome);
-        match handled {
-            Handled::Event(pending_event) => {
-                self.pending_event = Some(pending_event);
-                self.state.peer.event_holds_line = true;
-            }
-            Handled::Done => self.input.release_element(),
-            Handled::ProtocolError(error) => match self.state.peer.reported(error) {
-                // The application may read the line: `Client::line`.
-                Some(error) => {
-                    self.pending_event = Some(PendingEvent::ProtocolError(error));
-                    self.state.peer.event_holds_line = true;
-                }
-                None => self.input.release_element(),
-            },
+        if let Err(error) = outcome
+            && let Some(error) = self.state.peer.reported(error)
+        {
+            // The application may read the line: `Client::line`.
+            self.state.emit(PendingEvent::ProtocolError(error));
+        }
+        match self.state.pending_event.is_some() {
+            true => self.state.peer.event_holds_line = true,
+            false => self.input.release_element(),
         }
         true
     }
@@ -247,7 +239,7 @@ impl Client<'_> {
             }
         }
         if self.state.connecting.is_some() {
-            self.pending_event = self.state.fail_connect(PendingFailure::Closed);
+            self.state.fail_connect(PendingFailure::Closed);
             return true;
         }
         self.state.peer.lifecycle.apply(Trigger::EndOfInput)
@@ -281,9 +273,9 @@ impl Client<'_> {
             if let Some(Outbound { data: SentRequest { method, .. }, .. }) = open {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);
                 let method = method.in_events();
-                self.pending_event = Some(PendingEvent::Response { ticket, method, outcome });
+                self.state.emit_response(ticket, method, outcome);
             } else if is_server_request {
-                self.pending_event = Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
+                self.state.emit(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }
             return true;
         }

@@ -21,22 +21,6 @@ use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome}
 use crate::client::server_requests::Context;
 use crate::client::server_requests::input_request::InputKind;
 
-/// The result of a processed line.
-pub(crate) enum Handled {
-    /// Processed without an event.
-    Done,
-    /// Refused or ignored.
-    ProtocolError(ProtocolError),
-    /// Processed with an event for the application.
-    Event(PendingEvent),
-}
-
-impl From<Option<PendingEvent>> for Handled {
-    fn from(pending_event: Option<PendingEvent>) -> Handled {
-        pending_event.map_or(Handled::Done, Handled::Event)
-    }
-}
-
 /// Processes a valid JSON text. For a request, the caller has reserved space for the response. `input` is the
 /// [requested input](requested_input). `index` is the scanner's index of the result.
 pub(crate) fn handle_message(
@@ -46,7 +30,7 @@ pub(crate) fn handle_message(
     input: Option<InputKind>,
     index: Option<&MemberIndex>,
     stream: StreamId,
-) -> Handled {
+) -> Result<(), ProtocolError> {
     let (id, outcome) = match class {
         Class::Response { id, outcome } => (id, outcome),
         Class::Request { id, method, params } => {
@@ -58,12 +42,13 @@ pub(crate) fn handle_message(
                 // While the client connects, an error without id responds to the connecting request or to an abandoned
                 // probe.
                 Some(_) if !core::mem::take(&mut state.probe_abandoned) => {
-                    state.handle_connect_response(line, Outcome::Error(error)).into()
+                    state.handle_connect_response(line, Outcome::Error(error));
+                    Ok(())
                 }
                 _ => {
                     let code = rpc::view(line, error).get("code").and_then(Json::integer);
                     let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
-                    Handled::ProtocolError(ProtocolError::ErrorWithoutId { code })
+                    Err(ProtocolError::ErrorWithoutId { code })
                 }
             };
         }
@@ -76,7 +61,7 @@ pub(crate) fn handle_message(
             (id, Outcome::Malformed)
         }
         Class::Invalid { why, .. } => {
-            return Handled::ProtocolError(match why {
+            return Err(match why {
                 Invalid::Batch => ProtocolError::Batch,
                 Invalid::NotAnObject => ProtocolError::NotAnObject,
                 Invalid::Version => ProtocolError::WrongJsonRpcVersion,
@@ -96,10 +81,10 @@ pub(crate) fn handle_unreadable_line(
     bytes: &[u8],
     line: Line,
     envelope: &Envelope,
-) -> Handled {
+) -> Result<(), ProtocolError> {
     let (id, error, failure) = match line.content {
         Content::Message | Content::Truncated | Content::StreamClosed => {
-            return Handled::ProtocolError(ProtocolError::Truncated);
+            return Err(ProtocolError::Truncated);
         }
         Content::Broken(error) => {
             let error = match error.kind {
@@ -115,13 +100,13 @@ pub(crate) fn handle_unreadable_line(
         }
     };
     let Some(id) = id.filter(|id| rpc::is_id(Json::trusted(id))) else {
-        return Handled::ProtocolError(error);
+        return Err(error);
     };
     if envelope.method.is_some() {
         if state.responds_to_requests() && id.len() <= ID_LIMIT {
             state.respond_by_itself(id, line.stream, Some(error));
         }
-        return Handled::ProtocolError(error);
+        return Err(error);
     }
     let id = Json::trusted(id);
     if is_connecting(state, id) {
@@ -129,13 +114,17 @@ pub(crate) fn handle_unreadable_line(
             ProtocolError::LineTooLong { limit } => PendingFailure::ResponseTooLong { limit },
             _ => PendingFailure::InvalidResponse,
         };
-        return state.fail_connect(failure).into();
+        state.fail_connect(failure);
+        return Ok(());
     }
     match state.peer.find_awaiting(id) {
-        Some(ticket) => Handled::Event(end_request(state, ticket, PendingOutcome::Failed(failure))),
+        Some(ticket) => {
+            end_request(state, ticket, PendingOutcome::Failed(failure));
+            Ok(())
+        }
         // Even a broken response to a ping proves that the server is alive.
-        None if state.is_ping(id) => Handled::Done,
-        None => Handled::ProtocolError(error),
+        None if state.is_ping(id) => Ok(()),
+        None => Err(error),
     }
 }
 
@@ -149,39 +138,40 @@ fn handle_request(
     params: Span,
     input: Option<InputKind>,
     stream: StreamId,
-) -> Handled {
+) -> Result<(), ProtocolError> {
     let id_view = rpc::view(line, id);
     let id_text = id_view.bytes();
     if !state.responds_to_requests() {
         // The specification forbids any response, even an error.
-        return Handled::ProtocolError(ProtocolError::UnknownMethod);
+        return Err(ProtocolError::UnknownMethod);
     }
     if id_text.len() > ID_LIMIT {
-        return Handled::ProtocolError(ProtocolError::IdTooLong { limit: ID_LIMIT });
+        return Err(ProtocolError::IdTooLong { limit: ID_LIMIT });
     }
     let params_view = Some(rpc::view(line, params)).filter(|_| !params.is_missing());
     let refused = match input {
         _ if state.peer.in_flight.find(id_view, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
         Some(InputKind::Task) => {
-            let Some(hooks) = state.client_task_hooks() else { return Handled::Done };
+            let Some(hooks) = state.client_task_hooks() else { return Ok(()) };
             let params = params_view.unwrap_or(Json::EMPTY_OBJECT);
             return hooks.on_request(state, id_view, rpc::text(line, method), params, stream);
         }
         Some(kind) => match check_request(state, kind, params_view, stream) {
             Ok(context) => {
                 (state.request_id, state.peer.response_pending) = (id, true);
-                return Handled::Event(PendingEvent::ServerRequest { id, method, params, context });
+                state.emit(PendingEvent::ServerRequest { id, method, params, context });
+                return Ok(());
             }
             Err(error) => error,
         },
         None if rpc::text(line, method).is_name(methods::PING.name) => {
             state.respond_by_itself(id_text, stream, None);
-            return Handled::Done;
+            return Ok(());
         }
         None => ProtocolError::UnknownMethod,
     };
     state.respond_by_itself(id_text, stream, Some(refused));
-    Handled::ProtocolError(refused)
+    Err(refused)
 }
 
 fn check_request(
@@ -221,70 +211,71 @@ const NOTIFICATIONS: [(&str, Notification); 8] = [
     (methods::SUBSCRIPTIONS_ACKNOWLEDGED.name, Notification::Acknowledged),
 ];
 
-fn handle_notification(state: &mut ClientState<'_>, line: &[u8], method: Span, params: Span) -> Handled {
+fn handle_notification(
+    state: &mut ClientState<'_>,
+    line: &[u8],
+    method: Span,
+    params: Span,
+) -> Result<(), ProtocolError> {
     let name = rpc::text(line, method);
     let known = NOTIFICATIONS.iter().find(|(known, _)| name == *known).map(|(_, known)| *known);
     let is_object = rpc::kind(line, params) == Kind::Object;
     let object = if is_object { params } else { Span::MISSING };
-    let pending_event = match known {
+    match known {
         Some(Notification::Progress | Notification::Message) if !is_object => {
-            Err(ProtocolError::InvalidParams)
+            return Err(ProtocolError::InvalidParams);
         }
         Some(Notification::Progress) => return handle_progress(state, line, params),
-        Some(Notification::Message) => Ok(PendingEvent::Log { params }),
+        Some(Notification::Message) => state.emit(PendingEvent::Log { params }),
         Some(Notification::Cancelled) => return handle_cancelled(state, line, object),
-        Some(Notification::ListChanged(listed)) => state.handle_list_change(rpc::view(line, object), listed),
-        Some(Notification::Updated) => state.handle_update(line, object),
+        Some(Notification::ListChanged(listed)) => {
+            return state.handle_list_change(rpc::view(line, object), listed);
+        }
+        Some(Notification::Updated) => return state.handle_update(line, object),
         Some(Notification::Acknowledged) if !state.responds_to_requests() => {
-            let acknowledged = state.handle_acknowledgment(line, object);
-            return acknowledged.map_or_else(Handled::ProtocolError, Handled::from);
+            return state.handle_acknowledgment(line, object);
         }
         Some(Notification::Acknowledged) | None => {
             let task = Object::new(line, object, None);
-            let handled = state.config.tasks.and_then(|tasks| tasks.hooks.on_notification(state, name, task));
-            match handled {
-                Some(handled) => return handled,
-                None => {
-                    let subscription = state.find_tagged_request(rpc::view(line, object));
-                    subscription.map(|subscription| PendingEvent::Notification {
-                        method,
-                        params,
-                        subscription,
-                    })
-                }
+            let is_task =
+                state.config.tasks.is_some_and(|tasks| tasks.hooks.on_notification(state, name, task));
+            if !is_task {
+                let subscription = state.find_tagged_request(rpc::view(line, object))?;
+                state.emit(PendingEvent::Notification { method, params, subscription });
             }
         }
-    };
-    pending_event.map_or_else(Handled::ProtocolError, Handled::Event)
+    }
+    Ok(())
 }
 
 /// Handles a cancellation by the server.
-fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
+fn handle_cancelled(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Result<(), ProtocolError> {
     let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
-        return Handled::ProtocolError(ProtocolError::InvalidParams);
+        return Err(ProtocolError::InvalidParams);
     };
     if !state.responds_to_requests() {
         // In the stateless era a server can only cancel a subscription.
-        return state.end_subscription(id).map_or_else(Handled::ProtocolError, Handled::from);
+        return state.end_subscription(id);
     }
     let Some(ticket) = state.peer.in_flight.find(id, StreamId::NONE) else {
-        return Handled::ProtocolError(ProtocolError::UnknownCancel);
+        return Err(ProtocolError::UnknownCancel);
     };
     let is_for_application = state.peer.in_flight.inbound(ticket).is_some_and(Inbound::is_for_application);
     state.peer.in_flight.release(ticket);
-    Handled::from(is_for_application.then_some(PendingEvent::Cancelled { ticket, reason }))
+    if is_for_application {
+        state.emit(PendingEvent::Cancelled { ticket, reason });
+    }
+    Ok(())
 }
 
-fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Handled {
+fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Result<(), ProtocolError> {
     let view = rpc::view(line, params);
     let recorded = state.peer.record_progress(view).or_else(|error| {
         let tasks = state.config.tasks.ok_or(error)?;
         tasks.hooks.find_progress(state, view).ok_or(error)
     });
-    match recorded {
-        Ok(ticket) => Handled::Event(PendingEvent::Progress { ticket, params }),
-        Err(error) => Handled::ProtocolError(error),
-    }
+    state.emit(PendingEvent::Progress { ticket: recorded?, params });
+    Ok(())
 }
 
 fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
@@ -301,33 +292,33 @@ fn handle_response(
     id: Json<'_>,
     outcome: Outcome,
     index: Option<&MemberIndex>,
-) -> Handled {
+) -> Result<(), ProtocolError> {
     let ticket = match state.peer.find_issued(id) {
         IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
         // A late response is not an error. A response to an id that the client never used is an error.
-        IssuedId::Request(_) | IssuedId::Ended => return Handled::Done,
+        IssuedId::Request(_) | IssuedId::Ended => return Ok(()),
         IssuedId::Other(sequence) if state.is_connect_sequence(sequence) => {
-            return state.handle_connect_response(line, outcome).into();
+            state.handle_connect_response(line, outcome);
+            return Ok(());
         }
         IssuedId::Other(_) => {
             // The response to the abandoned probe.
             state.probe_abandoned = false;
-            return Handled::Done;
+            return Ok(());
         }
-        IssuedId::Unknown if state.is_ping(id) => return Handled::Done,
-        IssuedId::Unknown => return Handled::ProtocolError(ProtocolError::UnknownResponse),
+        IssuedId::Unknown if state.is_ping(id) => return Ok(()),
+        IssuedId::Unknown => return Err(ProtocolError::UnknownResponse),
     };
-    Handled::Event(match outcome {
+    match outcome {
         Outcome::Malformed => end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)),
         Outcome::Error(error) => end_request(state, ticket, PendingOutcome::Error(error)),
-        Outcome::Result(result) => {
-            return handle_result(state, ticket, Object::new(line, result, index));
-        }
-    })
+        Outcome::Result(result) => handle_result(state, ticket, Object::new(line, result, index)),
+    }
+    Ok(())
 }
 
 /// Handles the result of a pending request.
-fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>) -> Handled {
+fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>) {
     let method = state.method_of(ticket);
     // Look up all members in one pass, and skip the pass if no member is needed.
     let [mut kind, mut member] = [Span::MISSING; 2];
@@ -338,16 +329,14 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
     }
     if let Some(tasks) = state.config.tasks {
         let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
-        if let Some(handled) = tasks.hooks.on_result(state, ticket, kind, result) {
-            return handled;
+        if tasks.hooks.on_result(state, ticket, kind, result) {
+            return;
         }
     }
-    if !kind.is_missing()
-        && let Some(event) = handle_result_type(state, ticket, rpc::view(result.line(), kind), result)
-    {
-        return Handled::Event(event);
+    if !kind.is_missing() && handle_result_type(state, ticket, rpc::view(result.line(), kind), result) {
+        return;
     }
-    Handled::Event(match method {
+    match method {
         _ if !method.accepts_result(result, member) => {
             end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid))
         }
@@ -355,25 +344,25 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         _ => {
             state.peer.in_flight.release(ticket);
             let outcome = PendingOutcome::Result { result: result.span(), member, is_nested: false };
-            PendingEvent::Response { ticket, method: method.in_events(), outcome }
+            state.emit_response(ticket, method.in_events(), outcome);
         }
-    })
+    }
 }
 
-/// Handles a result with the `resultType` `kind`. Returns `None` if the type is `complete`.
+/// Handles a result with the `resultType` `kind`. Returns `false` if the type is `complete`.
 fn handle_result_type(
     state: &mut ClientState<'_>,
     ticket: Ticket,
     kind: Json<'_>,
     result: Object<'_>,
-) -> Option<PendingEvent> {
+) -> bool {
     let failure = if kind.string().is_some_and(|kind| kind.is_name("input_required")) {
         let handled = match state.config.stateless {
             Some(era) => (era.handle_input_required)(state, ticket, result),
             None => Err(RequestFailure::Invalid),
         };
         match handled {
-            Ok(pending_event) => return Some(pending_event),
+            Ok(()) => return true,
             Err(failure) => failure,
         }
     } else if state.is_extension_result(kind) && result.kind() == Kind::Object {
@@ -381,13 +370,15 @@ fn handle_result_type(
         let outcome =
             PendingOutcome::Result { result: result.span(), member: Span::MISSING, is_nested: false };
         // A result of an extension has no typed view, regardless of the method.
-        return Some(PendingEvent::Response { ticket, method: Method::Other, outcome });
+        state.emit_response(ticket, Method::Other, outcome);
+        return true;
     } else if is_complete(kind) {
-        return None;
+        return false;
     } else {
         RequestFailure::Invalid
     };
-    Some(end_request(state, ticket, PendingOutcome::Failed(failure)))
+    end_request(state, ticket, PendingOutcome::Failed(failure));
+    true
 }
 
 /// Whether `resultType` marks a complete result. Older servers omit this member.
@@ -395,36 +386,28 @@ pub(crate) fn is_complete(kind: Json<'_>) -> bool {
     kind.is_null() || kind.string().is_some_and(|kind| kind.is_name("complete"))
 }
 
-/// Frees the slot of a request, and returns the event for the end of the request.
-pub(crate) fn end_request(
-    state: &mut ClientState<'_>,
-    ticket: Ticket,
-    outcome: PendingOutcome,
-) -> PendingEvent {
+/// Frees the slot of a request, and emits the event for the end of the request.
+pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: PendingOutcome) {
     let method = state.method_of(ticket).in_events();
     state.peer.in_flight.release(ticket);
-    PendingEvent::Response { ticket, method, outcome }
+    state.emit_response(ticket, method, outcome);
 }
 
 impl ClientState<'_> {
-    /// Fails the request that was sent on a closed stream. Returns `None` if no request awaits a response on this
-    /// stream, if the client falls back to the handshake, or if the request is about a task: the client then polls the
+    /// Fails the request that was sent on a closed stream. The client may instead fall back to the handshake, or poll a
     /// task again.
-    pub(crate) fn fail_exchange(&mut self, stream: StreamId) -> Option<PendingEvent> {
+    pub(crate) fn fail_exchange(&mut self, stream: StreamId) {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {
-                if let Some(tasks) = self.config.tasks
-                    && self.method_of(ticket).is_task()
-                {
-                    tasks.hooks.on_lost(self, ticket);
-                    return None;
+                match self.config.tasks.filter(|_| self.method_of(ticket).is_task()) {
+                    Some(tasks) => tasks.hooks.on_lost(self, ticket),
+                    None => end_request(self, ticket, PendingOutcome::Failed(RequestFailure::Closed)),
                 }
-                Some(end_request(self, ticket, PendingOutcome::Failed(RequestFailure::Closed)))
             }
             IssuedId::Other(sequence) if self.is_connect_sequence(sequence) => {
-                self.handle_connect_failure(PendingFailure::Closed)
+                self.handle_connect_failure(PendingFailure::Closed);
             }
-            _ => None,
+            _ => {}
         }
     }
 

@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::client::chunks::ChunkState;
 use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
-use crate::client::pending_event::{PendingEvent, PendingOutcome};
+use crate::client::pending_event::{PendingEvent, PendingOutcome, PendingResponse};
 use crate::client::request_data::NO_SEQUENCE;
 
 impl Client<'_> {
@@ -41,12 +41,13 @@ impl Client<'_> {
     /// application subscribes again.
     pub fn reconnect(&mut self) {
         self.input.reset();
-        if let Some(PendingEvent::InputRequired { ticket, .. }) = self.pending_event {
+        self.state.drop_received_event();
+        if let Some(PendingEvent::InputRequired { ticket, .. }) = self.state.pending_event {
             self.state.require_input_again(ticket);
         }
         self.state.end_connection();
         self.state.reset_connection();
-        self.pending_event = self.pending_event.take().and_then(PendingEvent::without_line);
+        self.state.pending_event = self.state.pending_event.take().and_then(PendingEvent::without_line);
         self.grace_deadline = None;
         self.next_ended_slot = 0;
         self.chunks = ChunkState::START;
@@ -58,17 +59,20 @@ impl PendingEvent {
     /// error becomes [`RequestFailure::Closed`]. Returns `None` for any other event.
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
-            PendingEvent::Response { ticket, method, outcome } => {
-                let failure = if let PendingOutcome::Failed(failure) = outcome {
+            PendingEvent::Response(response) => {
+                let failure = if let PendingOutcome::Failed(failure) = response.outcome {
                     failure
                 } else {
                     RequestFailure::Closed
                 };
-                PendingEvent::Response { ticket, method, outcome: PendingOutcome::Failed(failure) }
+                PendingEvent::Response(PendingResponse {
+                    outcome: PendingOutcome::Failed(failure),
+                    ..response
+                })
             }
             PendingEvent::Page { ticket, list, last: true, .. } => {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);
-                PendingEvent::Response { ticket, method: Method::List(list), outcome }
+                PendingEvent::Response(PendingResponse { ticket, method: Method::List(list), outcome })
             }
             PendingEvent::Cancelled { ticket, .. } => {
                 PendingEvent::Cancelled { ticket, reason: Span::MISSING }

@@ -31,8 +31,8 @@ impl<'b> Client<'b> {
         let state = ClientState::new(config, tx.into());
         let input = LineDecoder::new(rx, config.depth, ID_LIMIT);
         let (chunk_hook, chunks) = (None, ChunkState::START);
-        let (pending_event, grace_deadline, next_ended_slot) = (None, None, 0);
-        Client { input, state, pending_event, grace_deadline, next_ended_slot, chunk_hook, chunks }.checked()
+        let (grace_deadline, next_ended_slot) = (None, 0);
+        Client { input, state, grace_deadline, next_ended_slot, chunk_hook, chunks }.checked()
     }
 
     pub(super) fn checked(self) -> Result<Client<'b>, ConfigError> {

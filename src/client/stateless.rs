@@ -5,7 +5,7 @@
 use crate::client::client_state::ClientState;
 use crate::client::config::ClientConfig;
 use crate::client::connect::{code_of, known_revisions, supported_revisions};
-use crate::client::pending_event::{PendingEvent, PendingFailure};
+use crate::client::pending_event::PendingFailure;
 use crate::client::receive::is_complete;
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Json, Kind, Span, Writer};
@@ -21,10 +21,10 @@ use crate::rpc::{self, Object, Outcome, code};
 #[derive(Debug)]
 pub(crate) struct StatelessEra {
     /// Handles the response to `server/discover`.
-    pub(crate) handle_probe_response: fn(&mut ClientState<'_>, &[u8], Outcome) -> Option<PendingEvent>,
+    pub(crate) handle_probe_response: fn(&mut ClientState<'_>, &[u8], Outcome),
     /// Handles a result that requires input.
     pub(crate) handle_input_required:
-        fn(&mut ClientState<'_>, Ticket, Object<'_>) -> Result<PendingEvent, RequestFailure>,
+        fn(&mut ClientState<'_>, Ticket, Object<'_>) -> Result<(), RequestFailure>,
     /// Writes the members of `_meta` that are the same in all requests.
     pub(crate) write_meta: fn(&ClientConfig<'_>, Revision, &mut MemberCache, &mut Writer<'_>),
 }
@@ -47,7 +47,7 @@ fn write_meta(config: &ClientConfig<'_>, revision: Revision, cache: &mut MemberC
     });
 }
 
-fn handle_probe_response(state: &mut ClientState<'_>, line: &[u8], outcome: Outcome) -> Option<PendingEvent> {
+fn handle_probe_response(state: &mut ClientState<'_>, line: &[u8], outcome: Outcome) {
     match outcome {
         Outcome::Result(result) => state.handle_discovery(line, result),
         Outcome::Error(error) => state.handle_probe_error(line, error),
@@ -58,14 +58,14 @@ fn handle_probe_response(state: &mut ClientState<'_>, line: &[u8], outcome: Outc
 impl ClientState<'_> {
     /// Handles a probe response that no stateless server sends. The client falls back to the handshake if possible,
     /// because some handshake servers respond to unknown methods with an empty result.
-    fn handle_invalid_discovery(&mut self) -> Option<PendingEvent> {
+    fn handle_invalid_discovery(&mut self) {
         match self.may_fall_back() {
             true => self.fall_back(None),
             false => self.fail_connect(PendingFailure::InvalidResponse),
         }
     }
 
-    fn handle_discovery(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+    fn handle_discovery(&mut self, line: &[u8], span: Span) {
         let members = ["supportedVersions", "capabilities", "resultType"];
         let [versions, capabilities, kind] = rpc::view(line, span).pick(members);
         let versions = versions.filter(|value| value.kind() == Kind::Array);
@@ -87,7 +87,7 @@ impl ClientState<'_> {
 
     /// Handles an error response to the probe. An error code of the stateless era proves a stateless server. Any other
     /// error indicates a server of the handshake era.
-    fn handle_probe_error(&mut self, line: &[u8], span: Span) -> Option<PendingEvent> {
+    fn handle_probe_error(&mut self, line: &[u8], span: Span) {
         let error = rpc::view(line, span);
         let automatic = self.may_fall_back();
         match code_of(error) {

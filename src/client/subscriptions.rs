@@ -274,11 +274,7 @@ impl ClientState<'_> {
     }
 
     /// Handles an acknowledgment. From now on, the subscription has no deadline.
-    pub(crate) fn handle_acknowledgment(
-        &mut self,
-        line: &[u8],
-        params: Span,
-    ) -> Result<Option<PendingEvent>, ProtocolError> {
+    pub(crate) fn handle_acknowledgment(&mut self, line: &[u8], params: Span) -> Result<(), ProtocolError> {
         let ticket = self.find_subscription(rpc::view(line, params), OutboundState::AwaitingResponse)?;
         self.peer.in_flight.set_state(ticket, OutboundState::Listening);
         self.peer.in_flight.set_deadline(ticket, None);
@@ -286,9 +282,10 @@ impl ClientState<'_> {
             && self.method_of(ticket) == Method::TaskListen
         {
             tasks.hooks.on_watched(self, ticket, rpc::view(line, params));
-            return Ok(None);
+        } else {
+            self.emit(PendingEvent::Acknowledged { ticket, params });
         }
-        Ok(Some(PendingEvent::Acknowledged { ticket, params }))
+        Ok(())
     }
 
     /// Finds the subscription of a change notification. Returns `Ok(None)` in revisions without `subscriptions/listen`.
@@ -300,22 +297,25 @@ impl ClientState<'_> {
     }
 
     pub(crate) fn handle_list_change(
-        &self,
+        &mut self,
         params: Json<'_>,
         listed: Listed,
-    ) -> Result<PendingEvent, ProtocolError> {
-        Ok(PendingEvent::Changed { listed, subscription: self.find_changed_subscription(params)? })
+    ) -> Result<(), ProtocolError> {
+        let subscription = self.find_changed_subscription(params)?;
+        self.emit(PendingEvent::Changed { listed, subscription });
+        Ok(())
     }
 
-    pub(crate) fn handle_update(&self, line: &[u8], params: Span) -> Result<PendingEvent, ProtocolError> {
+    pub(crate) fn handle_update(&mut self, line: &[u8], params: Span) -> Result<(), ProtocolError> {
         let view = rpc::view(line, params);
         let subscription = self.find_changed_subscription(view)?;
         view.get("uri").filter(|uri| uri.kind() == Kind::String).ok_or(ProtocolError::InvalidParams)?;
-        Ok(PendingEvent::Updated { params, subscription })
+        self.emit(PendingEvent::Updated { params, subscription });
+        Ok(())
     }
 
     /// Handles the server's cancellation of a subscription.
-    pub(crate) fn end_subscription(&mut self, id: Json<'_>) -> Result<Option<PendingEvent>, ProtocolError> {
+    pub(crate) fn end_subscription(&mut self, id: Json<'_>) -> Result<(), ProtocolError> {
         let open = self
             .peer
             .find_request(id)
@@ -325,12 +325,13 @@ impl ClientState<'_> {
                 if outbound.data.method == Method::TaskListen && !outbound.state.is_closed() =>
             {
                 self.peer.in_flight.release(ticket);
-                Ok(None)
+                Ok(())
             }
             Some((ticket, outbound)) if outbound.is_subscription() => {
                 self.peer.in_flight.release(ticket);
                 let (method, outcome) = (Method::Listen, PendingOutcome::Failed(RequestFailure::Ended));
-                Ok(Some(PendingEvent::Response { ticket, method, outcome }))
+                self.emit_response(ticket, method, outcome);
+                Ok(())
             }
             // The server ended the subscription before the client sent a cancellation. The client therefore sends no
             // cancellation.
@@ -339,10 +340,10 @@ impl ClientState<'_> {
                     && outbound.state == OutboundState::CancelPending =>
             {
                 self.peer.in_flight.set_state(ticket, OutboundState::Closed);
-                Ok(None)
+                Ok(())
             }
             // The server may send a cancellation after its response.
-            None if self.peer.find_issued(id) != IssuedId::Unknown => Ok(None),
+            None if self.peer.find_issued(id) != IssuedId::Unknown => Ok(()),
             _ => Err(ProtocolError::UnknownCancel),
         }
     }

@@ -152,6 +152,9 @@ pub(crate) struct Routing {
 /// Size, in bytes, of a message header in message mode. The header holds length, kind, relation, stream and error code.
 pub(crate) const HEADER_SIZE: usize = 14;
 
+/// Header of a message in message mode.
+pub(crate) type Header = [u8; HEADER_SIZE];
+
 impl Routing {
     pub(crate) fn response(kind: OutboundMessageKind, stream: StreamId) -> Routing {
         Routing { kind, relation: Relation::Request(stream) }
@@ -194,7 +197,7 @@ impl Routing {
         Routing { kind: OutboundMessageKind::Request, relation: Relation::Request(stream) }
     }
 
-    fn encode(self, length: usize) -> [u8; HEADER_SIZE] {
+    fn encode(self, length: usize) -> Header {
         let [l0, l1, l2, l3] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
         let kind = match self.kind {
             OutboundMessageKind::Result => 0,
@@ -217,9 +220,8 @@ impl Routing {
         [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3, c0, c1, c2, c3]
     }
 
-    fn decode(header: [u8; HEADER_SIZE]) -> (usize, Routing) {
-        let [l0, l1, l2, l3, kind, relation, s0, s1, s2, s3, c0, c1, c2, c3] = header;
-        let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
+    pub(crate) fn decode(header: Header) -> Routing {
+        let [_, _, _, _, kind, relation, s0, s1, s2, s3, c0, c1, c2, c3] = header;
         let stream = StreamId(u32::from_le_bytes([s0, s1, s2, s3]));
         let kind = match kind {
             0 => OutboundMessageKind::Result,
@@ -236,7 +238,7 @@ impl Routing {
             3 => Relation::Session(stream.session()),
             _ => Relation::Connection,
         };
-        (length, Routing { kind, relation })
+        Routing { kind, relation }
     }
 }
 
@@ -245,8 +247,10 @@ impl Routing {
 pub(crate) trait HeaderFormat: Sync {
     /// Writes the header of a message. `bytes` contains space for the header, followed by the message.
     fn write(&self, bytes: &mut [u8], routing: Routing);
-    /// Returns the first buffered message without its header, and its routing.
-    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], Routing)>;
+    /// Returns the header of the first buffered message, and the message.
+    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m Header, &'m [u8])>;
+    /// Returns the routing of a message.
+    fn decode(&self, header: &Header) -> Routing;
 }
 
 struct Headers;
@@ -262,10 +266,15 @@ impl HeaderFormat for Headers {
         }
     }
 
-    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m [u8], Routing)> {
+    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m Header, &'m [u8])> {
         let (header, rest) = bytes.split_first_chunk::<HEADER_SIZE>()?;
-        let (length, routing) = Routing::decode(*header);
-        Some((rest.get(..length).unwrap_or(rest), routing))
+        let [l0, l1, l2, l3, ..] = *header;
+        let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
+        Some((header, rest.get(..length).unwrap_or(rest)))
+    }
+
+    fn decode(&self, header: &Header) -> Routing {
+        Routing::decode(*header)
     }
 }
 
@@ -291,7 +300,7 @@ mod tests {
                 Relation::Session(SessionKey(u16::MAX)),
             ] {
                 let routing = Routing { kind, relation };
-                assert_eq!(Routing::decode(routing.encode(70_000)), (70_000, routing));
+                assert_eq!(Routing::decode(routing.encode(70_000)), routing);
             }
         }
     }

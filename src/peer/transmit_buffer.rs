@@ -6,7 +6,7 @@ mod open_message;
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{
-    HEADER_SIZE, HEADERS, HeaderFormat, OutboundMessage, OutboundMessageKind, Routing,
+    HEADER_SIZE, HEADERS, Header, HeaderFormat, OutboundMessage, OutboundMessageKind, Routing,
 };
 use crate::json::{Writer, find};
 use crate::peer::observer::{Direction, Observer};
@@ -19,7 +19,6 @@ const UNSENT_LIMIT: usize = 64 * 1024;
 
 pub(crate) struct TransmitBuffer<'b> {
     buffer: Buffer<'b>,
-    start: usize,
     end: usize,
     /// Maximum size of a reply. This space must be free before a request event is emitted.
     max_reply_size: usize,
@@ -34,6 +33,8 @@ pub(crate) struct TransmitBuffer<'b> {
 /// State of the transmission, as reported by the caller.
 #[derive(Debug, Clone, Copy, Default)]
 struct Link {
+    /// Offset of the first unsent byte.
+    start: usize,
     /// Bytes were sent since the last query.
     has_sent: bool,
     /// The connection refuses further bytes.
@@ -77,7 +78,6 @@ impl<'b> TransmitBuffer<'b> {
         }
         TransmitBuffer {
             buffer,
-            start: 0,
             end: 0,
             max_reply_size,
             headers: None,
@@ -125,6 +125,7 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     /// Shows the observer the messages written since the last call.
+    #[inline]
     pub(crate) fn observe_sent(&mut self) {
         if self.observer.is_some() {
             self.show_unobserved();
@@ -149,7 +150,7 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.start >= self.end
+        self.link.start >= self.end
     }
 
     /// Returns whether bytes were sent since the last call.
@@ -165,7 +166,7 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Returns the number of unsent bytes.
     fn unsent(&self) -> usize {
-        self.end.saturating_sub(self.start)
+        self.end.saturating_sub(self.link.start)
     }
 
     #[inline]
@@ -175,7 +176,7 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Drops unsent bytes.
     pub(crate) fn clear(&mut self) {
-        (self.start, self.end, self.observed) = (0, 0, 0);
+        (self.link.start, self.end, self.observed) = (0, 0, 0);
         if self.link.gate == Gate::Pieces {
             self.link.gate = Gate::Whole;
         }
@@ -212,16 +213,16 @@ impl<'b> TransmitBuffer<'b> {
 
     fn move_to_front(&mut self) {
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
-            shift(bytes, self.start);
+            shift(bytes, self.link.start);
         }
-        self.observed = self.observed.saturating_sub(self.start);
-        (self.start, self.end) = (0, self.end.saturating_sub(self.start));
+        self.observed = self.observed.saturating_sub(self.link.start);
+        (self.link.start, self.end) = (0, self.end.saturating_sub(self.link.start));
     }
 
     /// Compacts the buffer if more space precedes the unsent bytes than follows them.
     pub(crate) fn compact(&mut self) {
         self.rewind();
-        if self.start > 0 && self.buffer.limit().saturating_sub(self.end) < self.start {
+        if self.link.start > 0 && self.buffer.limit().saturating_sub(self.end) < self.link.start {
             self.move_to_front();
         }
     }
@@ -258,9 +259,9 @@ impl<'b> TransmitBuffer<'b> {
     /// Resets all offsets to 0 once all bytes are sent. The observer has already seen these bytes: see
     /// [`TransmitBuffer::transmit`].
     fn rewind(&mut self) {
-        if self.start >= self.end && self.end > 0 {
+        if self.link.start >= self.end && self.end > 0 {
             self.buffer.shrink_if_idle(self.end);
-            (self.start, self.end, self.observed) = (0, 0, 0);
+            (self.link.start, self.end, self.observed) = (0, 0, 0);
         }
     }
 
@@ -325,15 +326,13 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     /// Returns the unsent bytes; in message mode, the first unsent message.
+    #[inline]
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
         self.observe_sent();
-        let mut bytes = self.buffer.bytes().get(self.start..self.end).unwrap_or_default();
-        let mut routing = None;
-        if let Some(headers) = self.headers {
-            (bytes, routing) = first_message(*headers, bytes);
-        }
-        let overhead = if routing.is_some() { HEADER_SIZE } else { 0 };
-        Transmit { bytes, routing, start: &mut self.start, overhead, link: &mut self.link }
+        let unsent = self.buffer.bytes().get(self.link.start..self.end).unwrap_or_default();
+        let first = self.headers.and_then(|headers| headers.split_first(unsent));
+        let (header, bytes) = first.map_or((None, unsent), |(header, message)| (Some(header), message));
+        Transmit { bytes, header, link: &mut self.link }
     }
 
     /// Returns the overhead before and after the text of a message.
@@ -346,15 +345,14 @@ impl<'b> TransmitBuffer<'b> {
 #[derive(Debug)]
 pub struct Transmit<'a> {
     bytes: &'a [u8],
-    routing: Option<Routing>,
-    start: &'a mut usize,
-    /// Size of the header before the message, in message mode.
-    overhead: usize,
+    /// Message mode only.
+    header: Option<&'a Header>,
     link: &'a mut Link,
 }
 
 impl<'a> Transmit<'a> {
     /// Returns the bytes to write, possibly none. In message mode, the bytes are exactly one message.
+    #[inline]
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
@@ -363,7 +361,7 @@ impl<'a> Transmit<'a> {
     /// Returns the message with its kind and relation, in message mode. `None` otherwise, or if there is no message.
     #[must_use]
     pub fn frame(&self) -> Option<OutboundMessage<'a>> {
-        let routing = self.routing?;
+        let routing = Routing::decode(*self.header?);
         Some(OutboundMessage { message: self.bytes, routing })
     }
 
@@ -371,16 +369,16 @@ impl<'a> Transmit<'a> {
     ///
     /// In message mode, a message is sent only if `n` is its whole length. After a smaller `n` the machine offers the
     /// message again.
+    #[inline]
     pub fn sent(self, n: usize) {
         let n = n.min(self.bytes.len());
-        if self.routing.is_none() || n == self.bytes.len() {
-            self.link.has_sent |= n > 0;
-        }
-        if self.routing.is_none() {
-            *self.start = self.start.saturating_add(n);
-        } else if n == self.bytes.len() {
-            *self.start = self.start.saturating_add(n).saturating_add(self.overhead);
-        }
+        let header_size = match self.header {
+            Some(_) if n < self.bytes.len() => return,
+            Some(header) => header.len(),
+            None => 0,
+        };
+        self.link.has_sent |= n > 0;
+        self.link.start = self.link.start.saturating_add(n).saturating_add(header_size);
     }
 
     /// Reports that the connection refuses further bytes, as after `EPIPE`.
@@ -391,22 +389,13 @@ impl<'a> Transmit<'a> {
     }
 }
 
-/// Returns the first message without its header, and the message's routing.
-#[cold]
-fn first_message<'t>(headers: &'static dyn HeaderFormat, unsent: &'t [u8]) -> (&'t [u8], Option<Routing>) {
-    match headers.split_first(unsent) {
-        Some((message, routing)) => (message, Some(routing)),
-        None => (unsent, None),
-    }
-}
-
 /// Shows an observer each of the written messages.
 fn show_messages(observer: &mut (dyn Observer + Send), written: &[u8], headers: Option<&dyn HeaderFormat>) {
     let mut rest = written;
     while !rest.is_empty() {
-        let length = match headers.and_then(|headers| headers.split_first(rest)) {
-            Some((message, routing)) => {
-                match routing.kind {
+        let length = match headers.and_then(|headers| headers.split_first(rest).zip(Some(headers))) {
+            Some(((header, message), headers)) => {
+                match headers.decode(header).kind {
                     OutboundMessageKind::Piece => observer.piece(message, false),
                     OutboundMessageKind::LastPiece => observer.piece(message, true),
                     _ => observer.line(Direction::Out, message, Ok(())),

@@ -132,13 +132,12 @@ pub use crate::server::tasks::{
 
 use crate::error::SendError;
 use crate::framing::LineDecoder;
-use crate::machine::{Action, Io, Machine, Receive, sealed};
+use crate::machine::{Action, Machine, PollStep, sealed};
 use crate::peer::inbound::Source;
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Request;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::Revision;
-use crate::server::poll::PollStep;
 use crate::server::request_context::PackedContext;
 use crate::server::server_state::ServerState;
 use crate::server::session::OutboundSession;
@@ -210,24 +209,26 @@ pub(crate) enum Ending {
 
 impl Server<'_> {
     /// Advances the server and returns the next action: see [`Machine::poll`].
-    #[inline(never)]
+    #[inline]
     pub fn poll(&mut self, now: Millis) -> Action<'_> {
+        self.poll_step(now).into_action(&mut self.state.peer.output, &mut self.input)
+    }
+
+    #[inline(never)]
+    fn poll_step(&mut self, now: Millis) -> PollStep {
         self.state.peer.now = self.state.peer.now.max(now);
         self.finish_event();
-        let deadline = match self.poll_inner() {
-            PollStep::Event => return Action::Event,
-            PollStep::Closed => return Action::Closed,
-            PollStep::Io(deadline) => deadline,
-        };
+        let step = self.poll_inner();
+        let PollStep::Io(deadline) = step else { return step };
         #[cfg(feature = "alloc")]
         let deadline = match self.input.is_large() || self.state.peer.output.is_large() {
             true => self.shrink_by_deadline(deadline),
             false => deadline,
         };
         if self.input.is_full_after_move() && self.handle_full_buffer() {
-            return Action::Event;
+            return PollStep::Event;
         }
-        Action::Io(Io::new(self.state.peer.output.transmit(), Receive::new(&mut self.input), deadline))
+        PollStep::Io(deadline)
     }
 
     /// Shrinks buffers that have been idle. Returns the earlier of `other` and the time at which a buffer may shrink.

@@ -6,6 +6,7 @@ use crate::error::ProtocolError;
 use crate::framing::Content;
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Member, Span, decode_text_in_place};
+use crate::machine::PollStep;
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::slots::Ticket;
 use crate::rpc::Class;
@@ -15,17 +16,6 @@ use crate::server::dispatch::{self, Received};
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::Pending;
 use crate::server::{Ending, Server};
-use crate::time::Millis;
-
-/// The reason why the poll loop stops.
-pub(super) enum PollStep {
-    /// An event is pending.
-    Event,
-    /// The connection has ended.
-    Closed,
-    /// The caller must move bytes, and poll again by this time.
-    Io(Option<Millis>),
-}
 
 impl Server<'_> {
     /// Advances to the next event, I/O or end of the connection.

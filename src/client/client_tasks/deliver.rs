@@ -20,19 +20,19 @@ use crate::time::Millis;
 /// of the task follows this byte.
 pub(super) const LINK: u8 = b't';
 
-/// Expires a task, or sends pending messages. Returns the event of a request whose task has expired or was removed at
+/// Expires a task, or sends pending messages. Emits the event of a request whose task has expired or was removed at
 /// the end of the connection.
-pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> Option<PendingEvent> {
+pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) {
     while let Some(ticket) = table.slots.due(state.peer.now) {
         let request = table.call_of(ticket);
         let end = table.data(ticket).map(|data| data.state);
         table.set_end(ticket, TaskState::Removed);
         table.touch(ticket, state.peer.now);
         match (end, request) {
-            (Some(TaskState::Open), Some(request)) => return Some(PendingEvent::Expired(request)),
+            (Some(TaskState::Open), Some(request)) => return state.emit(PendingEvent::Expired(request)),
             // `remove_all` has removed the task at the end of the connection.
             (Some(TaskState::Removed), Some(ticket)) => {
-                return Some(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
+                return state.emit(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }
             _ => {}
         }
@@ -42,7 +42,6 @@ pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) ->
         table.release_removed();
         table.is_pending = false;
     }
-    None
 }
 
 /// Removes all tasks at the end of the connection. The next calls of [`advance`] report the end of the requests that

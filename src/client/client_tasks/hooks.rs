@@ -4,8 +4,6 @@ use core::fmt;
 
 use crate::client::client_state::ClientState;
 use crate::client::client_tasks::{config, create, deliver, requests};
-use crate::client::pending_event::PendingEvent;
-use crate::client::receive::Handled;
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending, RequestTask};
 use crate::error::ProtocolError;
@@ -43,7 +41,7 @@ pub(crate) trait ClientTaskHooks: Sync {
         method: Str<'_>,
         params: Json<'_>,
         stream: StreamId,
-    ) -> Handled;
+    ) -> Result<(), ProtocolError>;
 
     /// Turns a deferred request into a task. Returns `false` if the table is full, or the response does not fit.
     fn on_deferred(&self, state: &mut ClientState<'_>, request: Ticket, context: Context, ttl: u64) -> bool;
@@ -65,9 +63,9 @@ pub(crate) trait ClientTaskHooks: Sync {
     /// The earliest expiry of a task.
     fn next_deadline(&self, state: &ClientState<'_>) -> Option<Millis>;
 
-    /// Expires a task, or sends pending messages about tasks. Returns the event of a request whose task has expired or
+    /// Expires a task, or sends pending messages about tasks. Emits the event of a request whose task has expired or
     /// was removed at the end of the connection.
-    fn advance(&self, state: &mut ClientState<'_>) -> Option<PendingEvent>;
+    fn advance(&self, state: &mut ClientState<'_>);
 
     /// Removes all tasks at the end of a connection, unless the table keeps them. If `is_reported`, the next polls
     /// report the end of the requests that became these tasks.
@@ -122,7 +120,7 @@ impl ClientTaskHooks for Hooks {
         method: Str<'_>,
         params: Json<'_>,
         stream: StreamId,
-    ) -> Handled {
+    ) -> Result<(), ProtocolError> {
         state.handle_task_request(id, method, params, stream)
     }
 
@@ -160,8 +158,8 @@ impl ClientTaskHooks for Hooks {
         state.client_tasks.as_ref()?.slots.next_deadline()
     }
 
-    fn advance(&self, state: &mut ClientState<'_>) -> Option<PendingEvent> {
-        state.with_client_tasks(deliver::advance)?
+    fn advance(&self, state: &mut ClientState<'_>) {
+        state.with_client_tasks(deliver::advance);
     }
 
     fn end_connection(&self, state: &mut ClientState<'_>, is_reported: bool) {

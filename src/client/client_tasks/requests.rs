@@ -3,7 +3,6 @@
 use crate::client::client_state::ClientState;
 use crate::client::client_tasks::deliver::{LINK, respond_result};
 use crate::client::pending_event::PendingEvent;
-use crate::client::receive::Handled;
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending};
 use crate::error::ProtocolError;
@@ -44,9 +43,9 @@ impl ClientState<'_> {
         method: Str<'_>,
         params: Json<'_>,
         stream: StreamId,
-    ) -> Handled {
+    ) -> Result<(), ProtocolError> {
         let (Some(session), Some(method)) = (self.peer.session, TaskMethod::from_name(method)) else {
-            return Handled::Done;
+            return Ok(());
         };
         let source = Source::from_id(id.bytes());
         let context = Context { revision: session.revision, kind: InputKind::Task, stream };
@@ -55,14 +54,12 @@ impl ClientState<'_> {
             TaskMethod::List => list(state, table, &pending, params),
             method => about(state, table, &pending, method, params),
         });
-        match handled.unwrap_or(Err(ProtocolError::UnknownMethod)) {
-            Ok(handled) => handled,
-            Err(error) => {
-                let space = self.peer.available();
-                let _ = self.write_error(&source, stream, error, space);
-                Handled::ProtocolError(error)
-            }
+        let outcome = handled.unwrap_or(Err(ProtocolError::UnknownMethod));
+        if let Err(error) = outcome {
+            let space = self.peer.available();
+            let _ = self.write_error(&source, stream, error, space);
         }
+        outcome
     }
 }
 
@@ -73,7 +70,7 @@ fn about(
     pending: &Pending<'_>,
     method: TaskMethod,
     params: Json<'_>,
-) -> Result<Handled, ProtocolError> {
+) -> Result<(), ProtocolError> {
     let id = params.get("taskId").and_then(Json::string).ok_or(ProtocolError::InvalidParams)?;
     let ticket = table.find(id, pending.context.revision, SessionKey::NONE);
     let ticket = ticket.ok_or(ProtocolError::InvalidParams)?;
@@ -82,14 +79,15 @@ fn about(
         TaskMethod::Result if is_open => return wait(state, pending, ticket),
         TaskMethod::Result => {
             respond_result(state, table, pending, ticket);
-            return Ok(Handled::Done);
+            return Ok(());
         }
         TaskMethod::Cancel if !is_open => return Err(ProtocolError::InvalidParams),
         _ => {}
     }
-    let mut event = None;
     if method == TaskMethod::Cancel {
-        event = table.call_of(ticket).map(|ticket| PendingEvent::Cancelled { ticket, reason: Span::MISSING });
+        if let Some(ticket) = table.call_of(ticket) {
+            state.emit(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
+        }
         table.set_end(ticket, TaskState::Cancelled);
         table.touch(ticket, state.peer.now);
     }
@@ -97,15 +95,11 @@ fn about(
         table.write_members(ticket, out);
         true
     });
-    Ok(Handled::from(event))
+    Ok(())
 }
 
 /// Lets `tasks/result` wait for the end of its task. The request has no timeout.
-fn wait(
-    state: &mut ClientState<'_>,
-    pending: &Pending<'_>,
-    ticket: Ticket,
-) -> Result<Handled, ProtocolError> {
+fn wait(state: &mut ClientState<'_>, pending: &Pending<'_>, ticket: Ticket) -> Result<(), ProtocolError> {
     let Pending { source, context, .. } = pending;
     let full = ProtocolError::TooManyInFlight { limit: state.peer.in_flight.limit() };
     let receiver = state.peer.defer(source, context.stream, InputKind::Task, None).ok_or(full)?;
@@ -115,7 +109,7 @@ fn wait(
         state.peer.in_flight.release(receiver);
         return Err(full);
     }
-    Ok(Handled::Done)
+    Ok(())
 }
 
 /// Handles `tasks/list`. A cursor is the slot of the next task.
@@ -124,7 +118,7 @@ fn list(
     table: &TaskTable<'_>,
     pending: &Pending<'_>,
     params: Json<'_>,
-) -> Result<Handled, ProtocolError> {
+) -> Result<(), ProtocolError> {
     let slots = table.slots();
     let first = match params.get("cursor").filter(|cursor| !cursor.is_null()) {
         None => 0,
@@ -147,5 +141,5 @@ fn list(
         });
         true
     });
-    Ok(Handled::Done)
+    Ok(())
 }

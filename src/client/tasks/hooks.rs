@@ -3,7 +3,6 @@
 use core::fmt;
 
 use crate::client::client_state::{ClientState, RequestTable, Session};
-use crate::client::receive::Handled;
 use crate::client::tasks::follow_up::{write_id, write_task};
 use crate::client::tasks::record::Keys;
 use crate::json::{Json, Str, Writer};
@@ -25,7 +24,7 @@ pub(crate) trait TaskHooks: Sync {
     /// Writes the member `task` of a call, if the server accepts tasks (`2025-11-25`).
     fn write_request(&self, session: Session, ttl: Millis, out: &mut Writer<'_>);
 
-    /// Handles the result of a call, or of a request about a task. Returns `None` if the result concerns no task.
+    /// Handles the result of a call, or of a request about a task. Returns `false` if the result concerns no task.
     /// `kind` is the `resultType`.
     fn on_result(
         &self,
@@ -33,16 +32,11 @@ pub(crate) trait TaskHooks: Sync {
         ticket: Ticket,
         kind: Json<'_>,
         result: Object<'_>,
-    ) -> Option<Handled>;
+    ) -> bool;
 
-    /// Handles a notification about a task. Returns `None` for any other notification, or if no slot contains this
+    /// Handles a notification about a task. Returns `false` for any other notification, or if no slot contains this
     /// task.
-    fn on_notification(
-        &self,
-        state: &mut ClientState<'_>,
-        method: Str<'_>,
-        task: Object<'_>,
-    ) -> Option<Handled>;
+    fn on_notification(&self, state: &mut ClientState<'_>, method: Str<'_>, task: Object<'_>) -> bool;
 
     /// Handles the acknowledgment of a subscription to a task.
     fn on_watched(&self, state: &mut ClientState<'_>, listener: Ticket, params: Json<'_>);
@@ -104,18 +98,13 @@ impl TaskHooks for Hooks {
         ticket: Ticket,
         kind: Json<'_>,
         result: Object<'_>,
-    ) -> Option<Handled> {
+    ) -> bool {
         state.handle_task_result(ticket, kind, result)
     }
 
-    fn on_notification(
-        &self,
-        state: &mut ClientState<'_>,
-        method: Str<'_>,
-        task: Object<'_>,
-    ) -> Option<Handled> {
+    fn on_notification(&self, state: &mut ClientState<'_>, method: Str<'_>, task: Object<'_>) -> bool {
         let is_status = method == *methods::TASKS.name || method == *methods::TASKS_STATUS.name;
-        if is_status { state.handle_task_status(task) } else { None }
+        is_status && state.handle_task_status(task)
     }
 
     fn on_watched(&self, state: &mut ClientState<'_>, listener: Ticket, params: Json<'_>) {

@@ -3,7 +3,7 @@
 use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
 use crate::client::pending_event::{PendingEvent, PendingOutcome};
-use crate::client::receive::{Handled, end_request, is_complete};
+use crate::client::receive::{end_request, is_complete};
 use crate::client::request_data::NO_SEQUENCE;
 use crate::client::tasks::config::TaskLimits;
 use crate::client::tasks::record::Record;
@@ -16,26 +16,19 @@ use crate::protocol::revision::WireFeature;
 use crate::rpc::{self, Object};
 
 impl ClientState<'_> {
-    /// Handles the result of a call, or of a request about a task. Returns `None` if the result concerns no task.
-    pub(super) fn handle_task_result(
-        &mut self,
-        ticket: Ticket,
-        kind: Json<'_>,
-        result: Object<'_>,
-    ) -> Option<Handled> {
+    /// Handles the result of a call, or of a request about a task. Returns `false` if the result concerns no task.
+    pub(super) fn handle_task_result(&mut self, ticket: Ticket, kind: Json<'_>, result: Object<'_>) -> bool {
         match self.method_of(ticket) {
-            Method::CallTool => {
-                let task = self.created_task(kind, result)?;
-                Some(self.start_task(ticket, task, result))
-            }
-            Method::TaskGet => Some(self.handle_task(ticket, result)),
-            Method::TaskUpdate => {
-                self.wait_for_task(ticket);
-                Some(Handled::Done)
-            }
-            Method::TaskResult => Some(self.end_task(ticket, result)),
-            _ => None,
+            Method::CallTool => match self.created_task(kind, result) {
+                Some(task) => self.start_task(ticket, task, result),
+                None => return false,
+            },
+            Method::TaskGet => self.handle_task(ticket, result),
+            Method::TaskUpdate => self.wait_for_task(ticket),
+            Method::TaskResult => self.end_task(ticket, result),
+            _ => return false,
         }
+        true
     }
 
     /// The task in the result of a call.
@@ -51,7 +44,7 @@ impl ClientState<'_> {
     }
 
     /// Turns a call into a task. `result` is the whole result of the call.
-    fn start_task(&mut self, ticket: Ticket, task: Object<'_>, result: Object<'_>) -> Handled {
+    fn start_task(&mut self, ticket: Ticket, task: Object<'_>, result: Object<'_>) {
         let limits = self.task_limits();
         let json = task.json();
         let id = json.get("taskId").filter(|id| id.kind() == Kind::String);
@@ -59,7 +52,7 @@ impl ClientState<'_> {
             return self.fail_task(ticket, RequestFailure::Invalid);
         };
         let now = self.peer.now;
-        let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return Handled::Done };
+        let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return };
         let sequence = outbound.data.sequence;
         outbound.data.method = Method::TaskGet;
         (outbound.data.partial_results, outbound.data.meta_length) = (0, 0);
@@ -77,11 +70,11 @@ impl ClientState<'_> {
             // Poll at once, because the result of the call lacks members such as `inputRequests`.
             _ => self.poll_task(ticket),
         }
-        Handled::Event(PendingEvent::Task { ticket, task: result.span() })
+        self.emit(PendingEvent::Task { ticket, task: result.span() });
     }
 
     /// Handles the complete state of a task: the result of `tasks/get`, or the parameters of a notification.
-    fn handle_task(&mut self, ticket: Ticket, task: Object<'_>) -> Handled {
+    fn handle_task(&mut self, ticket: Ticket, task: Object<'_>) {
         let limits = self.task_limits();
         let is_extension = self.has(WireFeature::TasksExtension);
         let json = task.json();
@@ -94,8 +87,8 @@ impl ClientState<'_> {
             TaskStatus::Working => self.wait_for_task(ticket),
             TaskStatus::Cancelled => return self.fail_task(ticket, RequestFailure::TaskCancelled),
             TaskStatus::InputRequired if is_extension => {
-                if let Some(handled) = self.require_task_input(ticket, task, requests) {
-                    return handled;
+                if self.require_task_input(ticket, task, requests) {
+                    return;
                 }
                 self.wait_for_task(ticket);
             }
@@ -113,14 +106,13 @@ impl ClientState<'_> {
                 self.fetch_task_result(ticket);
             }
         }
-        match is_changed {
-            true => Handled::Event(PendingEvent::Task { ticket, task: task.span() }),
-            false => Handled::Done,
+        if is_changed {
+            self.emit(PendingEvent::Task { ticket, task: task.span() });
         }
     }
 
     /// Ends a task with the result of its tool.
-    fn end_task(&mut self, ticket: Ticket, result: Object<'_>) -> Handled {
+    fn end_task(&mut self, ticket: Ticket, result: Object<'_>) {
         let [member, kind] = result.spans(&["content", "resultType"]);
         let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
         let is_valid = result.kind() == Kind::Object
@@ -135,56 +127,65 @@ impl ClientState<'_> {
         }
     }
 
-    fn fail_task(&mut self, ticket: Ticket, failure: RequestFailure) -> Handled {
+    fn fail_task(&mut self, ticket: Ticket, failure: RequestFailure) {
         self.finish_task(ticket, PendingOutcome::Failed(failure))
     }
 
-    fn finish_task(&mut self, ticket: Ticket, outcome: PendingOutcome) -> Handled {
+    fn finish_task(&mut self, ticket: Ticket, outcome: PendingOutcome) {
         self.unwatch_task(ticket);
-        Handled::Event(end_request(self, ticket, outcome))
+        end_request(self, ticket, outcome);
     }
 
-    /// Emits the input requests of a task, or fails the task if they are invalid or exceed a limit. Returns `None` if
-    /// the client has already emitted all these requests.
-    fn require_task_input(&mut self, ticket: Ticket, task: Object<'_>, requests: Span) -> Option<Handled> {
+    /// Emits the input requests of a task, or fails the task if they are invalid or exceed a limit. Returns `false`
+    /// if the client has already emitted all these requests.
+    fn require_task_input(&mut self, ticket: Ticket, task: Object<'_>, requests: Span) -> bool {
         let requests = if requests.is_missing() { Json::NULL } else { rpc::view(task.line(), requests) };
         let is_object = requests.is_null() || requests.kind() == Kind::Object;
         if !is_object || self.count_requests(requests).is_none() {
-            return Some(self.fail_task(ticket, RequestFailure::Invalid));
+            self.fail_task(ticket, RequestFailure::Invalid);
+            return true;
         }
         let Some(added) = self.add_keys(ticket, requests) else {
-            return Some(self.fail_task(ticket, RequestFailure::StateTooLong));
+            self.fail_task(ticket, RequestFailure::StateTooLong);
+            return true;
         };
         if added == 0 {
-            return None;
+            return false;
         }
         let limit = self.config.rounds;
-        let outbound = self.peer.in_flight.outbound_mut(ticket)?;
+        let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return false };
         if outbound.data.partial_results >= limit {
-            return Some(self.fail_task(ticket, RequestFailure::TooManyRounds));
+            self.fail_task(ticket, RequestFailure::TooManyRounds);
+            return true;
         }
         outbound.data.partial_results = outbound.data.partial_results.saturating_add(1);
         outbound.data.sequence = NO_SEQUENCE.saturating_add(added.into());
         outbound.state = OutboundState::NeedsInput;
         let deadline = outbound.data.maximum;
         self.peer.in_flight.set_deadline(ticket, Some(deadline));
-        Some(Handled::Event(PendingEvent::InputRequired { ticket, result: task.span() }))
+        self.emit(PendingEvent::InputRequired { ticket, result: task.span() });
+        true
     }
 
-    /// Handles a notification about a task. Returns `None` if no slot contains this task.
-    pub(super) fn handle_task_status(&mut self, task: Object<'_>) -> Option<Handled> {
-        let json = task.json();
-        let id = json.get("taskId").and_then(Json::string)?;
-        let status = status_of(json)?;
-        let ticket = self.find_task(|_, record| record.has_id(id))?;
-        let state = self.open_request(ticket)?.state;
-        match state {
-            OutboundState::TaskWaiting => Some(self.handle_task(ticket, task)),
+    /// Handles a notification about a task. Returns `false` if no slot contains this task.
+    pub(super) fn handle_task_status(&mut self, task: Object<'_>) -> bool {
+        let Some((ticket, status)) = self.task_in_slot(task.json()) else { return false };
+        match self.open_request(ticket).map(|request| request.state) {
+            Some(OutboundState::TaskWaiting) => self.handle_task(ticket, task),
             // While the application has to respond to input requests, only the end of the task matters.
-            OutboundState::NeedsInput if status.is_terminal() => Some(self.handle_task(ticket, task)),
+            Some(OutboundState::NeedsInput) if status.is_terminal() => self.handle_task(ticket, task),
             // Ignore the notification. If a request about the task is in flight, the response is at least as new.
-            _ => Some(Handled::Done),
+            Some(_) => {}
+            None => return false,
         }
+        true
+    }
+
+    /// Finds the slot of a task, and reads the status of the task.
+    fn task_in_slot(&self, task: Json<'_>) -> Option<(Ticket, TaskStatus)> {
+        let id = task.get("taskId").and_then(Json::string)?;
+        let status = status_of(task)?;
+        Some((self.find_task(|_, record| record.has_id(id))?, status))
     }
 
     /// Finds the task whose call has this progress token (`2025-11-25`).

@@ -140,7 +140,7 @@ impl TransmitBuffer<'_> {
     /// Compacts the buffer if at most as many bytes must move as were sent. So the work is linear in the output.
     fn make_piece_space(&mut self) {
         self.rewind();
-        if self.start >= self.unsent() && self.start > 0 {
+        if self.link.start >= self.unsent() && self.link.start > 0 {
             self.move_to_front();
         }
     }

@@ -224,6 +224,7 @@ impl<'a> ToolResultView<'a> {
         ToolResultView { result: Object::from_json(json), content: None }
     }
 
+    #[inline]
     pub(crate) fn with(result: Object<'a>, content: Option<Json<'a>>) -> ToolResultView<'a> {
         ToolResultView { result, content }
     }
