@@ -235,6 +235,7 @@ impl<'b> ClientState<'b> {
     }
 
     /// Sends a request whose kind the caller passes as `method`. Otherwise like [`begin_request`](Self::begin_request).
+    #[inline]
     pub(crate) fn begin_request_as(
         &mut self,
         method: Method,
@@ -299,6 +300,7 @@ impl<'b> ClientState<'b> {
         matches!(self.peer.lifecycle.state(), State::Ready | State::Stateless)
     }
 
+    #[inline]
     pub(crate) fn era(&self) -> Option<Era> {
         self.peer.session.map(|session| session.revision.era())
     }

@@ -23,6 +23,7 @@ use crate::client::server_requests::input_request::InputKind;
 
 /// Processes a valid JSON text. For a request, the caller has reserved space for the response. `input` is the
 /// [requested input](requested_input). `index` is the scanner's index of the result.
+#[inline]
 pub(crate) fn handle_message(
     state: &mut ClientState<'_>,
     line: &[u8],
@@ -286,6 +287,7 @@ fn is_pending_response(state: &ClientState<'_>, id: Json<'_>) -> bool {
     is_connecting(state, id) || state.peer.find_awaiting(id).is_some()
 }
 
+#[inline]
 fn handle_response(
     state: &mut ClientState<'_>,
     line: &[u8],
@@ -318,6 +320,7 @@ fn handle_response(
 }
 
 /// Handles the result of a pending request.
+#[inline]
 fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>) {
     let method = state.method_of(ticket);
     // Look up all members in one pass, and skip the pass if no member is needed.

@@ -274,6 +274,7 @@ impl<'b> LineDecoder<'b> {
     }
 
     /// Returns the bytes of the current line. If the line is oversized, returns its captured id.
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         self.between(self.line_range())
     }
@@ -292,6 +293,7 @@ impl<'b> LineDecoder<'b> {
     }
 
     /// Frees the bytes of the current line. No effect on an incomplete line.
+    #[inline]
     pub(crate) fn release(&mut self) {
         if self.line.take().is_some() {
             self.start = self.start.wrapping_add(self.release_length).min(self.end);
@@ -319,6 +321,7 @@ impl<'b> LineDecoder<'b> {
     }
 
     /// Starts a new line at `start`.
+    #[inline]
     pub(super) fn start_line(&mut self) {
         self.buffer.record_use(self.end);
         if self.start >= self.end {
@@ -374,6 +377,7 @@ impl<'b> LineDecoder<'b> {
     }
 
     /// Ends the scan of a complete line and returns its kind.
+    #[inline]
     pub(super) fn finish_scan(&mut self) -> LineKind {
         let kind = LineKind::from_scan(self.scanner.end());
         if kind == LineKind::Invalid {

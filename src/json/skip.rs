@@ -60,6 +60,7 @@ fn text_length_from(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Returns the length of the value at the start of `bytes`.
+#[inline]
 pub(super) fn value_length(bytes: &[u8]) -> usize {
     match bytes {
         [b'"', text @ ..] => text_length(text).wrapping_add(2).min(bytes.len()),

@@ -98,6 +98,7 @@ pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8], code: i32) {
 }
 
 /// Writes a response of at most `space` bytes: see [`Peer::write_response`].
+#[inline]
 pub(crate) fn write_response(
     output: &mut TransmitBuffer<'_>,
     routing: Routing,
@@ -164,6 +165,7 @@ impl<R: Role> Peer<'_, R> {
     ///
     /// # Errors
     /// [`ProtocolError::ReplyTooLarge`] or [`ProtocolError::InvalidReply`]. Nothing was written.
+    #[inline]
     pub(crate) fn write_response(
         &mut self,
         source: &Source<'_>,

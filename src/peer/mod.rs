@@ -135,6 +135,7 @@ impl<'b, R: Role> Peer<'b, R> {
     }
 
     /// Returns whether a full response fits. If so, sets `budget` to the maximum end of the response.
+    #[inline]
     pub(crate) fn reserve_response(&mut self) -> bool {
         let fits = self.output.has_reply_space();
         if fits {

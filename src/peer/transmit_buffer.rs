@@ -187,11 +187,13 @@ impl<'b> TransmitBuffer<'b> {
     }
 
     /// Returns whether `max_reply_size` contiguous bytes are free. Compacts the buffer if necessary.
+    #[inline]
     pub(crate) fn has_reply_space(&mut self) -> bool {
         self.has_space(self.max_reply_size)
     }
 
     /// Returns whether a message of `bytes` contiguous bytes may be written. Compacts the buffer if necessary.
+    #[inline]
     pub(crate) fn has_space(&mut self, bytes: usize) -> bool {
         if self.link.gate == Gate::Pieces {
             return false;

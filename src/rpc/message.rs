@@ -168,6 +168,7 @@ pub(crate) enum Invalid {
 
 impl Class {
     /// Classifies the message that `scanner` has scanned. `allow_missing_jsonrpc` tolerates a missing `jsonrpc`.
+    #[inline]
     pub(crate) fn new(line: &[u8], scanner: &Scanner, allow_missing_jsonrpc: bool) -> Class {
         let invalid = |why, id, answerable| Class::Invalid { id, why, answerable };
         let version = scanner.span(Member::Jsonrpc);

@@ -3,6 +3,7 @@
 use crate::json::{Json, Kind, MemberIndex, Span, Str};
 
 /// The value at `span` of a scanned text.
+#[inline]
 pub(crate) fn view(line: &[u8], span: Span) -> Json<'_> {
     Json::exact(span.bytes(line))
 }
@@ -19,6 +20,7 @@ pub(crate) fn is_null(line: &[u8], span: Span) -> bool {
 }
 
 /// The text of the string at `span`.
+#[inline]
 pub(crate) fn text(line: &[u8], span: Span) -> Str<'_> {
     view(line, span).string().unwrap_or_default()
 }
@@ -55,11 +57,13 @@ impl<'l> Object<'l> {
     }
 
     /// The kind of the value.
+    #[inline]
     pub(crate) fn kind(self) -> Kind {
         kind(self.line, self.span)
     }
 
     /// The value.
+    #[inline]
     pub(crate) fn json(self) -> Json<'l> {
         view(self.line, self.span)
     }

@@ -63,6 +63,7 @@ fn is_notification(envelope: &Envelope) -> bool {
 ///
 /// If the class may need a response, the output must have space for it. `index` is the scanner's index of the
 /// parameters.
+#[inline]
 pub(crate) fn handle_message(
     state: &mut ServerState<'_>,
     line: &[u8],
@@ -197,6 +198,7 @@ pub(crate) fn handle_unreadable_line(
     })
 }
 
+#[inline]
 fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let params = request.params;
     let well_formed = params.span().is_missing() || params.kind() == Kind::Object;

@@ -150,6 +150,7 @@ pub(crate) struct Request<'r, 'b> {
 
 impl<'r, 'b> Request<'r, 'b> {
     /// Finds the frequent members of `params` in one search, because every search visits all members.
+    #[inline]
     pub(crate) fn new(
         state: &'r mut ServerState<'b>,
         spans: &'r mut Spans,
@@ -175,6 +176,7 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     /// Whether the owner has another request with this id in flight.
+    #[inline]
     pub(crate) fn is_duplicate(&self, owner: StreamId) -> bool {
         self.state.find_in_flight(Json::exact(self.id()), owner).is_some()
     }
@@ -291,6 +293,7 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Emits the request as an event. Refuses a request with invalid input responses. If `refuse_when_full` is set,
     /// also refuses a request while every slot is taken.
+    #[inline]
     pub(crate) fn emit_request(&mut self, kind: RequestKind, event: MakeEvent) -> Received {
         let limit = self.state.peer.in_flight.limit();
         if self.state.config.refuse_when_full && limit > 0 && self.state.peer.in_flight.len() >= limit {

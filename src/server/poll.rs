@@ -35,6 +35,7 @@ impl Server<'_> {
     }
 
     /// Releases the line of the last event. If the application dropped the request, responds with an error first.
+    #[inline]
     pub(super) fn finish_event(&mut self) {
         if self.state.pending_event.is_some() || !mem::take(&mut self.state.peer.event_holds_line) {
             return;
@@ -257,6 +258,7 @@ impl Server<'_> {
 }
 
 /// Decodes the string of `subject` in place. Narrows `subject` to the decoded text without quotes.
+#[inline]
 fn decode_subject(line: &mut [u8], subject: &mut Span) {
     let start = subject.start.wrapping_add(1);
     // The closing quote ends the string.

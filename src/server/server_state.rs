@@ -273,6 +273,7 @@ impl ServerState<'_> {
     /// Writes the response to a request.
     ///
     /// If the response does not fit or is not valid, writes an error response instead and returns that error.
+    #[inline]
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,

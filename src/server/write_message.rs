@@ -12,6 +12,7 @@ use crate::server::server_state::Shape;
 const QUOTED_VERSION: usize = 32;
 
 /// Writes `{"jsonrpc":"2.0","id":…,"result":{` and the first members of the result.
+#[inline]
 pub(crate) fn begin_result(
     out: &mut Writer<'_>,
     id: &[u8],

@@ -180,6 +180,7 @@ impl Client<'_> {
 }
 
 /// Writes the first members of the parameters: `"name":…,"arguments":`.
+#[inline]
 pub(crate) fn write_name(out: &mut Writer<'_>, tool: &str) {
     out.token(r#""name":"#);
     out.string(tool);

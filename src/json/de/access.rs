@@ -21,6 +21,7 @@ pub(super) struct Elements<'d, 'de> {
 }
 
 impl Drop for Elements<'_, '_> {
+    #[inline]
     fn drop(&mut self) {
         if self.inside {
             self.decoder.steps.push(Step::Element(self.index.wrapping_sub(1)));
@@ -102,6 +103,7 @@ impl<'d, 'de> Members<'d, 'de> {
 }
 
 impl Drop for Members<'_, '_> {
+    #[inline]
     fn drop(&mut self) {
         if self.inside {
             self.decoder.steps.push(Step::Member(self.name));

@@ -84,6 +84,7 @@ struct Decoder<'de> {
 
 impl<'de> Decoder<'de> {
     /// Skips white space, and returns the next byte without consuming it.
+    #[inline]
     fn peek(&mut self) -> Option<u8> {
         if self.rest.first().is_some_and(|byte| *byte <= b' ') {
             self.skip_space();
@@ -108,6 +109,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Consumes `byte`. Returns `None` if another byte follows.
+    #[inline]
     fn expect(&mut self, byte: u8) -> Option<()> {
         if self.peek() != Some(byte) {
             return None;
@@ -139,6 +141,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Consumes the end of a container. Returns an error if the type left elements unread.
+    #[inline]
     fn leave(&mut self, close: Option<u8>) -> Result<(), ErrorKind<'de>> {
         self.levels = self.levels.wrapping_add(1);
         self.steps.clear();
@@ -175,6 +178,7 @@ impl<'de> Decoder<'de> {
         Ok(value)
     }
 
+    #[inline]
     fn object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, PathlessError> {
         let levels = self.levels;
         let close = self.enter_object()?;
@@ -187,6 +191,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Enters an object and returns its closing bracket; `None` for empty text.
+    #[inline]
     fn enter_object(&mut self) -> Result<Option<u8>, ErrorKind<'de>> {
         let close = match self.peek() {
             Some(b'{') => Some(b'}'),
@@ -343,6 +348,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         self.object(visitor)
     }
 
+    #[inline]
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,

@@ -35,6 +35,7 @@ pub(crate) struct Scanned {
 
 impl Scanned {
     /// Returns the index of `params` or `result`, like [`Scanner::inner`].
+    #[inline]
     pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
         self.index.first().filter(|inner| inner.of == Some(of))
     }
@@ -175,6 +176,7 @@ impl MemberIndex {
 
 impl Scanner {
     /// Returns the index of `params` or `result`. Returns `None` if the index is not known: see [`MemberIndex`].
+    #[inline]
     pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
         self.index.first().filter(|inner| inner.of == Some(of))
     }

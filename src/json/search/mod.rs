@@ -208,6 +208,7 @@ pub(crate) fn has(byte: u8, bytes: &[u8]) -> bool {
 }
 
 /// Returns whether `bytes` contain a backslash. Searches a short text in a plain loop, because most texts are short.
+#[inline]
 pub(super) fn has_backslash(bytes: &[u8]) -> bool {
     if WORDS && bytes.len() <= MEDIUM.wrapping_mul(BYTES) {
         return bytes.iter().fold(false, |found, byte| found | (*byte == b'\\'));

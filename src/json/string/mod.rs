@@ -109,6 +109,7 @@ impl<'a> Str<'a> {
         }
     }
 
+    #[inline]
     fn equals(self, other: &[u8]) -> bool {
         // An escape is longer than its character. A text no longer than `other` therefore equals `other` only if the
         // text has no escapes.
@@ -134,12 +135,14 @@ impl<'a> Str<'a> {
 }
 
 impl PartialEq<str> for Str<'_> {
+    #[inline]
     fn eq(&self, other: &str) -> bool {
         self.equals(other.as_bytes())
     }
 }
 
 impl PartialEq<&str> for Str<'_> {
+    #[inline]
     fn eq(&self, other: &&str) -> bool {
         self.equals(other.as_bytes())
     }
@@ -312,6 +315,7 @@ pub(crate) fn text_of(bytes: &[u8]) -> &str {
 
 /// Decodes text in place, up to a closing quote or the end. Returns the length of the decoded text, then the length of
 /// the escaped text. The decoded text is never longer than the escaped text.
+#[inline]
 pub(crate) fn decode_in_place(text: &mut [u8]) -> (usize, usize) {
     let run = text_run(text);
     if text.get(run) == Some(&b'\\') { decode_escapes(text, run) } else { (run, run) }

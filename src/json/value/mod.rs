@@ -86,6 +86,7 @@ impl<'a> Json<'a> {
     }
 
     /// Views scanned text, without the surrounding white space. Other text gives meaningless results, but no panic.
+    #[inline]
     pub(crate) fn trusted(text: &'a [u8]) -> Json<'a> {
         Json { text: trimmed(text) }
     }

@@ -158,6 +158,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a string.
+    #[inline]
     pub fn string(&mut self, text: &str) {
         let before = Edge::opening(self.order.value(self.last));
         self.escape(before, text, Edge::QUOTE);
@@ -182,6 +183,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes text into an open string, escaped.
+    #[inline]
     pub(crate) fn inside(&mut self, text: &dyn WriteText) {
         text.pieces(&mut |piece| self.escape(Edge::NONE, piece, Edge::NONE));
     }
@@ -252,6 +254,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a member that is a string.
+    #[inline]
     pub fn field_string(&mut self, key: &str, value: &str) {
         self.key(key);
         self.string(value);
@@ -424,6 +427,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Records the start of a value, and writes a comma if one is needed.
+    #[inline]
     fn separate(&mut self) {
         if self.order.value(self.last) {
             self.push_byte(b',');
@@ -437,6 +441,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a comma if one is needed.
+    #[inline]
     fn comma(&mut self) {
         if order::needs_comma(self.last) {
             self.push_byte(b',');

@@ -36,6 +36,7 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     /// Sets the deadline of a request, or removes it with `None`.
+    #[inline]
     pub(crate) fn set_deadline(&mut self, ticket: Ticket, deadline: Option<Millis>) {
         if let Some(slot) = self.taken_slot_mut(ticket) {
             slot.set_deadline(to_stored(deadline));
@@ -85,6 +86,7 @@ pub(crate) fn to_stored(deadline: Option<Millis>) -> Millis {
 ///
 /// Returns `false` if the ancestors need no update: the values are the same, and `index`, whose deadline may have
 /// changed, is not the earliest slot.
+#[inline]
 fn update_node<D>(slots: &mut [Slot<D>], at: u32, index: u32) -> bool {
     let Some(slot) = slots.get(at as usize) else { return true };
     let is_free = !slot.is_taken() && slot.generation != RETIRED;

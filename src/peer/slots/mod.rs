@@ -190,6 +190,7 @@ impl<'b, D: Data> InFlight<'b, D> {
     }
 
     /// Takes the lowest free slot for a request. Returns `None` if all slots are taken.
+    #[inline]
     pub(crate) fn take(&mut self, data: D, deadline: Option<Millis>) -> Option<Ticket> {
         let index = self.free_slot();
         let slot = self.slot_mut(index)?;

@@ -176,6 +176,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
 }
 
 /// Writes a result with one text block.
+#[inline]
 pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: bool, pad_structured: bool) {
     out.members(r#""content":[{"type":"text","text":""#);
     out.inside(text);
@@ -184,6 +185,7 @@ pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: boo
 }
 
 /// Writes the members that follow the content.
+#[inline]
 pub(crate) fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool) {
     if failed {
         out.field_boolean("isError", true);
