@@ -55,6 +55,7 @@ impl<'l> Object<'l> {
     }
 
     /// The kind of the value.
+    #[inline]
     pub(crate) fn kind(self) -> Kind {
         kind(self.line, self.span)
     }
