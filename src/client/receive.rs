@@ -33,15 +33,32 @@ pub(crate) fn handle_message(
     index: Option<&MemberIndex>,
     stream: StreamId,
 ) -> Result<(), ProtocolError> {
-    match class {
-        Class::Response { id, outcome } => handle_response(state, line, rpc::view(line, id), outcome, index),
+    let (id, outcome) = match class {
+        Class::Response { id, outcome } => (id, outcome),
         Class::Request { id, method, params } => {
-            handle_request(state, line, id, method, params, input, stream)
+            return handle_request(state, line, id, method, params, input, stream);
         }
-        Class::Notification { method, params } => handle_notification(state, line, method, params),
-        Class::ErrorWithoutId { error } => handle_error_without_id(state, line, error),
-        Class::Invalid { why, id, .. } => handle_invalid(state, line, why, rpc::view(line, id)),
-    }
+        Class::Notification { method, params } => return handle_notification(state, line, method, params),
+        Class::ErrorWithoutId { error } => return handle_error_without_id(state, line, error),
+        // A message without method, result and error. If a request with this id is pending, the message is a malformed
+        // response.
+        Class::Invalid { why: Invalid::Method, id, .. }
+            if Json::trusted(line).get("method").is_none()
+                && is_pending_response(state, rpc::view(line, id)) =>
+        {
+            (id, Outcome::Malformed)
+        }
+        Class::Invalid { why, .. } => {
+            return Err(match why {
+                Invalid::Batch => ProtocolError::Batch,
+                Invalid::NotAnObject => ProtocolError::NotAnObject,
+                Invalid::Version => ProtocolError::WrongJsonRpcVersion,
+                Invalid::Id => ProtocolError::InvalidId,
+                Invalid::Method => ProtocolError::InvalidMethod,
+            });
+        }
+    };
+    handle_response(state, line, rpc::view(line, id), outcome, index)
 }
 
 fn handle_error_without_id(
@@ -58,26 +75,6 @@ fn handle_error_without_id(
     let code = rpc::view(line, error).get("code").and_then(Json::integer);
     let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
     Err(ProtocolError::ErrorWithoutId { code })
-}
-
-fn handle_invalid(
-    state: &mut ClientState<'_>,
-    line: &[u8],
-    why: Invalid,
-    id: Json<'_>,
-) -> Result<(), ProtocolError> {
-    Err(match why {
-        // A message without method, result and error. If a request with this id is pending, the message is a malformed
-        // response.
-        Invalid::Method if Json::trusted(line).get("method").is_none() && is_pending_response(state, id) => {
-            return handle_response(state, line, id, Outcome::Malformed, None);
-        }
-        Invalid::Batch => ProtocolError::Batch,
-        Invalid::NotAnObject => ProtocolError::NotAnObject,
-        Invalid::Version => ProtocolError::WrongJsonRpcVersion,
-        Invalid::Id => ProtocolError::InvalidId,
-        Invalid::Method => ProtocolError::InvalidMethod,
-    })
 }
 
 /// Processes a line that is not valid JSON, or that the decoder discarded.
