@@ -126,12 +126,14 @@ pub struct Receive<'a> {
 impl<'a> Receive<'a> {
     /// Returns whether the machine accepts input. The machine refuses input after the end of input. The machine also
     /// refuses input while buffered input waits for transmit space or for the application.
+    #[inline]
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.input.is_ready()
     }
 
     /// Returns the space for a read. The space is empty only if [`is_ready`](Receive::is_ready) returns `false`.
+    #[inline]
     #[must_use]
     pub fn space(&mut self) -> &mut [u8] {
         self.input.space()
@@ -143,6 +145,7 @@ impl<'a> Receive<'a> {
     /// A link that has lost bytes within a line inserts the byte `CAN` (0x18), which valid JSON never contains. The
     /// machine then drops the line. If the machine received the id of a request before the gap, the machine responds
     /// with an error. Otherwise the machine sends no response.
+    #[inline]
     pub fn filled(self, n: usize) {
         self.input.filled(n, StreamId::NONE);
     }
