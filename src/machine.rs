@@ -126,6 +126,7 @@ pub struct Receive<'a> {
 impl<'a> Receive<'a> {
     /// Returns whether the machine accepts input. The machine refuses input after the end of input. The machine also
     /// refuses input while buffered input waits for transmit space or for the application.
+    #[inline]
     #[must_use]
     #[inline]
     pub fn is_ready(&self) -> bool {
@@ -133,6 +134,7 @@ impl<'a> Receive<'a> {
     }
 
     /// Returns the space for a read. The space is empty only if [`is_ready`](Receive::is_ready) returns `false`.
+    #[inline]
     #[must_use]
     #[inline]
     pub fn space(&mut self) -> &mut [u8] {

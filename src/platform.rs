@@ -87,10 +87,11 @@ pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
 /// Copies a few bytes without a call of `memcpy`.
 #[inline]
 fn copy_by_ends(target: &mut [u8], source: &[u8]) {
-    if source.len() >= 16 || source.len() > target.len() {
+    if source.len() > 32 || source.len() > target.len() {
         return copy_by_bytes(target, source);
     }
-    let is_copied = copy_ends::<8>(target, source).is_some()
+    let is_copied = copy_ends::<16>(target, source).is_some()
+        || copy_ends::<8>(target, source).is_some()
         || copy_ends::<4>(target, source).is_some()
         || copy_ends::<2>(target, source).is_some();
     if !is_copied && let ([place, ..], [byte]) = (target, source) {

@@ -212,7 +212,7 @@ impl Client<'_> {
     /// Emits the error of a processed line, and releases a line without an event.
     #[inline]
     fn finish_line(&mut self, outcome: Result<(), ProtocolError>) -> bool {
-        self.state.peer.output.observe_received(self.input.bytes(), outcome);
+        self.state.peer.output.observe_received(self.input.bytes(), &outcome);
         if let Err(error) = outcome
             && let Some(error) = self.state.peer.reported(error)
         {

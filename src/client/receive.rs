@@ -1,5 +1,7 @@
 //! Dispatch of received messages: responses, server requests, notifications.
 
+use core::mem;
+
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line};
@@ -38,21 +40,7 @@ pub(crate) fn handle_message(
             return handle_request(state, line, id, method, params, input, stream);
         }
         Class::Notification { method, params } => return handle_notification(state, line, method, params),
-        Class::ErrorWithoutId { error } => {
-            return match state.connecting.filter(|_| state.unsent_connect.is_none()) {
-                // While the client connects, an error without id responds to the connecting request or to an abandoned
-                // probe.
-                Some(_) if !core::mem::take(&mut state.probe_abandoned) => {
-                    state.handle_connect_response(line, Outcome::Error(error));
-                    Ok(())
-                }
-                _ => {
-                    let code = rpc::view(line, error).get("code").and_then(Json::integer);
-                    let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
-                    Err(ProtocolError::ErrorWithoutId { code })
-                }
-            };
-        }
+        Class::ErrorWithoutId { error } => return handle_error_without_id(state, line, error),
         // A message without method, result and error. If a request with this id is pending, the message is a malformed
         // response.
         Class::Invalid { why: Invalid::Method, id, .. }
@@ -72,6 +60,22 @@ pub(crate) fn handle_message(
         }
     };
     handle_response(state, line, rpc::view(line, id), outcome, index)
+}
+
+fn handle_error_without_id(
+    state: &mut ClientState<'_>,
+    line: &[u8],
+    error: Span,
+) -> Result<(), ProtocolError> {
+    // While the client connects, an error without id responds to the connecting request or to an abandoned probe.
+    let is_connecting = state.connecting.is_some() && state.unsent_connect.is_none();
+    if is_connecting && !mem::take(&mut state.probe_abandoned) {
+        state.handle_connect_response(line, Outcome::Error(error));
+        return Ok(());
+    }
+    let code = rpc::view(line, error).get("code").and_then(Json::integer);
+    let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
+    Err(ProtocolError::ErrorWithoutId { code })
 }
 
 /// Processes a line that is not valid JSON, or that the decoder discarded.

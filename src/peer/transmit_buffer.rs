@@ -143,9 +143,9 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Shows the observer a received message. The next call of [`observe_sent`](TransmitBuffer::observe_sent) shows the
     /// messages written in response.
-    pub(crate) fn observe_received(&mut self, line: &[u8], outcome: Result<(), ProtocolError>) {
+    pub(crate) fn observe_received(&mut self, line: &[u8], outcome: &Result<(), ProtocolError>) {
         if let Some(attached) = &mut self.observer {
-            attached.observer.line(Direction::In, line, outcome);
+            attached.observer.line(Direction::In, line, *outcome);
         }
     }
 

@@ -152,7 +152,7 @@ impl Server<'_> {
                 Received::ProtocolError(error) => Err(*error),
                 _ => Ok(()),
             };
-            state.peer.output.observe_received(bytes, error);
+            state.peer.output.observe_received(bytes, &error);
             outcome
         };
         if !self.input.is_chunked() || self.handle_arguments(Some((&outcome, &spans))) {
