@@ -192,12 +192,9 @@ impl<'s> Session<'s> {
                 PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
                 PumpStatus::Woken => {}
                 PumpStatus::Event => {
-                    shared.handle_event(&mut server, |event| {
-                        if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
-                            pool.remove_cancelled();
-                        }
-                        handler(event, &handle);
-                    });
+                    if shared.handle_event(&mut server, |event| handler(event, &handle)) {
+                        pool.remove_cancelled();
+                    }
                 }
             }
         }

@@ -6,7 +6,7 @@ use mcp_proto::server::Event;
 use mcp_proto::{Server, Ticket};
 
 use super::ServerShared;
-use crate::hook::{RequestOutcome, refuse};
+use crate::hook::{Refusal, RequestOutcome, refuse};
 use crate::request_record::RequestRecord;
 use crate::request_span::RequestSpan;
 use crate::server_command::ServerCommand;
@@ -16,23 +16,30 @@ use crate::signal::lock;
 const INTERNAL_ERROR: i32 = -32603;
 
 impl ServerShared {
-    /// Passes the event of the server to the handler, unless a hook refuses its request.
-    pub fn handle_event(&self, server: &mut Server<'_>, handler: impl FnOnce(Event<'_>)) {
-        let is_observed = self.is_observed();
-        if is_observed {
+    /// Passes the event of the server to the handler, unless a hook refuses its request. Returns `true` if the event ends
+    /// deferred requests without a response.
+    pub fn handle_event(&self, server: &mut Server<'_>, handler: impl FnOnce(Event<'_>)) -> bool {
+        if self.is_observed() {
             // Discard the status of an earlier response, which would otherwise count for this request.
             let _ = server.take_response_status();
         }
-        let Some(event) = server.event() else { return };
-        self.observe_event(&event);
-        let record = if is_observed { RequestRecord::begin(&event, &self.hooks) } else { None };
-        let Some(record) = record else { return handler(event) };
-        self.handle_request(record, event, handler);
-        let immediate = lock(&self.current).take();
-        if let Some(record) = immediate {
-            let status = server.take_response_status().map(RequestOutcome::from);
-            record.finish(status.unwrap_or(RequestOutcome::Error { code: INTERNAL_ERROR }));
+        // The event is borrowed only within its `Option`, because the compiler would otherwise copy it once more.
+        let event = server.event();
+        let ends_requests =
+            matches!(event, Some(Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted));
+        let request = event.as_ref().and_then(|event| self.begin_event(event));
+        {
+            let _entered = request.as_ref().and_then(|request| Some(request.as_ref().ok()?.enter()));
+            match (&request, event) {
+                (Some(Err(refusal)), event) => refuse(event, refusal),
+                (_, Some(event)) => handler(event),
+                (_, None) => {}
+            }
         }
+        if request.is_some() {
+            self.finish_request(server);
+        }
+        ends_requests
     }
 
     /// Whether hooks or a subscriber of spans may observe requests.
@@ -40,21 +47,27 @@ impl ServerShared {
         !self.hooks.is_empty() || RequestSpan::is_enabled()
     }
 
-    /// Calls the hooks and the handler. The record stays in `current` unless the handler has deferred the request.
-    fn handle_request(
-        &self,
-        mut record: Box<RequestRecord>,
-        event: Event<'_>,
-        handler: impl FnOnce(Event<'_>),
-    ) {
-        let refused = record.before();
-        let span = record.span.clone();
+    /// Updates the shared state after an event, and calls the hooks of its request. Returns the span of the request, or
+    /// the refusal of a hook. Returns `None` if nothing observes a request.
+    fn begin_event(&self, event: &Event<'_>) -> Option<Result<RequestSpan, Refusal>> {
+        self.observe_event(event);
+        if !self.is_observed() {
+            return None;
+        }
+        let mut record = RequestRecord::begin(event, &self.hooks)?;
+        let request = record.before().map(|()| record.span.clone());
         // If the handler has panicked, an earlier record may still be in `current`.
         let earlier = lock(&self.current).replace(record);
         drop(earlier);
-        match refused {
-            Ok(()) => span.in_scope(|| handler(event)),
-            Err(refusal) => refuse(event, &refusal),
+        Some(request)
+    }
+
+    /// Ends the record of a request, unless the handler has deferred the request.
+    fn finish_request(&self, server: &mut Server<'_>) {
+        let immediate = lock(&self.current).take();
+        if let Some(record) = immediate {
+            let status = server.take_response_status().map(RequestOutcome::from);
+            record.finish(status.unwrap_or(RequestOutcome::Error { code: INTERNAL_ERROR }));
         }
     }
 
@@ -130,7 +143,7 @@ mod tests {
                                 call.text("x");
                             }
                         };
-                        let count = || shared.handle_event(&mut server, handle);
+                        let count = || _ = shared.handle_event(&mut server, handle);
                         counted = allocation_counter::measure(count).count_total;
                     }
                     Action::Io(io) => {
