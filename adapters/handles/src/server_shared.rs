@@ -361,12 +361,14 @@ impl ServerShared {
     /// Applies queued commands to the server while its transmit buffer has space.
     ///
     /// Call this method after every event, after a wake-up, and at the returned time.
+    #[inline]
     pub fn process_commands(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
         self.process_commands_in(server, &mut OneSession, now).1
     }
 
     /// Like [`process_commands`](ServerShared::process_commands), for a transport with many sessions. Also returns
     /// whether the server has anything new to do.
+    #[inline]
     pub fn process_commands_in(
         &self,
         server: &mut Server<'_>,
@@ -374,9 +376,19 @@ impl ServerShared {
         now: Millis,
     ) -> (bool, Option<Millis>) {
         // The wake-up that follows a command makes the flag visible.
-        if !self.has_work.load(Ordering::Relaxed) {
-            return (false, None);
+        if self.has_work.load(Ordering::Relaxed) {
+            self.process_pending(server, sessions, now)
+        } else {
+            (false, None)
         }
+    }
+
+    fn process_pending(
+        &self,
+        server: &mut Server<'_>,
+        sessions: &mut dyn Sessions,
+        now: Millis,
+    ) -> (bool, Option<Millis>) {
         let mut is_new = self.state.with(|state| mem::take(&mut state.changes)).notify(server, sessions);
         if let Some(within) = self.state.with(|state| state.shutdown.take()) {
             self.start_shutdown(server, within, now);

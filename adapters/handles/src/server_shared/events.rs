@@ -2,8 +2,8 @@
 
 use std::mem;
 
-use mcp_proto::server::Event;
-use mcp_proto::{Server, Ticket};
+use mcp_proto::server::{Event, Response};
+use mcp_proto::{ClientCapabilities, Revision, Server, Ticket};
 
 use super::ServerShared;
 use crate::hook::{Refusal, RequestOutcome, refuse};
@@ -49,11 +49,13 @@ impl ServerShared {
 
     /// Updates the shared state after an event, and calls the hooks of its request. Returns the span of the request, or
     /// the refusal of a hook. Returns `None` if nothing observes a request.
+    #[inline]
     fn begin_event(&self, event: &Event<'_>) -> Option<Result<RequestSpan, Refusal>> {
         self.observe_event(event);
-        if !self.is_observed() {
-            return None;
-        }
+        if self.is_observed() { self.begin_request(event) } else { None }
+    }
+
+    fn begin_request(&self, event: &Event<'_>) -> Option<Result<RequestSpan, Refusal>> {
         let mut record = RequestRecord::begin(event, &self.hooks)?;
         let request = record.before().map(|()| record.span.clone());
         // If the handler has panicked, an earlier record may still be in `current`.
@@ -72,25 +74,32 @@ impl ServerShared {
     }
 
     /// Updates the shared state after an event of the server.
+    #[inline]
     fn observe_event(&self, event: &Event<'_>) {
         match event {
             Event::Cancelled { ticket, .. } => self.cancel_request(*ticket, RequestOutcome::Cancelled),
             Event::Expired(ticket) => self.cancel_request(*ticket, RequestOutcome::TimedOut),
-            Event::Response(response) => {
-                if let Some(pending) = self.state.with(|state| state.outbound.take(response.ticket())) {
-                    pending.complete(response);
-                }
-            }
-            Event::Connected(connected) => {
-                self.state.with(|state| state.session = Some((connected.revision(), connected.client())));
-            }
-            Event::Restarted => {
-                let tasks = self.state.update(|state| mem::take(&mut state.tasks));
-                tasks.into_iter().for_each(|(_, task)| task.end(RequestOutcome::Closed));
-                self.wake_waiters();
-            }
+            Event::Response(response) => self.complete_outbound(response),
+            Event::Connected(connected) => self.set_session(connected.revision(), connected.client()),
+            Event::Restarted => self.cancel_all(),
             _ => {}
         }
+    }
+
+    fn complete_outbound(&self, response: &Response<'_>) {
+        if let Some(pending) = self.state.with(|state| state.outbound.take(response.ticket())) {
+            pending.complete(response);
+        }
+    }
+
+    fn set_session(&self, revision: Revision, client: ClientCapabilities) {
+        self.state.with(|state| state.session = Some((revision, client)));
+    }
+
+    fn cancel_all(&self) {
+        let tasks = self.state.update(|state| mem::take(&mut state.tasks));
+        tasks.into_iter().for_each(|(_, task)| task.end(RequestOutcome::Closed));
+        self.wake_waiters();
     }
 
     /// Cancels the task of a request, and its requests to the client.
