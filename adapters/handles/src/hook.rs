@@ -207,11 +207,11 @@ impl RequestInfo {
 }
 
 /// Responds to the request of an event with an error.
-pub(crate) fn refuse(event: Event<'_>, refusal: &Refusal) {
+pub(crate) fn refuse(event: Option<Event<'_>>, refusal: &Refusal) {
     macro_rules! refuse {
         ($($request:ident)*) => {
             match event {
-                $(Event::$request(request) => request.error(refusal.code, refusal.message.as_str()),)*
+                $(Some(Event::$request(request)) => request.error(refusal.code, refusal.message.as_str()),)*
                 _ => {}
             }
         };

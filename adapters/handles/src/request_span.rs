@@ -45,6 +45,11 @@ impl RequestSpan {
         }
     }
 
+    /// Enters the span until the returned guard is dropped.
+    pub(crate) fn enter(&self) -> Option<tracing::span::Entered<'_>> {
+        self.span.as_ref().map(tracing::Span::enter)
+    }
+
     /// Calls a function within the span.
     pub fn in_scope<R>(&self, work: impl FnOnce() -> R) -> R {
         match &self.span {
@@ -74,6 +79,9 @@ impl RequestSpan {
     }
 
     pub(crate) fn record(&self, _: RequestOutcome, _: Duration) {}
+
+    /// Has no effect.
+    pub(crate) fn enter(&self) {}
 
     /// Calls a function within the span.
     pub fn in_scope<R>(&self, work: impl FnOnce() -> R) -> R {

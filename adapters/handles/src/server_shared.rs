@@ -5,7 +5,7 @@ mod events;
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -51,6 +51,9 @@ const MAX_QUEUED_COMMANDS: usize = 64;
 /// ```
 pub struct ServerShared {
     state: Signal<State>,
+    /// Whether [`process_commands`](ServerShared::process_commands) has work. Changes only under the lock of `state`.
+    /// The event loop reads the flag after each event, because the lock costs more than handling many events.
+    has_work: AtomicBool,
     wake: Wake,
     limit: usize,
     /// The thread that runs the event loop now, if it is known. No method blocks on this thread.
@@ -151,6 +154,7 @@ impl ServerShared {
     ) -> Arc<ServerShared> {
         Arc::new(ServerShared {
             state: Signal::default(),
+            has_work: AtomicBool::new(false),
             wake,
             limit,
             owner: Mutex::new(owner),
@@ -226,6 +230,7 @@ impl ServerShared {
             if state.is_closed {
                 return Some(command);
             }
+            self.has_work.store(true, Ordering::Relaxed);
             if command.is_urgent {
                 state.commands.push_front(command);
             } else {
@@ -254,6 +259,7 @@ impl ServerShared {
     pub fn changed(&self, change: Change<'_>) {
         self.state.with(|state| {
             if !state.is_closed {
+                self.has_work.store(true, Ordering::Relaxed);
                 state.changes.add(change)
             }
         });
@@ -313,7 +319,10 @@ impl ServerShared {
     /// Requests that are still running after `within` receive an error response. `None` means the server's grace
     /// period.
     pub fn shutdown(&self, within: Option<Duration>) {
-        self.state.with(|state| state.shutdown = Some(within));
+        self.state.with(|state| {
+            self.has_work.store(true, Ordering::Relaxed);
+            state.shutdown = Some(within);
+        });
         (self.wake)();
     }
 
@@ -352,32 +361,44 @@ impl ServerShared {
     /// Applies queued commands to the server while its transmit buffer has space.
     ///
     /// Call this method after every event, after a wake-up, and at the returned time.
+    #[inline]
     pub fn process_commands(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
         self.process_commands_in(server, &mut OneSession, now).1
     }
 
     /// Like [`process_commands`](ServerShared::process_commands), for a transport with many sessions. Also returns
     /// whether the server has anything new to do.
+    #[inline]
     pub fn process_commands_in(
         &self,
         server: &mut Server<'_>,
         sessions: &mut dyn Sessions,
         now: Millis,
     ) -> (bool, Option<Millis>) {
-        let (is_idle, shutdown_deadline) =
-            self.state.with(|state| (state.is_idle(), state.shutdown_deadline));
-        // Fast path: there is no command after most events.
-        if is_idle {
-            return (false, shutdown_deadline.map(|at| at.plus(LAST_RESPONSES)));
+        // The wake-up that follows a command makes the flag visible.
+        if self.has_work.load(Ordering::Relaxed) {
+            self.process_pending(server, sessions, now)
+        } else {
+            (false, None)
         }
+    }
+
+    fn process_pending(
+        &self,
+        server: &mut Server<'_>,
+        sessions: &mut dyn Sessions,
+        now: Millis,
+    ) -> (bool, Option<Millis>) {
         let mut is_new = self.state.with(|state| mem::take(&mut state.changes)).notify(server, sessions);
         if let Some(within) = self.state.with(|state| state.shutdown.take()) {
             self.start_shutdown(server, within, now);
             is_new = true;
         }
         is_new |= self.apply_commands(server, sessions);
-        let (released, shutdown_deadline) =
-            self.state.with(|state| (mem::take(&mut state.released), state.shutdown_deadline));
+        let (released, shutdown_deadline) = self.state.with(|state| {
+            self.has_work.store(!state.is_idle(), Ordering::Relaxed);
+            (mem::take(&mut state.released), state.shutdown_deadline)
+        });
         released.into_iter().for_each(|ticket| sessions.release_connection(server, ticket));
         (is_new, shutdown_deadline.map(|at| at.plus(LAST_RESPONSES)))
     }
@@ -398,10 +419,11 @@ impl ServerShared {
 const LAST_RESPONSES: Millis = Millis::seconds(2);
 
 impl State {
-    /// Whether no command, change or shutdown is pending.
+    /// Whether no command, change or shutdown is pending, and no shutdown has a deadline.
     fn is_idle(&self) -> bool {
         let PendingChanges { lists, resources } = &self.changes;
-        self.commands.is_empty() && self.shutdown.is_none() && lists.is_empty() && resources.is_empty()
+        let is_shutting_down = self.shutdown.is_some() || self.shutdown_deadline.is_some();
+        self.commands.is_empty() && !is_shutting_down && lists.is_empty() && resources.is_empty()
     }
 }
 

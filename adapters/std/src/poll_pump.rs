@@ -18,7 +18,7 @@ use rustix::io::Errno;
 
 use crate::output::Output;
 use crate::pump::{DRAIN_TIME, PumpImpl, PumpStatus, RunOptions};
-use crate::read_buffer::{READ_SIZE, ReadBuffer};
+use crate::read_buffer::{MIN_READ_SIZE, ReadBuffer};
 use crate::waker::WakePipe;
 
 /// Moves bytes between a state machine and two streams on the calling thread.
@@ -84,11 +84,11 @@ impl PollPump {
         written.unwrap_or(0)
     }
 
-    /// Reads once. If the state machine has at least `READ_SIZE` bytes of space, reads directly into that space, to
-    /// avoid a copy of large messages.
+    /// Reads once, into the space of the state machine. If that space is small, reads into the buffer instead, so that
+    /// reads are not small.
     fn read(&mut self, mut receive: Receive<'_>) {
         let space = receive.space();
-        let is_large = space.len() >= READ_SIZE;
+        let is_large = space.len() >= MIN_READ_SIZE;
         match self.input.read(if is_large { space } else { self.buffer.space() }) {
             Ok(n @ 1..) if is_large => receive.filled(n),
             Ok(n @ 1..) => self.buffer.filled(n),

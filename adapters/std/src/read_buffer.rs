@@ -5,13 +5,13 @@ use mcp_proto::Receive;
 /// Maximum number of bytes per read.
 pub(crate) const READ_SIZE: usize = 64 * 1024;
 
-/// Size of a new buffer that grows.
-const MIN_SIZE: usize = 1024;
+/// Minimum number of bytes per read: the size of the first allocation.
+pub(crate) const MIN_READ_SIZE: usize = 1024;
 
 /// A buffer between the input stream and the state machine.
 ///
-/// The buffer starts small, because a connection may be idle. After a read that fills the buffer, its size doubles, up
-/// to [`READ_SIZE`].
+/// The buffer allocates memory before its first use, because most pumps never use it. After a read that fills the
+/// buffer, its size doubles, up to [`READ_SIZE`].
 pub(crate) struct ReadBuffer {
     bytes: Vec<u8>,
     received: usize,
@@ -20,7 +20,7 @@ pub(crate) struct ReadBuffer {
 
 impl ReadBuffer {
     pub(crate) fn new() -> ReadBuffer {
-        ReadBuffer { bytes: vec![0; MIN_SIZE], received: 0, filled: 0 }
+        ReadBuffer { bytes: Vec::new(), received: 0, filled: 0 }
     }
 
     /// Creates a buffer of the largest size.
@@ -36,7 +36,7 @@ impl ReadBuffer {
     /// The space for the next read. The buffer must be empty.
     pub(crate) fn space(&mut self) -> &mut Vec<u8> {
         if self.filled >= self.bytes.len() && self.bytes.len() < READ_SIZE {
-            self.bytes.resize(self.bytes.len() * 2, 0);
+            self.bytes.resize(MIN_READ_SIZE.max(self.bytes.len() * 2), 0);
         }
         &mut self.bytes
     }

@@ -181,8 +181,9 @@ impl<'s> Session<'s> {
         });
         let handle = ServerHandle::new(Arc::clone(&shared), Arc::clone(&pool));
         let own_count = Arc::strong_count(&shared);
+        let mut clock = pump.event_clock();
         loop {
-            let now = pump.now();
+            let now = clock.now();
             let until = shared.process_commands(&mut server, now);
             // Only the handler can create the first clone of a handle, and the handler does not run during the call. If
             // no clone exists now, no clone can appear.
@@ -192,12 +193,9 @@ impl<'s> Session<'s> {
                 PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
                 PumpStatus::Woken => {}
                 PumpStatus::Event => {
-                    shared.handle_event(&mut server, |event| {
-                        if let Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted = event {
-                            pool.remove_cancelled();
-                        }
-                        handler(event, &handle);
-                    });
+                    if shared.handle_event(&mut server, |event| handler(event, &handle)) {
+                        pool.remove_cancelled();
+                    }
                 }
             }
         }

@@ -148,7 +148,7 @@ impl<'i> Serve<'i> {
                 PumpStatus::Closed => return Ok(()),
                 PumpStatus::Woken if shared.is_overdue(pump.now()) => return Ok(()),
                 PumpStatus::Woken => {}
-                PumpStatus::Event => shared.handle_event(&mut server, |event| handler(event, &handle)),
+                PumpStatus::Event => _ = shared.handle_event(&mut server, |event| handler(event, &handle)),
             }
         }
     }

@@ -52,7 +52,7 @@ impl<'i> HttpMachines<'i> {
     ) -> Option<Millis> {
         loop {
             match self.http.poll(&mut self.server, now) {
-                Step::Event => commands.handle_event(&mut self.server, &mut on_event),
+                Step::Event => _ = commands.handle_event(&mut self.server, &mut on_event),
                 Step::Output(exchange) => on_output(exchange),
                 Step::Wait(at) => {
                     // The server is idle now, so a command can select another session.

@@ -2,11 +2,11 @@
 
 use std::mem;
 
-use mcp_proto::server::Event;
-use mcp_proto::{Server, Ticket};
+use mcp_proto::server::{Event, Response};
+use mcp_proto::{ClientCapabilities, Revision, Server, Ticket};
 
 use super::ServerShared;
-use crate::hook::{RequestOutcome, refuse};
+use crate::hook::{Refusal, RequestOutcome, refuse};
 use crate::request_record::RequestRecord;
 use crate::request_span::RequestSpan;
 use crate::server_command::ServerCommand;
@@ -16,23 +16,30 @@ use crate::signal::lock;
 const INTERNAL_ERROR: i32 = -32603;
 
 impl ServerShared {
-    /// Passes the event of the server to the handler, unless a hook refuses its request.
-    pub fn handle_event(&self, server: &mut Server<'_>, handler: impl FnOnce(Event<'_>)) {
-        let is_observed = self.is_observed();
-        if is_observed {
+    /// Passes the event of the server to the handler, unless a hook refuses its request. Returns `true` if the event ends
+    /// deferred requests without a response.
+    pub fn handle_event(&self, server: &mut Server<'_>, handler: impl FnOnce(Event<'_>)) -> bool {
+        if self.is_observed() {
             // Discard the status of an earlier response, which would otherwise count for this request.
             let _ = server.take_response_status();
         }
-        let Some(event) = server.event() else { return };
-        self.observe_event(&event);
-        let record = if is_observed { RequestRecord::begin(&event, &self.hooks) } else { None };
-        let Some(record) = record else { return handler(event) };
-        self.handle_request(record, event, handler);
-        let immediate = lock(&self.current).take();
-        if let Some(record) = immediate {
-            let status = server.take_response_status().map(RequestOutcome::from);
-            record.finish(status.unwrap_or(RequestOutcome::Error { code: INTERNAL_ERROR }));
+        // The event is borrowed only within its `Option`, because the compiler would otherwise copy it once more.
+        let event = server.event();
+        let ends_requests =
+            matches!(event, Some(Event::Cancelled { .. } | Event::Expired(_) | Event::Restarted));
+        let request = event.as_ref().and_then(|event| self.begin_event(event));
+        {
+            let _entered = request.as_ref().and_then(|request| Some(request.as_ref().ok()?.enter()));
+            match (&request, event) {
+                (Some(Err(refusal)), event) => refuse(event, refusal),
+                (_, Some(event)) => handler(event),
+                (_, None) => {}
+            }
         }
+        if request.is_some() {
+            self.finish_request(server);
+        }
+        ends_requests
     }
 
     /// Whether hooks or a subscriber of spans may observe requests.
@@ -40,44 +47,59 @@ impl ServerShared {
         !self.hooks.is_empty() || RequestSpan::is_enabled()
     }
 
-    /// Calls the hooks and the handler. The record stays in `current` unless the handler has deferred the request.
-    fn handle_request(
-        &self,
-        mut record: Box<RequestRecord>,
-        event: Event<'_>,
-        handler: impl FnOnce(Event<'_>),
-    ) {
-        let refused = record.before();
-        let span = record.span.clone();
+    /// Updates the shared state after an event, and calls the hooks of its request. Returns the span of the request, or
+    /// the refusal of a hook. Returns `None` if nothing observes a request.
+    #[inline]
+    fn begin_event(&self, event: &Event<'_>) -> Option<Result<RequestSpan, Refusal>> {
+        self.observe_event(event);
+        if self.is_observed() { self.begin_request(event) } else { None }
+    }
+
+    fn begin_request(&self, event: &Event<'_>) -> Option<Result<RequestSpan, Refusal>> {
+        let mut record = RequestRecord::begin(event, &self.hooks)?;
+        let request = record.before().map(|()| record.span.clone());
         // If the handler has panicked, an earlier record may still be in `current`.
         let earlier = lock(&self.current).replace(record);
         drop(earlier);
-        match refused {
-            Ok(()) => span.in_scope(|| handler(event)),
-            Err(refusal) => refuse(event, &refusal),
+        Some(request)
+    }
+
+    /// Ends the record of a request, unless the handler has deferred the request.
+    fn finish_request(&self, server: &mut Server<'_>) {
+        let immediate = lock(&self.current).take();
+        if let Some(record) = immediate {
+            let status = server.take_response_status().map(RequestOutcome::from);
+            record.finish(status.unwrap_or(RequestOutcome::Error { code: INTERNAL_ERROR }));
         }
     }
 
     /// Updates the shared state after an event of the server.
+    #[inline]
     fn observe_event(&self, event: &Event<'_>) {
         match event {
             Event::Cancelled { ticket, .. } => self.cancel_request(*ticket, RequestOutcome::Cancelled),
             Event::Expired(ticket) => self.cancel_request(*ticket, RequestOutcome::TimedOut),
-            Event::Response(response) => {
-                if let Some(pending) = self.state.with(|state| state.outbound.take(response.ticket())) {
-                    pending.complete(response);
-                }
-            }
-            Event::Connected(connected) => {
-                self.state.with(|state| state.session = Some((connected.revision(), connected.client())));
-            }
-            Event::Restarted => {
-                let tasks = self.state.update(|state| mem::take(&mut state.tasks));
-                tasks.into_iter().for_each(|(_, task)| task.end(RequestOutcome::Closed));
-                self.wake_waiters();
-            }
+            Event::Response(response) => self.complete_outbound(response),
+            Event::Connected(connected) => self.set_session(connected.revision(), connected.client()),
+            Event::Restarted => self.cancel_all(),
             _ => {}
         }
+    }
+
+    fn complete_outbound(&self, response: &Response<'_>) {
+        if let Some(pending) = self.state.with(|state| state.outbound.take(response.ticket())) {
+            pending.complete(response);
+        }
+    }
+
+    fn set_session(&self, revision: Revision, client: ClientCapabilities) {
+        self.state.with(|state| state.session = Some((revision, client)));
+    }
+
+    fn cancel_all(&self) {
+        let tasks = self.state.update(|state| mem::take(&mut state.tasks));
+        tasks.into_iter().for_each(|(_, task)| task.end(RequestOutcome::Closed));
+        self.wake_waiters();
     }
 
     /// Cancels the task of a request, and its requests to the client.
@@ -130,7 +152,7 @@ mod tests {
                                 call.text("x");
                             }
                         };
-                        let count = || shared.handle_event(&mut server, handle);
+                        let count = || _ = shared.handle_event(&mut server, handle);
                         counted = allocation_counter::measure(count).count_total;
                     }
                     Action::Io(io) => {
