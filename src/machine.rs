@@ -128,7 +128,6 @@ impl<'a> Receive<'a> {
     /// refuses input while buffered input waits for transmit space or for the application.
     #[inline]
     #[must_use]
-    #[inline]
     pub fn is_ready(&self) -> bool {
         self.input.is_ready()
     }
@@ -136,7 +135,6 @@ impl<'a> Receive<'a> {
     /// Returns the space for a read. The space is empty only if [`is_ready`](Receive::is_ready) returns `false`.
     #[inline]
     #[must_use]
-    #[inline]
     pub fn space(&mut self) -> &mut [u8] {
         self.input.space()
     }
