@@ -43,7 +43,6 @@ impl Member {
     ];
 
     /// Returns the member with this name.
-    #[inline]
     pub(super) fn from_name(name: &[u8]) -> Option<Member> {
         Member::ALL.iter().find(|(known, _)| *known == name).map(|(_, member)| *member)
     }
