@@ -300,9 +300,8 @@ fn run_connection(
     report: &Report,
 ) -> Result<(), ConnectError> {
     let mut outcome = Err(ConnectError::Closed(None));
-    let mut clock = pump.event_clock();
     loop {
-        let now = clock.now();
+        let now = pump.now();
         let until = session.process_commands(client, now);
         // Other threads hold handles of the client, so a waker always exists.
         match pump.run_with(client, RunOptions { now, until, no_wakers: false }) {

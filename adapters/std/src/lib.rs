@@ -59,7 +59,6 @@ mod client_requests;
 mod connector;
 #[cfg(feature = "signal")]
 mod ctrl_c;
-mod event_clock;
 #[cfg(feature = "derive")]
 pub mod handler;
 #[cfg(feature = "http")]

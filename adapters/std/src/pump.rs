@@ -14,7 +14,6 @@ use mcp_proto::{Clock, Machine, Millis};
 use mcp_proto_handles::{HttpFailure, Wake};
 
 use crate::blocking_pump::BlockingPump;
-use crate::event_clock::EventClock;
 #[cfg(unix)]
 use crate::poll_pump::PollPump;
 use crate::stream::Halves;
@@ -167,11 +166,6 @@ impl Pump {
     #[must_use]
     pub fn now(&self) -> Millis {
         self.clock.now()
-    }
-
-    /// Returns a clock for the events of this pump's state machine.
-    pub(crate) fn event_clock(&self) -> EventClock {
-        EventClock::new(self.clock)
     }
 
     pub(crate) fn wake(&self) -> Wake {

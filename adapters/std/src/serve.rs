@@ -181,9 +181,8 @@ impl<'s> Session<'s> {
         });
         let handle = ServerHandle::new(Arc::clone(&shared), Arc::clone(&pool));
         let own_count = Arc::strong_count(&shared);
-        let mut clock = pump.event_clock();
         loop {
-            let now = clock.now();
+            let now = pump.now();
             let until = shared.process_commands(&mut server, now);
             // Only the handler can create the first clone of a handle, and the handler does not run during the call. If
             // no clone exists now, no clone can appear.
