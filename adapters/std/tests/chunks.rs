@@ -122,7 +122,8 @@ fn large_responses_follow_each_other_and_others_wait() {
 
 #[test]
 fn response_of_a_worker_that_gives_up_is_a_failure() {
-    let (mut peer, server) = Peer::connect(&CONFIG, 2, SESSION, handler);
+    // As many workers as calls, because a worker that gives up may end after the client has its response.
+    let (mut peer, server) = Peer::connect(&CONFIG, 5, SESSION, handler);
     for (tool, text) in [("panic", "before"), ("drop", "dropped"), ("wrong", "text")] {
         peer.send(&call(5, tool, "{}"));
         let line = peer.line();
