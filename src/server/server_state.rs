@@ -237,6 +237,7 @@ impl ServerState<'_> {
     }
 
     /// Handles the next member of the batch in the line.
+    #[cold]
     pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, spans: &mut Spans) -> Received {
         self.batch.hooks.map_or(Received::Done, |hooks| hooks.handle_next(self, line, stream, spans))
     }
@@ -265,6 +266,7 @@ impl ServerState<'_> {
     }
 
     /// The error for a response that does not fit.
+    #[cold]
     pub(crate) fn too_large(&self, batched: bool) -> ProtocolError {
         let limit = if batched { self.response_limit(true) } else { self.peer.output.max_reply_size() };
         ProtocolError::ReplyTooLarge { limit }
@@ -314,6 +316,7 @@ impl ServerState<'_> {
     ///
     /// Omits `detail` if the message would not fit. Without `detail` the message fits, because `Server::new` checks the
     /// buffer size. The revision determines the form of a missing id.
+    #[cold]
     pub(crate) fn write_error_response(
         &mut self,
         pending: &Pending<'_>,

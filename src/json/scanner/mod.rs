@@ -272,13 +272,19 @@ impl Scanner {
                 (*word, carry) = (*word << 1 | carry, *word >> (usize::BITS - 1));
             }
         } else {
-            self.record(MemberIndex::forget);
-            if self.deep_at == NOWHERE {
-                self.deep_at = self.at(rest);
-            }
+            self.exceed_limit(rest);
         }
         self.depth = self.depth.saturating_add(1);
         fits
+    }
+
+    /// Records that a container exceeds the depth limit; `rest` starts with its bracket.
+    #[cold]
+    fn exceed_limit(&mut self, rest: &[u8]) {
+        self.record(MemberIndex::forget);
+        if self.deep_at == NOWHERE {
+            self.deep_at = self.at(rest);
+        }
     }
 
     /// Returns whether the innermost container is an object.
@@ -316,7 +322,7 @@ impl Scanner {
     }
 
     /// Scans content beyond the depth limit: counts brackets and validates strings.
-    #[inline(never)]
+    #[cold]
     fn deep<'t>(&mut self, mut rest: &'t [u8]) -> &'t [u8] {
         while let [byte, tail @ ..] = rest {
             match byte {
