@@ -226,12 +226,12 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
         }
         _ => None,
     };
-    let may_restart =
-        || meta.is_none() && config.restart.is_some() && method.is_name(methods::INITIALIZE.name);
     let (stream, session) = (request.pending.context.stream, request.state.session_key);
     let owner = if meta.is_some() { stream } else { session.stream() };
-    if request.is_duplicate(owner) && !may_restart() {
-        return request.refuse_text(ProtocolError::DuplicateId, "wait for its response, or use another id");
+    if request.is_duplicate(owner)
+        && let Some(refused) = refuse_duplicate(request, method, meta.is_some())
+    {
+        return refused;
     }
     if request.state.peer.lifecycle.state() == State::Draining {
         return request.refuse_text(ProtocolError::ShuttingDown, "reconnect");
@@ -246,6 +246,18 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
         // `Server::new` refuses a configuration without revisions.
         (None, _, None) => request.unknown_method(method),
     }
+}
+
+/// Refuses a request with the id of another request in flight. Returns `None` for an `initialize` that may restart the
+/// session.
+#[cold]
+fn refuse_duplicate(request: &mut Request<'_, '_>, method: Str<'_>, is_stateless: bool) -> Option<Received> {
+    let can_restart = !is_stateless && request.state.config.restart.is_some();
+    if can_restart && method.is_name(methods::INITIALIZE.name) {
+        return None;
+    }
+    let detail = "wait for its response, or use another id";
+    Some(request.refuse_text(ProtocolError::DuplicateId, detail))
 }
 
 /// Finds the feature with this method of the specification, and the index of the method in the feature.

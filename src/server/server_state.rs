@@ -218,8 +218,9 @@ impl ServerState<'_> {
     }
 
     /// Moves a batch member's response from the output to the batch buffer. `before` is the start of the response.
-    pub(crate) fn collect(&mut self, batched: bool, before: usize) {
-        if batched && let Some(hooks) = self.batch.hooks {
+    #[cold]
+    fn collect(&mut self, before: usize) {
+        if let Some(hooks) = self.batch.hooks {
             hooks.collect(self, self.peer.output.end().saturating_sub(before));
         }
     }
@@ -272,6 +273,12 @@ impl ServerState<'_> {
         ProtocolError::ReplyTooLarge { limit }
     }
 
+    /// Returns the start of the next response of a batch member.
+    #[cold]
+    fn response_start(&mut self) -> usize {
+        self.peer.output.message_start()
+    }
+
     /// Writes the response to a request.
     ///
     /// If the response does not fit or is not valid, writes an error response instead and returns that error.
@@ -284,7 +291,8 @@ impl ServerState<'_> {
     ) -> Result<(), ProtocolError> {
         let context = &pending.context;
         let (revision, stream, batched) = (context.revision(), context.stream, context.is_batched());
-        let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
+        let space = self.response_limit(batched);
+        let batched_at = if batched { Some(self.response_start()) } else { None };
         let (config, routing, cache) =
             (self.config, Routing::response(shape.kind(), stream), &mut self.result_cache);
         let Peer { in_flight, output, .. } = &mut self.peer;
@@ -302,7 +310,9 @@ impl ServerState<'_> {
             Ok(()) => {
                 #[cfg(feature = "alloc")]
                 self.record_status(shape);
-                self.collect(batched, before);
+                if let Some(before) = batched_at {
+                    self.collect(before);
+                }
                 return Ok(());
             }
             Err(ProtocolError::ReplyTooLarge { .. }) => self.too_large(batched),
@@ -324,7 +334,8 @@ impl ServerState<'_> {
         detail: Option<&dyn WriteText>,
     ) {
         let (stream, batched) = (pending.context.stream, pending.context.is_batched());
-        let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
+        let space = self.response_limit(batched);
+        let batched_at = if batched { Some(self.response_start()) } else { None };
         let missing_id = self.missing_id();
         let code = error.response_code();
         let routing = Routing::response(OutboundMessageKind::Error { code }, stream);
@@ -340,7 +351,10 @@ impl ServerState<'_> {
             if written.is_ok() {
                 #[cfg(feature = "alloc")]
                 self.record_status(Shape::Error(code));
-                return self.collect(batched, before);
+                if let Some(before) = batched_at {
+                    self.collect(before);
+                }
+                return;
             }
         }
     }
