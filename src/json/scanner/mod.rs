@@ -205,23 +205,27 @@ impl Scanner {
 
     /// Ends the text like [`finish`](Scanner::finish), but returns no [`envelope`](Scanner::envelope).
     pub(crate) fn end(&mut self) -> Result<(), ScanError> {
-        let error = match self.state {
-            State::Failed(kind) => Some((kind, self.position)),
-            State::Between(Step::End) if self.deep_at != NOWHERE => {
-                Some((ScanErrorKind::TooDeep, self.deep_at))
-            }
-            State::Between(Step::End) => None,
-            State::Number(digits) if self.depth == 0 && digits.may_end() => None,
-            State::Between(Step::Value) if self.depth == 0 => Some((ScanErrorKind::Empty, self.position)),
-            _ => Some((ScanErrorKind::Incomplete, self.position)),
-        };
-        if let Some((kind, at)) = error {
-            self.state = State::Failed(kind);
-            self.position = at;
-            return Err(ScanError { kind, at });
+        match self.state {
+            State::Between(Step::End) if self.deep_at == NOWHERE => Ok(()),
+            _ => self.end_other(),
         }
-        self.state = State::Between(Step::End);
-        Ok(())
+    }
+
+    /// Ends a text that is not a complete object, array, string or literal within the depth limit.
+    #[cold]
+    fn end_other(&mut self) -> Result<(), ScanError> {
+        let (kind, at) = match self.state {
+            State::Number(digits) if self.depth == 0 && digits.may_end() => {
+                self.state = State::Between(Step::End);
+                return Ok(());
+            }
+            State::Failed(kind) => (kind, self.position),
+            State::Between(Step::End) => (ScanErrorKind::TooDeep, self.deep_at),
+            State::Between(Step::Value) if self.depth == 0 => (ScanErrorKind::Empty, self.position),
+            _ => (ScanErrorKind::Incomplete, self.position),
+        };
+        (self.state, self.position) = (State::Failed(kind), at);
+        Err(ScanError { kind, at })
     }
 
     /// Returns the span of a member's value as scanned so far, even after an error. A caller that discards a long
