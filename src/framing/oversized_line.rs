@@ -9,7 +9,6 @@ impl LineDecoder<'_> {
     /// Starts to discard an incomplete line that fills the buffer.
     ///
     /// The front of the buffer then holds the captured id. The remaining buffer is space for reads.
-    #[cold]
     pub(super) fn start_discarding(&mut self) {
         let mut captured = 0;
         if let Some(id) = self.scanner.member(Member::Id) {
@@ -34,7 +33,6 @@ impl LineDecoder<'_> {
     ///
     /// Returns the complete line and a flag. The flag is `true` if the end of input completed the line without a
     /// newline.
-    #[cold]
     pub(super) fn scan_discarded(&mut self) -> Option<(FoundLine, bool)> {
         let id_size = self.id_capture_size();
         let (captured, fresh) = self.buffer.bytes_mut().get_mut(..self.end)?.split_at_mut_checked(id_size)?;

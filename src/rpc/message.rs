@@ -170,12 +170,13 @@ impl Class {
     /// Classifies the message that `scanner` has scanned. `allow_missing_jsonrpc` tolerates a missing `jsonrpc`.
     #[inline]
     pub(crate) fn new(line: &[u8], scanner: &Scanner, allow_missing_jsonrpc: bool) -> Class {
+        let invalid = |why, id, answerable| Class::Invalid { id, why, answerable };
         let version = scanner.span(Member::Jsonrpc);
         // Only an object has members.
         match scanner.shape() {
             Shape::Object => {}
-            Shape::Array => return Class::invalid(Invalid::Batch, Span::MISSING, true),
-            Shape::Other => return Class::invalid(Invalid::NotAnObject, Span::MISSING, true),
+            Shape::Array => return invalid(Invalid::Batch, Span::MISSING, true),
+            Shape::Other => return invalid(Invalid::NotAnObject, Span::MISSING, true),
         }
         let (raw_id, method) = (scanner.span(Member::Id), scanner.span(Member::Method));
         let id = if is_id(view(line, raw_id)) { raw_id } else { Span::MISSING };
@@ -190,7 +191,7 @@ impl Class {
         };
         if !has_version {
             let is_notification = !method.is_missing() && raw_id.is_missing();
-            return Class::invalid(Invalid::Version, id, !looks_like_response && !is_notification);
+            return invalid(Invalid::Version, id, !looks_like_response && !is_notification);
         }
         if looks_like_response {
             let outcome = match (result.is_missing(), error.is_missing()) {
@@ -201,24 +202,19 @@ impl Class {
             return match outcome {
                 outcome if !id.is_missing() => Class::Response { id, outcome },
                 Outcome::Error(error) => Class::ErrorWithoutId { error },
-                _ => Class::invalid(Invalid::Id, Span::MISSING, false),
+                _ => invalid(Invalid::Id, Span::MISSING, false),
             };
         }
         if kind(line, method) != Kind::String {
-            return Class::invalid(Invalid::Method, id, true);
+            return invalid(Invalid::Method, id, true);
         }
         let params = scanner.span(Member::Params);
         let params = if is_null(line, params) { Span::MISSING } else { params };
         match () {
             () if !id.is_missing() => Class::Request { id, method, params },
             () if raw_id.is_missing() => Class::Notification { method, params },
-            () => Class::invalid(Invalid::Id, Span::MISSING, true),
+            () => invalid(Invalid::Id, Span::MISSING, true),
         }
-    }
-
-    #[cold]
-    fn invalid(why: Invalid, id: Span, answerable: bool) -> Class {
-        Class::Invalid { id, why, answerable }
     }
 
     fn kind(&self) -> MessageKind {

@@ -223,7 +223,6 @@ impl Server<'_> {
 
     /// Ends the connection when no input, no request in flight and no output is left, or when the grace period expires.
     /// Returns whether the server advanced.
-    #[cold]
     fn end_connection(&mut self) -> bool {
         let ended = self.input.is_ended();
         if ended && self.input.line().is_none() {

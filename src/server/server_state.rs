@@ -238,7 +238,6 @@ impl ServerState<'_> {
     }
 
     /// Handles the next member of the batch in the line.
-    #[cold]
     pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, spans: &mut Spans) -> Received {
         self.batch.hooks.map_or(Received::Done, |hooks| hooks.handle_next(self, line, stream, spans))
     }
@@ -326,7 +325,6 @@ impl ServerState<'_> {
     ///
     /// Omits `detail` if the message would not fit. Without `detail` the message fits, because `Server::new` checks the
     /// buffer size. The revision determines the form of a missing id.
-    #[cold]
     pub(crate) fn write_error_response(
         &mut self,
         pending: &Pending<'_>,
@@ -335,7 +333,7 @@ impl ServerState<'_> {
     ) {
         let (stream, batched) = (pending.context.stream, pending.context.is_batched());
         let space = self.response_limit(batched);
-        let batched_at = if batched { Some(self.response_start()) } else { None };
+        let before = self.peer.output.message_start();
         let missing_id = self.missing_id();
         let code = error.response_code();
         let routing = Routing::response(OutboundMessageKind::Error { code }, stream);
@@ -351,7 +349,7 @@ impl ServerState<'_> {
             if written.is_ok() {
                 #[cfg(feature = "alloc")]
                 self.record_status(Shape::Error(code));
-                if let Some(before) = batched_at {
+                if batched {
                     self.collect(before);
                 }
                 return;

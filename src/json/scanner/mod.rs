@@ -205,22 +205,14 @@ impl Scanner {
 
     /// Ends the text like [`finish`](Scanner::finish), but returns no [`envelope`](Scanner::envelope).
     pub(crate) fn end(&mut self) -> Result<(), ScanError> {
-        match self.state {
-            State::Between(Step::End) if self.deep_at == NOWHERE => Ok(()),
-            _ => self.end_other(),
-        }
-    }
-
-    /// Ends a text that is not a complete object, array, string or literal within the depth limit.
-    #[cold]
-    fn end_other(&mut self) -> Result<(), ScanError> {
         let (kind, at) = match self.state {
+            State::Between(Step::End) if self.deep_at == NOWHERE => return Ok(()),
+            State::Between(Step::End) => (ScanErrorKind::TooDeep, self.deep_at),
             State::Number(digits) if self.depth == 0 && digits.may_end() => {
                 self.state = State::Between(Step::End);
                 return Ok(());
             }
             State::Failed(kind) => (kind, self.position),
-            State::Between(Step::End) => (ScanErrorKind::TooDeep, self.deep_at),
             State::Between(Step::Value) if self.depth == 0 => (ScanErrorKind::Empty, self.position),
             _ => (ScanErrorKind::Incomplete, self.position),
         };
