@@ -177,12 +177,14 @@ impl<'b> LineDecoder<'b> {
     }
 
     /// Refuses further input, and drops buffered input behind the current line.
+    #[cold]
     pub(crate) fn end_behind_line(&mut self) {
         self.end = self.start.wrapping_add(self.release_length).min(self.end);
         self.flags.add(Flags::ENDED);
     }
 
     /// Drops buffered input and refuses further input.
+    #[cold]
     pub(crate) fn close(&mut self) {
         self.reset();
         self.flags.add(Flags::ENDED);
@@ -211,6 +213,16 @@ impl<'b> LineDecoder<'b> {
         }
         let content = match self.line? {
             LineKind::Message => Content::Message,
+            kind => self.unreadable_content(kind),
+        };
+        Some(Line { content, stream: self.stream })
+    }
+
+    /// Returns the content of a line without a valid message.
+    #[cold]
+    fn unreadable_content(&self, kind: LineKind) -> Content {
+        match kind {
+            LineKind::Message => Content::Message,
             LineKind::TooLong => {
                 Content::TooLong { id_fits: self.scanned <= self.id_limit(), limit: self.buffer.limit() }
             }
@@ -219,8 +231,7 @@ impl<'b> LineDecoder<'b> {
             LineKind::Blank | LineKind::Invalid | LineKind::TooDeep | LineKind::GivenUp => {
                 Content::Broken(self.scanner.error())
             }
-        };
-        Some(Line { content, stream: self.stream })
+        }
     }
 
     fn find_next(&mut self, known: &[u8]) -> Option<()> {
@@ -340,16 +351,20 @@ impl<'b> LineDecoder<'b> {
             let found = if self.is_discarding() { self.scan_discarded() } else { self.scan_buffered(known) };
             let (line, at_eof) = found?;
             match line.kind {
-                LineKind::Blank => {
-                    self.start = self.start.wrapping_add(line.release_length);
-                    self.start_line();
-                }
+                LineKind::Blank => self.skip_blank_line(line.release_length),
                 LineKind::Invalid if at_eof => {
                     return Some(FoundLine { kind: LineKind::Truncated, length: 0, ..line });
                 }
                 _ => return Some(line),
             }
         }
+    }
+
+    /// Drops a line of only white space, which has `length` bytes.
+    #[cold]
+    fn skip_blank_line(&mut self, length: usize) {
+        self.start = self.start.wrapping_add(length);
+        self.start_line();
     }
 
     /// Scans received bytes up to the next newline.
@@ -380,16 +395,20 @@ impl<'b> LineDecoder<'b> {
     #[inline]
     pub(super) fn finish_scan(&mut self) -> LineKind {
         let kind = LineKind::from_scan(self.scanner.end());
-        if kind == LineKind::Invalid {
-            self.scanner.drop_unreliable_id();
-            let error_at = self.start.wrapping_add(self.scanner.position());
-            let rest = self.between(error_at..self.scanned);
-            if find(CANCEL, rest).is_some() {
-                self.scanner.give_up();
-                return LineKind::GivenUp;
-            }
+        if kind == LineKind::Invalid { self.finish_invalid() } else { kind }
+    }
+
+    /// Ends the scan of an invalid line and returns its kind.
+    #[cold]
+    fn finish_invalid(&mut self) -> LineKind {
+        self.scanner.drop_unreliable_id();
+        let error_at = self.start.wrapping_add(self.scanner.position());
+        let rest = self.between(error_at..self.scanned);
+        if find(CANCEL, rest).is_none() {
+            return LineKind::Invalid;
         }
-        kind
+        self.scanner.give_up();
+        LineKind::GivenUp
     }
 
     /// Skips a byte order mark at the start of a line.
@@ -399,11 +418,14 @@ impl<'b> LineDecoder<'b> {
         if self.scanned != self.start || self.flags.any(Flags::SHORTENED) {
             return false;
         }
-        let head = self.between(self.start..self.end);
         let [first, ..] = BYTE_ORDER_MARK;
-        if head.first() != Some(&first) {
-            return false;
-        }
+        self.between(self.start..self.end).first() == Some(&first) && self.skip_byte_order_mark()
+    }
+
+    /// Skips a complete byte order mark. Returns `true` if the mark may be incomplete.
+    #[cold]
+    fn skip_byte_order_mark(&mut self) -> bool {
+        let head = self.between(self.start..self.end);
         if head.starts_with(&BYTE_ORDER_MARK) {
             self.start = self.start.wrapping_add(BYTE_ORDER_MARK.len());
             self.scanned = self.start;

@@ -105,7 +105,7 @@ pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(&Received, &Spans)>) 
 
 impl Server<'_> {
     /// Handles an incomplete line that fills the buffer. Returns whether an event is set.
-    #[inline(never)]
+    #[cold]
     pub(super) fn handle_full_buffer(&mut self) -> bool {
         let has_event = self.handle_arguments(None);
         if !has_event {
@@ -115,7 +115,7 @@ impl Server<'_> {
     }
 
     /// Calls the [`ArgumentHook`], and returns its result.
-    #[inline(never)]
+    #[cold]
     pub(super) fn handle_arguments(&mut self, end: Option<(&Received, &Spans)>) -> bool {
         let hook = self.state.config.features.iter().find_map(|feature| feature.argument_hook());
         hook.is_some_and(|hook| hook(self, end))

@@ -47,6 +47,7 @@ pub(crate) fn is_shutdown(state: &ServerState<'_>, method: Str<'_>) -> bool {
 }
 
 /// Responds to `shutdown` and starts draining. The client sends `exit` next, or disconnects.
+#[cold]
 pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
     let answered = request.result(&mut |_| {});
     request.state.peer.lifecycle.apply(Trigger::Shutdown);

@@ -42,7 +42,7 @@ pub(crate) fn may_need_response(class: &Class) -> bool {
 }
 
 /// Whether an unreadable line may need a response.
-#[inline(never)]
+#[cold]
 pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: Content) -> bool {
     let envelope = &input.envelope();
     match content {
@@ -102,29 +102,45 @@ pub(crate) fn handle_message(
             handle_response(state, line, rpc::view(line, id), outcome, spans)
         }
         // An error without an id may be a response to a server request, so it does not reset the count.
-        Class::ErrorWithoutId { error } => {
-            let code = rpc::view(line, error).get("code").and_then(Json::integer);
-            let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
-            Received::ProtocolError(ProtocolError::ErrorWithoutId { code })
-        }
+        Class::ErrorWithoutId { error } => Received::ProtocolError(error_without_id(rpc::view(line, error))),
         Class::Invalid { id, why, answerable } => {
-            let error = match why {
-                Invalid::Batch => match state.batch_hooks() {
-                    Some(hooks) => return hooks.begin(state, line, stream),
-                    None => ProtocolError::Batch,
-                },
-                Invalid::NotAnObject => ProtocolError::NotAnObject,
-                Invalid::Version => ProtocolError::WrongJsonRpcVersion,
-                Invalid::Id => ProtocolError::InvalidId,
-                Invalid::Method => ProtocolError::InvalidMethod,
-            };
-            Received::ProtocolError(if answerable {
-                state.refuse(rpc::view(line, id).bytes(), stream, error)
-            } else {
-                error
-            })
+            let id = answerable.then(|| rpc::view(line, id).bytes());
+            handle_invalid(state, line, why, id, stream)
         }
     }
+}
+
+/// Returns the protocol error for an error response without an id.
+#[cold]
+fn error_without_id(error: Json<'_>) -> ProtocolError {
+    let code = error.get("code").and_then(Json::integer);
+    let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
+    ProtocolError::ErrorWithoutId { code }
+}
+
+/// Begins a batch, or refuses a message that is not a JSON-RPC message. Without an `id`, sends no response.
+#[cold]
+fn handle_invalid(
+    state: &mut ServerState<'_>,
+    line: &[u8],
+    why: Invalid,
+    id: Option<&[u8]>,
+    stream: StreamId,
+) -> Received {
+    let error = match why {
+        Invalid::Batch => match state.batch_hooks() {
+            Some(hooks) => return hooks.begin(state, line, stream),
+            None => ProtocolError::Batch,
+        },
+        Invalid::NotAnObject => ProtocolError::NotAnObject,
+        Invalid::Version => ProtocolError::WrongJsonRpcVersion,
+        Invalid::Id => ProtocolError::InvalidId,
+        Invalid::Method => ProtocolError::InvalidMethod,
+    };
+    Received::ProtocolError(match id {
+        Some(id) => state.refuse(id, stream, error),
+        None => error,
+    })
 }
 
 impl ServerState<'_> {
@@ -132,6 +148,7 @@ impl ServerState<'_> {
     ///
     /// If `id` is empty or too long, the error has no id. [`Limits::invalid_in_a_row`](crate::server::Limits) limits
     /// consecutive errors without an id.
+    #[cold]
     pub(crate) fn refuse(&mut self, id: &[u8], stream: StreamId, error: ProtocolError) -> ProtocolError {
         let id = if id.len() <= self.id_limit() { id } else { b"" };
         // Errors within a batch share one line, so they are not limited.
@@ -152,7 +169,7 @@ impl ServerState<'_> {
 }
 
 /// Handles a line that is invalid JSON, truncated or oversized.
-#[inline(never)]
+#[cold]
 pub(crate) fn handle_unreadable_line(
     state: &mut ServerState<'_>,
     input: &LineDecoder<'_>,
@@ -209,12 +226,12 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
         }
         _ => None,
     };
-    let may_restart =
-        || meta.is_none() && config.restart.is_some() && method.is_name(methods::INITIALIZE.name);
     let (stream, session) = (request.pending.context.stream, request.state.session_key);
     let owner = if meta.is_some() { stream } else { session.stream() };
-    if request.is_duplicate(owner) && !may_restart() {
-        return request.refuse_text(ProtocolError::DuplicateId, "wait for its response, or use another id");
+    if request.is_duplicate(owner)
+        && let Some(refused) = refuse_duplicate(request, method, meta.is_some())
+    {
+        return refused;
     }
     if request.state.peer.lifecycle.state() == State::Draining {
         return request.refuse_text(ProtocolError::ShuttingDown, "reconnect");
@@ -229,6 +246,18 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
         // `Server::new` refuses a configuration without revisions.
         (None, _, None) => request.unknown_method(method),
     }
+}
+
+/// Refuses a request with the id of another request in flight. Returns `None` for an `initialize` that may restart the
+/// session.
+#[cold]
+fn refuse_duplicate(request: &mut Request<'_, '_>, method: Str<'_>, is_stateless: bool) -> Option<Received> {
+    let can_restart = !is_stateless && request.state.config.restart.is_some();
+    if can_restart && method.is_name(methods::INITIALIZE.name) {
+        return None;
+    }
+    let detail = "wait for its response, or use another id";
+    Some(request.refuse_text(ProtocolError::DuplicateId, detail))
 }
 
 /// Finds the feature with this method of the specification, and the index of the method in the feature.
@@ -253,7 +282,7 @@ fn is_called(method: &Method, revision: Revision, name: Str<'_>) -> bool {
     name.is_name(method.name) && method.by_client.contains(revision)
 }
 
-#[inline(never)]
+#[cold]
 fn search_features<'b>(
     state: &mut ServerState<'b>,
     revision: Revision,
@@ -283,7 +312,7 @@ fn feature_with<'b>(state: &ServerState<'b>, name: Str<'_>, is_request: bool) ->
     features.find(|feature| feature.has_extension_method(name, is_request))
 }
 
-#[inline(never)]
+#[cold]
 fn handle_notification(
     state: &mut ServerState<'_>,
     line: &[u8],
@@ -337,6 +366,7 @@ fn handle_cancelled(
     state.emit(PendingEvent::Cancelled(ticket))
 }
 
+#[cold]
 fn handle_response(
     state: &mut ServerState<'_>,
     line: &[u8],

@@ -204,6 +204,7 @@ impl<'a> Surroundings<'a> {
         (part, Surroundings { before, after, end })
     }
 
+    #[inline(never)]
     fn at(&self, span: Span) -> &'a [u8] {
         if span.is_missing() {
             return &[];

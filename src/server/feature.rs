@@ -236,6 +236,7 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     /// Responds with an error. `body` writes the members after the code.
+    #[cold]
     pub(crate) fn refuse_with(
         &mut self,
         error: ProtocolError,
@@ -249,25 +250,26 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     /// Responds with an error whose message includes `detail`.
+    #[cold]
     pub(crate) fn refuse(&mut self, error: ProtocolError, detail: &dyn WriteText) -> Received {
         self.state.write_error_response(&self.pending, error, Some(detail));
         Received::ProtocolError(error)
     }
 
     /// Responds with an error whose message includes this text.
-    #[inline(never)]
+    #[cold]
     pub(crate) fn refuse_text(&mut self, error: ProtocolError, text: &str) -> Received {
         self.refuse(error, &text)
     }
 
     /// Responds that the parameters are not valid.
-    #[inline(never)]
+    #[cold]
     pub(crate) fn invalid_params(&mut self, why: &str) -> Received {
         self.refuse_text(ProtocolError::InvalidParams, why)
     }
 
     /// Responds that there is no such method.
-    #[inline(never)]
+    #[cold]
     pub(crate) fn unknown_method(&mut self, method: Str<'_>) -> Received {
         self.refuse(ProtocolError::UnknownMethod, &method)
     }

@@ -67,12 +67,9 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     }
     // In state `Ready` a request causes no transition.
     if request.state.peer.lifecycle.state() != State::Ready
-        && !method.is_name(methods::LOGGING_SET_LEVEL.name)
+        && let Some(refused) = before_initialized(request, method)
     {
-        if request.state.config.strict_handshake {
-            return request.refuse_text(ProtocolError::NotInitialized, "no `notifications/initialized` yet");
-        }
-        request.state.peer.lifecycle.apply(Trigger::Request);
+        return refused;
     }
     match feature.or_else(|| find_extension(request.state, method)) {
         Some((feature, method)) => feature.handle(method, request),
@@ -80,7 +77,23 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     }
 }
 
+/// Applies the transition of a request before `notifications/initialized`. Returns the refusal if the configuration
+/// accepts no such request.
+#[cold]
+fn before_initialized(request: &mut Request<'_, '_>, method: Str<'_>) -> Option<Received> {
+    if method.is_name(methods::LOGGING_SET_LEVEL.name) {
+        return None;
+    }
+    if request.state.config.strict_handshake {
+        let detail = "no `notifications/initialized` yet";
+        return Some(request.refuse_text(ProtocolError::NotInitialized, detail));
+    }
+    request.state.peer.lifecycle.apply(Trigger::Request);
+    None
+}
+
 /// Handles a request before `initialize`.
+#[cold]
 fn handle_without_session(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let config = request.state.config;
     if let Some(revision) = config.revisions.and(Revisions::HANDSHAKE).latest() {
@@ -115,7 +128,7 @@ fn handle_notification(
     compatibility::is_exit(state, method, rpc::view(line, params)).then_some(Received::Exit)
 }
 
-#[inline(never)]
+#[cold]
 fn initialize(request: &mut Request<'_, '_>) -> Received {
     let offer = request.state.config.revisions.and(Revisions::HANDSHAKE);
     let [version, capabilities, client] =

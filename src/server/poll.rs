@@ -81,12 +81,7 @@ impl Server<'_> {
         }
         self.state.write_queued();
         self.state.write_batch();
-        if self.state.peer.report_writable
-            && !self.state.batches.in_line()
-            && self.state.peer.reserve_response()
-        {
-            self.state.peer.report_writable = false;
-            self.state.pending_event = Some(PendingEvent::Writable);
+        if self.state.peer.report_writable && self.emit_writable() {
             return true;
         }
         if self.state.write_changes() {
@@ -98,7 +93,19 @@ impl Server<'_> {
         self.handle_next_line() || self.drain()
     }
 
+    /// Emits `Writable` if the output has space for a response. Returns whether the event is set.
+    #[cold]
+    fn emit_writable(&mut self) -> bool {
+        let has_space = !self.state.batches.in_line() && self.state.peer.reserve_response();
+        if has_space {
+            self.state.peer.report_writable = false;
+            self.state.pending_event = Some(PendingEvent::Writable);
+        }
+        has_space
+    }
+
     /// Closes the connection immediately, and drops unsent output and requests in flight.
+    #[cold]
     pub(super) fn disconnect(&mut self) {
         self.state.peer.lifecycle.apply(Trigger::ConnectionLost);
         self.state.peer.output.clear();
@@ -189,9 +196,7 @@ impl Server<'_> {
                 self.state.peer.event_holds_line = true;
                 return;
             }
-            Received::ProtocolError(error) => {
-                self.state.pending_event = self.state.peer.reported(error).map(PendingEvent::ProtocolError);
-            }
+            Received::ProtocolError(error) => self.report(error),
             Received::Done | Received::BatchBegun => {}
             // For an `exit` inside a batch: respond to the remaining members first, then end the input.
             Received::Exit if self.state.batches.in_line() => self.input.end_behind_line(),
@@ -200,13 +205,25 @@ impl Server<'_> {
         self.release();
     }
 
-    /// Emits `Writable` if a chunked response awaits space that no other message takes. Ends the connection when no
-    /// input, no request in flight and no output is left, or when the grace period expires. Returns whether the server
-    /// advanced.
+    /// Emits the error of a line.
+    #[cold]
+    fn report(&mut self, error: ProtocolError) {
+        self.state.pending_event = self.state.peer.reported(error).map(PendingEvent::ProtocolError);
+    }
+
+    /// Emits `Writable` if a chunked response awaits space that no other message takes. Otherwise continues the end of
+    /// the connection, if the end has begun. Returns whether the server advanced.
     fn drain(&mut self) -> bool {
         if self.state.peer.in_flight.len() > 0 && self.state.poll_chunks(Ticket::NONE) {
             return true;
         }
+        let is_ending = self.input.is_ended() || self.state.peer.lifecycle.state() == State::Draining;
+        is_ending && self.end_connection()
+    }
+
+    /// Ends the connection when no input, no request in flight and no output is left, or when the grace period expires.
+    /// Returns whether the server advanced.
+    fn end_connection(&mut self) -> bool {
         let ended = self.input.is_ended();
         if ended && self.input.line().is_none() {
             self.state.peer.lifecycle.apply(Trigger::EndOfInput);
@@ -236,8 +253,6 @@ impl Server<'_> {
             if grace {
                 return false;
             }
-        } else if !ended {
-            return false;
         }
         // The remaining output drains only while the client reads. Each transmission restarts the grace period.
         let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
@@ -250,7 +265,6 @@ impl Server<'_> {
         false
     }
 
-    #[inline(never)]
     fn set_ending(&mut self, ending: Ending) {
         (self.state.ending, self.state.ending_deadline) =
             (ending, self.state.peer.now.plus(self.state.config.limits.grace));

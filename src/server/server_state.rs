@@ -218,8 +218,9 @@ impl ServerState<'_> {
     }
 
     /// Moves a batch member's response from the output to the batch buffer. `before` is the start of the response.
-    pub(crate) fn collect(&mut self, batched: bool, before: usize) {
-        if batched && let Some(hooks) = self.batch.hooks {
+    #[cold]
+    fn collect(&mut self, before: usize) {
+        if let Some(hooks) = self.batch.hooks {
             hooks.collect(self, self.peer.output.end().saturating_sub(before));
         }
     }
@@ -265,9 +266,16 @@ impl ServerState<'_> {
     }
 
     /// The error for a response that does not fit.
+    #[cold]
     pub(crate) fn too_large(&self, batched: bool) -> ProtocolError {
         let limit = if batched { self.response_limit(true) } else { self.peer.output.max_reply_size() };
         ProtocolError::ReplyTooLarge { limit }
+    }
+
+    /// Returns the start of the next response of a batch member.
+    #[cold]
+    fn response_start(&mut self) -> usize {
+        self.peer.output.message_start()
     }
 
     /// Writes the response to a request.
@@ -282,7 +290,8 @@ impl ServerState<'_> {
     ) -> Result<(), ProtocolError> {
         let context = &pending.context;
         let (revision, stream, batched) = (context.revision(), context.stream, context.is_batched());
-        let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
+        let space = self.response_limit(batched);
+        let batched_at = if batched { Some(self.response_start()) } else { None };
         let (config, routing, cache) =
             (self.config, Routing::response(shape.kind(), stream), &mut self.result_cache);
         let Peer { in_flight, output, .. } = &mut self.peer;
@@ -300,7 +309,9 @@ impl ServerState<'_> {
             Ok(()) => {
                 #[cfg(feature = "alloc")]
                 self.record_status(shape);
-                self.collect(batched, before);
+                if let Some(before) = batched_at {
+                    self.collect(before);
+                }
                 return Ok(());
             }
             Err(ProtocolError::ReplyTooLarge { .. }) => self.too_large(batched),
@@ -321,7 +332,8 @@ impl ServerState<'_> {
         detail: Option<&dyn WriteText>,
     ) {
         let (stream, batched) = (pending.context.stream, pending.context.is_batched());
-        let (space, before) = (self.response_limit(batched), self.peer.output.message_start());
+        let space = self.response_limit(batched);
+        let before = self.peer.output.message_start();
         let missing_id = self.missing_id();
         let code = error.response_code();
         let routing = Routing::response(OutboundMessageKind::Error { code }, stream);
@@ -337,7 +349,10 @@ impl ServerState<'_> {
             if written.is_ok() {
                 #[cfg(feature = "alloc")]
                 self.record_status(Shape::Error(code));
-                return self.collect(batched, before);
+                if batched {
+                    self.collect(before);
+                }
+                return;
             }
         }
     }

@@ -129,6 +129,7 @@ fn check_input(request: &mut Request<'_, '_>) -> Option<Received> {
     None
 }
 
+#[cold]
 fn discover(request: &mut Request<'_, '_>) -> Received {
     let (config, revision) = (request.state.config, request.pending.context.revision());
     request.respond(Shape::Discovery, &mut |out| write_discover(config, revision, out))

@@ -18,7 +18,7 @@ impl ErrorKind<'_> {
 }
 
 impl From<ErrorKind<'_>> for PathlessError {
-    #[inline(never)]
+    #[cold]
     fn from(kind: ErrorKind<'_>) -> PathlessError {
         match kind {
             ErrorKind::Message(message) => PathlessError::new(&message),

@@ -22,7 +22,7 @@ pub(super) struct ErrorPath<'de> {
 impl<'de> ErrorPath<'de> {
     pub(super) const NONE: Self = ErrorPath { steps: [Step::Element(0); CAPACITY], count: 0 };
 
-    #[inline(never)]
+    #[cold]
     pub(super) fn push(&mut self, step: Step<'de>) {
         if let Some(place) = self.steps.get_mut(self.count) {
             *place = step;
@@ -35,7 +35,7 @@ impl<'de> ErrorPath<'de> {
     }
 
     /// Returns `error` with the path.
-    #[inline(never)]
+    #[cold]
     pub(super) fn add_to(&self, error: PathlessError) -> TypedError {
         let mut error = TypedError::from(error);
         for step in self.steps.iter().take(self.count) {

@@ -156,6 +156,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Returns the error for the next value, which has an unexpected type.
+    #[cold]
     fn unexpected(&mut self, expected: &'static str) -> ErrorKind<'de> {
         if self.peek().is_none() {
             ErrorKind::BROKEN

@@ -6,7 +6,7 @@ use crate::json::string::decode_in_place;
 impl<'de> Decoder<'de> {
     /// Consumes a string, and decodes it in place. Returns `None` if another value follows. Also returns `None` if the
     /// text is broken. No text then remains.
-    #[inline]
+    #[inline(never)]
     pub(super) fn string(&mut self) -> Option<&'de str> {
         if self.peek() != Some(b'"') {
             return None;

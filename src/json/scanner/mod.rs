@@ -205,23 +205,19 @@ impl Scanner {
 
     /// Ends the text like [`finish`](Scanner::finish), but returns no [`envelope`](Scanner::envelope).
     pub(crate) fn end(&mut self) -> Result<(), ScanError> {
-        let error = match self.state {
-            State::Failed(kind) => Some((kind, self.position)),
-            State::Between(Step::End) if self.deep_at != NOWHERE => {
-                Some((ScanErrorKind::TooDeep, self.deep_at))
+        let (kind, at) = match self.state {
+            State::Between(Step::End) if self.deep_at == NOWHERE => return Ok(()),
+            State::Between(Step::End) => (ScanErrorKind::TooDeep, self.deep_at),
+            State::Number(digits) if self.depth == 0 && digits.may_end() => {
+                self.state = State::Between(Step::End);
+                return Ok(());
             }
-            State::Between(Step::End) => None,
-            State::Number(digits) if self.depth == 0 && digits.may_end() => None,
-            State::Between(Step::Value) if self.depth == 0 => Some((ScanErrorKind::Empty, self.position)),
-            _ => Some((ScanErrorKind::Incomplete, self.position)),
+            State::Failed(kind) => (kind, self.position),
+            State::Between(Step::Value) if self.depth == 0 => (ScanErrorKind::Empty, self.position),
+            _ => (ScanErrorKind::Incomplete, self.position),
         };
-        if let Some((kind, at)) = error {
-            self.state = State::Failed(kind);
-            self.position = at;
-            return Err(ScanError { kind, at });
-        }
-        self.state = State::Between(Step::End);
-        Ok(())
+        (self.state, self.position) = (State::Failed(kind), at);
+        Err(ScanError { kind, at })
     }
 
     /// Returns the span of a member's value as scanned so far, even after an error. A caller that discards a long
@@ -272,13 +268,19 @@ impl Scanner {
                 (*word, carry) = (*word << 1 | carry, *word >> (usize::BITS - 1));
             }
         } else {
-            self.record(MemberIndex::forget);
-            if self.deep_at == NOWHERE {
-                self.deep_at = self.at(rest);
-            }
+            self.exceed_limit(rest);
         }
         self.depth = self.depth.saturating_add(1);
         fits
+    }
+
+    /// Records that a container exceeds the depth limit; `rest` starts with its bracket.
+    #[cold]
+    fn exceed_limit(&mut self, rest: &[u8]) {
+        self.record(MemberIndex::forget);
+        if self.deep_at == NOWHERE {
+            self.deep_at = self.at(rest);
+        }
     }
 
     /// Returns whether the innermost container is an object.
@@ -316,7 +318,7 @@ impl Scanner {
     }
 
     /// Scans content beyond the depth limit: counts brackets and validates strings.
-    #[inline(never)]
+    #[cold]
     fn deep<'t>(&mut self, mut rest: &'t [u8]) -> &'t [u8] {
         while let [byte, tail @ ..] = rest {
             match byte {

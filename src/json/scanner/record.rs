@@ -6,6 +6,7 @@ use super::{Member, NOWHERE, Scanner, Shape, Span, State, Step};
 
 impl Scanner {
     /// Saves the start of a name; `text` follows its opening quote.
+    #[cold]
     pub(super) fn begin_name(&mut self, text: &[u8]) {
         if self.depth == 2 {
             let start = self.at(text);

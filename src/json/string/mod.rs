@@ -127,7 +127,7 @@ impl<'a> Str<'a> {
         self.text == name || self.text.len() > name.len() && self.decodes_to(name)
     }
 
-    #[inline(never)]
+    #[cold]
     fn decodes_to(self, other: &[u8]) -> bool {
         let rest = self.parts().try_fold(other, |rest, piece| after_prefix(rest, piece.bytes()));
         rest.is_some_and(<[u8]>::is_empty)

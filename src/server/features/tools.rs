@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Tools*.
 
 use crate::error::{ConfigError, InvalidToolHeader, ProtocolError};
-use crate::json::Writer;
+use crate::json::{Str, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::schema_reader::has_string_property;
@@ -274,10 +274,7 @@ impl Tools<'_> {
         let is_called = |tool: &str| name == *tool;
         let found = self.find(Catalog::Tools, &is_called);
         if found.is_absent() {
-            return match owner(request.state.config, Catalog::Tools, &is_called) {
-                Some(other) => other.handle(CALL, request),
-                None => request.refuse(ProtocolError::UnknownTool, &name),
-            };
+            return call_of_other_feature(request, name);
         }
         let tool = if let Found::Tool(tool) = found { Some(tool) } else { None };
         let kind = self.kind(tool, request.pending.context.revision());
@@ -295,6 +292,15 @@ impl Tools<'_> {
         let plain = tool.is_some_and(|tool| tool.output_schema.is_none());
         let pad_structured = self.always_structured && plain && revision.has(WireFeature::StructuredContent);
         RequestKind::CallTool { pad_structured, is_task: false }
+    }
+}
+
+/// Passes a call to the other feature that has the tool, or refuses the call.
+#[cold]
+fn call_of_other_feature(request: &mut Request<'_, '_>, name: Str<'_>) -> Received {
+    match owner(request.state.config, Catalog::Tools, &|tool| name == *tool) {
+        Some(other) => other.handle(CALL, request),
+        None => request.refuse(ProtocolError::UnknownTool, &name),
     }
 }
 
