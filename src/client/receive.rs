@@ -41,27 +41,39 @@ pub(crate) fn handle_message(
         }
         Class::Notification { method, params } => return handle_notification(state, line, method, params),
         Class::ErrorWithoutId { error } => return handle_error_without_id(state, line, error),
-        // A message without method, result and error. If a request with this id is pending, the message is a malformed
-        // response.
-        Class::Invalid { why: Invalid::Method, id, .. }
-            if Json::trusted(line).get("method").is_none()
-                && is_pending_response(state, rpc::view(line, id)) =>
-        {
+        Class::Invalid { id, why, .. } => {
+            check_malformed_response(state, line, id, why)?;
             (id, Outcome::Malformed)
-        }
-        Class::Invalid { why, .. } => {
-            return Err(match why {
-                Invalid::Batch => ProtocolError::Batch,
-                Invalid::NotAnObject => ProtocolError::NotAnObject,
-                Invalid::Version => ProtocolError::WrongJsonRpcVersion,
-                Invalid::Id => ProtocolError::InvalidId,
-                Invalid::Method => ProtocolError::InvalidMethod,
-            });
         }
     };
     handle_response(state, line, rpc::view(line, id), outcome, index)
 }
 
+/// Checks whether an invalid message is a malformed response: a message without method, result and error, whose id is
+/// that of a pending request. Returns the error of any other message.
+#[cold]
+fn check_malformed_response(
+    state: &ClientState<'_>,
+    line: &[u8],
+    id: Span,
+    why: Invalid,
+) -> Result<(), ProtocolError> {
+    match why {
+        Invalid::Batch => Err(ProtocolError::Batch),
+        Invalid::NotAnObject => Err(ProtocolError::NotAnObject),
+        Invalid::Version => Err(ProtocolError::WrongJsonRpcVersion),
+        Invalid::Id => Err(ProtocolError::InvalidId),
+        Invalid::Method
+            if Json::trusted(line).get("method").is_none()
+                && is_pending_response(state, rpc::view(line, id)) =>
+        {
+            Ok(())
+        }
+        Invalid::Method => Err(ProtocolError::InvalidMethod),
+    }
+}
+
+#[cold]
 fn handle_error_without_id(
     state: &mut ClientState<'_>,
     line: &[u8],
@@ -301,26 +313,46 @@ fn handle_response(
 ) -> Result<(), ProtocolError> {
     let ticket = match state.peer.find_issued(id) {
         IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
-        // A late response is not an error. A response to an id that the client never used is an error.
-        IssuedId::Request(_) | IssuedId::Ended => return Ok(()),
-        IssuedId::Other(sequence) if state.is_connect_sequence(sequence) => {
-            state.handle_connect_response(line, outcome);
-            return Ok(());
-        }
-        IssuedId::Other(_) => {
-            // The response to the abandoned probe.
-            state.probe_abandoned = false;
-            return Ok(());
-        }
-        IssuedId::Unknown if state.is_ping(id) => return Ok(()),
-        IssuedId::Unknown => return Err(ProtocolError::UnknownResponse),
+        issued => return handle_other_response(state, line, id, issued, outcome),
     };
     match outcome {
-        Outcome::Malformed => end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)),
-        Outcome::Error(error) => end_request(state, ticket, PendingOutcome::Error(error)),
         Outcome::Result(result) => handle_result(state, ticket, Object::new(line, result, index)),
+        _ => end_without_result(state, ticket, outcome),
     }
     Ok(())
+}
+
+/// Handles a response to no open request of the application.
+#[cold]
+fn handle_other_response(
+    state: &mut ClientState<'_>,
+    line: &[u8],
+    id: Json<'_>,
+    issued: IssuedId,
+    outcome: Outcome,
+) -> Result<(), ProtocolError> {
+    match issued {
+        // A late response is not an error. A response to an id that the client never used is an error.
+        IssuedId::Request(_) | IssuedId::Ended => {}
+        IssuedId::Other(sequence) if state.is_connect_sequence(sequence) => {
+            state.handle_connect_response(line, outcome);
+        }
+        // The response to the abandoned probe.
+        IssuedId::Other(_) => state.probe_abandoned = false,
+        IssuedId::Unknown if state.is_ping(id) => {}
+        IssuedId::Unknown => return Err(ProtocolError::UnknownResponse),
+    }
+    Ok(())
+}
+
+/// Ends a request whose response is an error or has no valid result.
+#[cold]
+fn end_without_result(state: &mut ClientState<'_>, ticket: Ticket, outcome: Outcome) {
+    let outcome = match outcome {
+        Outcome::Error(error) => PendingOutcome::Error(error),
+        _ => PendingOutcome::Failed(RequestFailure::Invalid),
+    };
+    end_request(state, ticket, outcome);
 }
 
 /// Handles the result of a pending request.
@@ -344,9 +376,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         return;
     }
     match method {
-        _ if !method.accepts_result(result, member) => {
-            end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid))
-        }
+        _ if !method.accepts_result(result, member) => end_without_result(state, ticket, Outcome::Malformed),
         Method::List(list) => state.handle_page(list, ticket, result),
         _ => {
             state.peer.in_flight.release(ticket);

@@ -143,7 +143,15 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Shows the observer a received message. The next call of [`observe_sent`](TransmitBuffer::observe_sent) shows the
     /// messages written in response.
+    #[inline]
     pub(crate) fn observe_received(&mut self, line: &[u8], outcome: &Result<(), ProtocolError>) {
+        if self.observer.is_some() {
+            self.show_received(line, outcome);
+        }
+    }
+
+    #[cold]
+    fn show_received(&mut self, line: &[u8], outcome: &Result<(), ProtocolError>) {
         if let Some(attached) = &mut self.observer {
             attached.observer.line(Direction::In, line, *outcome);
         }
@@ -213,6 +221,7 @@ impl<'b> TransmitBuffer<'b> {
         has
     }
 
+    #[cold]
     fn move_to_front(&mut self) {
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
             shift(bytes, self.link.start);
@@ -260,11 +269,17 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Resets all offsets to 0 once all bytes are sent. The observer has already seen these bytes: see
     /// [`TransmitBuffer::transmit`].
+    #[inline]
     fn rewind(&mut self) {
         if self.link.start >= self.end && self.end > 0 {
-            self.buffer.shrink_if_idle(self.end);
-            (self.link.start, self.end, self.observed) = (0, 0, 0);
+            self.reset_offsets();
         }
+    }
+
+    #[inline(never)]
+    fn reset_offsets(&mut self) {
+        self.buffer.shrink_if_idle(self.end);
+        (self.link.start, self.end, self.observed) = (0, 0, 0);
     }
 
     /// Writes one message of at most `space` bytes, including its overhead.
@@ -308,12 +323,24 @@ impl<'b> TransmitBuffer<'b> {
                 end
             }
             Some(headers) => {
-                let message = self.buffer.bytes_mut().get_mut(self.end..to).ok_or(Overflow)?;
-                headers.write(message, routing);
+                self.write_header(*headers, routing, to)?;
                 to
             }
         };
         self.end = end;
+        Ok(())
+    }
+
+    /// Writes the header of the message that ends at `to`. Message mode only.
+    #[cold]
+    fn write_header(
+        &mut self,
+        headers: &dyn HeaderFormat,
+        routing: Routing,
+        to: usize,
+    ) -> Result<(), Overflow> {
+        let message = self.buffer.bytes_mut().get_mut(self.end..to).ok_or(Overflow)?;
+        headers.write(message, routing);
         Ok(())
     }
 
