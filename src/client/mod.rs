@@ -242,27 +242,22 @@ impl Client<'_> {
         self.poll_step(now).into_action(&mut self.state.peer.output, &mut self.input)
     }
 
-    /// Releases the line of an event that ended. Responds to the request of this line if the application dropped it.
-    fn release_event_line(&mut self) {
-        if mem::take(&mut self.state.peer.event_holds_line) {
+    fn poll_step(&mut self, now: Millis) -> PollStep {
+        self.state.peer.now = self.state.peer.now.max(now);
+        if self.state.drop_received_event() && mem::take(&mut self.state.peer.event_holds_line) {
             if mem::take(&mut self.state.peer.response_pending) {
                 self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
             }
             self.input.release_element();
-        }
-    }
-
-    fn poll_step(&mut self, now: Millis) -> PollStep {
-        self.state.peer.now = self.state.peer.now.max(now);
-        if self.state.drop_received_event() {
-            self.release_event_line();
         }
         loop {
             match self.state.pending_event {
                 // The client itself sent this request to follow its tasks, so the application gets no event.
                 Some(PendingEvent::Response(PendingResponse { method: Method::TaskListen, .. })) => {
                     self.state.pending_event = None;
-                    self.release_event_line();
+                    if mem::take(&mut self.state.peer.event_holds_line) {
+                        self.input.release_element();
+                    }
                 }
                 Some(_) => return PollStep::Event,
                 None => {}

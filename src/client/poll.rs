@@ -34,6 +34,7 @@ impl Client<'_> {
 
     /// The earlier of `timeout` and the earliest deadline that does not belong to a request in flight.
     #[cold]
+    #[inline(never)]
     fn next_timer(&self, timeout: Option<Millis>) -> Option<Millis> {
         let connecting = self.state.connecting.map(|connecting| connecting.deadline);
         let keep_alive = self.state.keep_alive_hooks.and_then(|hooks| hooks.deadline(&self.state));
@@ -89,6 +90,7 @@ impl Client<'_> {
     /// Performs one step of a client that is not connected: see [`step`](Client::step). Returns `None` if the client
     /// only waits for the server.
     #[cold]
+    #[inline(never)]
     fn step_unconnected(&mut self) -> Option<bool> {
         match self.state.peer.lifecycle.state() {
             State::Closed => return Some(false),
@@ -140,6 +142,7 @@ impl Client<'_> {
     /// Handles a request whose timeout has expired. If the request waits for a task, polls the task. Any other request
     /// fails, expires or is cancelled.
     #[cold]
+    #[inline(never)]
     fn expire(&mut self, ticket: Ticket) -> bool {
         let peer = &mut self.state.peer;
         match peer.in_flight.get(ticket) {
@@ -210,6 +213,7 @@ impl Client<'_> {
 
     /// Processes a line that is no message: text that is not valid JSON, a discarded line, or the end of a stream.
     #[cold]
+    #[inline(never)]
     fn process_unreadable_line(&mut self, line: Line) -> bool {
         if let LineContent::StreamClosed = line.content {
             self.state.fail_exchange(line.stream);
@@ -248,6 +252,7 @@ impl Client<'_> {
     }
 
     #[cold]
+    #[inline(never)]
     fn end_input(&mut self) -> bool {
         if self.input.line().is_some() {
             // A request of the server may wait for transmit space until the end of the grace period.

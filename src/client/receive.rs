@@ -41,35 +41,27 @@ pub(crate) fn handle_message(
         }
         Class::Notification { method, params } => return handle_notification(state, line, method, params),
         Class::ErrorWithoutId { error } => return handle_error_without_id(state, line, error),
-        Class::Invalid { id, why, .. } => {
-            check_malformed_response(state, line, id, why)?;
+        // A message without method, result and error. If a request with this id is pending, the message is a malformed
+        // response.
+        Class::Invalid { why: Invalid::Method, id, .. }
+            if Json::trusted(line).get("method").is_none()
+                && is_pending_response(state, rpc::view(line, id)) =>
+        {
             (id, Outcome::Malformed)
         }
+        Class::Invalid { why, .. } => return Err(invalid_message(why)),
     };
     handle_response(state, line, rpc::view(line, id), outcome, index)
 }
 
-/// Checks whether an invalid message is a malformed response: a message without method, result and error, whose id is
-/// that of a pending request. Returns the error of any other message.
 #[cold]
-fn check_malformed_response(
-    state: &ClientState<'_>,
-    line: &[u8],
-    id: Span,
-    why: Invalid,
-) -> Result<(), ProtocolError> {
+fn invalid_message(why: Invalid) -> ProtocolError {
     match why {
-        Invalid::Batch => Err(ProtocolError::Batch),
-        Invalid::NotAnObject => Err(ProtocolError::NotAnObject),
-        Invalid::Version => Err(ProtocolError::WrongJsonRpcVersion),
-        Invalid::Id => Err(ProtocolError::InvalidId),
-        Invalid::Method
-            if Json::trusted(line).get("method").is_none()
-                && is_pending_response(state, rpc::view(line, id)) =>
-        {
-            Ok(())
-        }
-        Invalid::Method => Err(ProtocolError::InvalidMethod),
+        Invalid::Batch => ProtocolError::Batch,
+        Invalid::NotAnObject => ProtocolError::NotAnObject,
+        Invalid::Version => ProtocolError::WrongJsonRpcVersion,
+        Invalid::Id => ProtocolError::InvalidId,
+        Invalid::Method => ProtocolError::InvalidMethod,
     }
 }
 
@@ -299,6 +291,7 @@ fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
     matches!(state.peer.find_issued(id), IssuedId::Other(sequence) if state.is_connect_sequence(sequence))
 }
 
+#[cold]
 fn is_pending_response(state: &ClientState<'_>, id: Json<'_>) -> bool {
     is_connecting(state, id) || state.peer.find_awaiting(id).is_some()
 }
@@ -313,11 +306,12 @@ fn handle_response(
 ) -> Result<(), ProtocolError> {
     let ticket = match state.peer.find_issued(id) {
         IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
-        issued => return handle_other_response(state, line, id, issued, outcome),
+        _ => return handle_other_response(state, line, id, outcome),
     };
     match outcome {
+        Outcome::Malformed => end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)),
+        Outcome::Error(error) => end_request(state, ticket, PendingOutcome::Error(error)),
         Outcome::Result(result) => handle_result(state, ticket, Object::new(line, result, index)),
-        _ => end_without_result(state, ticket, outcome),
     }
     Ok(())
 }
@@ -328,10 +322,9 @@ fn handle_other_response(
     state: &mut ClientState<'_>,
     line: &[u8],
     id: Json<'_>,
-    issued: IssuedId,
     outcome: Outcome,
 ) -> Result<(), ProtocolError> {
-    match issued {
+    match state.peer.find_issued(id) {
         // A late response is not an error. A response to an id that the client never used is an error.
         IssuedId::Request(_) | IssuedId::Ended => {}
         IssuedId::Other(sequence) if state.is_connect_sequence(sequence) => {
@@ -343,16 +336,6 @@ fn handle_other_response(
         IssuedId::Unknown => return Err(ProtocolError::UnknownResponse),
     }
     Ok(())
-}
-
-/// Ends a request whose response is an error or has no valid result.
-#[cold]
-fn end_without_result(state: &mut ClientState<'_>, ticket: Ticket, outcome: Outcome) {
-    let outcome = match outcome {
-        Outcome::Error(error) => PendingOutcome::Error(error),
-        _ => PendingOutcome::Failed(RequestFailure::Invalid),
-    };
-    end_request(state, ticket, outcome);
 }
 
 /// Handles the result of a pending request.
@@ -376,7 +359,9 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         return;
     }
     match method {
-        _ if !method.accepts_result(result, member) => end_without_result(state, ticket, Outcome::Malformed),
+        _ if !method.accepts_result(result, member) => {
+            end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid))
+        }
         Method::List(list) => state.handle_page(list, ticket, result),
         _ => {
             state.peer.in_flight.release(ticket);
@@ -424,6 +409,7 @@ pub(crate) fn is_complete(kind: Json<'_>) -> bool {
 }
 
 /// Frees the slot of a request, and emits the event for the end of the request.
+#[cold]
 pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: PendingOutcome) {
     let method = state.method_of(ticket).in_events();
     state.peer.in_flight.release(ticket);
@@ -461,6 +447,7 @@ impl ClientState<'_> {
     }
 
     /// Whether a ping has this id. If so, records the response to this ping.
+    #[cold]
     fn is_ping(&mut self, id: Json<'_>) -> bool {
         self.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(self, id))
     }

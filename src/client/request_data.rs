@@ -88,7 +88,9 @@ impl ClientState<'_> {
         let mut digits = [0; 20];
         let digits = digit_bytes(id, &mut digits);
         if method == Method::Other {
-            write_other_head(&mut out, digits, name);
+            out.wrapped(HEAD, digits, METHOD);
+            out.inside(&name);
+            out.token(PARAMS);
         } else {
             // A known name needs no escapes.
             let name = name.as_bytes();
@@ -207,14 +209,6 @@ impl SentRequest {
 /// The request's stream in message mode: the id's low 32 bits. Ids grow, so no two requests in flight share a stream.
 pub(crate) fn stream_of(id: u64) -> StreamId {
     StreamId(id as u32)
-}
-
-/// Writes the start of a request whose method may need escapes.
-#[cold]
-fn write_other_head(out: &mut Writer<'_>, id: &[u8], method: &str) {
-    out.wrapped(HEAD, id, METHOD);
-    out.inside(&method);
-    out.token(PARAMS);
 }
 
 /// The start of a request, before the id.

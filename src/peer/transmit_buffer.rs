@@ -269,17 +269,12 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Resets all offsets to 0 once all bytes are sent. The observer has already seen these bytes: see
     /// [`TransmitBuffer::transmit`].
-    #[inline]
+    #[inline(never)]
     fn rewind(&mut self) {
         if self.link.start >= self.end && self.end > 0 {
-            self.reset_offsets();
+            self.buffer.shrink_if_idle(self.end);
+            (self.link.start, self.end, self.observed) = (0, 0, 0);
         }
-    }
-
-    #[inline(never)]
-    fn reset_offsets(&mut self) {
-        self.buffer.shrink_if_idle(self.end);
-        (self.link.start, self.end, self.observed) = (0, 0, 0);
     }
 
     /// Writes one message of at most `space` bytes, including its overhead.
@@ -359,7 +354,7 @@ impl<'b> TransmitBuffer<'b> {
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
         self.observe_sent();
         let unsent = self.buffer.bytes().get(self.link.start..self.end).unwrap_or_default();
-        let first = self.headers.and_then(|headers| headers.split_first(unsent));
+        let first = self.headers.and_then(|headers| split_first(*headers, unsent));
         let (header, bytes) = first.map_or((None, unsent), |(header, message)| (Some(header), message));
         Transmit { bytes, header, link: &mut self.link }
     }
@@ -416,6 +411,12 @@ impl<'a> Transmit<'a> {
     pub fn broken(self) {
         self.link.broken = true;
     }
+}
+
+/// Splits the header and the text of the first message from the unsent bytes. Message mode only.
+#[cold]
+fn split_first<'a>(headers: &dyn HeaderFormat, unsent: &'a [u8]) -> Option<(&'a Header, &'a [u8])> {
+    headers.split_first(unsent)
 }
 
 /// Shows an observer each of the written messages.
