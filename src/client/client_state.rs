@@ -275,15 +275,11 @@ impl<'b> ClientState<'b> {
                 self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
                 Ok(ticket)
             }
-            Err(unwritten) => Err(self.end_unwritten(ticket, unwritten)),
+            Err(unwritten) => {
+                self.peer.in_flight.release(ticket);
+                Err(self.send_error(unwritten != Unwritten::Invalid))
+            }
         }
-    }
-
-    /// Frees the slot of a request that was not written, and returns the error.
-    #[cold]
-    fn end_unwritten(&mut self, ticket: Ticket, unwritten: Unwritten) -> SendError {
-        self.peer.in_flight.release(ticket);
-        self.send_error(unwritten != Unwritten::Invalid)
     }
 
     /// The error for a request without a free slot.

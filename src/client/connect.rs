@@ -121,7 +121,6 @@ impl ClientState<'_> {
     }
 
     /// Handles the response to the connecting request.
-    #[cold]
     pub(crate) fn handle_connect_response(&mut self, line: &[u8], outcome: Outcome) {
         let handle = match self.peer.lifecycle.state() {
             State::Probing => self.config.stateless.map(|era| era.handle_probe_response),

@@ -54,7 +54,9 @@ impl Client<'_> {
     /// deadline.
     pub(super) fn step(&mut self) -> bool {
         if self.state.peer.output.is_broken() {
-            self.end_broken_connection();
+            // Process the earlier input, because the server may have responded before the output broke.
+            self.state.peer.output.clear();
+            self.input.end();
         }
         if self.state.peer.pending_error.is_some() {
             self.emit_pending_error();
@@ -72,14 +74,6 @@ impl Client<'_> {
             || self.state.keep_alive_hooks.is_some_and(|hooks| hooks.advance(self))
             || self.process_next_line()
             || self.handle_end_of_input()
-    }
-
-    /// Ends both directions after the output broke.
-    #[cold]
-    fn end_broken_connection(&mut self) {
-        // Process the earlier input, because the server may have responded before the output broke.
-        self.state.peer.output.clear();
-        self.input.end();
     }
 
     #[cold]

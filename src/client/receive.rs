@@ -447,7 +447,6 @@ impl ClientState<'_> {
     }
 
     /// Whether a ping has this id. If so, records the response to this ping.
-    #[cold]
     fn is_ping(&mut self, id: Json<'_>) -> bool {
         self.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(self, id))
     }

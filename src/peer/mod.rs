@@ -145,7 +145,6 @@ impl<'b, R: Role> Peer<'b, R> {
     }
 
     /// Returns the error for a message that does not fit yet. `Writable` is emitted when the message fits.
-    #[cold]
     pub(crate) fn busy(&mut self) -> SendError {
         self.report_writable = true;
         SendError::Busy
