@@ -318,24 +318,12 @@ impl<'b> TransmitBuffer<'b> {
                 end
             }
             Some(headers) => {
-                self.write_header(*headers, routing, to)?;
+                let message = self.buffer.bytes_mut().get_mut(self.end..to).ok_or(Overflow)?;
+                write_header(*headers, message, routing);
                 to
             }
         };
         self.end = end;
-        Ok(())
-    }
-
-    /// Writes the header of the message that ends at `to`. Message mode only.
-    #[cold]
-    fn write_header(
-        &mut self,
-        headers: &dyn HeaderFormat,
-        routing: Routing,
-        to: usize,
-    ) -> Result<(), Overflow> {
-        let message = self.buffer.bytes_mut().get_mut(self.end..to).ok_or(Overflow)?;
-        headers.write(message, routing);
         Ok(())
     }
 
@@ -411,6 +399,12 @@ impl<'a> Transmit<'a> {
     pub fn broken(self) {
         self.link.broken = true;
     }
+}
+
+/// Writes the header of a message. Message mode only.
+#[cold]
+fn write_header(headers: &dyn HeaderFormat, message: &mut [u8], routing: Routing) {
+    headers.write(message, routing);
 }
 
 /// Splits the header and the text of the first message from the unsent bytes. Message mode only.
