@@ -259,10 +259,7 @@ impl<'b> ClientState<'b> {
         // The deadline is immediate, because the next poll starts the timeout.
         let in_flight = &mut self.peer.in_flight;
         let Some(ticket) = in_flight.take(Request::Outbound(outbound), Some(Millis::ZERO)) else {
-            // Writing a queued cancellation or error frees its slot. Report `Writable` when the transmit buffer has
-            // space.
-            self.peer.report_writable |= self.peer.in_flight.queue_front().is_some();
-            return Err(SendError::Full);
+            return Err(self.full());
         };
         if let Some(more) = more
             && !self.store_meta(ticket, method, more)
@@ -283,6 +280,14 @@ impl<'b> ClientState<'b> {
                 Err(self.send_error(unwritten != Unwritten::Invalid))
             }
         }
+    }
+
+    /// The error for a request without a free slot.
+    #[cold]
+    fn full(&mut self) -> SendError {
+        // Writing a queued cancellation or error frees its slot. Report `Writable` when the transmit buffer has space.
+        self.peer.report_writable |= self.peer.in_flight.queue_front().is_some();
+        SendError::Full
     }
 
     /// Returns the session if the application may send a message now.
@@ -315,6 +320,7 @@ impl<'b> ClientState<'b> {
         (is_waiting || self.peer.in_flight.has_queued()) && self.write_next_queued()
     }
 
+    #[cold]
     #[inline(never)]
     fn write_next_queued(&mut self) -> bool {
         if let Some((revision, trigger)) = self.unsent_connect {

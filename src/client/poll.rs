@@ -2,6 +2,7 @@
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
+use crate::client::client_tasks::hooks::ClientTaskHooks;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::receive;
 use crate::client::request_data::SentRequest;
@@ -32,6 +33,7 @@ impl Client<'_> {
     }
 
     /// The earlier of `timeout` and the earliest deadline that does not belong to a request in flight.
+    #[cold]
     #[inline(never)]
     fn next_timer(&self, timeout: Option<Millis>) -> Option<Millis> {
         let connecting = self.state.connecting.map(|connecting| connecting.deadline);
@@ -57,7 +59,7 @@ impl Client<'_> {
             self.input.end();
         }
         if self.state.peer.pending_error.is_some() {
-            self.state.pending_event = self.state.peer.pending_error.take().map(PendingEvent::ProtocolError);
+            self.emit_pending_error();
             return true;
         }
         if !self.state.is_connected()
@@ -74,8 +76,14 @@ impl Client<'_> {
             || self.handle_end_of_input()
     }
 
+    #[cold]
+    fn emit_pending_error(&mut self) {
+        self.state.pending_event = self.state.peer.pending_error.take().map(PendingEvent::ProtocolError);
+    }
+
     /// Performs one step of a client that is not connected: see [`step`](Client::step). Returns `None` if the client
     /// only waits for the server.
+    #[cold]
     #[inline(never)]
     fn step_unconnected(&mut self) -> Option<bool> {
         match self.state.peer.lifecycle.state() {
@@ -91,15 +99,23 @@ impl Client<'_> {
     /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if there is an event
     /// or an error.
     fn advance_client_tasks(&mut self) -> bool {
-        let Some(hooks) = self.state.client_task_hooks() else { return false };
+        self.state.client_task_hooks().is_some_and(|hooks| self.advance_by_hooks(hooks))
+    }
+
+    #[cold]
+    fn advance_by_hooks(&mut self, hooks: &dyn ClientTaskHooks) -> bool {
         hooks.advance(&mut self.state);
         self.state.pending_event.is_some() || self.state.peer.pending_error.is_some()
     }
 
+    /// Emits `Writable` once after a refusal of a message, when all output is sent.
     fn emit_writable(&mut self) -> bool {
-        let is_due = self.state.peer.report_writable
-            && self.state.peer.output.is_empty()
-            && !self.state.server_request_waits;
+        self.state.peer.report_writable && self.emit_writable_if_empty()
+    }
+
+    #[cold]
+    fn emit_writable_if_empty(&mut self) -> bool {
+        let is_due = self.state.peer.output.is_empty() && !self.state.server_request_waits;
         if is_due {
             self.state.peer.report_writable = false;
             self.state.emit(PendingEvent::Writable);
@@ -119,6 +135,7 @@ impl Client<'_> {
 
     /// Handles a request whose timeout has expired. If the request waits for a task, polls the task. Any other request
     /// fails, expires or is cancelled.
+    #[cold]
     #[inline(never)]
     fn expire(&mut self, ticket: Ticket) -> bool {
         let peer = &mut self.state.peer;
@@ -189,6 +206,7 @@ impl Client<'_> {
     }
 
     /// Processes a line that is no message: text that is not valid JSON, a discarded line, or the end of a stream.
+    #[cold]
     #[inline(never)]
     fn process_unreadable_line(&mut self, line: Line) -> bool {
         if let LineContent::StreamClosed = line.content {
@@ -213,11 +231,8 @@ impl Client<'_> {
     #[inline]
     fn finish_line(&mut self, outcome: Result<(), ProtocolError>) -> bool {
         self.state.peer.output.observe_received(self.input.bytes(), &outcome);
-        if let Err(error) = outcome
-            && let Some(error) = self.state.peer.reported(error)
-        {
-            // The application may read the line: `Client::line`.
-            self.state.emit(PendingEvent::ProtocolError(error));
+        if let Err(error) = outcome {
+            self.state.report(error);
         }
         match self.state.pending_event.is_some() {
             true => self.state.peer.event_holds_line = true,
@@ -230,6 +245,7 @@ impl Client<'_> {
         self.input.is_ended() && self.end_input()
     }
 
+    #[cold]
     #[inline(never)]
     fn end_input(&mut self) -> bool {
         if self.input.line().is_some() {
@@ -289,6 +305,14 @@ impl Client<'_> {
 }
 
 impl ClientState<'_> {
+    /// Emits the error of a line, unless the error is only counted. The application may read the line: `Client::line`.
+    #[cold]
+    fn report(&mut self, error: ProtocolError) {
+        if let Some(error) = self.peer.reported(error) {
+            self.emit(PendingEvent::ProtocolError(error));
+        }
+    }
+
     /// Whether the response to a server request fits, if the client responds to requests. `is_for_application` is
     /// whether the application responds.
     fn reserve_response(&mut self, is_for_application: bool) -> bool {

@@ -49,19 +49,23 @@ pub(crate) fn handle_message(
         {
             (id, Outcome::Malformed)
         }
-        Class::Invalid { why, .. } => {
-            return Err(match why {
-                Invalid::Batch => ProtocolError::Batch,
-                Invalid::NotAnObject => ProtocolError::NotAnObject,
-                Invalid::Version => ProtocolError::WrongJsonRpcVersion,
-                Invalid::Id => ProtocolError::InvalidId,
-                Invalid::Method => ProtocolError::InvalidMethod,
-            });
-        }
+        Class::Invalid { why, .. } => return Err(invalid_message(why)),
     };
     handle_response(state, line, rpc::view(line, id), outcome, index)
 }
 
+#[cold]
+fn invalid_message(why: Invalid) -> ProtocolError {
+    match why {
+        Invalid::Batch => ProtocolError::Batch,
+        Invalid::NotAnObject => ProtocolError::NotAnObject,
+        Invalid::Version => ProtocolError::WrongJsonRpcVersion,
+        Invalid::Id => ProtocolError::InvalidId,
+        Invalid::Method => ProtocolError::InvalidMethod,
+    }
+}
+
+#[cold]
 fn handle_error_without_id(
     state: &mut ClientState<'_>,
     line: &[u8],
@@ -287,6 +291,7 @@ fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
     matches!(state.peer.find_issued(id), IssuedId::Other(sequence) if state.is_connect_sequence(sequence))
 }
 
+#[cold]
 fn is_pending_response(state: &ClientState<'_>, id: Json<'_>) -> bool {
     is_connecting(state, id) || state.peer.find_awaiting(id).is_some()
 }
@@ -301,24 +306,34 @@ fn handle_response(
 ) -> Result<(), ProtocolError> {
     let ticket = match state.peer.find_issued(id) {
         IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
-        // A late response is not an error. A response to an id that the client never used is an error.
-        IssuedId::Request(_) | IssuedId::Ended => return Ok(()),
-        IssuedId::Other(sequence) if state.is_connect_sequence(sequence) => {
-            state.handle_connect_response(line, outcome);
-            return Ok(());
-        }
-        IssuedId::Other(_) => {
-            // The response to the abandoned probe.
-            state.probe_abandoned = false;
-            return Ok(());
-        }
-        IssuedId::Unknown if state.is_ping(id) => return Ok(()),
-        IssuedId::Unknown => return Err(ProtocolError::UnknownResponse),
+        _ => return handle_other_response(state, line, id, outcome),
     };
     match outcome {
         Outcome::Malformed => end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)),
         Outcome::Error(error) => end_request(state, ticket, PendingOutcome::Error(error)),
         Outcome::Result(result) => handle_result(state, ticket, Object::new(line, result, index)),
+    }
+    Ok(())
+}
+
+/// Handles a response to no open request of the application.
+#[cold]
+fn handle_other_response(
+    state: &mut ClientState<'_>,
+    line: &[u8],
+    id: Json<'_>,
+    outcome: Outcome,
+) -> Result<(), ProtocolError> {
+    match state.peer.find_issued(id) {
+        // A late response is not an error. A response to an id that the client never used is an error.
+        IssuedId::Request(_) | IssuedId::Ended => {}
+        IssuedId::Other(sequence) if state.is_connect_sequence(sequence) => {
+            state.handle_connect_response(line, outcome);
+        }
+        // The response to the abandoned probe.
+        IssuedId::Other(_) => state.probe_abandoned = false,
+        IssuedId::Unknown if state.is_ping(id) => {}
+        IssuedId::Unknown => return Err(ProtocolError::UnknownResponse),
     }
     Ok(())
 }
@@ -394,6 +409,7 @@ pub(crate) fn is_complete(kind: Json<'_>) -> bool {
 }
 
 /// Frees the slot of a request, and emits the event for the end of the request.
+#[cold]
 pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: PendingOutcome) {
     let method = state.method_of(ticket).in_events();
     state.peer.in_flight.release(ticket);

@@ -100,10 +100,10 @@ impl ClientState<'_> {
         self.config.write_meta(revision, meta, &mut self.meta_cache, &mut out);
         if out.ends_with(b'{') {
             out.take_back(NO_PARAMS);
-            out.token("}");
         } else {
-            out.token("}}");
+            out.token("}");
         }
+        out.token("}");
         let to = out.finish().ok();
         if !is_valid {
             return Err(Unwritten::Invalid);

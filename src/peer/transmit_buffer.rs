@@ -143,7 +143,15 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Shows the observer a received message. The next call of [`observe_sent`](TransmitBuffer::observe_sent) shows the
     /// messages written in response.
+    #[inline]
     pub(crate) fn observe_received(&mut self, line: &[u8], outcome: &Result<(), ProtocolError>) {
+        if self.observer.is_some() {
+            self.show_received(line, outcome);
+        }
+    }
+
+    #[cold]
+    fn show_received(&mut self, line: &[u8], outcome: &Result<(), ProtocolError>) {
         if let Some(attached) = &mut self.observer {
             attached.observer.line(Direction::In, line, *outcome);
         }
@@ -213,6 +221,7 @@ impl<'b> TransmitBuffer<'b> {
         has
     }
 
+    #[cold]
     fn move_to_front(&mut self) {
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
             shift(bytes, self.link.start);
@@ -260,6 +269,7 @@ impl<'b> TransmitBuffer<'b> {
 
     /// Resets all offsets to 0 once all bytes are sent. The observer has already seen these bytes: see
     /// [`TransmitBuffer::transmit`].
+    #[inline(never)]
     fn rewind(&mut self) {
         if self.link.start >= self.end && self.end > 0 {
             self.buffer.shrink_if_idle(self.end);
@@ -309,7 +319,7 @@ impl<'b> TransmitBuffer<'b> {
             }
             Some(headers) => {
                 let message = self.buffer.bytes_mut().get_mut(self.end..to).ok_or(Overflow)?;
-                headers.write(message, routing);
+                write_header(*headers, message, routing);
                 to
             }
         };
@@ -332,7 +342,7 @@ impl<'b> TransmitBuffer<'b> {
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
         self.observe_sent();
         let unsent = self.buffer.bytes().get(self.link.start..self.end).unwrap_or_default();
-        let first = self.headers.and_then(|headers| headers.split_first(unsent));
+        let first = self.headers.and_then(|headers| split_first(*headers, unsent));
         let (header, bytes) = first.map_or((None, unsent), |(header, message)| (Some(header), message));
         Transmit { bytes, header, link: &mut self.link }
     }
@@ -389,6 +399,18 @@ impl<'a> Transmit<'a> {
     pub fn broken(self) {
         self.link.broken = true;
     }
+}
+
+/// Writes the header of a message. Message mode only.
+#[cold]
+fn write_header(headers: &dyn HeaderFormat, message: &mut [u8], routing: Routing) {
+    headers.write(message, routing);
+}
+
+/// Splits the header and the text of the first message from the unsent bytes. Message mode only.
+#[cold]
+fn split_first<'a>(headers: &dyn HeaderFormat, unsent: &'a [u8]) -> Option<(&'a Header, &'a [u8])> {
+    headers.split_first(unsent)
 }
 
 /// Shows an observer each of the written messages.

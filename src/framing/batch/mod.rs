@@ -11,6 +11,7 @@ impl LineDecoder<'_> {
     /// Makes the first element of an array the current line.
     ///
     /// Returns `false` if the array is empty, or is itself an element of a batch.
+    #[cold]
     pub(crate) fn open_batch(&mut self) -> bool {
         let is_element = !self.bytes_after_line().iter().all(u8::is_ascii_whitespace);
         let bracket = self.bytes().iter().position(|byte| *byte == b'[');

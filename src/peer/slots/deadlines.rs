@@ -58,6 +58,8 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     /// Updates the tree after the slot was taken, was released, or got another deadline.
+    // Not inlined, because each request calls this large function from three places.
+    #[inline(never)]
     pub(crate) fn update_tree(&mut self, index: u32) {
         let slots = self.slots_mut();
         let mut at = index;
