@@ -52,7 +52,6 @@ pub(super) struct FoundLine {
     pub(super) kind: LineKind,
     pub(super) length: usize,
     /// Number of bytes that a release frees.
-    ///
     /// These bytes are the line and its newline, or the line and the remaining batch.
     pub(super) release_length: usize,
 }
@@ -368,7 +367,6 @@ impl<'b> LineDecoder<'b> {
     }
 
     /// Scans received bytes up to the next newline.
-    ///
     /// Returns the complete line and a flag. The flag is `true` if the end of input completed the line without a
     /// newline.
     fn scan_buffered(&mut self, known: &[u8]) -> Option<(FoundLine, bool)> {
@@ -412,7 +410,6 @@ impl<'b> LineDecoder<'b> {
     }
 
     /// Skips a byte order mark at the start of a line.
-    ///
     /// Returns `true` if the line may be an incomplete mark. The decoder then needs more bytes.
     fn is_partial_byte_order_mark(&mut self) -> bool {
         if self.scanned != self.start || self.flags.any(Flags::SHORTENED) {
