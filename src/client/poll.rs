@@ -2,7 +2,6 @@
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
-use crate::client::client_tasks::hooks::ClientTaskHooks;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
 use crate::client::receive;
 use crate::client::request_data::SentRequest;
@@ -99,11 +98,7 @@ impl Client<'_> {
     /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if there is an event
     /// or an error.
     fn advance_client_tasks(&mut self) -> bool {
-        self.state.client_task_hooks().is_some_and(|hooks| self.advance_by_hooks(hooks))
-    }
-
-    #[cold]
-    fn advance_by_hooks(&mut self, hooks: &dyn ClientTaskHooks) -> bool {
+        let Some(hooks) = self.state.client_task_hooks() else { return false };
         hooks.advance(&mut self.state);
         self.state.pending_event.is_some() || self.state.peer.pending_error.is_some()
     }

@@ -221,7 +221,6 @@ impl<'b> TransmitBuffer<'b> {
         has
     }
 
-    #[cold]
     fn move_to_front(&mut self) {
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
             shift(bytes, self.link.start);
