@@ -81,7 +81,9 @@ impl RequestSpan {
     pub(crate) fn record(&self, _: RequestOutcome, _: Duration) {}
 
     /// Has no effect.
-    pub(crate) fn enter(&self) {}
+    pub(crate) fn enter(&self) -> Option<()> {
+        None
+    }
 
     /// Calls a function within the span.
     pub fn in_scope<R>(&self, work: impl FnOnce() -> R) -> R {
