@@ -128,7 +128,7 @@ fn handle_notification(
     compatibility::is_exit(state, method, rpc::view(line, params)).then_some(Received::Exit)
 }
 
-#[cold]
+#[inline(never)]
 fn initialize(request: &mut Request<'_, '_>) -> Received {
     let offer = request.state.config.revisions.and(Revisions::HANDSHAKE);
     let [version, capabilities, client] =
