@@ -170,6 +170,7 @@ impl ServerState<'_> {
 
 /// Handles a line that is invalid JSON, truncated or oversized.
 #[cold]
+#[inline(never)]
 pub(crate) fn handle_unreadable_line(
     state: &mut ServerState<'_>,
     input: &LineDecoder<'_>,
