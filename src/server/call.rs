@@ -126,12 +126,13 @@ impl<'a> Call<'a> {
         self.parts.reply.structured_with(body);
     }
 
-    /// Responds with a result of an extension's own type: see [`Reply::result_of_type`].
+    /// Responds with a result of an extension's own type: see
+    /// [`Reply::result_of_type`](crate::server::Reply::result_of_type).
     pub fn result_of_type(self, result_type: &str, members: impl FnOnce(&mut Writer<'_>)) {
         self.parts.reply.result_of_type(result_type, members);
     }
 
-    /// Responds that the arguments are not valid: see [`Reply::invalid`].
+    /// Responds that the arguments are not valid: see [`Reply::invalid`](crate::server::Reply::invalid).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
         self.parts.reply.invalid(why);
