@@ -16,8 +16,8 @@ use crate::signal::lock;
 const INTERNAL_ERROR: i32 = -32603;
 
 impl ServerShared {
-    /// Passes the event of the server to the handler, unless a hook refuses its request. Returns `true` if the event ends
-    /// deferred requests without a response.
+    /// Passes the event of the server to the handler, unless a hook refuses its request. Returns `true` if the event
+    /// ends deferred requests without a response.
     pub fn handle_event(&self, server: &mut Server<'_>, handler: impl FnOnce(Event<'_>)) -> bool {
         if self.is_observed() {
             // Discard the status of an earlier response, which would otherwise count for this request.
