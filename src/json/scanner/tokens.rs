@@ -105,9 +105,15 @@ impl Scanner {
     /// than the members of `params`.
     #[inline]
     fn after_known<'t>(&self, rest: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
-        let may_be_known = MemberIndex::IS_KEPT && self.depth == 2 && !known.is_empty();
-        if may_be_known { after_prefix(rest, known) } else { None }
+        if MemberIndex::IS_KEPT && self.depth == 2 { after_known_object(rest, known) } else { None }
     }
+}
+
+/// Returns the bytes after `known`. Returns `None` if `known` is empty, or if `rest` does not start with it.
+// This function is not inlined, because the compiler would check `known` at every token.
+#[inline(never)]
+fn after_known_object<'t>(rest: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
+    if known.is_empty() { None } else { after_prefix(rest, known) }
 }
 
 /// Returns the bytes after `true`, `false` or `null`.
