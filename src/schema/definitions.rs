@@ -16,13 +16,25 @@ pub struct Definition {
     pub node: &'static Node,
 }
 
+impl Definition {
+    /// Checks that a type with the same name is the same type.
+    ///
+    /// # Panics
+    /// The types are in different modules.
+    const fn check_module(&self, other: &Definition) {
+        assert!(same(self.module, other.module), "two types that contain themselves have the same name");
+    }
+}
+
 /// The maximum number of recursive types in one schema.
 const MOST: usize = 16;
 
-/// The recursive types in a schema, without its root.
+/// The recursive types of a schema.
 #[derive(Clone, Copy)]
 pub(super) struct Definitions {
-    root: Option<&'static str>,
+    /// The type of the schema itself, if it is recursive.
+    root: Option<&'static Definition>,
+    /// The other recursive types.
     found: [Option<&'static Definition>; MOST],
     count: usize,
 }
@@ -37,7 +49,7 @@ impl Definitions {
         let mut definitions = Definitions { root: None, found: [None; MOST], count: 0 };
         match root {
             Node::Recursive(definition) => {
-                definitions.root = Some(definition.name);
+                definitions.root = Some(definition);
                 definitions.visit(definition.node);
             }
             node => definitions.visit(node),
@@ -54,7 +66,7 @@ impl Definitions {
     #[expect(clippy::panic, reason = "the panic occurs only at compile time")]
     pub(super) const fn is_root(&self, name: &str) -> bool {
         if let Some(root) = self.root
-            && same(root, name)
+            && same(root.name, name)
         {
             return true;
         }
@@ -80,14 +92,9 @@ impl Definitions {
     const fn add(&mut self, definition: &'static Definition) {
         match self.position(definition.name) {
             Some(index) => {
-                let module = match self.found[index] {
-                    Some(known) => known.module,
-                    None => "",
-                };
-                assert!(
-                    same(module, definition.module),
-                    "two types that contain themselves have the same name"
-                );
+                if let Some(known) = self.found[index] {
+                    known.check_module(definition);
+                }
             }
             None => {
                 assert!(self.count < MOST, "too many types that contain themselves");
@@ -115,7 +122,7 @@ impl Definitions {
                 }
             }
             Node::Recursive(definition) => match self.root {
-                Some(root) if same(root, definition.name) => {}
+                Some(root) if same(root.name, definition.name) => root.check_module(definition),
                 _ => self.add(definition),
             },
             _ => {}

@@ -1,4 +1,4 @@
-//! Types that cannot be forms.
+//! Types that cannot be forms, and an attribute that only forms have.
 
 use mcp_proto::{FormContent, ToolArguments};
 
