@@ -1,6 +1,6 @@
-//! Skips tokens and values of scanned text, without validation and recursion.
+//! Skips tokens and values of text that the scanner has accepted, without validation or recursion.
 //!
-//! Other text gives meaningless results, but no panic.
+//! For any other text, the results are meaningless, but no function panics.
 
 use super::search::text_run;
 
@@ -38,7 +38,7 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
 }
 
 /// Returns the length of a string's text; `bytes` start after the opening quote.
-// This function is not inlined, so that its callers are short enough for it.
+// This function is not inlined, so that its callers stay small enough to be inlined.
 #[inline(never)]
 pub(super) fn text_length(bytes: &[u8]) -> usize {
     let run = text_run(bytes);
@@ -68,7 +68,7 @@ pub(super) fn value_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Returns the length of the value at the start of `bytes`, which is not a string.
+/// Returns the length of the value at the start of `bytes`. The value must not be a string.
 #[inline(never)]
 fn other_length(bytes: &[u8]) -> usize {
     let (mut rest, mut depth) = (bytes, 0usize);

@@ -17,7 +17,7 @@ static SERVER: ServerConfig = ServerConfig::new("server", "1")
 const MODES: [Connect; 3] = [Connect::Automatic, Connect::Stateless, Connect::Handshake];
 const PATIENT: Options = Options::DEFAULT.timeout(Millis(1 << 40)).maximum(Millis(1 << 40));
 
-/// Calls with a megabyte in each direction, over pipes of one byte.
+/// Runs two calls over pipes with a capacity of one byte: one returns a megabyte, the other sends one.
 fn transfer_a_megabyte_each_way(client: Client<'_>, server: Server<'_>) {
     const MEGABYTE: usize = 1 << 20;
     let mut pair = Pair::new(client, server, 1, 1, 3);
@@ -43,7 +43,7 @@ fn transfer_a_megabyte_each_way(client: Client<'_>, server: Server<'_>) {
 }
 
 #[test]
-fn megabyte_each_way_passes_lent_buffers() {
+fn megabyte_each_way_with_lent_buffers() {
     let info = ClientConfig::new("client", "1");
     let buffers = || vec![0; (1 << 20) + 4096];
     let (mut a, mut b, mut c, mut d) = (buffers(), buffers(), buffers(), buffers());
@@ -53,7 +53,7 @@ fn megabyte_each_way_passes_lent_buffers() {
 }
 
 #[test]
-fn megabyte_each_way_passes_grown_buffers() {
+fn megabyte_each_way_with_grown_buffers() {
     let info = ClientConfig::new("client", "1").connect(Connect::Handshake);
     let buffer = || Buffer::grown(4 << 20);
     let client = Client::new(&info, buffer(), buffer()).unwrap().in_flight_grown(4);
@@ -66,8 +66,8 @@ struct Open {
     progress: bool,
 }
 
-/// Runs many concurrent calls. The responses arrive in any order. Some calls have progress, a cancellation or a
-/// timeout. Each call ends once, with its own response.
+/// Runs many concurrent calls. The responses arrive in any order. Some calls report progress, and some are cancelled.
+/// Each call that is not cancelled ends once, with its own response or a refusal.
 fn interleaved(seed: u64, connect: Connect) {
     let _context = FailureContext(format!("seed {seed}, {connect:?}"));
     let mut random = Random(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) | 1);

@@ -1,4 +1,4 @@
-//! Buffer sizes that constant functions compute: whole lists, and requests of each era.
+//! Tests of buffer sizes that `const` functions compute: for an unsplit list, and for a request of each era.
 
 use crate::support::server::ServerHarness;
 use crate::support::transport::Pace;
@@ -59,7 +59,7 @@ fn exchange(
     Some((harness.take_output(), harness.record.faults.clone()))
 }
 
-/// The messages of a client, of which the last is a request.
+/// Returns the messages of a session. The last message is the request under test.
 fn session(revision: Revision, method: &str, members: &str, details: [&str; 3]) -> Vec<String> {
     let (id, version, [name, number, capabilities]) = (id(), revision.as_str(), details);
     if revision.era() == Era::Handshake {
@@ -78,7 +78,7 @@ fn session(revision: Revision, method: &str, members: &str, details: [&str; 3]) 
 }
 
 #[test]
-fn list_of_the_computed_size_is_not_split_in_any_revision() {
+fn list_fits_a_buffer_of_the_computed_size() {
     for (info, tools, count) in [(&PLAIN_INFO, PLAIN, 2), (&RICH_INFO, RICH, 4), (&ANONYMOUS_INFO, RICH, 4)] {
         let size = tools.list_size(info);
         let mut least = 0;

@@ -2,10 +2,11 @@
 
 use mcp_proto::json::{Json, Kind};
 
-/// The maximum number of references and alternatives inside each other, because a schema may refer to itself.
+/// The maximum nesting depth of references and alternatives, because a schema may refer to itself.
 const MAX_DEPTH: usize = 8;
 
-/// The types that a schema allows, such as `integer` or `object or null`. `any` if the schema names none.
+/// Returns the allowed types, joined by ` or `: for example `integer`, or `object or null`. Returns `any` if the schema
+/// declares no type.
 pub(crate) fn type_name(root: Json<'_>, schema: Json<'_>) -> String {
     let mut names = Vec::new();
     collect(root, schema, 0, &mut names);
@@ -43,7 +44,7 @@ fn collect(root: Json<'_>, schema: Json<'_>, depth: usize, names: &mut Vec<Strin
     }
 }
 
-/// The schema that a reference such as `#/$defs/Color` names.
+/// Resolves a reference such as `#/$defs/Color`. Returns `None` if the reference is not local or has no target.
 fn resolve<'j>(root: Json<'j>, reference: Json<'_>) -> Option<Json<'j>> {
     let reference = reference.string()?.to_string();
     let path = reference.strip_prefix("#/")?;

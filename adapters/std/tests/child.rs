@@ -13,7 +13,7 @@ use mcp_proto::Millis;
 use mcp_proto::client::{Connect, Timeouts};
 use mcp_proto_std::{ConnectError, Connector, Ending, Stderr};
 
-/// A shell script that responds to the handshake.
+/// The start of a shell script: reads one line, and responds to `initialize`.
 const HANDSHAKE: &str = r#"read line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}'; "#;
 
 const SHORT_ENDING: Ending =
@@ -70,7 +70,7 @@ fn stderr_tail_keeps_last_lines() {
     let ConnectError::Closed(Some(status)) = error else { panic!("{error:?}") };
     assert_eq!(status.code(), Some(5));
     assert_eq!(error.to_string(), "the server exited before it responded (exit status: 5)");
-    // The thread that reads stderr may still run.
+    // The thread that reads stderr may still run, if it needs more time than the connector waits.
     std::thread::spawn(move || {
         while tail.lines() != ["b", "c"] {
             std::thread::yield_now();
@@ -122,12 +122,12 @@ fn server_exiting_at_probe_is_started_again() {
     let script = format!(
         r#"case "$(dd bs=64 count=1 2>/dev/null)" in *discover*) exit 3;; esac; {HANDSHAKE} cat >/dev/null"#
     );
-    // `case` reads the first line, and the script does not wait for the rest of the handshake.
+    // `dd` has already read the start of the first line, so the script must not read a line again.
     let script = script.replace("read line; ", "");
     let client = connector().connect(Connect::Automatic).spawn(shell(&script)).unwrap();
     assert_eq!(client.server().revision.as_str(), "2025-11-25");
     client.close();
-    // A server that exits again is an error.
+    // If the restarted server also exits, `spawn` returns an error.
     let error = connector().connect(Connect::Automatic).spawn(shell("exit 4")).unwrap_err();
     assert!(matches!(error, ConnectError::Closed(Some(status)) if status.code() == Some(4)), "{error:?}");
 }
@@ -157,7 +157,7 @@ fn stdout_carries_only_the_protocol() {
     assert_eq!(lines.iter().filter(|line| *line == "printed").count(), 3);
 }
 
-/// The path of an example that was built with this test.
+/// Returns a command that runs an example. Panics if the example is not built.
 fn example(name: &str) -> Command {
     let test: PathBuf = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
@@ -180,7 +180,7 @@ fn all_stderr_lines_arrive_before_exit_is_reported() {
     assert_eq!(lines.try_iter().count(), 20, "the last lines explain the failure");
 }
 
-/// A value from a file in `/proc`, or `None` if the file is not readable.
+/// Returns a value from a file in `/proc`. Returns `None` if the file is not readable or lacks the value.
 #[cfg(target_os = "linux")]
 fn proc_text(process: u32, file: &str, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{process}/{file}")).ok()?;
@@ -195,7 +195,7 @@ fn proc_value(process: u32, file: &str, name: &str) -> Option<u64> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn server_needs_one_thread_one_read_and_one_write() {
+fn burst_of_requests_needs_one_read_and_one_write() {
     use std::io::{BufRead, BufReader, Write};
     let mut child =
         example("noisy").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -205,14 +205,14 @@ fn server_needs_one_thread_one_read_and_one_write() {
     let mut serve = |pings: usize| {
         requests.write_all(ping.repeat(pings).as_bytes()).unwrap();
         (0..pings).for_each(|_| assert!(answers.next().unwrap().unwrap().contains("result")));
-        // The kernel counts a write when it returns, which is after the responses have arrived.
+        // The kernel counts a write when the system call returns. The responses can arrive before that.
         while proc_text(child.id(), "status", "State")?.starts_with('R') {
             std::thread::sleep(Duration::from_millis(5));
         }
         let value = |file, name| proc_value(child.id(), file, name);
         Some((value("status", "Threads")?, value("io", "syscr")?, value("io", "syscw")?))
     };
-    // The first write also determines the write mode of the pipe.
+    // The first request needs more system calls, because the output tries its write modes.
     serve(1);
     // The read buffer grows until it holds the largest number of requests that arrive at once.
     serve(50);

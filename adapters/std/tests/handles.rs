@@ -1,4 +1,4 @@
-//! Queries of server handles, and client requests of every kind in flight.
+//! Tests of queries through a `ServerHandle`, and of concurrent client requests.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Write};
@@ -26,7 +26,7 @@ static PROMPTS: Prompts = Prompts::new(&[Prompt::new("review").arguments(&[Promp
 static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES, &PROMPTS, &Completion, &Subscriptions]);
 
-/// The URI of a resource whose read takes long.
+/// The URI of a resource whose read lasts until it is cancelled.
 const SLOW: &str = "a:slow";
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
@@ -212,7 +212,8 @@ fn find_tool_requests_no_unneeded_pages() {
         assert_eq!(client.find_tool("t1").unwrap().unwrap().name, "t1");
         client.ping().unwrap();
         assert_eq!(requests.try_iter().count(), 1, "the tool is on the first page");
-        // The server continues its numbers, so `t6` is on the second page of this list.
+        // The server does not restart its numbers for a new list. This list starts at `t3`, so `t6` is on its second
+        // page.
         assert_eq!(client.find_tool("t6").unwrap().unwrap().name, "t6");
         assert_eq!(requests.try_iter().count(), 2);
         assert_eq!(client.find_tool("t1").unwrap(), None);

@@ -1,4 +1,4 @@
-//! A server of notes in a SQLite database: tools, full-text search, resources, and subscriptions to them.
+//! A notes server with a SQLite database: tools, full-text search, resources, and resource subscriptions.
 //!
 //!     notes DATABASE
 use mcp_proto_std::server::{

@@ -36,13 +36,13 @@ fn agrees(schema_text: &str, decodes: [Decode; 2], without_heap: fn(&[u8]) -> Op
         let checked = check_schema(view(schema_text), view(&text));
         let is_equal = checked.is_ok() == valid || (checked.is_ok() && beyond_64_bits(&text));
         prop_assert!(is_equal, "{}\n{:?}\n{}", text, checked, schema_text);
-        // `serde_json` accepts the same texts for these types, with the same values.
+        // `serde_json` accepts the same texts for these types, with the same values, except for the differences below.
         match (&decoded, &theirs) {
             // `serde_json` reads an integer beyond 64 bits as a float, so a `Decimal` has fewer digits there.
             (Ok(_), Ok(_)) if beyond_64_bits(&text) && schema_text.contains("decimal") => {}
             (Ok(decoded), Ok(theirs)) => prop_assert_eq!(decoded, theirs),
             (Err(why), Ok(theirs)) => prop_assert!(false, "{}\n{}\n{}", text, why, theirs),
-            // Excused by `WholeFraction`, `MinusZero`, `BorrowedEscape` and `TagAnywhere` of `Difference`.
+            // The differences `WholeFraction`, `MinusZero`, `BorrowedEscape` and `TagAnywhere` from `serde_json`.
             (Ok(_), Err(why)) => {
                 let excused = text.contains(['.', 'e', 'E'])
                     || text.contains("-0")
@@ -102,14 +102,14 @@ agree! {
     everything_is_accepted_as_the_schema_says: Everything<'_>,
     limits_are_those_of_the_schema: Limits<'_>,
     defaults_may_be_left_out: Defaults<'_>,
-    a_default_of_the_whole_stands_for_every_field: Whole,
-    unknown_members_are_passed_over_if_that_is_said: Open,
-    objects_are_told_apart_by_a_tag: Draw<'_>,
+    default_of_the_struct_applies_to_every_field: Whole,
+    allowed_unknown_members_are_ignored: Open,
+    tag_selects_the_variant: Draw<'_>,
     objects_with_a_tag_may_be_open: OpenDraw,
     nothing_is_an_empty_object: Nothing,
-    types_of_other_crates_are_what_is_said_of_them: Foreign,
+    foreign_types_use_the_declared_schema: Foreign,
     names_do_not_clash: clashes::Clashes,
-    what_is_for_serialize_changes_nothing: Texts<'_, '_>,
+    serialize_attributes_have_no_effect: Texts<'_, '_>,
     generic_types_are_accepted_with_their_parameters: Page<Place>,
 }
 
@@ -205,7 +205,7 @@ fn schema_names_are_the_names_for_decoding() {
 }
 
 #[test]
-fn other_json_decoders_agree_if_the_tag_comes_first() {
+fn serde_json_agrees_if_the_tag_is_first() {
     let text = r#"{"kind":"text","AT-X":3,"TEXT":"a"}"#;
     assert!(matches!(serde_json::from_str::<Draw<'_>>(text), Ok(Draw::Text { at_x: 3, text: "a" })));
     assert!(serde_json::from_str::<Draw<'_>>(r#"{"x":1,"kind":"at"}"#).is_err());

@@ -13,7 +13,8 @@ pub(crate) const HEADER: usize = 18;
 /// A stored task. The text consists of the fixed part, the id, and the hashes of keys.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record<'t> {
-    /// The sequence number of the call. The id of the call is the progress token of the task (`2025-11-25`).
+    /// The sequence number of the call, which determines its request id. In `2025-11-25`, this id is the progress token
+    /// of the task.
     pub(crate) sequence: u64,
     /// The time between polls, in milliseconds.
     interval: u32,
@@ -26,7 +27,7 @@ pub(crate) struct Record<'t> {
 }
 
 impl<'t> Record<'t> {
-    /// Reads the text of a slot. Returns `None` if the text is not a record.
+    /// Reads the text of a slot. Returns `None` if the text is too short for a record.
     pub(crate) fn parse(text: &'t [u8]) -> Option<Record<'t>> {
         let (sequence, rest) = text.split_first_chunk()?;
         let (interval, rest) = rest.split_first_chunk()?;
@@ -85,7 +86,7 @@ impl Keys<'_> {
 }
 
 impl ClientState<'_> {
-    /// The record of the task in the slot of this ticket.
+    /// Returns the record of a task. Returns `None` if the ticket is stale or its request is not a task.
     pub(crate) fn task(&self, ticket: Ticket) -> Option<Record<'_>> {
         self.open_request(ticket).filter(|it| it.data.method.is_task())?;
         Record::parse(self.peer.in_flight.text(ticket))
@@ -99,7 +100,7 @@ impl ClientState<'_> {
 
     /// Stores a task. Returns `false` if the id does not fit.
     ///
-    /// If `id` is empty, the caller writes `id_length` bytes after the fixed part.
+    /// If `id` is empty, the caller must write the `id_length` bytes of the id afterwards.
     pub(crate) fn store_task(
         &mut self,
         ticket: Ticket,
@@ -112,7 +113,8 @@ impl ClientState<'_> {
         id_length <= usize::from(u16::MAX) && self.peer.in_flight.set_text(ticket, [&header, id])
     }
 
-    /// Updates the interval and the digest of a stored task. Returns whether the status has changed since the last call.
+    /// Updates the interval and the digest of a stored task. Returns whether the status, its message or its time
+    /// differs from the stored digest. Returns `false` if there is no task.
     pub(crate) fn update_task(&mut self, ticket: Ticket, limits: &TaskLimits, task: Json<'_>) -> bool {
         let Some(record) = self.task(ticket) else { return false };
         let (sequence, before, length) = (record.sequence, record.digest, record.id.len());
@@ -122,8 +124,8 @@ impl ClientState<'_> {
         before != digest
     }
 
-    /// Appends the keys of input requests to the record. Returns the number of new keys, or `None` if the keys do not
-    /// fit.
+    /// Appends the hashes of new keys of input requests to the record, and returns their number. Returns `None` if a
+    /// hash does not fit; the hashes before it remain.
     pub(crate) fn add_keys(&mut self, ticket: Ticket, requests: Json<'_>) -> Option<u32> {
         let (seed, mut added) = (self.peer.in_flight.seed(), 0u32);
         for (key, _) in requests.members() {
@@ -149,7 +151,8 @@ impl ClientState<'_> {
         self.peer.in_flight.splice_text(ticket, keys, b"");
     }
 
-    /// The keys of earlier input requests, without the keys of the current input requests.
+    /// Returns the hashes of answered keys: all stored hashes except those of the pending input requests, which are
+    /// last.
     pub(crate) fn answered_keys(&self, ticket: Ticket) -> Keys<'_> {
         let Some(record) = self.task(ticket) else { return Keys::default() };
         let current = self.open_request(ticket).map_or(0, |it| it.data.input_requests());

@@ -8,7 +8,7 @@ use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// Returns the text with a space before each token.
+/// Returns the text with a space before each punctuation character and each opening quote.
 fn spaced(text: &str) -> String {
     let (mut spaced, mut inside, mut escaped) = (String::new(), false, false);
     for letter in text.chars() {
@@ -22,13 +22,14 @@ fn spaced(text: &str) -> String {
     spaced
 }
 
-/// Decodes the text verbatim, and with spaces in two styles.
+/// Asserts that white space does not change the result of decoding. Returns the result.
 #[track_caller]
 fn decode_spaced<T: for<'a> Deserialize<'a> + PartialEq + core::fmt::Debug>(text: &str) -> Result<T, String> {
     let decoded =
         |text: &str| decode_in_place::<T>(&mut text.as_bytes().to_vec()).map_err(|error| error.to_string());
     let expected = decoded(&spaced(text));
     assert_eq!(decoded(text), expected, "{text}");
+    // Skip the second style of spaces if it would change a string of the text.
     let spread = text.replace(",\"", ", \"").replace(":", ": ");
     if decoded(&spread.replace(": ", ":").replace(", \"", ",\"")) == expected {
         assert_eq!(decoded(&spread), expected, "{spread}");
@@ -150,7 +151,7 @@ fn strings_of_all_lengths_are_decoded() {
     }
 }
 
-/// Reads `TAKEN` members of an object, then requests another one `MORE` times.
+/// Reads at most `TAKEN` members of an object. Then asserts that `MORE` further requests return `None`.
 #[derive(Debug, PartialEq)]
 struct Some<const TAKEN: usize, const MORE: usize>(usize);
 
@@ -180,7 +181,7 @@ impl<'de, const TAKEN: usize, const MORE: usize> Deserialize<'de> for Some<TAKEN
 }
 
 #[test]
-fn partly_read_object_is_left_or_rejected() {
+fn unread_members_are_rejected() {
     // Requests after the end consume nothing of the surrounding array.
     let asked = decode_spaced::<(Some<9, 3>, Some<0, 3>, u8)>(r#"[{"a":1,"b":2},{},7]"#);
     assert_eq!(asked, Ok((Some(2), Some(0), 7)));
@@ -222,7 +223,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Perhaps<T> {
 }
 
 #[test]
-fn object_that_lacks_a_member_is_left() {
+fn decoding_continues_after_a_missing_member() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Two {
         a: u8,

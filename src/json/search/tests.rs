@@ -1,9 +1,9 @@
-//! Tests of the word-wise searches, with every byte at every position.
+//! Tests of the searches: all bytes, and all positions around the boundaries of words and blocks.
 
 use super::*;
 use std::vec::Vec;
 
-/// Returns the results of all kernels. Each kernel is tested on every target.
+/// Returns the results of all kernels, including kernels that the build target does not use.
 fn runs<const ASCII: bool>(bytes: &[u8]) -> [usize; 4] {
     let beyond = if ASCII { HIGH } else { 0 };
     let kernels = [byte_run(bytes, beyond), word_run(bytes, beyond), block_run::<ASCII>(bytes)];
@@ -70,9 +70,9 @@ fn every_byte_is_classified() {
     }
 }
 
-/// Tests borrows between bytes: they must not change the result for an earlier byte.
+/// Tests that a subtraction borrow from one byte into the next does not change the position.
 #[test]
-fn adjacent_bytes_do_not_affect_each_other() {
+fn borrow_between_bytes_does_not_change_the_position() {
     let interesting = [0, 1, 0x1F, b' ', b'!', b'"', b'#', b'[', b'\\', b']', 0x7F, 0x80, 0xA2, 0xDC, 0xFF];
     let pairs = interesting.iter().flat_map(|low| interesting.map(|high| (*low, high)));
     for (low, high) in pairs {

@@ -108,7 +108,7 @@ fn token_gets_no_comma() {
 }
 
 #[test]
-fn nothing_is_written_past_limit_or_room() {
+fn output_ends_at_the_limit_or_the_buffer_end() {
     let whole = written(everything);
     for limit in 0..=whole.len() {
         for (room, limit) in [(limit, usize::MAX), (whole.len() + 10, limit)] {
@@ -130,7 +130,7 @@ fn nothing_is_written_past_limit_or_room() {
 }
 
 #[test]
-fn nothing_is_written_after_an_overflow() {
+fn rollback_clears_the_overflow() {
     let mut bytes = [0; 8];
     let mut writer = Writer::new(BufferMut::Lent(&mut bytes), 0, 8);
     writer.begin_array();
@@ -161,7 +161,7 @@ fn rollback_leaves_no_comma() {
 
 #[cfg(feature = "alloc")]
 #[test]
-fn grown_room_grows_to_its_limit() {
+fn grown_buffer_grows_to_its_limit() {
     let whole = written(everything);
     for limit in [0, 10, whole.len() - 1, whole.len(), 10_000] {
         let mut bytes = Vec::new();
@@ -172,7 +172,7 @@ fn grown_room_grows_to_its_limit() {
     }
 }
 
-/// Returns the array that remains after the caller wrote one element with `body`.
+/// Writes `[1, …, 3]` with `body` as a checked element. Returns whether the element was valid, and the array.
 fn checked(body: impl Fn(&mut Writer<'_>)) -> (bool, String) {
     let mut room = [0; 256];
     let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, 256);
@@ -185,7 +185,7 @@ fn checked(body: impl Fn(&mut Writer<'_>)) -> (bool, String) {
 }
 
 #[test]
-fn checked_value_is_whole_or_taken_back() {
+fn invalid_checked_value_is_discarded() {
     for (body, value) in [
         ((|writer| writer.integer(2)) as fn(&mut Writer<'_>), Some("2")),
         (|writer| everything(writer), Some(written(everything).as_str())),
@@ -243,7 +243,7 @@ fn caller_cannot_roll_back_earlier_output() {
 }
 
 #[test]
-fn own_output_is_copied_escaped() {
+fn escape_own_copies_earlier_output() {
     let mut room = [0; 256];
     let mut writer = Writer::new(BufferMut::Lent(&mut room), 3, 256);
     writer.begin_object();
@@ -259,7 +259,7 @@ fn own_output_is_copied_escaped() {
     let text: serde_json::Value = serde_json::from_slice(writer.written()).unwrap();
     let mirrored: serde_json::Value = serde_json::from_str(text["text"].as_str().unwrap()).unwrap();
     assert_eq!(mirrored, text["a"]);
-    // The writer also respects the limit.
+    // `escape_own` also respects the limit.
     for limit in 20..60 {
         let mut room = [0xEE; 60];
         let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, limit);

@@ -113,7 +113,7 @@ pub struct Counts {
     pub resources: usize,
     /// The number of templates.
     pub templates: usize,
-    /// The number of completed arguments and variables.
+    /// The number of arguments and variables with a completion function.
     pub completions: usize,
     /// Whether an argument of a prompt has values for completion.
     has_values: bool,
@@ -171,7 +171,7 @@ const fn has_values(prompt: &Prompt<'_>) -> bool {
     false
 }
 
-/// Returns the features that have entries.
+/// Returns the features of a router. `N` must be [`Counts::features`].
 #[must_use]
 pub const fn features<const N: usize>(
     counts: Counts,
@@ -200,7 +200,7 @@ pub const fn features<const N: usize>(
 /// Defines the functions that select the entries and the handlers of one kind.
 macro_rules! tables {
     ($($kind:ident $entry:ident $request:ident $handler:ident $entries:ident $handlers:ident $filler:expr;)*) => {$(
-        /// Returns the entries of one kind, in order.
+        /// Returns the entries of one kind, in order. `N` must be their number.
         #[must_use]
         pub const fn $entries<const N: usize>(entries: &[Entry<'static>]) -> [$entry<'static>; N] {
             let mut found = [$filler; N];
@@ -215,7 +215,7 @@ macro_rules! tables {
             found
         }
 
-        /// Returns the handlers of one kind, in order.
+        /// Returns the handlers of one kind, in order. `N` must be their number.
         #[must_use]
         pub const fn $handlers<C: ?Sized, const N: usize>(handlers: &[Handler<C>]) -> [$handler<C>; N] {
             const fn unused<C: ?Sized>(_: &mut C, _: $request<'_>) {}
@@ -242,7 +242,7 @@ tables! {
         Completed { reference: Reference::Prompt(""), argument: "" };
 }
 
-/// Checks that the router has each completed argument and variable.
+/// Checks that each completion names an argument or a variable of the router, and that no two name the same one.
 ///
 /// # Panics
 /// The router does not have the argument or variable of a completion, or two completions have the same argument or

@@ -1,4 +1,4 @@
-//! The configuration of a tested client, and the paces of scripts.
+//! The configuration of the client under test, and the transfer sizes of its scripts.
 
 use mcp_proto::client::{ClientConfig, Connect, TaskTable, Timeouts};
 use mcp_proto::{ClientCapabilities, KeepAlive, Millis, Revision};
@@ -102,7 +102,7 @@ impl Setup {
         Setup { frames: false, ..self }
     }
 
-    /// Runs a script at every pace, with several receive buffer sizes.
+    /// Runs a script at every permitted pace, with every permitted receive buffer size.
     pub(crate) fn run(self, dialogue: impl Fn(&mut ClientHarness)) {
         for pace in PACES.into_iter().filter(|pace| self.frames || !pace.messages) {
             let sizes: &[usize] = if self.exact { &[0] } else { &[0, 1, 333, 8000] };

@@ -28,7 +28,7 @@ pub(crate) fn input(name: &str) -> &'static dyn Input {
 }
 
 impl ServerHarness<'_> {
-    /// Runs `ask NAME [during N] [ms N] [progress]`. NAME is an input, `ping`, `raw`, `unbalanced` or `large`.
+    /// Runs `ask NAME [during CALL] [ms TIMEOUT] [progress]`. NAME is an input, `ping`, `raw`, `unbalanced` or `large`.
     pub(crate) fn request(&mut self, text: &str) -> Result<(), SendError> {
         let mut words = text.split(' ');
         let name = words.next().expect("the name of a request");
@@ -54,8 +54,8 @@ impl ServerHarness<'_> {
     }
 }
 
-/// Responds as the arguments require: `inputs` as `key=name`, `state`, `urls`, `lacks`. Responds to a retried call with
-/// its input responses.
+/// Responds to a call. The arguments select the response: `inputs` (`key=name`) and `state` require input, `urls`
+/// requires URLs, `lacks` requires capabilities. A retried call gets its input responses back.
 pub(crate) fn needs(call: Call<'_>) {
     let arguments = call.raw_arguments().raw().to_string();
     let arguments = Json::parse(arguments.as_bytes()).unwrap();

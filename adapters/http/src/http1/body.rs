@@ -44,7 +44,7 @@ enum State {
     Failed(HttpError),
 }
 
-/// A step of a [`BodyDecoder`].
+/// The result of [`BodyDecoder::decode`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyPiece<'i> {
     /// Number of bytes that the decoder has consumed, including `data`.
@@ -96,7 +96,7 @@ impl BodyDecoder {
     ///
     /// # Errors
     ///
-    /// The body is incomplete (RFC 9112, section 8).
+    /// The body is incomplete (RFC 9112, section 8), or an earlier call failed.
     pub fn eof(&mut self) -> Result<(), HttpError> {
         match self.state {
             State::Complete => Ok(()),
@@ -116,7 +116,8 @@ impl BodyDecoder {
         matches!(self.state, State::Complete)
     }
 
-    /// Decodes the input up to the end of a piece. Returns data and the rest of the input.
+    /// Decodes one byte of framing, a run of such bytes, or a piece of data. `first` and `behind` are the first byte
+    /// and the rest of `input`. Returns data and the rest of the input.
     #[inline(never)]
     fn step<'i>(
         &mut self,

@@ -1,4 +1,4 @@
-//! A connection to a server process, whose messages a monitor reads.
+//! A connection to a server process. A monitor checks the messages of both sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -113,7 +113,7 @@ impl Connection {
         self.wait(&id, patience)
     }
 
-    /// Waits for the response to a request.
+    /// Waits for the response to a request. Returns `None` if no response arrives within `patience`.
     pub(crate) fn wait(&mut self, id: &str, patience: Duration) -> Option<Response> {
         self.receive(patience, |connection| connection.responses.contains_key(id));
         self.responses.remove(id).map(Response)
@@ -127,7 +127,7 @@ impl Connection {
         self.awaited.extend(ids.map(String::from));
     }
 
-    /// Reads messages until the batch has its responses, for at most the time limit, and then for 200 ms more.
+    /// Waits until the batch has all responses or the time limit expires. Then reads late messages for another 200 ms.
     pub(crate) fn settle(&mut self) {
         self.receive(self.patience, |connection| connection.awaited.is_empty());
         self.receive(Duration::from_millis(200), |_| false);
@@ -191,7 +191,7 @@ impl Connection {
     }
 }
 
-/// The response of the client to a request of the server.
+/// Returns the member `result` or `error` of the client's response, as JSON text.
 fn respond(method: &str) -> &'static str {
     match method {
         "ping" => r#""result":{}"#,
@@ -220,7 +220,7 @@ impl Response {
     }
 }
 
-/// A text as JSON.
+/// Encodes a text as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
     to_string(text).unwrap_or_default()
 }
