@@ -1,5 +1,6 @@
 //! `Router`: tools, prompts, resources and completions, and the functions that handle their requests.
 
+mod check;
 mod decode;
 pub(crate) mod deferred;
 #[cfg(feature = "std")]

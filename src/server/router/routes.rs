@@ -6,7 +6,6 @@
 // The code runs only at compile time, so an invalid index or an overflow is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use crate::protocol::objects::const_text::is_same;
 use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::tool::Tool;
@@ -24,6 +23,7 @@ use crate::server::router::{CompletionHandler, PromptHandler, ResourceHandler, T
 pub use crate::protocol::objects::completion::Reference;
 #[cfg(feature = "std")]
 pub use crate::protocol::objects::tool::Generator;
+pub use crate::server::router::check::{check, with_values};
 pub use crate::server::router::decode::{Scalar, Scalars, Space, arguments, scalars, typed, variable};
 pub use crate::server::router::deferred::{matching, read_resource};
 pub use crate::server::router::lend::{Lend, LendMut};
@@ -242,64 +242,6 @@ tables! {
         Completed { reference: Reference::Prompt(""), argument: "" };
 }
 
-/// Checks that each completion names an argument or a variable of the router, and that no two name the same one.
-///
-/// # Panics
-/// The router does not have the argument or variable of a completion, or two completions have the same argument or
-/// variable. The panic is a compile error.
-pub const fn check(entries: &[Entry<'_>]) {
-    let mut index = 0;
-    while index < entries.len() {
-        if let Entry::Completion(completed) = entries[index] {
-            let (mut other, mut is_known) = (0, false);
-            while other < entries.len() {
-                is_known |= has(&entries[other], completed);
-                if let Entry::Completion(earlier) = entries[other] {
-                    let is_repeated = other < index && is_equal(earlier, completed);
-                    assert!(!is_repeated, "two functions complete the same argument");
-                }
-                other += 1;
-            }
-            assert!(
-                is_known,
-                "a function completes an argument or a variable that this router does not have"
-            );
-        }
-        index += 1;
-    }
-}
-
-const fn is_equal(one: Completed<'_>, other: Completed<'_>) -> bool {
-    is_same_text(one.argument, other.argument)
-        && match (one.reference, other.reference) {
-            (Reference::Prompt(one), Reference::Prompt(other))
-            | (Reference::Resource(one), Reference::Resource(other)) => is_same_text(one, other),
-            _ => false,
-        }
-}
-
-/// Whether an entry has the completed argument. The attribute has already checked the variables of templates.
-const fn has(entry: &Entry<'_>, completed: Completed<'_>) -> bool {
-    match (entry, completed.reference) {
-        (Entry::Template(template), Reference::Resource(uri)) => is_same_text(template.uri_template(), uri),
-        (Entry::Prompt(prompt), Reference::Prompt(name)) if is_same_text(prompt.name(), name) => {
-            let mut index = 0;
-            while index < prompt.arguments.len() {
-                if is_same_text(prompt.arguments[index].name, completed.argument) {
-                    return true;
-                }
-                index += 1;
-            }
-            false
-        }
-        _ => false,
-    }
-}
-
-const fn is_same_text(one: &str, other: &str) -> bool {
-    is_same(one.as_bytes(), other.as_bytes())
-}
-
 /// Returns the arguments of a prompt for the fields of a type.
 #[must_use]
 pub const fn prompt_arguments<const N: usize>(fields: &Fields) -> [PromptArgument<'static>; N] {
@@ -320,27 +262,5 @@ pub const fn prompt_arguments<const N: usize>(fields: &Fields) -> [PromptArgumen
         arguments[index] = argument;
         index += 1;
     }
-    arguments
-}
-
-/// Sets the suggested values of an argument.
-///
-/// # Panics
-/// No argument has this name. The panic is a compile error.
-#[must_use]
-pub const fn with_values<const N: usize>(
-    mut arguments: [PromptArgument<'static>; N],
-    name: &str,
-    values: &'static [&'static str],
-) -> [PromptArgument<'static>; N] {
-    let (mut index, mut is_known) = (0, false);
-    while index < N {
-        if is_same_text(arguments[index].name, name) {
-            arguments[index] = arguments[index].values(values);
-            is_known = true;
-        }
-        index += 1;
-    }
-    assert!(is_known, "`values` names an argument that the prompt does not have");
     arguments
 }

@@ -147,7 +147,11 @@ fn names(_: Complete<'_>) {}
 #[complete(prompt = "topic", argument = "name")]
 fn more_names(_: Complete<'_>) {}
 
+#[complete(resource = "note:///{id}", argument = "id")]
+fn ids(_: Complete<'_>) {}
+
 static UNKNOWN: Router<()> = router![topic, unknown_argument];
+static WITHOUT_TEMPLATE: Router<()> = router![ids];
 static WITHOUT_PROMPT: Router<()> = router![names];
 static REPEATED: Router<()> = router![topic, names, more_names];
 static SAME_URI: Router<()> = router![two_names_one, two_names_two];
