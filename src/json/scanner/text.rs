@@ -8,40 +8,35 @@ use crate::json::skip::split;
 /// The length of the longest unit: `\uXXXX`.
 pub(super) const UNIT: usize = 6;
 
-/// An indivisible sequence of bytes: an escape, a UTF-8 sequence or a literal.
-struct Unit {
-    length: u8,
-    /// The ASCII character that a `\uXXXX` escape encodes; otherwise 0.
-    letter: u8,
-    /// Whether the unit is a high surrogate.
-    half: bool,
+/// The result of reading a unit: an indivisible sequence of bytes, which is an escape, a UTF-8 sequence or a literal.
+enum Unit {
+    Complete {
+        length: u8,
+        /// The ASCII character that a `\uXXXX` escape encodes; otherwise 0.
+        letter: u8,
+        /// Whether the unit is a high surrogate.
+        half: bool,
+    },
+    /// The bytes end inside the unit.
+    Incomplete,
+    /// The byte at this index is wrong.
+    Wrong(ScanErrorKind, u8),
 }
-
-/// The unit found; `None` if the bytes end inside it. The error holds the index of the wrong byte.
-type Found = Result<Option<Unit>, (ScanErrorKind, u8)>;
 
 impl Unit {
     const fn of_length(length: u8) -> Unit {
-        Unit { length, letter: 0, half: false }
+        Unit::Complete { length, letter: 0, half: false }
     }
 
     /// Returns the unit at the start of `bytes`. After a high surrogate (`behind_half`), only a low surrogate is
     /// valid.
-    fn at(bytes: &[u8], behind_half: bool) -> Found {
+    fn at(bytes: &[u8], behind_half: bool) -> Unit {
         match bytes {
-            [] | [b'\\'] => Ok(None),
-            [b'\\', b'u', digits @ ..] => {
-                let Some(unit) = code_unit(digits)? else { return Ok(None) };
-                if behind_half != matches!(unit, 0xDC00..=0xDFFF) {
-                    return Err((ScanErrorKind::Surrogate, 5));
-                }
-                let letter = if unit < 0x80 { unit as u8 } else { 0 };
-                Ok(Some(Unit { length: UNIT as u8, letter, half: matches!(unit, 0xD800..=0xDBFF) }))
-            }
-            [b'\\', ..] if behind_half => Err((ScanErrorKind::Surrogate, 1)),
-            _ if behind_half => Err((ScanErrorKind::Surrogate, 0)),
-            [b'\\', byte, ..] if is_short_escape(*byte) => Ok(Some(Unit::of_length(2))),
-            [b'\\', ..] => Err((ScanErrorKind::Syntax, 1)),
+            [] | [b'\\'] => Unit::Incomplete,
+            [b'\\', b'u', digits @ ..] => Unit::code_unit(digits, behind_half),
+            [first, ..] if behind_half => Unit::Wrong(ScanErrorKind::Surrogate, (*first == b'\\').into()),
+            [b'\\', byte, ..] if is_short_escape(*byte) => Unit::of_length(2),
+            [b'\\', ..] => Unit::Wrong(ScanErrorKind::Syntax, 1),
             [0x80..=0xFF, ..] => Unit::sequence(bytes),
             [b't', ..] => Unit::word(bytes, b"true"),
             [b'f', ..] => Unit::word(bytes, b"false"),
@@ -49,8 +44,27 @@ impl Unit {
         }
     }
 
+    /// Returns the escape with these hexadecimal digits after `\u`.
+    fn code_unit(digits: &[u8], behind_half: bool) -> Unit {
+        let mut value = 0u32;
+        for (byte, at) in digits.iter().zip(2..6) {
+            let Some(digit) = char::from(*byte).to_digit(16) else {
+                return Unit::Wrong(ScanErrorKind::Syntax, at);
+            };
+            value = value << 4 | digit;
+        }
+        if digits.len() < 4 {
+            return Unit::Incomplete;
+        }
+        if behind_half != matches!(value, 0xDC00..=0xDFFF) {
+            return Unit::Wrong(ScanErrorKind::Surrogate, 5);
+        }
+        let letter = if value < 0x80 { value as u8 } else { 0 };
+        Unit::Complete { length: UNIT as u8, letter, half: matches!(value, 0xD800..=0xDBFF) }
+    }
+
     /// Returns the UTF-8 sequence of one character.
-    fn sequence(bytes: &[u8]) -> Found {
+    fn sequence(bytes: &[u8]) -> Unit {
         // The length does not matter for an invalid first byte, because `from_utf8` rejects it.
         let length = match bytes {
             [0xF0..=0xFF, ..] => 4,
@@ -59,29 +73,20 @@ impl Unit {
         };
         let (sequence, _) = split(bytes, length.into());
         match core::str::from_utf8(sequence) {
-            Ok(_) => Ok(Some(Unit::of_length(length))),
-            Err(error) if error.error_len().is_none() => Ok(None),
+            Ok(_) => Unit::of_length(length),
+            Err(error) if error.error_len().is_none() => Unit::Incomplete,
             // The error position is the start of the sequence.
-            Err(_) => Err((ScanErrorKind::Utf8, 0)),
+            Err(_) => Unit::Wrong(ScanErrorKind::Utf8, 0),
         }
     }
 
-    fn word(bytes: &[u8], word: &[u8]) -> Found {
+    fn word(bytes: &[u8], word: &[u8]) -> Unit {
         match bytes.iter().zip(word).position(|(byte, wanted)| byte != wanted) {
-            Some(at) => Err((ScanErrorKind::Syntax, at as u8)),
-            None => Ok((bytes.len() >= word.len()).then_some(Unit::of_length(word.len() as u8))),
+            Some(at) => Unit::Wrong(ScanErrorKind::Syntax, at as u8),
+            None if bytes.len() < word.len() => Unit::Incomplete,
+            None => Unit::of_length(word.len() as u8),
         }
     }
-}
-
-/// Returns the value of the four hexadecimal digits after `\u`; `None` if fewer are available.
-fn code_unit(digits: &[u8]) -> Result<Option<u32>, (ScanErrorKind, u8)> {
-    let mut value = 0u32;
-    for (byte, at) in digits.iter().zip(2..6) {
-        let digit = char::from(*byte).to_digit(16).ok_or((ScanErrorKind::Syntax, at))?;
-        value = value << 4 | digit;
-    }
-    Ok((digits.len() >= 4).then_some(value))
 }
 
 /// Returns whether a backslash and `byte` form a complete escape.
@@ -148,17 +153,17 @@ impl Scanner {
         let copied = places.zip(rest).map(|(place, byte)| *place = *byte).count();
         let (bytes, _) = split(&self.carry, before.wrapping_add(copied));
         match Unit::at(bytes, self.half) {
-            Ok(Some(Unit { length, letter, half })) => {
+            Unit::Complete { length, letter, half } => {
                 (self.carried, self.half) = (0, half);
                 self.name.push(letter);
                 let behind = rest.get(usize::from(length).wrapping_sub(before)..)?;
                 if half { self.unit(behind) } else { Some(behind) }
             }
-            Ok(None) => {
+            Unit::Incomplete => {
                 self.carried = bytes.len() as u8;
                 None
             }
-            Err((kind, at)) => {
+            Unit::Wrong(kind, at) => {
                 self.position = self.position.wrapping_sub(before).wrapping_add(at.into());
                 self.fail(kind, rest);
                 None
