@@ -403,23 +403,10 @@ impl<'a> Writer<'a> {
         (self.at, self.last) = (end, *last);
     }
 
-    /// Appends several pieces verbatim. The last piece must not be empty.
-    #[inline(always)]
+    /// Appends several pieces verbatim.
+    #[inline]
     pub(crate) fn push_all(&mut self, pieces: &[&[u8]]) {
-        let end = pieces.iter().fold(self.at, |end, piece| end.wrapping_add(piece.len()));
-        if !self.reserve_to(end) {
-            return;
-        }
-        let mut place = self.room.bytes_mut().get_mut(self.at..end).unwrap_or_default();
-        for piece in pieces {
-            let Some((target, rest)) = place.split_at_mut_checked(piece.len()) else { break };
-            copy(target, piece);
-            place = rest;
-        }
-        self.at = end;
-        if let Some(last) = pieces.last().and_then(|piece| piece.last()) {
-            self.last = *last;
-        }
+        pieces.iter().for_each(|piece| self.push(piece));
     }
 
     fn push_byte(&mut self, byte: u8) {
