@@ -41,25 +41,25 @@ impl core::fmt::Debug for ArgumentChunk<'_> {
 }
 
 impl<'a> ArgumentChunk<'a> {
-    /// The tool that the client calls.
+    /// Returns the tool that the client calls.
     #[must_use]
     pub fn tool(&self) -> &'a Tool<'a> {
         self.tool
     }
 
-    /// Whether the chunk is the first one of its call.
+    /// Returns whether the chunk is the first one of its call.
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.is_first
     }
 
-    /// The decoded text. A chunk never splits a character.
+    /// Returns the decoded text. A chunk never splits a character.
     #[must_use]
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// The text as base64.
+    /// Returns the text as base64.
     ///
     /// If the client writes the base64 without line breaks, each chunk has a whole number of groups. The rest in the
     /// call then has a whole number of groups, too.

@@ -143,7 +143,7 @@ pub(crate) trait BatchHooks: Sync {
     fn available(&self, state: &ServerState<'_>) -> usize;
     /// Increments the number of deferred members if `more`, otherwise decrements it.
     fn count_deferred(&self, state: &mut ServerState<'_>, more: bool);
-    /// Whether a batch is open and has all responses, and no batch is in the line.
+    /// Returns whether a batch is open and has all responses, and no batch is in the line.
     fn is_complete(&self, state: &ServerState<'_>) -> bool;
     /// Moves the last response from the output into the batch buffer. `length` is the size of the response in bytes.
     fn collect(&self, state: &mut ServerState<'_>, length: usize);

@@ -54,7 +54,7 @@ impl ChangeSet {
 }
 
 impl Change<'_> {
-    /// The flag of the changed list. The set is empty for a single resource.
+    /// Returns the flag of the changed list. The set is empty for a single resource.
     pub(crate) fn list(&self) -> ChangeSet {
         match self {
             Change::Tools => ChangeSet::TOOLS,

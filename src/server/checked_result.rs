@@ -4,7 +4,7 @@ use crate::server::call::Call;
 use crate::server::reply::Reply;
 
 impl<'a> Call<'a> {
-    /// The output schema of the tool in a static catalog. `None` in builds that do not check results.
+    /// Returns the output schema of the tool in a static catalog. `None` in builds that do not check results.
     #[inline]
     pub(crate) fn schema_to_check(&self) -> Option<&'a str> {
         if cfg!(all(feature = "derive", feature = "std", debug_assertions)) {

@@ -41,7 +41,7 @@ impl ServerConfig<'_> {
     }
 }
 
-/// Whether a request of a session is `shutdown`, and the options accept this method.
+/// Returns whether a request of a session is `shutdown`, and the options accept this method.
 pub(crate) fn is_shutdown(state: &ServerState<'_>, method: Str<'_>) -> bool {
     state.config.compat.lsp_shutdown && method == "shutdown"
 }
@@ -55,7 +55,7 @@ pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
     answered
 }
 
-/// Whether a notification is the `exit` of a session, and the options accept this method.
+/// Returns whether a notification is the `exit` of a session, and the options accept this method.
 pub(crate) fn is_exit(state: &mut ServerState<'_>, method: Str<'_>, params: Json<'_>) -> bool {
     let cache = &mut state.request_cache;
     let names_revision =

@@ -32,7 +32,8 @@ pub(crate) enum Received {
     BatchBegun,
 }
 
-/// Whether a message may need a response. Such a message is a request, or an invalid message that may be a request.
+/// Returns whether a message may need a response. Such a message is a request, or an invalid message that may be a
+/// request.
 pub(crate) fn may_need_response(class: &Class) -> bool {
     match class {
         Class::Request { .. } => true,
@@ -41,7 +42,7 @@ pub(crate) fn may_need_response(class: &Class) -> bool {
     }
 }
 
-/// Whether an unreadable line may need a response.
+/// Returns whether an unreadable line may need a response.
 #[cold]
 pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: Content) -> bool {
     let envelope = &input.envelope();
@@ -54,7 +55,7 @@ pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: C
     }
 }
 
-/// Whether an oversized line is a notification, judged by its members alone.
+/// Returns whether an oversized line is a notification, judged by its members alone.
 fn is_notification(envelope: &Envelope) -> bool {
     envelope.shape == Shape::Object && envelope.id.is_none()
 }

@@ -47,7 +47,7 @@ impl core::fmt::Debug for InputResponses<'_> {
 type RequiredInputs<'i> = &'i dyn Fn(usize) -> Option<(&'i str, &'i dyn Input)>;
 
 impl Reply<'_> {
-    /// Whether the response may [require input](Reply::require_input).
+    /// Returns whether the response may [require input](Reply::require_input).
     ///
     /// `2026-07-28` allows required input for `tools/call`, `resources/read` and `prompts/get`.
     #[must_use]

@@ -19,7 +19,7 @@ pub(crate) trait KeepAliveHooks: Sync {
     /// demand this, and returns `true`.
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
-    /// The time of the next ping, or of the current ping's timeout.
+    /// Returns the time of the next ping, or of the current ping's timeout.
     fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
 
     /// Records a response to the ping. Returns `false` if the id is not the id of the ping.

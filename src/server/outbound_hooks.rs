@@ -231,7 +231,7 @@ fn on_progress(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &m
 }
 
 impl Peer<'_, role::Server> {
-    /// The id of an outbound request. The sequence number in the id is the generation of the slot.
+    /// Returns the id of an outbound request. The sequence number in the id is the generation of the slot.
     pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
         self.id_at(ticket.generation.into(), ticket.slot)
     }

@@ -158,7 +158,7 @@ pub(crate) enum RequestKind {
 }
 
 impl RequestKind {
-    /// Whether the response may require input.
+    /// Returns whether the response may require input.
     pub(crate) fn can_require_input(self, revision: Revision) -> bool {
         let kind =
             matches!(self, RequestKind::CallTool { .. } | RequestKind::ReadResource | RequestKind::GetPrompt);

@@ -102,8 +102,8 @@ impl ServerState<'_> {
     }
 }
 
-/// Whether notifications may still belong to this request. No notification may follow the response that ends a
-/// subscription.
+/// Returns whether notifications may still belong to this request. No notification may follow the response that ends
+/// a subscription.
 fn may_notify(inbound: &Inbound<PackedContext>) -> bool {
     let is_answered = inbound.subscription().is_some_and(|[_, flags]| flags.any(ChangeSet::SUBSCRIBED));
     inbound.state.is_deferred() && !is_answered

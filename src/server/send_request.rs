@@ -82,13 +82,13 @@ impl<'a> Response<'a> {
         Response { ticket, outcome }
     }
 
-    /// The ticket of the request.
+    /// Returns the ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// The result, error or failure of the request.
+    /// Returns the result, error or failure of the request.
     ///
     /// Read a result with [`RootsView::from_json`](input::RootsView::from_json),
     /// [`ElicitResultView::from_json`](input::ElicitResultView::from_json) or

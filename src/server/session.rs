@@ -85,7 +85,8 @@ impl OutboundSession {
 }
 
 impl ServerState<'_> {
-    /// Whether an outbound request belongs to the current session. Only the client of that session may respond.
+    /// Returns whether an outbound request belongs to the current session. Only the client of that session may
+    /// respond.
     pub(crate) fn owns_outbound(&self, ticket: Ticket) -> bool {
         self.peer.in_flight.outbound(ticket).is_some_and(|outbound| outbound.data.key() == self.session_key)
     }

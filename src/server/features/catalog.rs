@@ -43,7 +43,7 @@ impl<'f> Found<'f> {
         matches!(self, Found::Absent)
     }
 
-    /// The key of the entry. Empty for a result without a key.
+    /// Returns the key of the entry. Empty for a result without a key.
     fn key(self) -> &'f str {
         match self {
             Found::Tool(tool) => tool.key(),

@@ -209,7 +209,7 @@ pub(crate) fn write_extensions(
     out.end_object();
 }
 
-/// The extensions that a feature declares.
+/// Returns the extensions that a feature declares.
 fn extensions_of(feature: &dyn Feature) -> Option<&Extensions<'_>> {
     match feature.find(Catalog::Extensions, &|_| true) {
         Found::Extensions(extensions) => Some(extensions),
@@ -231,8 +231,8 @@ fn check(entries: &[(&str, &str)]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Whether a name follows the rules for `_meta` keys with a prefix. Such a key consists of labels with dots between
-/// them, a slash, and a name that may be empty.
+/// Returns whether a name follows the rules for `_meta` keys with a prefix. Such a key consists of labels with dots
+/// between them, a slash, and a name that may be empty.
 fn is_prefixed(name: &str) -> bool {
     let Some((prefix, name)) = name.split_once('/') else { return false };
     let ends = |text: &str, first: fn(&u8) -> bool| {

@@ -92,7 +92,7 @@ impl<'t> Prompts<'t> {
         Prompts { catalog: None, list_changed: false, stringify: false }
     }
 
-    /// The prompts of a static catalog. Empty if the list is dynamic.
+    /// Returns the prompts of a static catalog. Empty if the list is dynamic.
     #[cfg(feature = "derive")]
     pub(crate) fn entries(&self) -> &'t [Prompt<'t>] {
         self.catalog.unwrap_or_default()
@@ -195,7 +195,7 @@ impl Prompts<'_> {
         request.emit_request(RequestKind::GetPrompt, GetPrompt::event)
     }
 
-    /// Whether an argument may have this value. `null` counts as absent.
+    /// Returns whether an argument may have this value. `null` counts as absent.
     fn accepts(&self, value: Json<'_>) -> bool {
         match value.kind() {
             Kind::String | Kind::Null => true,

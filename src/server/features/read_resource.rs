@@ -51,13 +51,13 @@ impl<'a> ReadResource<'a> {
         Some(Event::ReadResource(ReadResource { parts: RequestParts::new(input, state, context) }))
     }
 
-    /// The URI.
+    /// Returns the URI.
     #[must_use]
     pub fn uri(&self) -> &'a str {
         self.parts.subject
     }
 
-    /// The entry of the URI in a static catalog of resources. Returns `None` if no entry has the URI.
+    /// Returns the entry of the URI in a static catalog of resources. Returns `None` if no entry has the URI.
     #[must_use]
     pub fn resource(&self) -> Option<&'a Resource<'a>> {
         match self.parts.reply.find(Catalog::Resources, &|uri| uri == self.parts.subject) {
@@ -66,7 +66,7 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// The first template in a static catalog that matches the URI. Returns `None` if no template matches.
+    /// Returns the first template in a static catalog that matches the URI. Returns `None` if no template matches.
     #[must_use]
     pub fn template(&self) -> Option<&'a ResourceTemplate<'a>> {
         let matches =
@@ -77,14 +77,14 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// The value of a variable of the matching [`template`](Self::template). Returns `None` if no template matches, or
-    /// if the template does not have the variable.
+    /// Returns the value of a variable of the matching [`template`](Self::template). Returns `None` if no template
+    /// matches, or if the template does not have the variable.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<Variable<'a>> {
         uri_template::value_of(self.template()?.uri, self.parts.subject, name)
     }
 
-    /// The media type of the matching resource or template in a catalog.
+    /// Returns the media type of the matching resource or template in a catalog.
     pub(crate) fn mime_type(&self) -> Option<&'a str> {
         match self.resource() {
             Some(resource) => resource.mime_type,

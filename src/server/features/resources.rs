@@ -136,7 +136,7 @@ impl<'t> Resources<'t> {
         Ok(self)
     }
 
-    /// The resources and the templates of static catalogs. Empty if the lists are dynamic.
+    /// Returns the resources and the templates of static catalogs. Empty if the lists are dynamic.
     #[cfg(feature = "derive")]
     pub(crate) fn entries(&self) -> (&'t [Resource<'t>], &'t [ResourceTemplate<'t>]) {
         (self.catalog.unwrap_or_default(), self.templates.unwrap_or_default())
@@ -237,12 +237,12 @@ impl Resources<'_> {
     }
 }
 
-/// Whether clients can subscribe to resources.
+/// Returns whether clients can subscribe to resources.
 pub(crate) fn can_watch(config: &ServerConfig<'_>) -> bool {
     config.features.iter().any(|feature| feature.can_watch())
 }
 
-/// Whether a resource with this URI may exist, in any feature.
+/// Returns whether a resource with this URI may exist, in any feature.
 pub(crate) fn may_exist(config: &ServerConfig<'_>, uri: Str<'_>) -> bool {
     let mut answers = config.features.iter().filter_map(|feature| feature.contains_uri(uri));
     answers.next().is_none_or(|first| first || answers.any(|known| known))
@@ -255,7 +255,7 @@ pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received
     request.refuse_with(error, code, &mut |out| write_not_found(out, error, &mut |out| out.text(uri)))
 }
 
-/// The error code for an unknown resource.
+/// Returns the error code for an unknown resource.
 pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
     if revision.has(WireFeature::ResourceNotFoundCode) {
         crate::rpc::code::RESOURCE_NOT_FOUND

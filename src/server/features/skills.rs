@@ -248,7 +248,7 @@ fn write_file(skill: &Skill<'_>, file: &SkillFile<'_>, out: &mut Writer<'_>) {
     }
 }
 
-/// Whether a URI consists of these parts.
+/// Returns whether a URI consists of these parts.
 pub(crate) fn is_uri(uri: Str<'_>, parts: [&str; 3]) -> bool {
     uri.chars().eq(parts.into_iter().flat_map(str::chars))
 }

@@ -50,7 +50,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// The feature without `tasks/list`.
+    /// Returns the feature without `tasks/list`.
     #[must_use]
     pub const fn new() -> Tasks {
         Tasks { list: false, automatic: None }
@@ -181,13 +181,13 @@ impl Sealed for Tasks {
     }
 }
 
-/// Whether a request of `2026-07-28` declares the extension.
+/// Returns whether a request of `2026-07-28` declares the extension.
 pub(crate) fn declares_tasks(request: &Request<'_, '_>) -> bool {
     let declared = request.view(request.spans.meta).get(meta::CLIENT_CAPABILITIES);
     declared.is_some_and(is_declared)
 }
 
-/// Whether these client capabilities declare the extension.
+/// Returns whether these client capabilities declare the extension.
 pub(crate) fn is_declared(capabilities: Json<'_>) -> bool {
     let settings = capabilities.get("extensions").and_then(|extensions| extensions.get(EXTENSION));
     settings.is_some_and(|settings| settings.kind() == Kind::Object)

@@ -184,7 +184,7 @@ impl<'t> Tools<'t> {
         self.catalog?.iter().find(|tool| tool.name() == name)
     }
 
-    /// The tools of a static catalog. Empty if the list is dynamic.
+    /// Returns the tools of a static catalog. Empty if the list is dynamic.
     #[cfg(feature = "derive")]
     pub(crate) const fn entries(&self) -> &'t [Tool<'t>] {
         match self.catalog {
@@ -286,7 +286,7 @@ impl Tools<'_> {
         request.emit_request(kind, Call::event)
     }
 
-    /// The request kind of a call to this tool.
+    /// Returns the request kind of a call to this tool.
     #[inline]
     fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
         let plain = tool.is_some_and(|tool| tool.output_schema.is_none());

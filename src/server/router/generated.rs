@@ -21,8 +21,8 @@ pub(super) const fn check(tools: &Tools<'_>) {
 }
 
 impl<C: ?Sized> Router<'static, C> {
-    /// The features of the router, with schemas that are generated at run time. The type `Schemars` of the adapters for
-    /// hosts has such schemas (feature `schemars`).
+    /// Returns the features of the router, with schemas that are generated at run time. The type `Schemars` of the
+    /// adapters for hosts has such schemas (feature `schemars`).
     ///
     /// Call this method once, because it leaks the list. Each type's schema is generated once.
     ///

@@ -15,7 +15,7 @@ use crate::server::server_state::{ServerState, Shape};
 use crate::time::Millis;
 
 impl<'a> Call<'a> {
-    /// Whether the call may become a task.
+    /// Returns whether the call may become a task.
     ///
     /// In `2025-11-25` the client requests a task, and the server must then respond with a task. In `2026-07-28` the
     /// client declares the extension, and the server decides.
@@ -39,8 +39,8 @@ impl<'a> Call<'a> {
         ticket.ok_or(self)
     }
 
-    /// The time to live that the client requests for the task, in milliseconds, or 0. Returns `None` if the call cannot
-    /// become a task.
+    /// Returns the time to live that the client requests for the task, in milliseconds, or 0. Returns `None` if the
+    /// call cannot become a task.
     fn task_request(&self) -> Option<u64> {
         let revision = self.revision();
         if revision.has(WireFeature::TasksExtension) {
@@ -98,7 +98,7 @@ pub(super) fn respond_created(
 }
 
 impl TaskTable<'_> {
-    /// The fields of the task of a call.
+    /// Returns the fields of the task of a call.
     pub(super) fn call_data(
         &self,
         state: &ServerState<'_>,

@@ -90,8 +90,8 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
     Ok(())
 }
 
-/// Whether a session receives notifications. For the current session, the handshake must be complete. The server cannot
-/// check the handshake of another session, which therefore counts as complete.
+/// Returns whether a session receives notifications. For the current session, the handshake must be complete. The
+/// server cannot check the handshake of another session, which therefore counts as complete.
 fn is_notified(state: &ServerState<'_>, session: SessionKey) -> bool {
     match session == state.session_key {
         true => state.is_session_notified(),

@@ -45,13 +45,13 @@ enum Responses<'a> {
 const MOST_RESPONSES: usize = 32;
 
 impl<'a> TaskInput<'a> {
-    /// The task.
+    /// Returns the task.
     #[must_use]
     pub fn task(&self) -> TaskTicket {
         self.ticket
     }
 
-    /// The responses with their keys, in the order of the client.
+    /// Returns the responses with their keys, in the order of the client.
     ///
     /// In `2026-07-28` every outcome is a result. In `2025-11-25` an outcome may also be an error, or a failure such as
     /// the end of the connection.
@@ -68,7 +68,7 @@ impl<'a> TaskInput<'a> {
         members.map(|((key, value), _)| (key, Outcome::Result(value))).chain(one)
     }
 
-    /// The response to the input request with this key.
+    /// Returns the response to the input request with this key.
     #[must_use]
     pub fn response(&self, key: &str) -> Option<Outcome<'a>> {
         self.responses().find(|(name, _)| *name == key).map(|(_, outcome)| outcome)
@@ -145,7 +145,7 @@ pub(super) fn on_response(
     }))
 }
 
-/// The task whose input request is this request of the server.
+/// Returns the task whose input request is this request of the server.
 fn linked_task(state: &ServerState<'_>, request: Ticket) -> Option<TaskTicket> {
     state
         .peer
@@ -233,8 +233,8 @@ impl ServerState<'_> {
 }
 
 impl ServerState<'_> {
-    /// The session that gets the messages of a task (`2025-11-25`). Returns `None` if that session is not the current
-    /// session, because the server has no data of other sessions.
+    /// Returns the session that gets the messages of a task (`2025-11-25`). Returns `None` if that session is not the
+    /// current session, because the server has no data of other sessions.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the handshake is not complete, or the session has another revision than the task.
@@ -247,7 +247,8 @@ impl ServerState<'_> {
         session.map(Some).ok_or(SendError::NotConnected)
     }
 
-    /// The routing of a message about a task: on the stream of a request that waits for the task, or to the session.
+    /// Returns the routing of a message about a task: on the stream of a request that waits for the task, or to the
+    /// session.
     pub(super) fn task_routing(&self, ticket: Ticket, data: &TaskData, kind: OutboundMessageKind) -> Routing {
         let waits = |kind| matches!(kind, RequestKind::TaskResult { task, .. } if task == slot_of(ticket));
         let mut requests = self.peer.in_flight.inbound_requests();

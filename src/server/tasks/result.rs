@@ -32,7 +32,7 @@ pub struct TaskResult<'a> {
 }
 
 impl<'a> TaskResult<'a> {
-    /// The event of a request in the current line.
+    /// Returns the event of a request in the current line.
     pub(crate) fn event<'e>(
         input: &'e mut LineDecoder<'_>,
         state: &'e mut ServerState<'_>,
@@ -45,7 +45,7 @@ impl<'a> TaskResult<'a> {
         Some(Event::TaskResult(TaskResult { ticket: TaskTicket(ticket?), reply }))
     }
 
-    /// The task.
+    /// Returns the task.
     #[must_use]
     pub fn task(&self) -> TaskTicket {
         self.ticket
@@ -110,7 +110,7 @@ impl<'a> TaskResult<'a> {
     }
 }
 
-/// The event of a request or subscription in flight that awaits a result.
+/// Returns the event of a request or subscription in flight that awaits a result.
 pub(super) fn offer<'a>(
     state: &'a mut ServerState<'_>,
     receiver: Ticket,

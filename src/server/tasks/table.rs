@@ -72,13 +72,13 @@ impl<'b> TaskTable<'b> {
         self
     }
 
-    /// The number of tasks, ended ones included. Deferred calls that may become tasks count, too.
+    /// Returns the number of tasks, ended ones included. Deferred calls that may become tasks count, too.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Whether the table has no task.
+    /// Returns whether the table has no task.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()

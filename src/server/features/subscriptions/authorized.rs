@@ -127,12 +127,12 @@ impl<'a> SubscriptionRequest<'a> {
         }))
     }
 
-    /// Whether the request is `subscriptions/listen` (`2026-07-28`), which may name several resources.
+    /// Returns whether the request is `subscriptions/listen` (`2026-07-28`), which may name several resources.
     fn is_listen(&self) -> bool {
         self.revision().has(WireFeature::Subscriptions)
     }
 
-    /// The method: `resources/subscribe` or `subscriptions/listen`.
+    /// Returns the method: `resources/subscribe` or `subscriptions/listen`.
     #[must_use]
     pub fn method(&self) -> &'static str {
         match self.is_listen() {
@@ -141,51 +141,51 @@ impl<'a> SubscriptionRequest<'a> {
         }
     }
 
-    /// The URI of `resources/subscribe`. `None` for `subscriptions/listen`.
+    /// Returns the URI of `resources/subscribe`. `None` for `subscriptions/listen`.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         self.parts.params().get("uri").filter(|_| !self.is_listen())?.string()
     }
 
-    /// The filter that `subscriptions/listen` requests, with the URIs in `resourceSubscriptions`. `None` for
+    /// Returns the filter that `subscriptions/listen` requests, with the URIs in `resourceSubscriptions`. `None` for
     /// `resources/subscribe`.
     #[must_use]
     pub fn filter(&self) -> Option<Json<'a>> {
         self.parts.params().get("notifications").filter(|_| self.is_listen())
     }
 
-    /// The URIs of the resources, as the client sent them. The server may not have all these resources.
+    /// Returns the URIs of the resources, as the client sent them. The server may not have all these resources.
     pub fn uris(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         let several = self.filter().and_then(|filter| filter.get("resourceSubscriptions"));
         let several = several.unwrap_or(Json::NULL).elements().filter_map(Json::string);
         self.uri().into_iter().chain(several)
     }
 
-    /// The id of the request, as JSON: a string or a number.
+    /// Returns the id of the request, as JSON: a string or a number.
     #[must_use]
     pub fn id(&self) -> Json<'a> {
         self.parts.reply.id()
     }
 
-    /// The `_meta` of the request, as an object. If the request has no `_meta`, the object is empty.
+    /// Returns the `_meta` of the request, as an object. If the request has no `_meta`, the object is empty.
     #[must_use]
     pub fn meta(&self) -> Json<'a> {
         self.parts.reply.meta()
     }
 
-    /// The revision of the request.
+    /// Returns the revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.parts.reply.revision()
     }
 
-    /// The capabilities that the client declared.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.parts.reply.client()
     }
 
-    /// The stream of the request, in message mode.
+    /// Returns the stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.parts.reply.stream()

@@ -172,12 +172,12 @@ fn respond_and_emit(request: &mut Request<'_, '_>, is_changed: bool, event: Make
     }
 }
 
-/// The event of `resources/subscribe`. The span `subject` is the URI.
+/// Returns the event of `resources/subscribe`. The span `subject` is the URI.
 fn subscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticket) -> Option<Event<'e>> {
     Some(Event::Subscribed(text_of(part(input, spans_of(input).subject).bytes())))
 }
 
-/// The event of `resources/unsubscribe`. The span `subject` is the URI.
+/// Returns the event of `resources/unsubscribe`. The span `subject` is the URI.
 fn unsubscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticket) -> Option<Event<'e>> {
     Some(Event::Unsubscribed(text_of(part(input, spans_of(input).subject).bytes())))
 }

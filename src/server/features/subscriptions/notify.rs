@@ -31,7 +31,7 @@ pub struct Listening<'a> {
 }
 
 impl<'a> Listening<'a> {
-    /// The event of a subscription. The span `arguments` is the filter.
+    /// Returns the event of a subscription. The span `arguments` is the filter.
     pub(crate) fn event<'e>(
         input: &'e LineDecoder<'_>,
         state: &'e ServerState<'_>,
@@ -45,13 +45,13 @@ impl<'a> Listening<'a> {
         }))
     }
 
-    /// The ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
+    /// Returns the ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// Whether the subscription includes this change.
+    /// Returns whether the subscription includes this change.
     ///
     /// Returns `true` if the filter has the changed list, or [`uris`](Self::uris) has the changed resource.
     #[must_use]
@@ -65,19 +65,19 @@ impl<'a> Listening<'a> {
         }
     }
 
-    /// The URIs of the subscribed resources.
+    /// Returns the URIs of the subscribed resources.
     pub fn uris(&self) -> impl Iterator<Item = &'a str> {
         let owner = Owner::Listener(self.ticket);
         self.registry.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
     }
 
-    /// The filter that the client requested, with the members of extensions.
+    /// Returns the filter that the client requested, with the members of extensions.
     #[must_use]
     pub fn filter(&self) -> Json<'a> {
         self.filter
     }
 
-    /// The stream of the request, in message mode.
+    /// Returns the stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.inbound().map_or(StreamId::NONE, |inbound| inbound.stream)

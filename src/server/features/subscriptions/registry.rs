@@ -31,7 +31,7 @@ pub(crate) enum Owner {
 const SESSION: u16 = u16::MAX;
 
 impl Owner {
-    /// The number that is mixed into the seed of the hash.
+    /// Returns the number that is mixed into the seed of the hash.
     fn key(self) -> u64 {
         let (slot, number) = match self {
             Owner::Session(SessionKey(key)) => (SESSION.into(), key.into()),
@@ -135,7 +135,7 @@ impl<'b> SubscriptionRegistry<'b> {
         self.used = 0;
     }
 
-    /// The entry that begins at `at`. The entry may be removed.
+    /// Returns the entry that begins at `at`. The entry may be removed.
     pub(crate) fn at(&self, at: usize) -> Option<Watch<'_>> {
         self.entry(at, self.used)
     }
@@ -161,12 +161,12 @@ impl<'b> SubscriptionRegistry<'b> {
         })
     }
 
-    /// The entries of resources.
+    /// Returns the entries of resources.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Watch<'_>> {
         self.all().filter(|watch| watch.kind == Watched::Resource)
     }
 
-    /// The entries of resources and tasks.
+    /// Returns the entries of resources and tasks.
     pub(crate) fn all(&self) -> impl Iterator<Item = Watch<'_>> {
         let mut at = 0;
         let entries = core::iter::from_fn(move || {
