@@ -1,8 +1,8 @@
-//! Arguments in chunks: a string of a call that may be larger than the receive buffer.
+//! Streamed arguments: a string argument may be larger than the receive buffer.
 //!
 //! The server removes each chunk from the line before the line is complete. The complete line is a call with the rest
-//! of the string. The server calls this module only through [`ArgumentHook`]. A server without streamed arguments does
-//! not link the module.
+//! of the string. Only an [`ArgumentHook`] refers to the code for chunks. A server without streamed arguments does
+//! not link this code.
 
 use crate::framing::LineDecoder;
 use crate::json::partial::{PartialEntry, after_value, next_entry, string_length};
@@ -68,8 +68,10 @@ impl<'a> ArgumentChunk<'a> {
         Base64::new(Str::trusted(self.text.as_bytes()))
     }
 
-    /// An argument that precedes the streamed one in the call, such as an address. `None` if no preceding argument has
-    /// this name. The client decides the order, and the [`Call`](crate::server::Call) has all arguments.
+    /// Returns an argument that precedes the streamed one in the call, such as an address. Returns `None` if no
+    /// preceding argument has this name.
+    ///
+    /// The client decides the order. The [`Call`](crate::server::Call) has all arguments.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<Json<'a>> {
         Json::trusted(self.before).get(name)
@@ -114,7 +116,7 @@ impl Server<'_> {
         has_event
     }
 
-    /// Calls the [`ArgumentHook`], and returns its result.
+    /// Calls the [`ArgumentHook`], and returns its result. Returns `false` without a hook.
     #[cold]
     pub(super) fn handle_arguments(&mut self, end: Option<(&Received, &Spans)>) -> bool {
         let hook = self.state.config.features.iter().find_map(|feature| feature.argument_hook());
@@ -122,7 +124,7 @@ impl Server<'_> {
     }
 }
 
-/// The [`ArgumentHook`].
+/// Implements the [`ArgumentHook`].
 pub(crate) fn handle_streamed(server: &mut Server<'_>, end: Option<(&Received, &Spans)>) -> bool {
     match end {
         Some((outcome, spans)) => end_line(server, outcome, spans),
@@ -139,7 +141,8 @@ struct FoundArgument<'c> {
     start: usize,
 }
 
-/// Finds the streamed argument of the current line, which may be incomplete.
+/// Finds the streamed argument in the current line. The line may be incomplete. Returns `None` if there is no such
+/// argument so far.
 fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> Option<FoundArgument<'c>> {
     let (line, scanner) = (input.text_so_far(), input.scanner());
     let offset = |tail: &[u8]| line.len().wrapping_sub(tail.len());
@@ -177,7 +180,7 @@ fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> O
     }
 }
 
-/// Returns the text after the opening brace of an object.
+/// Returns the text after the opening brace of an object. Returns `None` for any other value.
 fn object_text(value: &[u8]) -> Option<&[u8]> {
     match value {
         [b'{', text @ ..] => Some(text),
@@ -210,7 +213,8 @@ fn next_chunk(server: &mut Server<'_>) -> bool {
     true
 }
 
-/// Decodes the string at `start` in place, as far as the string has arrived. Returns the length of the decoded text.
+/// Decodes the string at `start` in place, as far as the string has arrived. Returns the length of the decoded text,
+/// without an incomplete group of base64.
 fn decode_chunk(input: &mut LineDecoder<'_>, start: usize) -> Option<usize> {
     let (length, is_complete) = string_length(input.text_so_far().get(start..)?);
     // Length of a character or an escape whose last bytes have not arrived.

@@ -24,10 +24,10 @@ use crate::server::pending_event::Spans;
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 
-/// The responses to batches. Without a batch buffer, this struct is the only cost of batches.
+/// The hooks and the buffer of batches.
 pub(crate) struct Batch<'b> {
-    /// Hooks of batches, or `None` without a batch buffer. If the field is `None`, the linker drops the code of
-    /// batches.
+    /// Hooks of batches, or `None` without a batch buffer. Only [`Batch::new`] refers to the hooks, so that the
+    /// linker can drop the code of batches.
     pub(crate) hooks: Option<&'static &'static dyn BatchHooks>,
     /// The encoded counts, followed by the responses. The responses to the open batch precede the responses to the
     /// batch in the line.
@@ -139,9 +139,9 @@ pub(crate) trait BatchHooks: Sync {
         stream: StreamId,
         spans: &mut Spans,
     ) -> Received;
-    /// Maximum size of the next response, in bytes.
+    /// Returns the maximum size of the next response, in bytes.
     fn available(&self, state: &ServerState<'_>) -> usize;
-    /// Increments the number of deferred members if `more`, otherwise decrements it.
+    /// Increments the number of deferred members if `more`, otherwise decrements the number.
     fn count_deferred(&self, state: &mut ServerState<'_>, more: bool);
     /// Returns whether a batch is open and has all responses, and no batch is in the line.
     fn is_complete(&self, state: &ServerState<'_>) -> bool;
@@ -157,8 +157,8 @@ struct Hooks;
 /// `&dyn` takes two.
 static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
 
-/// Size of an array without its responses: two brackets and a newline. The size of each response includes a newline, in
-/// whose place the array has a comma.
+/// Size of an array without its responses: two brackets and a newline. The size of each response includes a newline.
+/// The array has a comma in place of this newline.
 const ARRAY: usize = 3;
 
 impl BatchHooks for Hooks {
@@ -276,7 +276,7 @@ fn end_line(state: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
     }
 }
 
-/// Refuses a whole batch. The batch counts as an invalid message, because the error has no id.
+/// Refuses a whole batch, and returns the error. The batch counts as an invalid message, because the error has no id.
 fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
     if state.invalid_in_a_row >= state.config.limits.invalid_in_a_row {
         return ProtocolError::Muted;
@@ -288,13 +288,13 @@ fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> Pro
     error
 }
 
-/// Total size limit, in bytes, of the responses to the line's batch.
+/// Returns the total size limit of the responses to the line's batch, in bytes.
 fn total_limit(state: &ServerState<'_>, counts: Counts) -> usize {
     let own = state.batch.buffer.limit().saturating_sub(counts.open_end as usize);
     state.peer.output.max_reply_size().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
 }
 
-/// Writes the array of responses, unless it is empty.
+/// Writes the responses between two offsets of the buffer as an array. Writes nothing if there are none.
 fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
     let ServerState { peer: Peer { output, .. }, batch, .. } = state;
     let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();

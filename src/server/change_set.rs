@@ -67,7 +67,7 @@ impl Change<'_> {
 
 impl ServerState<'_> {
     /// Records a change, and passes the change to every feature. Sets the flag of a list only if a feature declares
-    /// `listChanged` for it.
+    /// `listChanged` for the list.
     pub(crate) fn record_change(&mut self, change: Change<'_>) {
         self.enable_change_writer();
         let config = self.config;
@@ -91,7 +91,8 @@ impl ServerState<'_> {
         self.change_writer.is_some_and(|write| write(self))
     }
 
-    /// Writes messages about tasks, list notifications for the session, then the notifications of features.
+    /// Writes messages about tasks, list notifications for the session, then the notifications of features. Stops and
+    /// returns `true` if a task causes an event.
     fn write_all_changes(&mut self) -> bool {
         if let Some(hooks) = self.task_hooks()
             && hooks.advance(self)

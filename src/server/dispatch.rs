@@ -1,4 +1,4 @@
-//! Dispatch of inbound requests and notifications, `notifications/cancelled` included.
+//! Dispatch of inbound messages: requests, notifications, responses and invalid messages.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
@@ -20,9 +20,10 @@ use crate::server::server_state::ServerState;
 /// The result of handling a line or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Handled without an event. The response to a request is a result.
+    /// Handled without an event. A request has its response, or is deferred.
     Done,
-    /// Refused or dropped, with this error as the event. The response to a request is an error.
+    /// Handled with this error, which causes an event unless the message came too late. The response to a request is
+    /// an error, except for `ListSplit`.
     ProtocolError(ProtocolError),
     /// Handled with an event, which is in `ServerState::pending_event`.
     Event,
@@ -62,7 +63,7 @@ fn is_notification(envelope: &Envelope) -> bool {
 
 /// Handles a valid JSON text.
 ///
-/// If the class may need a response, the output must have space for it. `index` is the scanner's index of the
+/// If the class may need a response, the output must have space for a response. `index` is the scanner's index of the
 /// parameters.
 #[inline]
 pub(crate) fn handle_message(
@@ -119,7 +120,7 @@ fn error_without_id(error: Json<'_>) -> ProtocolError {
     ProtocolError::ErrorWithoutId { code }
 }
 
-/// Begins a batch, or refuses a message that is not a JSON-RPC message. Without an `id`, sends no response.
+/// Begins a batch, or refuses a message that is not a JSON-RPC message. Sends no response if `id` is `None`.
 #[cold]
 fn handle_invalid(
     state: &mut ServerState<'_>,
@@ -145,7 +146,8 @@ fn handle_invalid(
 }
 
 impl ServerState<'_> {
-    /// Responds to an invalid message with an error, or not at all after too many errors without an id.
+    /// Responds to an invalid message with an error, and returns the error. After too many errors without an id,
+    /// sends no response and returns `Muted`.
     ///
     /// If `id` is empty or too long, the error has no id. [`Limits::invalid_in_a_row`](crate::server::Limits) limits
     /// consecutive errors without an id.
@@ -264,7 +266,7 @@ fn refuse_duplicate(request: &mut Request<'_, '_>, method: Str<'_>, is_stateless
 
 /// Finds the feature with this method of the specification, and the index of the method in the feature.
 ///
-/// Remembers the last method of a feature, because consecutive requests often have the same method.
+/// Caches the last method, because consecutive requests often have the same method.
 #[inline]
 pub(crate) fn find_feature<'b>(
     state: &mut ServerState<'b>,
@@ -303,7 +305,8 @@ fn search_features<'b>(
     None
 }
 
-/// Finds the feature with this method of an extension. Such a method has no index.
+/// Finds the feature with this method of an extension. The returned index is `usize::MAX`, because such a method has
+/// no index.
 pub(crate) fn find_extension<'b>(state: &ServerState<'b>, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
     feature_with(state, name, true).map(|feature| (feature, usize::MAX))
 }

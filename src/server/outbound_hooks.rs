@@ -44,7 +44,7 @@ pub(crate) trait OutboundHooks: Sync {
         envelope: &Envelope,
     ) -> Option<Received>;
 
-    /// Handles progress of an outbound request, and a change of the roots that the client declared. Returns `None` for
+    /// Handles progress, and `notifications/roots/list_changed` from a client that declared it. Returns `None` for
     /// any other notification.
     fn on_notification(
         &self,
@@ -65,7 +65,7 @@ pub(crate) trait OutboundHooks: Sync {
     fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
     /// Fails all outbound requests that await a response. Each failure causes an event. If `deferred`, also discards
-    /// all queued messages, and releases all other requests.
+    /// all queued messages, and releases all requests that have not failed.
     fn end_all(&self, state: &mut ServerState<'_>, deferred: bool);
 
     /// Ends one of several sessions: removes its subscriptions, and fails its outbound requests that await a response.
@@ -75,7 +75,8 @@ pub(crate) trait OutboundHooks: Sync {
 
 struct Hooks;
 
-/// The hooks. [`WITH_OUTBOUND`](crate::server::in_flight_hooks::WITH_OUTBOUND) refers to these hooks.
+/// The hooks of outbound requests. Only [`WITH_OUTBOUND`](crate::server::in_flight_hooks::WITH_OUTBOUND) refers to
+/// these hooks.
 pub(crate) const OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
 
 impl OutboundHooks for Hooks {

@@ -58,7 +58,7 @@ impl PackedFlags {
 }
 
 impl Context {
-    /// Returns the context of a request with default properties. `is_batched` marks a batch member.
+    /// Creates the context of a request with default properties. `is_batched` marks a batch member.
     pub(crate) fn new(stream: StreamId, is_batched: bool) -> Context {
         let flags = PackedFlags(if is_batched { BATCHED } else { 0 });
         Context { kind: RequestKind::Internal, capabilities: ClientCapabilities::NONE, flags, stream }
@@ -77,7 +77,8 @@ impl Context {
         self.flags.0 = self.flags.0 & !7 | revision as u8;
     }
 
-    /// Stateless era: the minimum log level that the request names.
+    /// Returns the minimum log level that the request names (stateless era). Returns `None` if the request names no
+    /// level.
     pub(crate) fn level(&self) -> Option<Level> {
         self.flags.level()
     }
@@ -86,7 +87,8 @@ impl Context {
         self.flags.set_level(level.map_or(0, |level| (level as u8).wrapping_add(1)));
     }
 
-    /// Returns whether the request is a batch member. If so, its response joins the responses of the other members.
+    /// Returns whether the request is a batch member. The response of a member joins the responses of the other
+    /// members.
     pub(crate) fn is_batched(&self) -> bool {
         self.flags.is_batched()
     }
@@ -130,7 +132,7 @@ impl Inbound<PackedContext> {
 
     /// Returns whether the request ends when this stream closes. Returns `true` for deferred requests and
     /// subscriptions of the stateless era on this stream. Also returns `true` for requests of a session that ends,
-    /// and for a response that has begun on this stream.
+    /// and for a chunked response that has begun on this stream.
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
         let has_owner =
             self.context.flags.revision().era() == Era::Stateless || self.context.flags.is_keyed();

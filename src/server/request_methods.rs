@@ -40,7 +40,7 @@ macro_rules! request_methods {
             }
 
             /// Returns the settings of an extension that the client declared (`2026-07-28`), such as
-            /// `com.example/drawings`.
+            /// `com.example/drawings`. Returns `None` if the client did not declare the extension.
             #[must_use]
             pub fn extension(&self, name: &str) -> Option<$crate::json::Json<'a>> {
                 $crate::server::features::extension_request::extension_in(self.meta(), name)
@@ -146,8 +146,8 @@ macro_rules! request_methods {
 macro_rules! input_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
-            /// Returns the client's response to the input that this request [required](Self::require_input) under
-            /// `key`.
+            /// Returns the client's response to the input that the server [required](Self::require_input) under
+            /// `key`. Returns `None` if the client sent no such response.
             ///
             /// Read the response with [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json) or a
             /// similar function. The response is untrusted input, like the whole request.
@@ -156,7 +156,8 @@ macro_rules! input_methods {
                 self.parts.input_responses.input(key)
             }
 
-            /// Returns the state that the client returned with the retried request.
+            /// Returns the state that the client sent with the retried request. Returns `None` if the client sent no
+            /// state.
             ///
             /// A client may send any value. If security depends on the state, sign it and check the signature.
             #[must_use]

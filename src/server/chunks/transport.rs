@@ -8,9 +8,9 @@ use crate::server::chunks::PAUSED;
 impl Server<'_> {
     /// Reports whether the transport can send responses in pieces. Message mode only. The default is `false`.
     ///
-    /// If so, [chunked](crate::server::Call::chunked) responses to messages that the server receives afterwards are
-    /// sent as messages of the kind [`Piece`](crate::OutboundMessageKind::Piece). A transport with some streams that
-    /// cannot take pieces calls the method before each message.
+    /// If `accept` is `true`, the server sends [chunked](crate::server::Call::chunked) responses that begin
+    /// afterwards as messages of the kind [`Piece`](crate::OutboundMessageKind::Piece). A transport with some streams
+    /// that cannot take pieces calls the method before each message.
     pub fn accept_pieces(&mut self, accept: bool) {
         self.state.peer.output.accept_pieces(accept);
     }
