@@ -204,7 +204,7 @@ impl<'r, 'b> Request<'r, 'b> {
         self.present(self.params.member(name))
     }
 
-    /// Returns whether the span `arguments` is an object. `null` counts as missing, which is also valid.
+    /// Returns whether `arguments` is an object or missing. `null` counts as missing.
     pub(crate) fn check_arguments(&mut self) -> bool {
         let kind = self.kind(self.spans.arguments);
         if kind == Kind::Null {

@@ -19,8 +19,8 @@ use crate::time::Millis;
 
 /// A function that responds to a tool call when the call's input request has an outcome.
 ///
-/// The function gets the context of the router, the value that the tool stored, the outcome of the input request, and
-/// the reply to the call.
+/// The arguments are the context of the router, the value that the tool stored, the outcome of the input request, and
+/// the reply.
 pub type InputHandler<C, K> = fn(&mut C, K, Outcome<'_>, Reply<'_>);
 
 /// The key of the input request in `2026-07-28`.

@@ -19,8 +19,7 @@ pub(crate) trait KeepAliveHooks: Sync {
     /// settings demand this, and returns `true`. Returns `false` in all other cases.
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
-    /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if the session is not
-    /// ready.
+    /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if neither is pending.
     fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
 
     /// Records a response to the ping. Returns `false` if the id is not the id of the ping.

@@ -59,7 +59,7 @@ pub(crate) const fn list_overhead(config: &ServerConfig<'_>, key: &str) -> usize
 const CLIENT_DETAILS: usize = 160;
 
 impl ServerConfig<'_> {
-    /// Returns the size of a receive buffer for the tool calls and the `initialize` of a client of this era, in
+    /// Returns the size of a receive buffer for tool calls and, in the handshake era, `initialize`. The size is in
     /// bytes.
     ///
     /// `arguments` is the maximum length of a tool's name and arguments in a call, as JSON text. The size is sufficient

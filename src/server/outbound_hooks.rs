@@ -44,8 +44,8 @@ pub(crate) trait OutboundHooks: Sync {
         envelope: &Envelope,
     ) -> Option<Received>;
 
-    /// Handles progress, and `notifications/roots/list_changed` from a client that declared it. Returns `None` for
-    /// any other notification.
+    /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification. Returns
+    /// `None` for any other notification.
     fn on_notification(
         &self,
         state: &mut ServerState<'_>,

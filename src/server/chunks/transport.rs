@@ -17,9 +17,9 @@ impl Server<'_> {
 
     /// Pauses the chunked response of a stream whose client reads slowly, or resumes the response.
     ///
-    /// While a response is paused, the server takes no [chunk](crate::server::Chunks::text) for it. The server still
-    /// sends pieces that are in the transmit buffer, and may send the end of the response. After the pause, the server
-    /// emits [`Event::Writable`](crate::server::Event::Writable).
+    /// While a response is paused, the server takes no [chunk](crate::server::Chunks::text) of the response. The
+    /// server still sends pieces that are in the transmit buffer, and may send the end of the response. After the
+    /// pause, the server emits [`Event::Writable`](crate::server::Event::Writable).
     pub fn pause_stream(&mut self, stream: StreamId, is_paused: bool) {
         let state = &mut self.state;
         let is_sent_on = |inbound: &Inbound<_>| inbound.is_chunked() && inbound.stream == stream;

@@ -163,7 +163,7 @@ impl<'a> Complete<'a> {
         self.text("argument", "name").unwrap_or(Str::trusted(b""))
     }
 
-    /// Returns the text typed so far.
+    /// Returns the text that the user has typed so far.
     #[must_use]
     pub fn value(&self) -> Str<'a> {
         self.text("argument", "value").unwrap_or(Str::trusted(b""))
@@ -192,7 +192,7 @@ impl<'a> Complete<'a> {
         self.values(values.into_iter().filter(|value| begins_with(value, typed.chars())));
     }
 
-    /// Responds with values and their total number.
+    /// Responds with values, the best first. `total` is the number of all values.
     pub fn values_of<V: WriteText>(self, total: u64, values: impl IntoIterator<Item = V>) {
         self.parts.reply.values(Some(total), values);
     }

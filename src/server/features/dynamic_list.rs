@@ -21,7 +21,7 @@ use crate::server::server_state::ServerState;
 use crate::server::server_state::Shape;
 
 impl Reply<'_> {
-    /// Responds with one page: as many entries as fit. Refuses a cursor that is behind the last entry.
+    /// Responds with one page of as many entries as fit. Refuses a cursor behind the last entry.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
         let RequestKind::List { first } = self.pending.context.kind else {
             return self.refuse(ProtocolError::InvalidReply);

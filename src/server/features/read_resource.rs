@@ -51,7 +51,7 @@ impl<'a> ReadResource<'a> {
         Some(Event::ReadResource(ReadResource { parts: RequestParts::new(input, state, context) }))
     }
 
-    /// Returns the URI.
+    /// Returns the URI of the resource.
     #[must_use]
     pub fn uri(&self) -> &'a str {
         self.parts.subject
@@ -84,7 +84,8 @@ impl<'a> ReadResource<'a> {
         uri_template::value_of(self.template()?.uri, self.parts.subject, name)
     }
 
-    /// Returns the media type of the matching resource or template in a catalog.
+    /// Returns the media type of the matching resource or template in a catalog. Returns `None` without a match or a
+    /// media type.
     pub(crate) fn mime_type(&self) -> Option<&'a str> {
         match self.resource() {
             Some(resource) => resource.mime_type,

@@ -36,7 +36,7 @@ use crate::time::Millis;
 /// [`Server::tasks`](crate::Server::tasks). In `2026-07-28`, clients watch tasks with the feature
 /// [`Subscriptions`](crate::server::Subscriptions).
 ///
-/// The revisions have different tasks:
+/// Tasks differ between the revisions:
 ///
 /// - `2025-11-25`: the client requests a task, and the server must respond with a task if the tool
 ///   [supports](crate::server::Tool::task_support) tasks.
@@ -50,7 +50,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Returns the feature without `tasks/list`.
+    /// Creates the feature without `tasks/list`.
     #[must_use]
     pub const fn new() -> Tasks {
         Tasks { list: false, automatic: None }
@@ -59,15 +59,17 @@ impl Tasks {
     /// Turns a [deferred](crate::server::Call::defer) call into a task if its response takes longer than `after`.
     /// Default: off.
     ///
-    /// The application responds as always, through the ticket of the deferred call. The response ends the task, and the
-    /// task's slot in the table stores the result. If the client cancels the task, or the time to live expires, the
-    /// server emits the same event as for a call: [`Event::Cancelled`](crate::server::Event::Cancelled) or
-    /// [`Event::Expired`](crate::server::Event::Expired). When the call becomes a task, the timeout of deferred
-    /// requests no longer applies. `options` returns options with new random bits for each task.
+    /// The application responds through the ticket of the deferred call, as without this setting. The response ends
+    /// the task, and the task's slot in the table stores the result. If the client cancels the task, or the time to
+    /// live expires, the server emits the same event as for a call:
+    /// [`Event::Cancelled`](crate::server::Event::Cancelled) or [`Event::Expired`](crate::server::Event::Expired).
+    /// When the call becomes a task, the timeout of deferred requests no longer applies. `options` returns options
+    /// with new random bits for each task.
     ///
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task. A tool of a static catalog must
     ///   [support](crate::server::Tool::task_support) tasks.
-    /// - `2025-11-25`: a call becomes a task at once if the client requests a task, and never without this request.
+    /// - `2025-11-25`: a call becomes a task at the next poll if the client requests a task, and never without this
+    ///   request.
     ///
     /// As a task, a call sends no progress and no log messages.
     ///
@@ -209,7 +211,7 @@ fn refuse_list(request: &mut Request<'_, '_>) -> Received {
     request.refuse_text(ProtocolError::UnknownMethod, "the server does not list tasks")
 }
 
-/// Runs `act` with the table. The caller has checked that the table exists.
+/// Runs `act` with the table. The caller must have checked that the table exists.
 fn with_tasks(
     request: &mut Request<'_, '_>,
     act: impl FnOnce(&mut ServerState<'_>, &mut TaskTable<'_>) -> Received,

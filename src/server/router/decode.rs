@@ -64,7 +64,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Returns the type of the values that a node describes.
+    /// Returns the JSON type of the values that a node describes.
     ///
     /// # Panics
     /// The node describes an array or an object. The panic is a compile error.
@@ -96,7 +96,7 @@ impl Scalar {
     }
 }
 
-/// The longest text of a number or a boolean.
+/// Maximum length of a text that is decoded as a number or a boolean, in bytes.
 const SHORT: usize = 48;
 
 /// The types of the arguments of a prompt, by name.

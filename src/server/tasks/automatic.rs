@@ -1,8 +1,8 @@
 //! Automatic tasks: a deferred call whose response takes long becomes a task.
 //!
-//! A slot of the table is reserved when the application defers a call that may become a task. After the configured time
-//! (in `2025-11-25`, at the next poll), the server responds to the call with the task. The slot of the call is then
-//! free, but its ticket remains valid: the slot of the task stores the ticket.
+//! When the application defers a call that may become a task, the server reserves a slot of the table. After the
+//! configured time (in `2025-11-25`, at the next poll), the server responds to the call with the task. The slot of
+//! the call is then free, but its ticket remains valid: the slot of the task stores the ticket.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;

@@ -70,7 +70,7 @@ pub(crate) trait TaskHooks: Sync {
     /// Makes the tasks of an ended session inaccessible, unless they belong to a user.
     fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey);
 
-    /// Prepares the table for a new connection.
+    /// Prepares the table for a new connection: removes the tasks, unless the table keeps tasks on a reset.
     fn reset(&self, state: &mut ServerState<'_>);
 }
 

@@ -25,7 +25,8 @@ use crate::time::Millis;
 
 /// The client's responses to input requests of a task.
 ///
-/// The server has acknowledged the responses. The task is `working` again as soon as no input request is open.
+/// In `2026-07-28`, the server has already responded to `tasks/update`. The task is `working` again as soon as no
+/// input request is open.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskInput<'a> {
     ticket: TaskTicket,
@@ -68,7 +69,7 @@ impl<'a> TaskInput<'a> {
         members.map(|((key, value), _)| (key, Outcome::Result(value))).chain(one)
     }
 
-    /// Returns the response to the input request with this key.
+    /// Returns the response to the input request with this key. Returns `None` if the event has no such response.
     #[must_use]
     pub fn response(&self, key: &str) -> Option<Outcome<'a>> {
         self.responses().find(|(name, _)| *name == key).map(|(_, outcome)| outcome)
@@ -145,7 +146,7 @@ pub(super) fn on_response(
     }))
 }
 
-/// Returns the task whose input request is this request of the server.
+/// Returns the task whose input request is this request of the server. Returns `None` for any other request.
 fn linked_task(state: &ServerState<'_>, request: Ticket) -> Option<TaskTicket> {
     state
         .peer

@@ -26,7 +26,7 @@ use crate::time::Millis;
 /// ```
 pub struct TaskTable<'b> {
     tasks: Tasks<'b>,
-    /// Only the table refers to the hooks, so servers without tasks do not link them.
+    /// Only the table refers to the hooks, so that servers without tasks do not link the hooks.
     hooks: &'static dyn TaskHooks,
 }
 

@@ -141,14 +141,14 @@ impl<'a> SubscriptionRequest<'a> {
         }
     }
 
-    /// Returns the URI of `resources/subscribe`. `None` for `subscriptions/listen`.
+    /// Returns the URI of `resources/subscribe`. Returns `None` for `subscriptions/listen`.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         self.parts.params().get("uri").filter(|_| !self.is_listen())?.string()
     }
 
-    /// Returns the filter that `subscriptions/listen` requests, with the URIs in `resourceSubscriptions`. `None` for
-    /// `resources/subscribe`.
+    /// Returns the filter that `subscriptions/listen` requests, with the URIs in `resourceSubscriptions`. Returns
+    /// `None` for `resources/subscribe`.
     #[must_use]
     pub fn filter(&self) -> Option<Json<'a>> {
         self.parts.params().get("notifications").filter(|_| self.is_listen())
@@ -193,22 +193,23 @@ impl<'a> SubscriptionRequest<'a> {
 
     /// Accepts all requested resources, and the notifications of all requested lists.
     ///
-    /// Returns the same as [`accept_if`](SubscriptionRequest::accept_if).
+    /// The return value is that of [`accept_if`](SubscriptionRequest::accept_if).
     pub fn accept(self) -> Option<Ticket> {
         self.accept_if(|_| true)
     }
 
     /// Accepts the resources whose URI satisfies the predicate.
     ///
-    /// - `subscriptions/listen`: the acknowledgment omits the other resources. All requested lists are accepted.
-    ///   Returns the ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
-    ///   `None` means that the server has refused the request, because no slot is free, or the acknowledgment does not
-    ///   fit.
+    /// - `subscriptions/listen`: the acknowledgment omits the other resources. The server accepts all requested
+    ///   lists. Returns the ticket of the subscription, for
+    ///   [`Server::end_subscription`](crate::Server::end_subscription). `None` means that the server has refused the
+    ///   request, because no slot is free, or the acknowledgment does not fit.
     /// - `resources/subscribe`: if the predicate rejects the resource, the server refuses the request like a request
     ///   for an unknown resource. The server then also ends an earlier subscription of the session to this resource.
     ///   Always returns `None`.
     ///
-    /// The predicate is called only for resources that exist, and only if the buffer has space for the URI.
+    /// The server calls the predicate only for resources that may exist, and only if the buffers have space for the
+    /// URI.
     pub fn accept_if(self, mut accept: impl FnMut(&str) -> bool) -> Option<Ticket> {
         let (is_listen, params) = (self.is_listen(), self.parts.params());
         let Reply { state, pending, .. } = self.parts.reply;
@@ -223,7 +224,7 @@ impl<'a> SubscriptionRequest<'a> {
     }
 }
 
-/// Handles the request. Returns the ticket of a subscription.
+/// Handles the request. Returns the ticket of a new subscription, otherwise `None`.
 fn open(
     state: &mut ServerState<'_>,
     pending: Pending<'_>,

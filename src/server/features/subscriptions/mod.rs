@@ -37,9 +37,9 @@ use crate::server::tasks::table::TaskStorage;
 
 /// The feature *subscriptions*: clients subscribe to changes of lists and resources.
 ///
-/// - `2026-07-28`, `subscriptions/listen`: the server reports changed lists and resources only while this request is in
-///   flight. The request takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline.
-///   The request ends when the client cancels it, when the application calls
+/// - `2026-07-28`, `subscriptions/listen`: the server reports changed lists and resources only while this request is
+///   in flight. The request takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no
+///   deadline. The request ends when the client cancels the request or closes its stream, when the application calls
 ///   [`Server::end_subscription`](crate::Server::end_subscription), or when the connection ends. The acknowledgment
 ///   omits changes that the server did not declare. If no change remains, the acknowledgment is empty and the
 ///   subscription receives no notifications.
@@ -152,7 +152,8 @@ fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
     respond_and_emit(request, was, unsubscribed)
 }
 
-/// Returns the URI of a request. Makes this URI the subject of the event.
+/// Returns the URI of a request, and makes this URI the subject of the event. Returns `None` if the URI is not a
+/// string.
 fn subject_uri<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
     request.spans.subject = request.param_span("uri");
     request.view(request.spans.subject).string()
@@ -182,7 +183,8 @@ fn unsubscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticke
     Some(Event::Unsubscribed(text_of(part(input, spans_of(input).subject).bytes())))
 }
 
-/// Checks that the notification about a changed resource fits into `space` bytes, and that the application accepts it.
+/// Checks that the notification about a changed resource fits into `space` bytes, and that the application accepts
+/// the resource.
 fn check(id: Option<&[u8]>, uri: &str, space: usize, accept: Accept<'_>) -> Result<(), WatchError> {
     let mut out = Writer::measure();
     write_updated(&mut out, id, uri);
@@ -218,7 +220,7 @@ fn listen(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
 }
 
 /// Parses the filter, or refuses the request. Returns the declared lists that the client selects, the array of URIs,
-/// and the array of task ids.
+/// and the array of task ids. A missing array is `null`.
 // Not inlined, so that this stack frame is gone while the server writes the response.
 #[inline(never)]
 fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>, Json<'l>), Received> {

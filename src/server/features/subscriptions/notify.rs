@@ -117,7 +117,8 @@ fn next_listener(state: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSe
     }
 }
 
-/// Modifies the pending changes of a subscription. Returns `None` if the ticket belongs to no subscription.
+/// Applies `change` with the flags `by` to the pending changes of a subscription. Returns `None` if the ticket
+/// belongs to no subscription.
 fn set_pending(
     state: &mut ServerState<'_>,
     ticket: Ticket,
@@ -229,8 +230,8 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
 ///
 /// A subscription with the flag `ENDS` ends. While draining, all subscriptions end.
 ///
-/// On a single channel the server sends the response and then `notifications/cancelled`. One page of the specification
-/// requires the response, another page requires the cancellation.
+/// On lines, the server sends the response and then `notifications/cancelled`. One page of the specification requires
+/// the response, another page requires the cancellation.
 fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
     let all = state.peer.lifecycle.state() == State::Draining;
     let (config, mut slot, mut left) = (state.config, 0, false);

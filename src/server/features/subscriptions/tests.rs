@@ -107,7 +107,7 @@ impl Pipe<'_> {
     }
 }
 
-/// Runs a dialogue for several chunk sizes and both buffer types. `capacity` is the size of the subscription buffer.
+/// Runs `dialogue` for several chunk sizes and both buffer types. `capacity` is the size of the subscription buffer.
 fn with(capacity: usize, tx: usize, dialogue: impl Fn(&mut Pipe<'_>)) {
     for chunk in [usize::MAX, 1, 7] {
         for grown in [false, true] {
