@@ -1,8 +1,8 @@
 //! Streamed arguments: a string argument may be larger than the receive buffer.
 //!
 //! The server removes each chunk from the line before the line is complete. The complete line is a call with the rest
-//! of the string. Only an [`ArgumentHook`] refers to the code for chunks. A server without streamed arguments does
-//! not link this code.
+//! of the string. Only an [`ArgumentHook`] refers to the code for chunks, so that a server without streamed arguments
+//! does not link this code.
 
 use crate::framing::LineDecoder;
 use crate::json::partial::{PartialEntry, after_value, next_entry, string_length};
@@ -25,13 +25,13 @@ use crate::server::server_state::ServerState;
 #[derive(Clone, Copy)]
 pub struct ArgumentChunk<'a> {
     tool: &'a Tool<'a>,
-    /// The object of arguments, up to the member before the streamed one.
+    /// The object of arguments, up to the end of the member before the streamed argument.
     before: &'a [u8],
     text: &'a str,
     is_first: bool,
 }
 
-/// Writes the beginning of the text.
+/// Prints only the beginning of a long text.
 impl core::fmt::Debug for ArgumentChunk<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let text = Str::trusted(self.text.as_bytes());
@@ -92,7 +92,7 @@ impl PendingArgument {
         PendingArgument { event: |_, _, _| Some(Event::ArgumentsAborted), length: 0, is_first: false };
 }
 
-/// Function that creates the event.
+/// Function that creates the event of a chunk or an abort.
 type MakeArgumentEvent =
     for<'a> fn(&PendingArgument, &'a LineDecoder<'_>, &'a ServerState<'_>) -> Option<Event<'a>>;
 
@@ -135,7 +135,7 @@ pub(crate) fn handle_streamed(server: &mut Server<'_>, end: Option<(&Received, &
 /// The streamed argument in a line.
 struct FoundArgument<'c> {
     tool: &'c Tool<'c>,
-    /// The object of arguments, up to the member before the argument.
+    /// The object of arguments, up to the end of the member before the streamed argument.
     before: Span,
     /// Offset of the text of the argument.
     start: usize,

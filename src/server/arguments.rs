@@ -40,7 +40,7 @@ pub trait ToolInput {
     /// The description of the tool.
     const DESCRIPTION: Option<&'static str> = None;
 
-    /// Generates the schema and the description at run time.
+    /// The function that generates the schema and the description at run time, if any.
     #[cfg(feature = "std")]
     #[doc(hidden)]
     const GENERATOR: Option<Generator> = None;

@@ -61,15 +61,15 @@ impl Batches {
 /// The state of the batches, stored at the start of the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
-    /// Open batch: end of its responses in the buffer, and its stream.
+    /// Open batch: end of the responses in the buffer, and stream.
     open_end: u32,
     stream: u32,
-    /// Batch in the line: end of responses, maximum number of further responses.
+    /// Batch in the line: end of the responses in the buffer, and maximum number of further responses.
     end: u32,
     left: u32,
     /// Offset in the line after the last handled member.
     next: u32,
-    /// Number of deferred members of the open batch. If no batch is open, this is the number for the batch in the line.
+    /// Number of deferred members of the open batch or, if no batch is open, of the batch in the line.
     deferred: u32,
 }
 
@@ -116,8 +116,8 @@ impl<'b> Batch<'b> {
 }
 
 impl Counts {
-    /// Returns the start and the end of the responses to which the next response is appended, and the number of
-    /// responses to come.
+    /// Returns the start and the end of the responses of the batch to which the next response belongs. Also returns
+    /// the number of responses to come.
     fn region(&self, in_line: bool) -> (usize, usize, usize) {
         let (from, to, left) = match in_line {
             true => (self.open_end, self.end, self.left),
@@ -220,7 +220,7 @@ impl BatchHooks for Hooks {
 
     fn available(&self, state: &ServerState<'_>) -> usize {
         let (from, to, left) = state.batch.counts().region(state.batches.in_line());
-        // The result excludes the space for an error response to each further member.
+        // The result excludes the space for an error response to each further member of the batch.
         let others = state.min_error_size().saturating_mul(left.saturating_sub(1));
         let most = state.peer.output.max_reply_size().saturating_sub(ARRAY);
         let most = most.min(state.batch.buffer.limit().saturating_sub(from));

@@ -121,7 +121,7 @@ impl<'a> Call<'a> {
         self.parts.reply.structured_with_schema(value, schema);
     }
 
-    /// Responds with the structured content that `body` writes.
+    /// Responds with the structured content that `body` writes, and a text copy.
     pub fn structured_with(self, body: impl FnOnce(&mut Writer<'_>)) {
         self.parts.reply.structured_with(body);
     }

@@ -1,14 +1,14 @@
 //! Pending change notifications, as flags.
 //!
-//! Recording a change only sets a flag, so it cannot fail. The server writes the notification when the output has
-//! space.
+//! Recording a change only sets a flag, so that the recording cannot fail. The server writes the notification when
+//! the output has space.
 
 use crate::framing::outbound_message::OutboundMessageKind;
 use crate::peer::transmit_buffer::Overflow;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
-/// A set of flags for pending changes: one for each list of the session, one for tasks, and two for features.
+/// A set of flags: one for each changed list of the session, one for tasks, and two for features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ChangeSet(u8);
 
@@ -44,7 +44,7 @@ impl ChangeSet {
         self.0 &= !other.0;
     }
 
-    /// Replaces the flags of the session, and returns the previous ones.
+    /// Replaces the flags of the session, and returns the previous flags of the session.
     pub(crate) fn replace_lists(&mut self, lists: ChangeSet) -> ChangeSet {
         let previous = ChangeSet(self.0 & ChangeSet::LISTS.0);
         self.remove(ChangeSet::LISTS);

@@ -377,7 +377,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// Returns the call if no slot is free, or if the call is a member of a batch. Also returns the call if the
-    /// revision has no audio, or if the transmit buffer is too small for the members around the content. In
+    /// revision does not permit the content, or if the transmit buffer is too small for the other members. In
     /// [message mode](Server::message_mode), also returns the call if the transport accepts no
     /// [pieces](Server::accept_pieces).
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]

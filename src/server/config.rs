@@ -370,8 +370,8 @@ impl<'i> ServerConfig<'i> {
         feature.methods().first().is_none_or(|method| !has_feature(earlier, method.name))
     }
 
-    /// Returns whether a feature declares `listChanged` for this list. `own` is the setting of the feature that
-    /// writes the capability.
+    /// Returns whether to declare `listChanged` for this list. `own` is the setting of the feature that writes the
+    /// capability. If the server joins features, the setting of any feature counts.
     pub(crate) fn declares_changes(&self, own: bool, list: ChangeSet) -> bool {
         own || JOINS && self.declared_lists().any(list)
     }

@@ -80,8 +80,8 @@ pub(crate) fn handle_message(
             let id = rpc::view(line, id).bytes();
             let limit = state.id_limit();
             if id.len() > limit {
-                // The request counts as an invalid message, because its error has no id. Errors without an id are
-                // limited.
+                // The request counts as an invalid message, because its error has no id. `refuse` limits errors
+                // without an id.
                 return Received::ProtocolError(state.refuse(
                     b"",
                     stream,
@@ -154,7 +154,7 @@ impl ServerState<'_> {
     #[cold]
     pub(crate) fn refuse(&mut self, id: &[u8], stream: StreamId, error: ProtocolError) -> ProtocolError {
         let id = if id.len() <= self.id_limit() { id } else { b"" };
-        // Errors within a batch share one line, so they are not limited.
+        // Errors within a batch have no limit, because they share one line.
         if id.is_empty() && !self.batches.in_line() {
             if self.invalid_in_a_row >= self.config.limits.invalid_in_a_row {
                 return ProtocolError::Muted;
@@ -171,7 +171,7 @@ impl ServerState<'_> {
     }
 }
 
-/// Handles a line that is invalid JSON, truncated or oversized.
+/// Handles a line that is invalid JSON, nested too deeply, truncated or oversized.
 #[cold]
 #[inline(never)]
 pub(crate) fn handle_unreadable_line(

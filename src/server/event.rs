@@ -100,7 +100,8 @@ pub enum Event<'a> {
     /// The timeout of a deferred request or the grace period of the connection expired. The server responds with an
     /// error, or ends a [chunked](Call::chunked) response as a failure. The ticket is no longer valid.
     Expired(Ticket),
-    /// The client requests the result of a task that the application [keeps](crate::server::Task::finish).
+    /// A request or a subscription of the client needs the result of a task that the application
+    /// [keeps](crate::server::Task::finish).
     TaskResult(TaskResult<'a>),
     /// [Input requests](crate::server::Task::require_input) of a task have responses, or failed.
     TaskInput(TaskInput<'a>),
@@ -180,8 +181,8 @@ pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 
 /// Function that constructs the event of a request.
 ///
-/// Each feature names its own function, so that unused features are not linked. The function returns the same type as
-/// `Server::event`, so that the large value is constructed in its final place.
+/// Each feature names its own function, so that the linker drops unused features. The function returns the same type
+/// as `Server::event`, so that the compiler constructs the large value in its final place.
 pub(crate) type MakeEvent =
     for<'a> fn(&'a mut LineDecoder<'_>, &'a mut ServerState<'_>, PackedContext) -> Option<Event<'a>>;
 
@@ -224,7 +225,7 @@ impl<'a> Surroundings<'a> {
 /// The parts of a request that its event exposes.
 #[derive(Debug)]
 pub(crate) struct RequestParts<'a> {
-    /// The decoded name of the tool or prompt, the URI, or the method of an extension.
+    /// The decoded name of the tool or prompt, the URI, or the method of an extension. Empty for other requests.
     pub(crate) subject: &'a str,
     /// The input of a retried request. If the event exposes all parameters, `responses` holds the parameters.
     pub(crate) input_responses: InputResponses<'a>,

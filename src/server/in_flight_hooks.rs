@@ -125,7 +125,7 @@ fn expire(state: &mut ServerState<'_>) -> bool {
         Ending::Grace => state.ending_deadline <= state.peer.now,
         ending => ending == Ending::Flushing,
     };
-    // After the grace period every deadline counts as expired. Subscriptions have no deadline: they end when draining
+    // After the grace period every deadline counts as expired. Subscriptions have no deadline, and end when draining
     // starts.
     let by = if over { Millis(u64::MAX) } else { state.peer.now };
     let Some(ticket) = state.peer.in_flight.due(by) else { return false };

@@ -37,8 +37,8 @@ const GRACE: Millis = Millis::seconds(5);
 ///
 /// - In `2026-07-28` the server responds that the call requires input. The client sends the call again with the input.
 ///   The tool runs again, and `request` calls the function immediately.
-/// - In the handshake era the call is deferred, and the server sends a request. The table stores the call, a value of
-///   type `K`, and the client's response. [`step`](InputRequests::step) calls the function.
+/// - In the handshake era the table defers the call, and the server sends a request. The table stores the call, a
+///   value of type `K`, and the client's response. [`step`](InputRequests::step) calls the function.
 ///
 /// Because a tool may run twice, the tool must request input before it changes anything. The tool stores in `K` the
 /// arguments that the function needs.

@@ -1,7 +1,7 @@
 //! The server state machine of one connection, for all revisions.
 //!
-//! A [`ServerConfig`] holds the server's identity and a list of features. Each feature adds its methods, its events and
-//! its capability. The linker drops features that are not in the list.
+//! A [`ServerConfig`] holds the server's identity and a list of features. Each feature adds its methods, its events
+//! and its capability. The linker drops features that no configuration names.
 //!
 //! | feature | events | response methods |
 //! |---|---|---|
@@ -375,9 +375,9 @@ impl Server<'_> {
 
     /// Starts a new connection on the same buffers.
     ///
-    /// The server drops all state of the old connection, including unsent output. Tickets of the old connection are no
-    /// longer valid. [Requests](Server::request) that the server sent end without an event. Tasks are removed, unless
-    /// the table [keeps](TaskTable::keep_on_reset) them.
+    /// The server drops all state of the old connection, including unsent output. Tickets of the old connection are
+    /// no longer valid. [Requests](Server::request) that the server sent end without an event. The server also
+    /// removes tasks, unless the table [keeps](TaskTable::keep_on_reset) tasks.
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.reset();

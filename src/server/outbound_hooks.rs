@@ -61,7 +61,7 @@ pub(crate) trait OutboundHooks: Sync {
     /// Handles the deadline of a request. Starts the timeout, or ends the request.
     fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
-    /// Writes the cancellation of `ticket`, the first request in the queue. The caller has reserved the space.
+    /// Writes the cancellation of `ticket`, the first request in the queue. The caller must have reserved the space.
     fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
     /// Fails all outbound requests that await a response. Each failure causes an event. If `deferred`, also discards

@@ -27,7 +27,7 @@ pub(crate) enum PendingEvent {
     Task(TaskEvent),
     TaskInput(TaskInputEvent),
     /// A request or subscription in flight awaits the result of the task in this slot of the table. The application
-    /// has the result.
+    /// keeps the result.
     TaskResult {
         receiver: Ticket,
         task: [u8; 2],

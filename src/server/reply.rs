@@ -166,7 +166,7 @@ impl<'a> Reply<'a> {
         self.content(|result| result.structured(value));
     }
 
-    /// Responds to a tool call with the structured content that `body` writes.
+    /// Responds to a tool call with the structured content that `body` writes, and a text copy.
     pub fn structured_with(self, body: impl FnOnce(&mut Writer<'_>)) {
         self.content(|result| result.structured_with(body));
     }
@@ -179,7 +179,7 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// Responds with a JSON-RPC error. `data` writes the value of the member `data`.
+    /// Responds with a JSON-RPC error. `data` writes exactly one value, the member `data`.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
         self.respond(Shape::Error(code), &mut |out| {

@@ -92,7 +92,7 @@ mod tests {
     use std::string::String;
 
     #[test]
-    fn repeated_meta_has_the_result_of_parsing_it() {
+    fn cached_meta_equals_parsed_meta() {
         let version = r#""io.modelcontextprotocol/protocolVersion""#;
         let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{"sampling":{}}"#;
         let level = r#""io.modelcontextprotocol/logLevel""#;

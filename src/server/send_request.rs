@@ -1,7 +1,7 @@
 //! Requests that the server sends in the handshake era: roots, elicitation, sampling, ping, and methods of extensions.
 //!
 //! These requests share the slots of deferred requests. The first request sets the `OutboundHooks`, which handle the
-//! responses. A server that sends no requests therefore does not link the hooks.
+//! responses. A server that sends no requests and replaces no session does not link the hooks.
 //!
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
@@ -212,7 +212,7 @@ impl Server<'_> {
 
 impl ServerState<'_> {
     /// Writes a request, for which the caller has reserved the space. `params` writes the parameters for the id, and
-    /// returns whether they are valid.
+    /// returns whether the parameters are valid.
     pub(crate) fn write_request(
         &mut self,
         routing: Routing,

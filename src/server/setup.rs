@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seed_survives_in_flight_in_either_order() {
+    fn seed_applies_before_and_after_in_flight() {
         static CONFIG: ServerConfig<'_> = ServerConfig::new("s", "1");
         for seed_first in [false, true] {
             let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 64]);

@@ -50,7 +50,7 @@ pub struct Skills<'t> {
 type ReadDirectory = fn(&[Skill<'_>], &mut Request<'_, '_>, Str<'_>) -> Received;
 
 /// Returns the first error: a skill that breaks a rule, a URI that occurs twice, or a skill in the folder of another
-/// skill.
+/// skill. Returns `None` if the catalog is valid.
 const fn invalid<'t>(catalog: &'t [Skill<'t>]) -> Option<ConfigError> {
     let (mut rest, mut entry) = (catalog, 0usize);
     while let [skill, tail @ ..] = rest {
@@ -304,8 +304,8 @@ impl Skills<'_> {
         })
     }
 
-    /// Responds with a file whose content is in the catalog. Passes all other requests to the feature `Resources`, or
-    /// refuses them if the server does not have this feature.
+    /// Responds with a file whose content is in the catalog. Passes all other requests to the feature `Resources`.
+    /// Refuses these requests if the server does not have that feature.
     fn read<'b>(&'b self, request: &mut Request<'_, 'b>, uri: Str<'_>) -> Received {
         if let Some((skill, file)) = self.find_file(uri)
             && file.body().is_some()

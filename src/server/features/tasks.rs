@@ -271,8 +271,8 @@ fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let context = request.pending.context;
     let kind = RequestKind::TaskResult { task: slot_of(ticket), is_offered: false };
     let packed = PackedContext::new(&context.with_kind(kind));
-    // The request has no timeout. The request needs a deadline nevertheless, because the grace period ends only
-    // requests with a deadline.
+    // The request has no timeout. The request still needs a deadline, because the grace period ends only requests
+    // with a deadline.
     let deadline = Some(Millis(u64::MAX));
     let state = &mut *request.state;
     if state.peer.defer(&request.pending.source, context.stream, packed, deadline).is_some() {
@@ -282,8 +282,8 @@ fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit))
 }
 
-/// Handles `tasks/cancel`. A task that has not ended is cancelled before the response. If the task has ended, a request
-/// of `2025-11-25` is refused.
+/// Handles `tasks/cancel`. Cancels a task that has not ended, and then responds. If the task has ended, refuses a
+/// request of `2025-11-25`.
 fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let is_extension = request.pending.context.revision().has(WireFeature::TasksExtension);
     let table = request.state.tasks.as_ref();

@@ -31,7 +31,7 @@ pub trait IntoToolResult {
     /// The output schema of the tool, as JSON text.
     const OUTPUT_SCHEMA: Option<&'static str> = None;
 
-    /// Generates the output schema at run time.
+    /// The function that generates the output schema at run time, if any.
     #[cfg(feature = "std")]
     #[doc(hidden)]
     const GENERATOR: Option<Generator> = None;

@@ -27,7 +27,7 @@ pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ca
     let context = inbound.context();
     let RequestKind::CallTool { .. } = context.kind else { return };
     let options = (automatic.options)();
-    // A client of 2025-11-25 requests the task, and expects it soon.
+    // A client of 2025-11-25 requests the task, and expects the task soon.
     let after = if context.revision().has(WireFeature::Tasks) { Millis::ZERO } else { automatic.after };
     let deadline = Some(state.peer.now.plus(after));
     let data = table.call_data(state, &context, options, options.ttl_for(requested));

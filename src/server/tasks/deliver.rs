@@ -168,8 +168,8 @@ fn notify_listeners(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> R
 }
 
 /// Sends `notifications/tasks` to a subscription. `body` writes the members of the task after `_meta`, and returns
-/// whether they are valid. The caller must have reserved the space. The server drops a notification that does not
-/// fit, because clients poll.
+/// whether the members are valid. The caller must have reserved the space. The server drops a notification that does
+/// not fit, because clients poll.
 pub(super) fn notify_listener(
     state: &mut ServerState<'_>,
     listener: Ticket,

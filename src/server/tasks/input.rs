@@ -96,7 +96,7 @@ pub(super) fn response<'a>(
 }
 
 /// Closes the open input requests to which an object has responses. Returns one bit for each of the first
-/// [`MOST_RESPONSES`] members: whether it responds to an open input request.
+/// [`MOST_RESPONSES`] members. A bit is set if the member responds to an open input request.
 pub(crate) fn accept(
     state: &mut ServerState<'_>,
     table: &mut TaskTable<'_>,

@@ -1,4 +1,4 @@
-//! `TaskTable`: the tasks of a server, with the hooks that handle them.
+//! `TaskTable`: the tasks of a server, with the hooks that handle the tasks.
 
 use crate::peer::tasks::options::AutomaticTasks;
 use crate::peer::tasks::storage::Storage;

@@ -116,7 +116,8 @@ fn refuse_watching(request: &mut Request<'_, '_>) -> Received {
     request.refuse_text(ProtocolError::UnknownMethod, "the server does not support resource subscriptions")
 }
 
-/// Handles `resources/subscribe`. A resource that the application does not accept is refused like an unknown resource.
+/// Handles `resources/subscribe`. Refuses a resource that the application does not accept as if the resource were
+/// unknown.
 fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
     if !may_exist(request.state.config, uri) {
@@ -221,7 +222,7 @@ fn listen(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
 
 /// Parses the filter, or refuses the request. Returns the declared lists that the client selects, the array of URIs,
 /// and the array of task ids. A missing array is `null`.
-// Not inlined, so that this stack frame is gone while the server writes the response.
+// Not inlined, so that its stack frame does not exist while the server writes the response.
 #[inline(never)]
 fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>, Json<'l>), Received> {
     request.spans.arguments = request.param_span("notifications");
@@ -260,8 +261,8 @@ fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Tick
     request.state.peer.defer(&source, context.stream, packed, None)
 }
 
-/// Registers the resources and writes the acknowledgment. Omits resources that are unknown, for which a buffer has no
-/// space, or which the application does not accept.
+/// Registers the resources and writes the acknowledgment. Omits a resource that is unknown, that does not fit into a
+/// buffer, or that the application does not accept.
 ///
 /// Returns `false` if the acknowledgment does not fit.
 fn write_acknowledgment(

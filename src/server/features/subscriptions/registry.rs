@@ -31,7 +31,7 @@ pub(crate) enum Owner {
 const SESSION: u16 = u16::MAX;
 
 impl Owner {
-    /// Returns the number that is mixed into the seed of the hash.
+    /// Returns the number to mix into the seed of the hash.
     fn key(self) -> u64 {
         let (slot, number) = match self {
             Owner::Session(SessionKey(key)) => (SESSION.into(), key.into()),
@@ -55,7 +55,7 @@ impl Owner {
 /// The reason why a resource cannot be watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WatchError {
-    /// The buffer has no space for the URI of the resource.
+    /// The buffer has no space for the URI of the resource, or the URI is longer than 65,535 bytes.
     Full,
     /// The notification about the resource would not fit into the transmit buffer.
     TooLong,

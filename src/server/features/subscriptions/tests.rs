@@ -336,7 +336,7 @@ fn changes_wait_for_space_and_handshake() {
 }
 
 #[test]
-fn random_subscriptions_equal_those_of_a_set() {
+fn random_subscriptions_match_a_reference_set() {
     const SPACE: usize = 6;
     with(SPACE * (HEADER + 4), 1024, |pipe| {
         pipe.connect();
