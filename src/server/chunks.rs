@@ -311,9 +311,9 @@ impl Reply<'_> {
     ///
     /// # Errors
     /// The request stays in flight. [`SendError::Unsupported`]: the request does not permit this content, or is a
-    /// member of a batch. In [message mode](Server::message_mode), also if the transport accepts no
-    /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the transmit
-    /// buffer is too small for the members around the content.
+    /// member of a batch. In [message mode](Server::message_mode), also a transport that accepts no
+    /// [pieces](Server::accept_pieces) causes this error. [`SendError::Full`]: no slot is free.
+    /// [`SendError::Unwritable`]: the transmit buffer is too small for the members around the content.
     pub fn chunked(self, content: ChunkedContent<'_>) -> Result<(), SendError> {
         let Reply { state, pending, .. } = self;
         let mut opened = Ok(());
@@ -343,8 +343,9 @@ impl<'a> Call<'a> {
     ///
     /// On lines, the server sends no other message until the response is complete. The client's requests wait, and
     /// methods that send other messages fail with [`Busy`](SendError::Busy). In message mode, such as over HTTP, the
-    /// server sends other responses meanwhile. A message that waits for space has precedence over the chunks. Several
-    /// responses may then be open, and [`Event::Writable`](crate::server::Event::Writable) concerns all of them.
+    /// server sends other responses meanwhile. A message that waits for space has precedence over the chunks. In this
+    /// mode, several responses may be open, and [`Event::Writable`](crate::server::Event::Writable) concerns all open
+    /// responses.
     ///
     /// ```
     /// use mcp_proto::server::{ChunkedContent, Event, Server};
@@ -377,8 +378,8 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// Returns the call if no slot is free, or if the call is a member of a batch. Also returns the call if the
-    /// revision does not permit the content, or if the transmit buffer is too small for the other members. In
-    /// [message mode](Server::message_mode), also returns the call if the transport accepts no
+    /// revision does not permit the content, or if the transmit buffer cannot hold the other members of the result.
+    /// In [message mode](Server::message_mode), also returns the call if the transport accepts no
     /// [pieces](Server::accept_pieces).
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, Call<'a>> {

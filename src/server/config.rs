@@ -302,8 +302,8 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Refuses each request that would cause an event while every slot is taken. The error (-32603) contains the
-    /// number of slots.
+    /// Refuses each request for the application if every slot is taken. The error (-32603) contains the number of
+    /// slots.
     ///
     /// By default the server emits these requests: the application can still respond immediately, or call
     /// [`busy`](crate::server::Call::busy). A server without slots always emits requests.

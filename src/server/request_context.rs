@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_of_a_context_are_independent() {
+    fn revision_level_and_batch_mark_are_independent() {
         let levels = [None].into_iter().chain(Level::ALL.map(Some));
         for (revision, level) in
             Revision::ALL.into_iter().flat_map(|it| levels.clone().map(move |level| (it, level)))

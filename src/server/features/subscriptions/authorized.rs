@@ -193,7 +193,7 @@ impl<'a> SubscriptionRequest<'a> {
 
     /// Accepts all requested resources, and the notifications of all requested lists.
     ///
-    /// The return value is that of [`accept_if`](SubscriptionRequest::accept_if).
+    /// Returns the ticket or `None`, as [`accept_if`](SubscriptionRequest::accept_if) does.
     pub fn accept(self) -> Option<Ticket> {
         self.accept_if(|_| true)
     }
