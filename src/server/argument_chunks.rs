@@ -1,8 +1,8 @@
-//! Arguments in chunks: a string of a call that may be larger than the receive buffer.
+//! Streamed arguments: a string argument may be larger than the receive buffer.
 //!
 //! The server removes each chunk from the line before the line is complete. The complete line is a call with the rest
-//! of the string. The server calls this module only through [`ArgumentHook`]. A server without streamed arguments does
-//! not link the module.
+//! of the string. Only an [`ArgumentHook`] refers to the code for chunks, so that a server without streamed arguments
+//! does not link this code.
 
 use crate::framing::LineDecoder;
 use crate::json::partial::{PartialEntry, after_value, next_entry, string_length};
@@ -25,13 +25,13 @@ use crate::server::server_state::ServerState;
 #[derive(Clone, Copy)]
 pub struct ArgumentChunk<'a> {
     tool: &'a Tool<'a>,
-    /// The object of arguments, up to the member before the streamed one.
+    /// The object of arguments, up to the end of the member before the streamed argument.
     before: &'a [u8],
     text: &'a str,
     is_first: bool,
 }
 
-/// Writes the beginning of the text.
+/// Prints only the beginning of a long text.
 impl core::fmt::Debug for ArgumentChunk<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let text = Str::trusted(self.text.as_bytes());
@@ -41,25 +41,25 @@ impl core::fmt::Debug for ArgumentChunk<'_> {
 }
 
 impl<'a> ArgumentChunk<'a> {
-    /// The tool that the client calls.
+    /// Returns the tool that the client calls.
     #[must_use]
     pub fn tool(&self) -> &'a Tool<'a> {
         self.tool
     }
 
-    /// Whether the chunk is the first one of its call.
+    /// Returns whether the chunk is the first one of its call.
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.is_first
     }
 
-    /// The decoded text. A chunk never splits a character.
+    /// Returns the decoded text. A chunk never splits a character.
     #[must_use]
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// The text as base64.
+    /// Returns the text as base64.
     ///
     /// If the client writes the base64 without line breaks, each chunk has a whole number of groups. The rest in the
     /// call then has a whole number of groups, too.
@@ -68,8 +68,10 @@ impl<'a> ArgumentChunk<'a> {
         Base64::new(Str::trusted(self.text.as_bytes()))
     }
 
-    /// An argument that precedes the streamed one in the call, such as an address. `None` if no preceding argument has
-    /// this name. The client decides the order, and the [`Call`](crate::server::Call) has all arguments.
+    /// Returns an argument that precedes the streamed one in the call, such as an address. Returns `None` if no
+    /// preceding argument has this name.
+    ///
+    /// The client decides the order. The [`Call`](crate::server::Call) has all arguments.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<Json<'a>> {
         Json::trusted(self.before).get(name)
@@ -90,7 +92,7 @@ impl PendingArgument {
         PendingArgument { event: |_, _, _| Some(Event::ArgumentsAborted), length: 0, is_first: false };
 }
 
-/// Function that creates the event.
+/// Function that creates the event of a chunk or an abort.
 type MakeArgumentEvent =
     for<'a> fn(&PendingArgument, &'a LineDecoder<'_>, &'a ServerState<'_>) -> Option<Event<'a>>;
 
@@ -114,7 +116,7 @@ impl Server<'_> {
         has_event
     }
 
-    /// Calls the [`ArgumentHook`], and returns its result.
+    /// Calls the [`ArgumentHook`], and returns its result. Returns `false` without a hook.
     #[cold]
     pub(super) fn handle_arguments(&mut self, end: Option<(&Received, &Spans)>) -> bool {
         let hook = self.state.config.features.iter().find_map(|feature| feature.argument_hook());
@@ -122,7 +124,7 @@ impl Server<'_> {
     }
 }
 
-/// The [`ArgumentHook`].
+/// Implements the [`ArgumentHook`].
 pub(crate) fn handle_streamed(server: &mut Server<'_>, end: Option<(&Received, &Spans)>) -> bool {
     match end {
         Some((outcome, spans)) => end_line(server, outcome, spans),
@@ -133,13 +135,14 @@ pub(crate) fn handle_streamed(server: &mut Server<'_>, end: Option<(&Received, &
 /// The streamed argument in a line.
 struct FoundArgument<'c> {
     tool: &'c Tool<'c>,
-    /// The object of arguments, up to the member before the argument.
+    /// The object of arguments, up to the end of the member before the streamed argument.
     before: Span,
     /// Offset of the text of the argument.
     start: usize,
 }
 
-/// Finds the streamed argument of the current line, which may be incomplete.
+/// Finds the streamed argument in the current line. The line may be incomplete. Returns `None` if there is no such
+/// argument so far.
 fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> Option<FoundArgument<'c>> {
     let (line, scanner) = (input.text_so_far(), input.scanner());
     let offset = |tail: &[u8]| line.len().wrapping_sub(tail.len());
@@ -177,7 +180,7 @@ fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> O
     }
 }
 
-/// Returns the text after the opening brace of an object.
+/// Returns the text after the opening brace of an object. Returns `None` for any other value.
 fn object_text(value: &[u8]) -> Option<&[u8]> {
     match value {
         [b'{', text @ ..] => Some(text),
@@ -210,7 +213,8 @@ fn next_chunk(server: &mut Server<'_>) -> bool {
     true
 }
 
-/// Decodes the string at `start` in place, as far as the string has arrived. Returns the length of the decoded text.
+/// Decodes the string at `start` in place, as far as the string has arrived. Returns the length of the decoded text,
+/// without an incomplete group of base64.
 fn decode_chunk(input: &mut LineDecoder<'_>, start: usize) -> Option<usize> {
     let (length, is_complete) = string_length(input.text_so_far().get(start..)?);
     // Length of a character or an escape whose last bytes have not arrived.

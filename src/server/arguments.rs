@@ -10,7 +10,8 @@ use crate::server::call::Call;
 
 #[cfg(feature = "derive")]
 impl<'t> Tool<'t> {
-    /// A tool with arguments of type `T`. `T` provides the schema, and the doc comment of `T` is the description.
+    /// Creates a tool with arguments of type `T`. `T` provides the schema, and the doc comment of `T` is the
+    /// description.
     ///
     /// See [`schema`](crate::schema) for an example.
     #[must_use]
@@ -39,7 +40,7 @@ pub trait ToolInput {
     /// The description of the tool.
     const DESCRIPTION: Option<&'static str> = None;
 
-    /// Generates the schema and the description at run time.
+    /// The function that generates the schema and the description at run time, if any.
     #[cfg(feature = "std")]
     #[doc(hidden)]
     const GENERATOR: Option<Generator> = None;

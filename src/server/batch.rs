@@ -24,10 +24,10 @@ use crate::server::pending_event::Spans;
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 
-/// The responses to batches. Without a batch buffer, this struct is the only cost of batches.
+/// The hooks and the buffer of batches.
 pub(crate) struct Batch<'b> {
-    /// Hooks of batches, or `None` without a batch buffer. If the field is `None`, the linker drops the code of
-    /// batches.
+    /// Hooks of batches, or `None` without a batch buffer. Only [`Batch::new`] refers to the hooks, so that the
+    /// linker can drop the code of batches.
     pub(crate) hooks: Option<&'static &'static dyn BatchHooks>,
     /// The encoded counts, followed by the responses. The responses to the open batch precede the responses to the
     /// batch in the line.
@@ -61,15 +61,15 @@ impl Batches {
 /// The state of the batches, stored at the start of the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
-    /// Open batch: end of its responses in the buffer, and its stream.
+    /// Open batch: end of the responses in the buffer, and stream.
     open_end: u32,
     stream: u32,
-    /// Batch in the line: end of responses, maximum number of further responses.
+    /// Batch in the line: end of the responses in the buffer, and maximum number of further responses.
     end: u32,
     left: u32,
     /// Offset in the line after the last handled member.
     next: u32,
-    /// Number of deferred members of the open batch. If no batch is open, this is the number for the batch in the line.
+    /// Number of deferred members of the open batch or, if no batch is open, of the batch in the line.
     deferred: u32,
 }
 
@@ -116,8 +116,8 @@ impl<'b> Batch<'b> {
 }
 
 impl Counts {
-    /// Returns the start and the end of the responses to which the next response is appended, and the number of
-    /// responses to come.
+    /// Returns the start and the end of the responses of the batch to which the next response belongs. Also returns
+    /// the number of responses to come.
     fn region(&self, in_line: bool) -> (usize, usize, usize) {
         let (from, to, left) = match in_line {
             true => (self.open_end, self.end, self.left),
@@ -139,11 +139,11 @@ pub(crate) trait BatchHooks: Sync {
         stream: StreamId,
         spans: &mut Spans,
     ) -> Received;
-    /// Maximum size of the next response, in bytes.
+    /// Returns the maximum size of the next response, in bytes.
     fn available(&self, state: &ServerState<'_>) -> usize;
-    /// Increments the number of deferred members if `more`, otherwise decrements it.
+    /// Increments the number of deferred members if `more`, otherwise decrements the number.
     fn count_deferred(&self, state: &mut ServerState<'_>, more: bool);
-    /// Whether a batch is open and has all responses, and no batch is in the line.
+    /// Returns whether a batch is open and has all responses, and no batch is in the line.
     fn is_complete(&self, state: &ServerState<'_>) -> bool;
     /// Moves the last response from the output into the batch buffer. `length` is the size of the response in bytes.
     fn collect(&self, state: &mut ServerState<'_>, length: usize);
@@ -157,8 +157,8 @@ struct Hooks;
 /// `&dyn` takes two.
 static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
 
-/// Size of an array without its responses: two brackets and a newline. The size of each response includes a newline, in
-/// whose place the array has a comma.
+/// Size of an array without its responses: two brackets and a newline. The size of each response includes a newline.
+/// The array has a comma in place of this newline.
 const ARRAY: usize = 3;
 
 impl BatchHooks for Hooks {
@@ -220,7 +220,7 @@ impl BatchHooks for Hooks {
 
     fn available(&self, state: &ServerState<'_>) -> usize {
         let (from, to, left) = state.batch.counts().region(state.batches.in_line());
-        // The result excludes the space for an error response to each further member.
+        // The result excludes the space for an error response to each further member of the batch.
         let others = state.min_error_size().saturating_mul(left.saturating_sub(1));
         let most = state.peer.output.max_reply_size().saturating_sub(ARRAY);
         let most = most.min(state.batch.buffer.limit().saturating_sub(from));
@@ -276,7 +276,7 @@ fn end_line(state: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
     }
 }
 
-/// Refuses a whole batch. The batch counts as an invalid message, because the error has no id.
+/// Refuses a whole batch, and returns the error. The batch counts as an invalid message, because the error has no id.
 fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
     if state.invalid_in_a_row >= state.config.limits.invalid_in_a_row {
         return ProtocolError::Muted;
@@ -288,13 +288,13 @@ fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> Pro
     error
 }
 
-/// Total size limit, in bytes, of the responses to the line's batch.
+/// Returns the total size limit of the responses to the line's batch, in bytes.
 fn total_limit(state: &ServerState<'_>, counts: Counts) -> usize {
     let own = state.batch.buffer.limit().saturating_sub(counts.open_end as usize);
     state.peer.output.max_reply_size().saturating_sub(ARRAY).min(own).min(u32::MAX as usize)
 }
 
-/// Writes the array of responses, unless it is empty.
+/// Writes the responses between two offsets of the buffer as an array. Writes nothing if there are none.
 fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: StreamId) {
     let ServerState { peer: Peer { output, .. }, batch, .. } = state;
     let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();

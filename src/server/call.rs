@@ -16,9 +16,9 @@ use crate::server::server_state::ServerState;
 
 /// A tool call (`tools/call`), with its response methods. The arguments are in the receive buffer.
 ///
-/// A response method consumes the call. Only [`chunked`](Call::chunked) and [`into_task`](Call::into_task) can fail,
-/// and they return the call. If the application drops the call, the server responds with an error (-32603) at the next
-/// poll.
+/// A response method consumes the call. Only [`chunked`](Call::chunked), [`into_task`](Call::into_task) and
+/// [`defer`](Call::defer) can fail. These methods then return the call. If the application drops the call, the server
+/// responds with an error (-32603) at the next poll.
 ///
 /// Specification: *Tools*, *Calling tools*.
 #[must_use = "a call needs a response"]
@@ -47,7 +47,7 @@ impl<'a> Call<'a> {
         Some(Event::Call(Call { parts, arguments }))
     }
 
-    /// The name of the tool.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.parts.subject
@@ -56,7 +56,7 @@ impl<'a> Call<'a> {
     /// Deserializes the arguments.
     ///
     /// The method decodes strings in place, so that fields may be `&str` even if the client used escapes. Call the
-    /// method once: it leaves an empty object as the arguments.
+    /// method once: afterwards, the arguments are an empty object.
     ///
     /// # Errors
     /// The arguments do not match `T`: pass the error to [`invalid`](Call::invalid).
@@ -66,13 +66,13 @@ impl<'a> Call<'a> {
         crate::json::decode_in_place(core::mem::take(&mut self.arguments))
     }
 
-    /// The arguments as JSON, an object.
+    /// Returns the arguments as JSON, an object.
     #[must_use]
     pub fn raw_arguments(&self) -> Json<'_> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// The tool in a static catalog, or `None` for a dynamic list.
+    /// Returns the entry of the tool in a static catalog. Returns `None` for a dynamic list.
     ///
     /// The entry has the schemas, so that an application can validate arguments and results:
     ///
@@ -121,7 +121,7 @@ impl<'a> Call<'a> {
         self.parts.reply.structured_with_schema(value, schema);
     }
 
-    /// Responds with the structured content that `body` writes.
+    /// Responds with the structured content that `body` writes, and a text copy.
     pub fn structured_with(self, body: impl FnOnce(&mut Writer<'_>)) {
         self.parts.reply.structured_with(body);
     }
@@ -158,25 +158,25 @@ pub struct Connected<'a> {
 }
 
 impl<'a> Connected<'a> {
-    /// The negotiated revision.
+    /// Returns the negotiated revision.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// The `clientInfo` of the client: `name`, `version` and more. The value is untrusted input.
+    /// Returns the `clientInfo` of the client: `name`, `version` and more. The value is untrusted input.
     #[must_use]
     pub fn client_info(&self) -> Json<'a> {
         self.client_info
     }
 
-    /// The declared capabilities as JSON.
+    /// Returns the capabilities that the client declared, as JSON.
     #[must_use]
     pub fn capabilities(&self) -> Json<'a> {
         self.capabilities
     }
 
-    /// The declared capabilities.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         ClientCapabilities::from_json(self.capabilities)

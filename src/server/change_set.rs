@@ -1,14 +1,14 @@
 //! Pending change notifications, as flags.
 //!
-//! Recording a change only sets a flag, so it cannot fail. The server writes the notification when the output has
-//! space.
+//! Recording a change only sets a flag, so that the recording cannot fail. The server writes the notification when
+//! the output has space.
 
 use crate::framing::outbound_message::OutboundMessageKind;
 use crate::peer::transmit_buffer::Overflow;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
-/// A set of flags for pending changes: one for each list of the session, one for tasks, and two for features.
+/// A set of flags: one for each changed list of the session, one for tasks, and two for features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ChangeSet(u8);
 
@@ -44,7 +44,7 @@ impl ChangeSet {
         self.0 &= !other.0;
     }
 
-    /// Replaces the flags of the session, and returns the previous ones.
+    /// Replaces the flags of the session, and returns the previous flags of the session.
     pub(crate) fn replace_lists(&mut self, lists: ChangeSet) -> ChangeSet {
         let previous = ChangeSet(self.0 & ChangeSet::LISTS.0);
         self.remove(ChangeSet::LISTS);
@@ -54,7 +54,7 @@ impl ChangeSet {
 }
 
 impl Change<'_> {
-    /// The flag of the changed list. The set is empty for a single resource.
+    /// Returns the flag of the changed list. The set is empty for a single resource.
     pub(crate) fn list(&self) -> ChangeSet {
         match self {
             Change::Tools => ChangeSet::TOOLS,
@@ -67,7 +67,7 @@ impl Change<'_> {
 
 impl ServerState<'_> {
     /// Records a change, and passes the change to every feature. Sets the flag of a list only if a feature declares
-    /// `listChanged` for it.
+    /// `listChanged` for the list.
     pub(crate) fn record_change(&mut self, change: Change<'_>) {
         self.enable_change_writer();
         let config = self.config;
@@ -91,7 +91,8 @@ impl ServerState<'_> {
         self.change_writer.is_some_and(|write| write(self))
     }
 
-    /// Writes messages about tasks, list notifications for the session, then the notifications of features.
+    /// Writes messages about tasks, list notifications for the session, then the notifications of features. Stops and
+    /// returns `true` if a task causes an event.
     fn write_all_changes(&mut self) -> bool {
         if let Some(hooks) = self.task_hooks()
             && hooks.advance(self)

@@ -4,7 +4,8 @@ use crate::server::call::Call;
 use crate::server::reply::Reply;
 
 impl<'a> Call<'a> {
-    /// The output schema of the tool in a static catalog. `None` in builds that do not check results.
+    /// Returns the output schema of the tool in a static catalog. Returns `None` without a schema, or in builds that
+    /// do not check results.
     #[inline]
     pub(crate) fn schema_to_check(&self) -> Option<&'a str> {
         if cfg!(all(feature = "derive", feature = "std", debug_assertions)) {
@@ -31,7 +32,7 @@ impl Reply<'_> {
     }
 }
 
-/// If the structured content does not match the schema, replaces the content with a failure.
+/// Replaces structured content that does not match the schema with a failure.
 #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
 fn check(result: &mut crate::server::ToolResult<'_, '_>, schema: Option<&str>) {
     use crate::json::Json;

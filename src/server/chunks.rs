@@ -1,7 +1,7 @@
 //! Chunked responses: results that the application writes in chunks, over many polls.
 //!
-//! The server calls this module only through a [`ChunkHook`], so that a server without chunked responses does not link
-//! the module. The response is an [open message](crate::peer::transmit_buffer) of the transmit buffer. The
+//! The poll loop calls this module only through a [`ChunkHook`], so that a server without chunked responses does not
+//! link the module. The response is an [open message](crate::peer::transmit_buffer) of the transmit buffer. The
 //! `RequestKind` of the request holds the state of the response.
 
 mod content;
@@ -69,9 +69,10 @@ const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).sa
 /// Code of chunked responses. Only servers with chunked responses link this code.
 ///
 /// With the ticket of a request that ends, the function completes the request's message as a failure, releases the
-/// request and emits `Expired`. With the ticket of a request whose response could not end for lack of space, the
-/// function writes the end of the response. With [`Ticket::NONE`], the function emits `Writable` if the application
-/// waits for space and the buffer has space. In all other cases, the function returns `false`.
+/// request and emits `Expired`. For a cancellation, the caller then replaces the event. With the ticket of a request
+/// whose response could not end for lack of space, the function writes the end of the response. The function then
+/// returns `true`, and the caller releases the request. With [`Ticket::NONE`], the function emits `Writable` if the
+/// application waits for space and the buffer has space. In all other cases, the function returns `false`.
 pub(crate) type ChunkHook = fn(&mut ServerState<'_>, Ticket) -> bool;
 
 fn poll_chunks(state: &mut ServerState<'_>, ended: Ticket) -> bool {
@@ -88,7 +89,7 @@ fn poll_chunks(state: &mut ServerState<'_>, ended: Ticket) -> bool {
 
 /// The writer of one [chunked](Call::chunked) response.
 ///
-/// Dropping the writer changes nothing: [`Server::chunks`] returns another one.
+/// Dropping the writer does not end the response: [`Server::chunks`] returns a new writer.
 #[must_use = "the response stays open until `end` or `fail`"]
 pub struct Chunks<'a> {
     state: &'a mut (dyn StateAccess + 'a),
@@ -96,7 +97,7 @@ pub struct Chunks<'a> {
 }
 
 impl Chunks<'_> {
-    /// Writes the next part of a text. Returns the number of bytes that the transmit buffer took, a whole number of
+    /// Writes the next part of a text. Returns the number of bytes that the server took. These bytes are whole
     /// characters.
     ///
     /// If the number is less than the length of `text`, [`Event::Writable`](crate::server::Event::Writable) follows
@@ -106,7 +107,7 @@ impl Chunks<'_> {
         self.write(0, text.len(), &mut |out, _| out.prefix_inside(text))
     }
 
-    /// Writes the next part of a binary content. Returns the number of bytes that the server took.
+    /// Writes the next part of binary content. Returns the number of bytes that the server took.
     ///
     /// If the number is less than the length of `bytes`, [`Event::Writable`](crate::server::Event::Writable) follows
     /// when the buffer has space. If the content is not binary, the response ends as a failure, and the next event is
@@ -124,7 +125,7 @@ impl Chunks<'_> {
     /// Completes the response as a failure.
     ///
     /// A tool result gets the flag `isError`. If `why` fits into the transmit buffer, the result also gets `why` as a
-    /// further text block. The contents of a resource have no such flag: they just end.
+    /// further text block. The contents of a resource have no such flag, and end without a sign of the failure.
     pub fn fail(self, why: impl WriteText) {
         let Chunks { state, ticket } = self;
         state.with(&mut |state| _ = state.end_chunks(ticket, true, Some(&why)));
@@ -147,7 +148,8 @@ impl core::fmt::Debug for Chunks<'_> {
 /// Writes a part of a string. Returns the number of bytes taken.
 type WriteChunk<'a> = dyn FnMut(&mut Writer<'_>, &mut ChunkState) -> usize + 'a;
 
-/// Writes the groups of base64 that fit. The remainder of the last group stays in the state.
+/// Writes the groups of base64 that fit. Returns the number of bytes taken. The remainder of the last group stays in
+/// the state.
 fn write_blob(out: &mut Writer<'_>, chunks: &mut ChunkState, bytes: &[u8]) -> usize {
     let mut rest = bytes;
     // Complete the group that the last chunk began.
@@ -177,12 +179,12 @@ fn write_blob(out: &mut Writer<'_>, chunks: &mut ChunkState, bytes: &[u8]) -> us
 }
 
 impl ServerState<'_> {
-    /// The state of a request whose response is open.
+    /// Returns the state of an open response. Returns `None` if the request has no open response.
     fn chunk_state(&self, ticket: Ticket) -> Option<ChunkState> {
         self.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_chunked()).and_then(Inbound::chunks)
     }
 
-    /// The stream of a request.
+    /// Returns the stream of a request.
     fn chunk_stream(&self, ticket: Ticket) -> StreamId {
         self.peer.in_flight.inbound(ticket).map_or(StreamId::NONE, |inbound| inbound.stream)
     }
@@ -309,9 +311,9 @@ impl Reply<'_> {
     ///
     /// # Errors
     /// The request stays in flight. [`SendError::Unsupported`]: the request does not permit this content, or is a
-    /// member of a batch. In [message mode](Server::message_mode), also returned if the transport accepts no
-    /// [pieces](Server::accept_pieces). [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the transmit
-    /// buffer is too small for the members around the content.
+    /// member of a batch. In [message mode](Server::message_mode), also a transport that accepts no
+    /// [pieces](Server::accept_pieces) causes this error. [`SendError::Full`]: no slot is free.
+    /// [`SendError::Unwritable`]: the transmit buffer is too small for the members around the content.
     pub fn chunked(self, content: ChunkedContent<'_>) -> Result<(), SendError> {
         let Reply { state, pending, .. } = self;
         let mut opened = Ok(());
@@ -340,9 +342,10 @@ impl<'a> Call<'a> {
     /// because half a message cannot be withdrawn.
     ///
     /// On lines, the server sends no other message until the response is complete. The client's requests wait, and
-    /// methods that send other messages fail with [`Busy`](SendError::Busy). In message mode, such as over HTTP, other
-    /// responses are sent meanwhile. A message that waits for space has precedence over the chunks. Several responses
-    /// may then be open, and [`Event::Writable`](crate::server::Event::Writable) concerns all of them.
+    /// methods that send other messages fail with [`Busy`](SendError::Busy). In message mode, such as over HTTP, the
+    /// server sends other responses meanwhile. A message that waits for space has precedence over the chunks. In this
+    /// mode, several responses may be open, and [`Event::Writable`](crate::server::Event::Writable) concerns all open
+    /// responses.
     ///
     /// ```
     /// use mcp_proto::server::{ChunkedContent, Event, Server};
@@ -375,8 +378,8 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// Returns the call if no slot is free, or if the call is a member of a batch. Also returns the call if the
-    /// revision has no audio, or if the transmit buffer is too small for the members around the content. In
-    /// [message mode](Server::message_mode), also returns the call if the transport accepts no
+    /// revision does not permit the content, or if the transmit buffer cannot hold the other members of the result.
+    /// In [message mode](Server::message_mode), also returns the call if the transport accepts no
     /// [pieces](Server::accept_pieces).
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, Call<'a>> {
@@ -388,8 +391,8 @@ impl<'a> ReadResource<'a> {
     /// Responds with text that the application writes in chunks: see [`Call::chunked`]. The media type comes from the
     /// catalog, or else is `text/plain`.
     ///
-    /// The contents of a resource have no flag for a failure. If the request ends before the response, the contents
-    /// just end.
+    /// The contents of a resource have no flag for a failure. If the request ends before the response is complete,
+    /// the contents end without a sign of the failure.
     ///
     /// # Errors
     /// Returns the request in the cases of [`Call::chunked`].

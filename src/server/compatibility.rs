@@ -30,10 +30,10 @@ impl ServerConfig<'_> {
     /// Sets whether a session accepts `shutdown` and `exit` of LSP. Default: `true`.
     ///
     /// MCP does not have these methods of the Language Server Protocol (LSP), but some clients send them. The server
-    /// responds to `shutdown` with an empty result. The server then refuses new requests (-32600), and completes
-    /// requests in flight until the [grace](crate::server::Limits::grace) period expires. The notification `exit` ends
-    /// the input. Without `exit`, the server ends the connection after the grace period. Without a session, and in
-    /// `2026-07-28`, the server treats both methods like unknown methods.
+    /// responds to `shutdown` with an empty result. The server then refuses new requests (-32600). The application
+    /// may respond to requests in flight until the [grace](crate::server::Limits::grace) period expires. The
+    /// notification `exit` ends the input. Without `exit`, the server ends the connection after the grace period.
+    /// Without a session, and in `2026-07-28`, the server treats both methods like unknown methods.
     #[must_use]
     pub const fn lsp_shutdown(mut self, understood: bool) -> Self {
         self.compat.lsp_shutdown = understood;
@@ -41,7 +41,7 @@ impl ServerConfig<'_> {
     }
 }
 
-/// Whether a request of a session is `shutdown`, and the options accept this method.
+/// Returns whether the method of a session's request is `shutdown`, and the options accept this method.
 pub(crate) fn is_shutdown(state: &ServerState<'_>, method: Str<'_>) -> bool {
     state.config.compat.lsp_shutdown && method == "shutdown"
 }
@@ -55,7 +55,7 @@ pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
     answered
 }
 
-/// Whether a notification is the `exit` of a session, and the options accept this method.
+/// Returns whether a notification of a session is `exit`, and the options accept this method.
 pub(crate) fn is_exit(state: &mut ServerState<'_>, method: Str<'_>, params: Json<'_>) -> bool {
     let cache = &mut state.request_cache;
     let names_revision =

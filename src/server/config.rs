@@ -34,9 +34,11 @@ pub struct ServerConfig<'i> {
     pub(crate) handshake: Option<&'static HandshakeEra>,
     /// Code of the stateless era, if `revisions` has a revision of this era.
     pub(crate) stateless: Option<&'static StatelessEra>,
-    /// Restarts the session for a second `initialize`.
+    /// The function that restarts the session for a second `initialize`. `None`: the server refuses this
+    /// `initialize`.
     pub(crate) restart: Option<fn(&mut ServerState<'_>)>,
-    /// Refuses an `initialize` with an unsupported version.
+    /// The function that refuses an `initialize` with an unsupported version. `None`: the server offers its newest
+    /// revision.
     pub(crate) reject_version: Option<handshake::RejectVersion>,
     pub(crate) strict_handshake: bool,
     pub(crate) refuse_when_full: bool,
@@ -60,14 +62,14 @@ pub struct Limits {
     pub id: usize,
     /// The maximum nesting of a message. Default and upper bound: 128.
     pub depth: u8,
-    /// The timeout of a deferred request for which the call of `defer` gives no timeout, in milliseconds. With the
+    /// The timeout of a request that the application defers without a timeout of its own, in milliseconds. With the
     /// feature `alloc` of this crate, progress restarts the timeout.
     ///
     /// Default: `None`. Then the timeout is one minute if the caller lends the slots, so that a forgotten request does
     /// not take a slot forever. With slots on the heap, there is no timeout.
     pub deferred_timeout: Option<Millis>,
     /// The default timeout, in milliseconds, of a request that the server sends. The default applies if
-    /// [`RequestOptions`](crate::server::RequestOptions) names no timeout. Default: one minute.
+    /// [`RequestOptions`](crate::server::RequestOptions) sets no timeout. Default: one minute.
     pub request_timeout: Millis,
     /// The grace period of an ending connection, in milliseconds. Default: two seconds.
     ///
@@ -145,13 +147,14 @@ impl Default for Limits {
 
 /// The policy for a second `initialize` on an open session.
 ///
-/// Under both policies, a client may repeat `initialize` until the server has served a request or received
-/// `notifications/initialized`.
+/// Under both policies, a client may repeat `initialize` until `notifications/initialized`, or until the session
+/// serves a request other than `ping` and `logging/setLevel`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecondInitialize {
-    /// The server refuses the request with -32600, and the session continues.
+    /// The server refuses the request with an error (-32600), and the session continues.
     Refuse,
-    /// The server restarts the session. The server cancels requests in flight and sends no response to these requests.
+    /// The server restarts the session. The server drops all requests in flight, and sends no responses to these
+    /// requests.
     ///
     /// This policy is for a UART, which has no connections: a new client sends the second `initialize`. The new client
     /// may reuse the id of a request in flight. Before the handshake is complete, the server also restarts the session
@@ -170,7 +173,7 @@ pub enum UnknownVersion {
 }
 
 impl<'i> ServerConfig<'i> {
-    /// A configuration with this name and version, and no features.
+    /// Creates a configuration with this name and version, and no features.
     ///
     /// A server without features only connects: it declares no capability, and refuses requests such as `tools/list`.
     /// Add [`features`](ServerConfig::features).
@@ -299,11 +302,11 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// While every slot is taken, refuses each request that the application would handle. The error (-32603) contains
-    /// the limit.
+    /// Refuses each request for the application if every slot is taken. The error (-32603) contains the number of
+    /// slots.
     ///
     /// By default the server emits these requests: the application can still respond immediately, or call
-    /// [`busy`](crate::server::Call::busy).
+    /// [`busy`](crate::server::Call::busy). A server without slots always emits requests.
     #[must_use]
     pub const fn refuse_when_full(mut self) -> Self {
         self.refuse_when_full = true;
@@ -331,7 +334,7 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Creates a table of tasks that grows on the heap, like [`TaskTable::grown`](crate::server::TaskTable::grown).
+    /// Creates a table of tasks that grows on the heap: see [`TaskTable::grown`](crate::server::TaskTable::grown).
     /// Returns `None` if the server does not have the feature [`Tasks`](crate::server::Tasks). Such a server does not
     /// link the code of tasks.
     #[cfg(feature = "alloc")]
@@ -353,7 +356,7 @@ impl<'i> ServerConfig<'i> {
         out.end_object();
     }
 
-    /// The lists for which a feature declares `listChanged`.
+    /// Returns the lists for which a feature declares `listChanged`.
     pub(crate) fn declared_lists(&self) -> ChangeSet {
         let mut lists = ChangeSet::NONE;
         for (change, _) in self.features.iter().filter_map(|feature| feature.change_notification()) {
@@ -367,13 +370,13 @@ impl<'i> ServerConfig<'i> {
         feature.methods().first().is_none_or(|method| !has_feature(earlier, method.name))
     }
 
-    /// Whether a feature declares `listChanged` for this list. `own` is the setting of the feature that writes the
-    /// capability.
+    /// Returns whether to declare `listChanged` for this list. `own` is the setting of the feature that writes the
+    /// capability. If the server joins features, the setting of any feature counts.
     pub(crate) fn declares_changes(&self, own: bool, list: ChangeSet) -> bool {
         own || JOINS && self.declared_lists().any(list)
     }
 
-    /// Whether the server has a feature whose first method is this one.
+    /// Returns whether the server has a feature whose first method is `first`.
     pub(crate) fn has_feature(&self, first: Method) -> bool {
         has_feature(self.features, first.name)
     }
@@ -386,7 +389,7 @@ impl<'i> ServerConfig<'i> {
     }
 }
 
-/// Whether one of the features has this name as the name of its first method.
+/// Returns whether the first method of one of the features has the name `first`.
 fn has_feature(features: &[&dyn Feature], first: &str) -> bool {
     let mut names = features.iter().filter_map(|feature| feature.methods().first());
     names.any(|method| method.name == first)

@@ -23,7 +23,7 @@ impl ServerState<'_> {
         }
     }
 
-    /// The timeout of a deferred request for which the application sets no timeout.
+    /// Returns the timeout of a deferred request for which the application sets no timeout.
     pub(super) fn deferred_timeout(&self) -> Millis {
         let default = if self.peer.in_flight.is_lent() { DEFERRED_TIMEOUT } else { Millis(u64::MAX) };
         self.config.limits.deferred_timeout.unwrap_or(default)

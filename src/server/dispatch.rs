@@ -1,4 +1,4 @@
-//! Dispatch of inbound requests and notifications, `notifications/cancelled` included.
+//! Dispatch of inbound messages: requests, notifications, responses and invalid messages.
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
@@ -20,9 +20,10 @@ use crate::server::server_state::ServerState;
 /// The result of handling a line or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Handled without an event. The response to a request is a result.
+    /// Handled without an event. A request has its response, or is deferred.
     Done,
-    /// Refused or dropped, with this error as the event. The response to a request is an error.
+    /// Handled with this error, which causes an event unless the message came too late. The response to a request is
+    /// an error, except for `ListSplit`.
     ProtocolError(ProtocolError),
     /// Handled with an event, which is in `ServerState::pending_event`.
     Event,
@@ -32,7 +33,8 @@ pub(crate) enum Received {
     BatchBegun,
 }
 
-/// Whether a message may need a response. Such a message is a request, or an invalid message that may be a request.
+/// Returns whether a message may need a response. Such a message is a request, or an invalid message that may be a
+/// request.
 pub(crate) fn may_need_response(class: &Class) -> bool {
     match class {
         Class::Request { .. } => true,
@@ -41,7 +43,7 @@ pub(crate) fn may_need_response(class: &Class) -> bool {
     }
 }
 
-/// Whether an unreadable line may need a response.
+/// Returns whether an unreadable line may need a response.
 #[cold]
 pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: Content) -> bool {
     let envelope = &input.envelope();
@@ -54,14 +56,14 @@ pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: C
     }
 }
 
-/// Whether an oversized line is a notification, judged by its members alone.
+/// Returns whether an oversized line is a notification, judged by its members alone.
 fn is_notification(envelope: &Envelope) -> bool {
     envelope.shape == Shape::Object && envelope.id.is_none()
 }
 
 /// Handles a valid JSON text.
 ///
-/// If the class may need a response, the output must have space for it. `index` is the scanner's index of the
+/// If the class may need a response, the output must have space for a response. `index` is the scanner's index of the
 /// parameters.
 #[inline]
 pub(crate) fn handle_message(
@@ -78,8 +80,8 @@ pub(crate) fn handle_message(
             let id = rpc::view(line, id).bytes();
             let limit = state.id_limit();
             if id.len() > limit {
-                // The request counts as an invalid message, because its error has no id. Errors without an id are
-                // limited.
+                // The request counts as an invalid message, because its error has no id. `refuse` limits errors
+                // without an id.
                 return Received::ProtocolError(state.refuse(
                     b"",
                     stream,
@@ -118,7 +120,7 @@ fn error_without_id(error: Json<'_>) -> ProtocolError {
     ProtocolError::ErrorWithoutId { code }
 }
 
-/// Begins a batch, or refuses a message that is not a JSON-RPC message. Without an `id`, sends no response.
+/// Begins a batch, or refuses a message that is not a JSON-RPC message. Sends no response if `id` is `None`.
 #[cold]
 fn handle_invalid(
     state: &mut ServerState<'_>,
@@ -144,14 +146,15 @@ fn handle_invalid(
 }
 
 impl ServerState<'_> {
-    /// Responds to an invalid message with an error, or not at all after too many errors without an id.
+    /// Responds to an invalid message with an error, and returns the error. After too many errors without an id,
+    /// sends no response and returns `Muted`.
     ///
     /// If `id` is empty or too long, the error has no id. [`Limits::invalid_in_a_row`](crate::server::Limits) limits
     /// consecutive errors without an id.
     #[cold]
     pub(crate) fn refuse(&mut self, id: &[u8], stream: StreamId, error: ProtocolError) -> ProtocolError {
         let id = if id.len() <= self.id_limit() { id } else { b"" };
-        // Errors within a batch share one line, so they are not limited.
+        // Errors within a batch have no limit, because they share one line.
         if id.is_empty() && !self.batches.in_line() {
             if self.invalid_in_a_row >= self.config.limits.invalid_in_a_row {
                 return ProtocolError::Muted;
@@ -168,7 +171,7 @@ impl ServerState<'_> {
     }
 }
 
-/// Handles a line that is invalid JSON, truncated or oversized.
+/// Handles a line that is invalid JSON, nested too deeply, truncated or oversized.
 #[cold]
 #[inline(never)]
 pub(crate) fn handle_unreadable_line(
@@ -263,7 +266,7 @@ fn refuse_duplicate(request: &mut Request<'_, '_>, method: Str<'_>, is_stateless
 
 /// Finds the feature with this method of the specification, and the index of the method in the feature.
 ///
-/// Remembers the last method of a feature, because consecutive requests often have the same method.
+/// Caches the last method, because consecutive requests often have the same method.
 #[inline]
 pub(crate) fn find_feature<'b>(
     state: &mut ServerState<'b>,
@@ -302,7 +305,8 @@ fn search_features<'b>(
     None
 }
 
-/// Finds the feature with this method of an extension. Such a method has no index.
+/// Finds the feature with this method of an extension. The returned index is `usize::MAX`, because such a method has
+/// no index.
 pub(crate) fn find_extension<'b>(state: &ServerState<'b>, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
     feature_with(state, name, true).map(|feature| (feature, usize::MAX))
 }

@@ -27,7 +27,7 @@ use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 use crate::server::tasks::{TaskInput, TaskResult, TaskTicket};
 
-/// An event of a server. The event borrows the server until the next poll.
+/// An event of a server. The event borrows the server, so the application drops the event before the next poll.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -45,11 +45,12 @@ pub enum Event<'a> {
     /// A part of a [streamed](crate::server::Tool::streamed) argument, before the [`Call`](Event::Call) to which it
     /// belongs.
     ArgumentChunk(ArgumentChunk<'a>),
-    /// No [`Call`](Event::Call) follows the last [`ArgumentChunk`](Event::ArgumentChunk), because the line is not valid
-    /// or the server has refused the call. The application discards the chunks.
+    /// The [chunks](Event::ArgumentChunk) end without a [`Call`](Event::Call), because the line is not valid or the
+    /// server refused the call. The application discards the chunks.
     ///
-    /// [`ProtocolError`](Event::ProtocolError) follows with the reason. When the connection ends
-    /// ([`Action::Closed`](crate::Action::Closed)) or [starts anew](Server::reset), the chunks end without this event.
+    /// [`ProtocolError`](Event::ProtocolError) follows with the reason, if there is an error. When the connection
+    /// ends ([`Action::Closed`](crate::Action::Closed)) or the caller [resets](Server::reset) the server, the chunks
+    /// end without this event.
     ArgumentsAborted,
     /// The client reads a resource.
     ReadResource(ReadResource<'a>),
@@ -74,18 +75,18 @@ pub enum Event<'a> {
         /// The parameters, if the notification has any.
         params: Option<Json<'a>>,
     },
-    /// The client requests subscriptions, and the application decides which of them it accepts. The server emits this
-    /// event only with the feature [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
+    /// The client requests subscriptions. The application decides which resources the server accepts. The server
+    /// emits this event only with the feature [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
     SubscriptionRequest(SubscriptionRequest<'a>),
     /// A client opened a subscription (`2026-07-28`). The server has acknowledged the subscription.
     Listening(Listening<'a>),
     /// The client of the session subscribed to the resource with this URI. The server has responded.
     Subscribed(&'a str),
-    /// The client of the session unsubscribed from this URI. A subscription may still watch the resource
-    /// ([`Server::is_watched`]).
+    /// The client of the session unsubscribed from this URI. Another session or a subscription may still watch the
+    /// resource ([`Server::is_watched`]).
     Unsubscribed(&'a str),
-    /// The client cancelled a deferred request or a subscription. A client also cancels a request when it closes the
-    /// request's [stream](crate::Receive::stream_closed).
+    /// The client cancelled a deferred request or a subscription, or the request ended with its
+    /// [stream](crate::Receive::stream_closed).
     ///
     /// The application must stop working on the request, because the server sends no response. A
     /// [chunked](Call::chunked) response ends as a failure instead. The server also emits this event for a request that
@@ -96,12 +97,13 @@ pub enum Event<'a> {
         /// The reason, if the client gave one.
         reason: Option<Str<'a>>,
     },
-    /// The timeout of a deferred request expired. The server responds with an error, or ends a
-    /// [chunked](Call::chunked) response as a failure. The ticket is no longer valid.
+    /// The timeout of a deferred request or the grace period of the connection expired. The server responds with an
+    /// error, or ends a [chunked](Call::chunked) response as a failure. The ticket is no longer valid.
     Expired(Ticket),
-    /// The client requests the result of a task that the application [keeps](crate::server::Task::finish).
+    /// A request or a subscription of the client needs the result of a task that the application
+    /// [keeps](crate::server::Task::finish).
     TaskResult(TaskResult<'a>),
-    /// The client responded to [input requests](crate::server::Task::require_input) of a task.
+    /// [Input requests](crate::server::Task::require_input) of a task have responses, or failed.
     TaskInput(TaskInput<'a>),
     /// The client cancelled a task. The application must stop working on the task.
     TaskCancelled(TaskTicket),
@@ -112,21 +114,23 @@ pub enum Event<'a> {
     Response(Response<'a>),
     /// A request that the server sent [with progress](crate::server::RequestOptions::with_progress) makes progress.
     Progress(Progress<'a>),
-    /// The client's roots have changed: [request](Server::request) them again. The server emits this event only after
-    /// it has sent a request, or after [`Server::replace_session`].
+    /// The client's roots have changed: [request](Server::request) the roots again. The server emits this event only
+    /// after it has sent a request, or after [`Server::replace_session`].
     RootsChanged,
     /// The transmit buffer has space again. The server emits this event after
     /// [`SendError::Busy`](crate::SendError::Busy), after a chunk of which the buffer took only [a
     /// part](crate::server::Chunks::text), or after a [pause](Server::pause_stream).
     Writable,
-    /// The client does not respond to pings.
+    /// The client did not respond to a ping: see [`Server::keep_alive`].
     PeerUnresponsive,
-    /// A message or a response was not valid. The server has handled the error, and the connection continues.
+    /// A message of the client or a response of the application was not valid. The server has handled the error, and
+    /// the connection continues.
     ProtocolError(ProtocolError),
 }
 
 impl Server<'_> {
-    /// Returns the event after a poll that returned [`Action::Event`](crate::Action::Event), otherwise `None`.
+    /// Returns the event after a poll that returned [`Action::Event`](crate::Action::Event). Returns `None` in all
+    /// other cases.
     #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
         // The pending event concerns the new client. Report the end of the old session first.
@@ -170,15 +174,15 @@ pub(crate) fn spans_of(input: &LineDecoder<'_>) -> Spans {
     Spans::new(*input.event_spans())
 }
 
-/// A part of the event's line, empty if the span is empty.
+/// Returns a part of the event's line. Returns an empty text, which counts as `null`, if the span is missing.
 pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
     rpc::view(input.bytes(), span)
 }
 
 /// Function that constructs the event of a request.
 ///
-/// Each feature names its own function, so that unused features are not linked. The function returns the same type as
-/// `Server::event`, so that the large value is constructed in its final place.
+/// Each feature names its own function, so that the linker drops unused features. The function returns the same type
+/// as `Server::event`, so that the compiler constructs the large value in its final place.
 pub(crate) type MakeEvent =
     for<'a> fn(&'a mut LineDecoder<'_>, &'a mut ServerState<'_>, PackedContext) -> Option<Event<'a>>;
 
@@ -196,7 +200,7 @@ struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    /// Splits the line into the part and the bytes around it.
+    /// Splits the line into the part and the bytes around the part.
     fn around(line: &'a mut [u8], part: Span) -> (&'a mut [u8], Surroundings<'a>) {
         let end = part.end.min(line.len());
         let (before, after) = line.split_at_mut_checked(end).unwrap_or_default();
@@ -221,9 +225,9 @@ impl<'a> Surroundings<'a> {
 /// The parts of a request that its event exposes.
 #[derive(Debug)]
 pub(crate) struct RequestParts<'a> {
-    /// The decoded name of the tool or prompt, the URI, or the method of an extension.
+    /// The decoded name of the tool or prompt, the URI, or the method of an extension. Empty for other requests.
     pub(crate) subject: &'a str,
-    /// The input of a retried request. If the event exposes all parameters, `responses` holds them.
+    /// The input of a retried request. If the event exposes all parameters, `responses` holds the parameters.
     pub(crate) input_responses: InputResponses<'a>,
     pub(crate) reply: Reply<'a>,
 }
@@ -238,9 +242,10 @@ impl<'a> RequestParts<'a> {
         RequestParts::with_arguments(input, state, context, &mut &mut [][..])
     }
 
-    /// Like [`new`](Self::new), and sets `arguments` to their part of the line.
+    /// Converts the spans like [`new`](Self::new), and sets `arguments` to the part of the line with the arguments.
     ///
-    /// The parts are the return value alone, so that they are constructed in their final place in the event.
+    /// The function returns only the parts, so that the compiler constructs the parts in their final place in the
+    /// event.
     pub(crate) fn with_arguments(
         input: &'a mut LineDecoder<'_>,
         state: &'a mut ServerState<'_>,
@@ -269,7 +274,8 @@ impl<'a> RequestParts<'a> {
         }
     }
 
-    /// The parameters of a request that was emitted with them. Without parameters, the object is empty.
+    /// Returns the parameters of a request whose event exposes all parameters. Returns an empty object if there are
+    /// none.
     pub(crate) fn params(&self) -> Json<'a> {
         match self.input_responses.responses {
             b"" => Json::EMPTY_OBJECT,

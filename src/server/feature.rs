@@ -38,22 +38,24 @@ pub(crate) trait Sealed {
     /// Writes the members of `capabilities` that declare the feature.
     fn write_capability(&self, config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>);
 
-    /// The methods of the feature.
+    /// Returns the methods of the feature.
     fn methods(&self) -> &'static [Method] {
         &[]
     }
 
-    /// Handles a request for the method with this index in `methods`.
+    /// Handles a request for the method with this index in `methods`. The index of an extension's method is
+    /// `usize::MAX`.
     fn handle<'b>(&'b self, _method: usize, _: &mut Request<'_, 'b>) -> Received {
         Received::Done
     }
 
-    /// Whether the feature has this method of an extension.
+    /// Returns whether the feature has this method of an extension, for requests or for notifications.
     fn has_extension_method(&self, _: Str<'_>, _is_request: bool) -> bool {
         false
     }
 
-    /// Emits a notification of an extension. The span `subject` is the method, the span `arguments` is the parameters.
+    /// Emits a notification of an extension. The caller has set the span `subject` to the method, and the span
+    /// `arguments` to the parameters.
     fn emit_notification(&self, _: &mut ServerState<'_>) -> Received {
         Received::Done
     }
@@ -63,14 +65,14 @@ pub(crate) trait Sealed {
         Found::Absent
     }
 
-    /// The code that handles [streamed](crate::server::Tool::streamed) arguments. `None` if no tool of the feature has
-    /// a streamed argument.
+    /// Returns the code that handles [streamed](crate::server::Tool::streamed) arguments. Returns `None` if no tool
+    /// of the feature has a streamed argument.
     fn argument_hook(&self) -> Option<ArgumentHook> {
         None
     }
 
-    /// The notification about changes of the feature's list. Returns `None` if the feature does not declare
-    /// `listChanged`.
+    /// Returns the change of the feature's list, and the method of its notification. Returns `None` if the feature
+    /// does not declare `listChanged`.
     fn change_notification(&self) -> Option<(Change<'static>, &'static str)> {
         None
     }
@@ -85,29 +87,29 @@ pub(crate) trait Sealed {
     /// Writes the members of this filter of `subscriptions/listen` that belong to the feature.
     fn write_filter(&self, _filter: Json<'_>, _: &mut Writer<'_>) {}
 
-    /// Whether the feature declares `resources.subscribe`.
+    /// Returns whether the feature declares `resources.subscribe`.
     fn can_watch(&self) -> bool {
         false
     }
 
-    /// Whether a resource with this URI may exist. Returns `None` if the feature has no resources.
+    /// Returns whether a resource with this URI may exist. Returns `None` if only other features can decide.
     fn contains_uri(&self, _: Str<'_>) -> Option<bool> {
         None
     }
 
-    /// Creates a table of tasks that grows on the heap. Only the feature `Tasks` refers to tables, so that other
+    /// Creates a table of tasks that grows on the heap. Returns `None` for all features except `Tasks`, so that other
     /// servers do not link tables.
     #[cfg(feature = "alloc")]
     fn grown_tasks(&self, _limit: usize, _text: usize) -> Option<TaskTable<'static>> {
         None
     }
 
-    /// Whether the feature enables log messages.
+    /// Returns whether the feature enables log messages.
     fn is_logging(&self) -> bool {
         false
     }
 
-    /// Validates the configuration of the feature.
+    /// Validates the configuration of the feature for a revision.
     ///
     /// Passes to `measure` each result that the server itself writes for the feature. `measure` determines the minimum
     /// buffer size.
@@ -149,7 +151,8 @@ pub(crate) struct Request<'r, 'b> {
 }
 
 impl<'r, 'b> Request<'r, 'b> {
-    /// Finds the frequent members of `params` in one search, because every search visits all members.
+    /// Creates a request, and finds the frequent members of `params` in one search. Every further search visits all
+    /// members.
     #[inline]
     pub(crate) fn new(
         state: &'r mut ServerState<'b>,
@@ -175,18 +178,18 @@ impl<'r, 'b> Request<'r, 'b> {
         }
     }
 
-    /// Whether the owner has another request with this id in flight.
+    /// Returns whether `owner` has another request with the same id in flight.
     #[inline]
     pub(crate) fn is_duplicate(&self, owner: StreamId) -> bool {
         self.state.find_in_flight(Json::exact(self.id()), owner).is_some()
     }
 
-    /// The value at a span of the line.
+    /// Returns the value at a span of the line.
     pub(crate) fn view(&self, span: Span) -> Json<'r> {
         rpc::view(self.params.line(), span)
     }
 
-    /// The kind of the value at a span of the line. The kind of a missing value is `null`.
+    /// Returns the kind of the value at a span of the line. The kind of a missing value is `null`.
     pub(crate) fn kind(&self, span: Span) -> Kind {
         rpc::kind(self.params.line(), span)
     }
@@ -201,7 +204,7 @@ impl<'r, 'b> Request<'r, 'b> {
         self.present(self.params.member(name))
     }
 
-    /// Returns whether the span `arguments` is an object. `null` counts as missing, which is also valid.
+    /// Returns whether `arguments` is an object or missing. `null` counts as missing.
     pub(crate) fn check_arguments(&mut self) -> bool {
         let kind = self.kind(self.spans.arguments);
         if kind == Kind::Null {
@@ -274,7 +277,7 @@ impl<'r, 'b> Request<'r, 'b> {
         self.refuse(ProtocolError::UnknownMethod, &method)
     }
 
-    /// Sets the parts of the event.
+    /// Sets the spans `subject` and `arguments` of the event.
     pub(crate) fn set_parts(&mut self, subject: Span, arguments: Span) {
         (self.spans.subject, self.spans.arguments) = (subject, arguments);
     }
@@ -288,7 +291,7 @@ impl<'r, 'b> Request<'r, 'b> {
     ) -> Received {
         self.set_parts(subject, Span::MISSING);
         let received = self.emit_request(kind, event);
-        // Not `arguments`, because that part of the line is decoded in place and would overlap `_meta`.
+        // The span is not `arguments`, because that part of the line is decoded in place and would overlap `_meta`.
         self.spans.responses = self.params.span();
         received
     }

@@ -48,7 +48,7 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let Some(NegotiatedSession { revision, capabilities, .. }) = request.state.peer.session else {
         return handle_without_session(request, method);
     };
-    // Requests of this era are not retried with input.
+    // Clients of this era do not retry requests with input.
     (request.spans.responses, request.spans.state) = (Span::MISSING, Span::MISSING);
     let context = &mut request.pending.context;
     context.set_revision(revision);
@@ -78,7 +78,7 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
 }
 
 /// Applies the transition of a request before `notifications/initialized`. Returns the refusal if the configuration
-/// accepts no such request.
+/// accepts no such request. Always accepts `logging/setLevel`.
 #[cold]
 fn before_initialized(request: &mut Request<'_, '_>, method: Str<'_>) -> Option<Received> {
     if method.is_name(methods::LOGGING_SET_LEVEL.name) {

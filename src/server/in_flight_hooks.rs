@@ -16,7 +16,7 @@ use crate::server::reply::Pending;
 use crate::server::server_state::{RequestTable, ServerState};
 use crate::time::Millis;
 
-/// Hooks of requests in flight. The first call that lends slots sets the hooks.
+/// Hooks of requests in flight. `ServerState` stores a reference to the hooks if the server has slots.
 pub(crate) struct InFlightHooks {
     find: fn(&RequestTable<'_>, Json<'_>, StreamId) -> Option<Ticket>,
     id: for<'t> fn(&'t RequestTable<'_>, Ticket) -> &'t [u8],
@@ -51,12 +51,13 @@ impl InFlightHooks {
 }
 
 impl ServerState<'_> {
-    /// Hooks of outbound requests, if the server has sent a request or replaces its session.
+    /// Returns the hooks of outbound requests. Returns `None` if the server has sent no request and replaces no
+    /// session.
     pub(crate) fn outbound_hooks(&self) -> Option<&'static dyn OutboundHooks> {
         self.in_flight_hooks?.outbound
     }
 
-    /// Finds the request of the client with this id: see [`InFlight::find`](crate::peer::slots::InFlight::find).
+    /// Finds the request of `owner` with this id: see [`InFlight::find`](crate::peer::slots::InFlight::find).
     pub(crate) fn find_in_flight(&self, id: Json<'_>, owner: StreamId) -> Option<Ticket> {
         let hooks = self.in_flight_hooks.filter(|_| self.peer.in_flight.len() > 0)?;
         (hooks.find)(&self.peer.in_flight, id, owner)
@@ -124,7 +125,7 @@ fn expire(state: &mut ServerState<'_>) -> bool {
         Ending::Grace => state.ending_deadline <= state.peer.now,
         ending => ending == Ending::Flushing,
     };
-    // After the grace period every deadline counts as expired. Subscriptions have no deadline: they end when draining
+    // After the grace period every deadline counts as expired. Subscriptions have no deadline, and end when draining
     // starts.
     let by = if over { Millis(u64::MAX) } else { state.peer.now };
     let Some(ticket) = state.peer.in_flight.due(by) else { return false };

@@ -17,16 +17,17 @@ use crate::server::reply::Reply;
 use crate::server::send_request::RequestOptions;
 use crate::time::Millis;
 
-/// A function that responds to a tool call after the client has responded to its input request.
+/// A function that responds to a tool call when the call's input request has an outcome.
 ///
-/// The function gets the context of the router, the value that the tool stored, and the outcome of the input request.
+/// The arguments are the context of the router, the value that the tool stored, the outcome of the input request, and
+/// the reply.
 pub type InputHandler<C, K> = fn(&mut C, K, Outcome<'_>, Reply<'_>);
 
 /// The key of the input request in `2026-07-28`.
 const KEY: &str = "input";
-/// The default time for a response: a user reads a form and fills it in.
+/// The default timeout of an input request. The user needs time to fill in a form.
 const TIMEOUT: Millis = Millis::seconds(300);
-/// The call times out this much later than its input request, so that the handler has time to respond.
+/// The time between the timeout of an input request and the timeout of its call, so that the handler can respond.
 const GRACE: Millis = Millis::seconds(5);
 
 /// Input requests of tools, with the same code for both eras, without a heap.
@@ -36,11 +37,11 @@ const GRACE: Millis = Millis::seconds(5);
 ///
 /// - In `2026-07-28` the server responds that the call requires input. The client sends the call again with the input.
 ///   The tool runs again, and `request` calls the function immediately.
-/// - In the handshake era the call is deferred, and the server sends a request. The table stores the call, a value of
-///   type `K`, and the client's response. [`step`](InputRequests::step) calls the function.
+/// - In the handshake era the table defers the call, and the server sends a request. The table stores the call, a
+///   value of type `K`, and the client's response. [`step`](InputRequests::step) calls the function.
 ///
-/// Therefore a tool must request input before it changes anything. The tool stores in `K` the arguments that the
-/// function needs.
+/// Because a tool may run twice, the tool must request input before it changes anything. The tool stores in `K` the
+/// arguments that the function needs.
 ///
 /// The context `C` of the `Router` contains the table, and implements `AsMut` for the table. The context of a static
 /// router must be `'static`. The main loop passes events to [`observe`](InputRequests::observe) and calls
@@ -126,12 +127,12 @@ struct WaitingCall<'b, C: ?Sized, K> {
 enum Stage {
     Unsent,
     Sent(Ticket),
-    /// The client responded. The JSON text has this length.
+    /// The client responded. The stored JSON text has this length.
     Response(Kind, usize),
     Failed(RequestFailure),
     /// The server cannot send the request.
     NotSent,
-    /// The call ended before its input request.
+    /// The call ended before its input request, which the next step cancels.
     Ended(Option<Ticket>),
 }
 
@@ -161,9 +162,10 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
 
     /// Requests input for a call. `handler` responds to the call with the outcome and `kept`.
     ///
-    /// `handler` is not called if the call ends first, and in three more cases. If the client did not declare the
-    /// capability, the response is an error that names the capability. If the table is full or no slot is free, the
-    /// response says that the server is busy. If the server cannot send the request, the call fails.
+    /// The table does not call `handler` if the call ends first, or in three further cases. If the client or the
+    /// revision does not support the input, the response is an error that names the capability. If the table is full
+    /// or no slot is free, the response says that the server is busy. If the server cannot send the request, the call
+    /// fails.
     pub fn request(
         context: &mut C,
         call: Call<'_>,
@@ -182,7 +184,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
         }
     }
 
-    /// Defers a call of the handshake era.
+    /// Defers a call of the handshake era, and stores the call in the table.
     fn begin(&mut self, call: Call<'_>, input: &'b (dyn Input + Sync), kept: K, handler: InputHandler<C, K>) {
         if !input.fits(call.parts.reply.revision(), call.parts.reply.client()) {
             return call.require_capability(input.needs());
@@ -218,8 +220,8 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
         }
     }
 
-    /// Sends input requests, and calls the handlers of calls whose client has responded. Call this method after each
-    /// event.
+    /// Sends input requests, and calls the handlers of calls whose input requests have outcomes. Call this method
+    /// after each event.
     ///
     /// While the transmit buffer has no space, the method sends nothing and calls no handler. [`Event::Writable`]
     /// reports when the buffer has space.
@@ -314,7 +316,7 @@ impl<C: ?Sized, K, const CALLS: usize> fmt::Debug for InputRequests<'_, C, K, CA
     }
 }
 
-/// Stores the outcome of an input request.
+/// Stores the outcome of an input request in `share`, and returns the new stage.
 fn store(outcome: Outcome<'_>, share: &mut [u8]) -> Stage {
     let (kind, text) = match outcome {
         Outcome::Result(result) => (Kind::Result, result.bytes()),

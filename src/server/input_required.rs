@@ -34,7 +34,7 @@ impl<'a> InputResponses<'a> {
     }
 }
 
-/// Writes JSON, because a slice of bytes would print numbers.
+/// Prints the fields as JSON, because the default output of bytes is numbers.
 impl core::fmt::Debug for InputResponses<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let InputResponses { responses, state } = self;
@@ -47,7 +47,7 @@ impl core::fmt::Debug for InputResponses<'_> {
 type RequiredInputs<'i> = &'i dyn Fn(usize) -> Option<(&'i str, &'i dyn Input)>;
 
 impl Reply<'_> {
-    /// Whether the response may [require input](Reply::require_input).
+    /// Returns whether the response may [require input](Reply::require_input).
     ///
     /// `2026-07-28` allows required input for `tools/call`, `resources/read` and `prompts/get`.
     #[must_use]
@@ -107,8 +107,8 @@ impl Reply<'_> {
     /// Responds that the user must open these web pages first.
     ///
     /// In `2026-07-28` the pages are [required input](Reply::require_input), with the elicitation ids as keys. In
-    /// `2025-11-25` a client that declared `elicitation.url` gets a special error (-32042). Other clients get an error
-    /// whose message names the first page.
+    /// `2025-11-25` a client that declared `elicitation.url` gets a special error (-32042). Other clients get an
+    /// error (-32603) whose message names the first page.
     pub fn require_urls(self, pages: &[OpenUrl<'_>]) {
         let opens = self.pending.context.capabilities.has(ClientCapabilities::ELICITATION_URL);
         let revision = self.pending.context.revision();
@@ -188,7 +188,7 @@ impl Reply<'_> {
     }
 }
 
-/// Writes `"inputRequests":{…}`, unless there are none. Returns `false` if an input is not valid.
+/// Writes `"inputRequests":{…}`, or nothing if there are no inputs. Returns `false` if an input is not valid.
 fn write_requests<'i>(
     required: &mut dyn Iterator<Item = (&'i str, &'i dyn Input)>,
     to: To,

@@ -15,11 +15,11 @@ use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a ping when it is due. If the client does not respond, sets the pending event, disconnects if the settings
-    /// demand this, and returns `true`.
+    /// Sends a ping if one is due. If the client does not respond, sets the pending event, disconnects if the
+    /// settings demand this, and returns `true`. Returns `false` in all other cases.
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
-    /// The time of the next ping, or of the current ping's timeout.
+    /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if neither is pending.
     fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
 
     /// Records a response to the ping. Returns `false` if the id is not the id of the ping.

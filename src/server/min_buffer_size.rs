@@ -29,13 +29,14 @@ const MAX_ERROR: usize = concat!(
 .saturating_add(Revision::ALL.len().saturating_mul(r#""2026-07-28","#.len()));
 
 impl ServerState<'_> {
-    /// Minimum space for an error response with id and framing, in bytes.
+    /// Returns the minimum space for an error response with id and framing, in bytes.
     pub(crate) fn min_error_size(&self) -> usize {
         MIN_ERROR.saturating_add(self.id_limit()).saturating_add(self.peer.output.overhead())
     }
 }
 
-/// Maximum size of a list response without its entries, with its id and framing, in bytes.
+/// Returns the maximum size of a list response without its entries, in bytes. The size includes the id and the
+/// framing.
 pub(crate) const fn list_overhead(config: &ServerConfig<'_>, key: &str) -> usize {
     let mut size = r#"{"jsonrpc":"2.0","id":,"result":{"":["#
         .len()
@@ -58,7 +59,8 @@ pub(crate) const fn list_overhead(config: &ServerConfig<'_>, key: &str) -> usize
 const CLIENT_DETAILS: usize = 160;
 
 impl ServerConfig<'_> {
-    /// Returns the size of a receive buffer that holds the requests of an era, in bytes.
+    /// Returns the size of a receive buffer for tool calls and, in the handshake era, `initialize`. The size is in
+    /// bytes.
     ///
     /// `arguments` is the maximum length of a tool's name and arguments in a call, as JSON text. The size is sufficient
     /// for clients with up to 160 bytes for their name, version and capabilities, as JSON text. A client of the
@@ -98,7 +100,7 @@ impl ServerConfig<'_> {
     }
 }
 
-/// Size of the largest message that the server itself writes. The size is in bytes, without id and framing.
+/// Returns the size of the largest message that the server itself writes, in bytes, without id and framing.
 ///
 /// # Errors
 /// The configuration has no revision, or the configuration of a feature or of joined features is not valid.

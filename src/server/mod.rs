@@ -1,7 +1,7 @@
 //! The server state machine of one connection, for all revisions.
 //!
-//! A [`ServerConfig`] holds the server's identity and a list of features. Each feature adds its methods, its events and
-//! its capability. The linker drops features that are not in the list.
+//! A [`ServerConfig`] holds the server's identity and a list of features. Each feature adds its methods, its events
+//! and its capability. The linker drops features that no configuration names.
 //!
 //! | feature | events | response methods |
 //! |---|---|---|
@@ -25,8 +25,8 @@
 //! application calls [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` the application calls
 //! [`Call::require_input`]. [`InputRequests`] does both for the tools of a `Router`.
 //!
-//! The server writes the protocol objects of this module and of the crate root. A client reads each object with the
-//! view of the same name: [`Tool`] with [`ToolView`](crate::client::ToolView).
+//! The server writes the protocol objects of this module and of the crate root. A client reads an object with a view,
+//! whose name ends with `View`: [`Tool`] with [`ToolView`](crate::client::ToolView).
 
 mod argument_chunks;
 #[cfg(feature = "serde")]
@@ -199,11 +199,12 @@ pub struct Server<'b> {
 pub(crate) enum Ending {
     Open,
     /// The input has ended, and a line still waits for transmit space. The server drops the connection if the client
-    /// does not read within the grace period.
+    /// reads no output within the grace period.
     InputEnded,
     /// The application may still respond to requests in flight.
     Grace,
-    /// The grace period has expired. The server drops the connection if the client does not read the last responses.
+    /// The grace period has expired. The server drops the connection if the client reads no output within a second
+    /// period.
     Flushing,
 }
 
@@ -239,7 +240,8 @@ impl Server<'_> {
         earliest([other, input.shrink_by_deadline(now), output.shrink_by_deadline(now)])
     }
 
-    /// Returns the latest time of the next poll. The caller polls earlier if bytes move.
+    /// Returns the latest time of the next poll, or `None` if no deadline lies ahead. The caller polls earlier if
+    /// bytes move.
     fn deadline(&self) -> Option<Millis> {
         let state = &self.state;
         let has_timers = state.peer.in_flight.len() > 0
@@ -264,8 +266,8 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended by a response, a cancellation or a timeout, or with its connection.
-    /// [`SendError::Busy`]: the transmit buffer has no space for a response. [`Event::Writable`] reports when the
-    /// buffer has space.
+    /// [`SendError::Busy`]: the transmit buffer has no space for a response, or the space is reserved for messages
+    /// that precede the response. [`Event::Writable`] reports when the buffer has space.
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
         let inbound = self.state.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_open());
@@ -291,10 +293,10 @@ impl Server<'_> {
         self.state.record_change(change);
     }
 
-    /// Whether the session or a subscription watches the resource with this URI.
+    /// Returns whether a session or a subscription watches the resource with this URI.
     ///
-    /// After [`Event::Unsubscribed`], or when a subscription ends, an application can call this to decide whether to
-    /// stop watching a file.
+    /// After [`Event::Unsubscribed`], or when a subscription ends, the result tells an application whether to stop
+    /// observing a file.
     #[must_use]
     pub fn is_watched(&self, uri: &str) -> bool {
         let ServerState { registry, peer, .. } = &self.state;
@@ -304,7 +306,7 @@ impl Server<'_> {
     /// Ends a subscription of the stateless era.
     ///
     /// As soon as there is transmit space, the server sends the pending notifications and then the response to
-    /// `subscriptions/listen`. On a transport with a single channel, `notifications/cancelled` follows.
+    /// `subscriptions/listen`. Except in [message mode](Server::message_mode), `notifications/cancelled` follows.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the subscription has ended, or the ticket is not a subscription.
@@ -312,7 +314,7 @@ impl Server<'_> {
         self.state.end_subscription(ticket)
     }
 
-    /// Frees the memory that grown buffers do not use.
+    /// Frees the unused memory of a grown receive buffer and a grown transmit buffer.
     ///
     /// A grown buffer also shrinks without this call: after many small messages, and after five idle seconds.
     pub fn trim(&mut self) {
@@ -320,7 +322,7 @@ impl Server<'_> {
         self.state.peer.output.trim();
     }
 
-    /// The number of the client's requests in flight.
+    /// Returns the number of the client's requests in flight.
     ///
     /// This number includes deferred requests and subscriptions of the stateless era.
     #[must_use]
@@ -328,22 +330,23 @@ impl Server<'_> {
         self.state.peer.in_flight.inbound_requests().count()
     }
 
-    /// The number of messages about requests that had already ended. Such messages are no error, because messages of
-    /// the two peers can cross: see [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at
-    /// 65,535.
+    /// Returns the number of messages about requests that had already ended.
+    ///
+    /// Such a message is no error, because messages of the two peers can cross: see
+    /// [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn late_messages(&self) -> u16 {
         self.state.peer.late_messages
     }
 
-    /// The state of the connection.
+    /// Returns the state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
         self.state.peer.lifecycle.state()
     }
 
-    /// The revision that the handshake negotiated, or `None` before a handshake.
+    /// Returns the revision that the handshake negotiated, or `None` before a handshake.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.state.peer.session.map(|session| session.revision)
@@ -372,9 +375,9 @@ impl Server<'_> {
 
     /// Starts a new connection on the same buffers.
     ///
-    /// The server drops all state of the old connection, including unsent output. Tickets of the old connection are no
-    /// longer valid. [Requests](Server::request) that the server sent end without an event. Tasks are removed, unless
-    /// the table [keeps](TaskTable::keep_on_reset) them.
+    /// The server drops all state of the old connection, including unsent output. Tickets of the old connection are
+    /// no longer valid. [Requests](Server::request) that the server sent end without an event. The server also
+    /// removes tasks, unless the table [keeps](TaskTable::keep_on_reset) tasks.
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.reset();

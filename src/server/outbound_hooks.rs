@@ -44,8 +44,8 @@ pub(crate) trait OutboundHooks: Sync {
         envelope: &Envelope,
     ) -> Option<Received>;
 
-    /// Handles progress of an outbound request, and a change of the roots that the client declared. Returns `None` for
-    /// any other notification.
+    /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification. Returns
+    /// `None` for any other notification.
     fn on_notification(
         &self,
         state: &mut ServerState<'_>,
@@ -61,11 +61,11 @@ pub(crate) trait OutboundHooks: Sync {
     /// Handles the deadline of a request. Starts the timeout, or ends the request.
     fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
-    /// Writes the cancellation of `ticket`, the first request in the queue. The caller has reserved the space.
+    /// Writes the cancellation of `ticket`, the first request in the queue. The caller must have reserved the space.
     fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket);
 
     /// Fails all outbound requests that await a response. Each failure causes an event. If `deferred`, also discards
-    /// all queued messages, and releases all other requests.
+    /// all queued messages, and releases all requests that have not failed.
     fn end_all(&self, state: &mut ServerState<'_>, deferred: bool);
 
     /// Ends one of several sessions: removes its subscriptions, and fails its outbound requests that await a response.
@@ -75,7 +75,8 @@ pub(crate) trait OutboundHooks: Sync {
 
 struct Hooks;
 
-/// The hooks. [`WITH_OUTBOUND`](crate::server::in_flight_hooks::WITH_OUTBOUND) refers to these hooks.
+/// The hooks of outbound requests. Only [`WITH_OUTBOUND`](crate::server::in_flight_hooks::WITH_OUTBOUND) refers to
+/// these hooks.
 pub(crate) const OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
 
 impl OutboundHooks for Hooks {
@@ -231,7 +232,7 @@ fn on_progress(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &m
 }
 
 impl Peer<'_, role::Server> {
-    /// The id of an outbound request. The sequence number in the id is the generation of the slot.
+    /// Returns the id of an outbound request. The sequence number in the id is the generation of the slot.
     pub(crate) fn id_of(&self, ticket: Ticket) -> u64 {
         self.id_at(ticket.generation.into(), ticket.slot)
     }

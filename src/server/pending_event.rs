@@ -26,7 +26,8 @@ pub(crate) enum PendingEvent {
     OutboundEvent(OutboundEvent),
     Task(TaskEvent),
     TaskInput(TaskInputEvent),
-    /// A request or subscription in flight awaits the result of the task in a slot. The application has the result.
+    /// A request or subscription in flight awaits the result of the task in this slot of the table. The application
+    /// keeps the result.
     TaskResult {
         receiver: Ticket,
         task: [u8; 2],
@@ -54,8 +55,8 @@ pub(crate) enum PendingEvent {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spans {
     pub(crate) id: Span,
-    /// The string that names a tool, a prompt, a URI, or the method of an extension. Decoding this string in place
-    /// removes the quotes.
+    /// The name of a tool or prompt, a URI, or the method of an extension. The span of this string excludes the
+    /// quotes after the string is decoded in place.
     pub(crate) subject: Span,
     pub(crate) arguments: Span,
     pub(crate) meta: Span,
@@ -105,7 +106,7 @@ pub(crate) enum TaskEvent {
 /// The client's responses to input requests of a task.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TaskInputEvent {
-    /// The span `arguments` is the object of responses. `accepted` has one bit for each of its members.
+    /// The span `arguments` is the object of responses. `accepted` has one bit for each of the first 32 members.
     Responses { ticket: TaskTicket, accepted: u32 },
     /// The span `arguments` is the result or the error of the input request.
     Response { ticket: TaskTicket, is_error: bool },
@@ -119,7 +120,7 @@ pub(crate) enum ResponseKind {
     Failed(RequestFailure),
 }
 
-/// The kind of an inbound request, which decides the valid responses.
+/// The kind of an inbound request. The kind determines which responses are valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
     /// A request to which the server responds by itself, or a request for subscriptions about which the application
@@ -158,7 +159,7 @@ pub(crate) enum RequestKind {
 }
 
 impl RequestKind {
-    /// Whether the response may require input.
+    /// Returns whether the response may require input.
     pub(crate) fn can_require_input(self, revision: Revision) -> bool {
         let kind =
             matches!(self, RequestKind::CallTool { .. } | RequestKind::ReadResource | RequestKind::GetPrompt);

@@ -34,7 +34,8 @@ impl Server<'_> {
         }
     }
 
-    /// Releases the line of the last event. If the application dropped the request, responds with an error first.
+    /// Releases the line of the last event. If the application dropped the request without a response, responds with
+    /// an error first.
     #[inline]
     pub(super) fn finish_event(&mut self) {
         if self.state.pending_event.is_some() || !mem::take(&mut self.state.peer.event_holds_line) {
@@ -63,8 +64,8 @@ impl Server<'_> {
         }
     }
 
-    /// Performs one step. Returns `false` if the next step needs bytes or an expired deadline, or if the connection is
-    /// closed.
+    /// Performs one step. Returns `false` if the next step needs received bytes, transmit space or an expired
+    /// deadline, or if the connection is closed.
     pub(super) fn advance(&mut self) -> bool {
         if self.state.peer.pending_error.is_some() {
             self.state.pending_event = self.state.peer.pending_error.take().map(PendingEvent::ProtocolError);
@@ -205,7 +206,7 @@ impl Server<'_> {
         self.release();
     }
 
-    /// Emits the error of a line.
+    /// Emits the error of a line, unless the message came too late.
     #[cold]
     fn report(&mut self, error: ProtocolError) {
         self.state.pending_event = self.state.peer.reported(error).map(PendingEvent::ProtocolError);

@@ -29,7 +29,7 @@ pub(crate) struct Pending<'a> {
 }
 
 impl<'a> Pending<'a> {
-    /// A request with this id and default properties. If the request has no id, `id` is empty.
+    /// Creates a pending request with this id and default properties. If the request has no id, `id` is empty.
     pub(crate) fn from_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
         Pending { source: Source::from_id(id), context: Context::new(stream, batched) }
     }
@@ -71,8 +71,9 @@ impl StateAccess for ServerState<'_> {
 
 /// Responds to one request, now or later.
 ///
-/// A response method consumes the reply, and cannot fail, except [`chunked`](Reply::chunked). If a response does not
-/// fit, the server sends an error response instead, and the next event is a [`ProtocolError`].
+/// A response method consumes the reply, and cannot fail, except [`chunked`](Reply::chunked). If a response is too
+/// large or not valid, the server sends an error response instead, and the next event is a [`ProtocolError`]. If a
+/// method does not suit the request, such as [`text`](Reply::text) for a prompt, the response is an error (-32603).
 ///
 /// Dropping a reply sends no response. If the application drops the request of an event, the server responds with an
 /// error at the next poll. If the application drops the reply to a [deferred](crate::server::Call::defer) request, the
@@ -85,19 +86,19 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// The revision of the request.
+    /// Returns the revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.pending.context.revision()
     }
 
-    /// The capabilities that the client declared.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.pending.context.capabilities
     }
 
-    /// The id of a request in the current line, as JSON. Otherwise `null`.
+    /// Returns the id of a request in the current line, as JSON. Returns `null` for other requests.
     pub(crate) fn id(&self) -> Json<'a> {
         match self.pending.source {
             Source::Line { id, .. } if !id.is_empty() => Json::trusted(id),
@@ -105,13 +106,13 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// The stream of the request, in message mode.
+    /// Returns the stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.pending.context.stream
     }
 
-    /// The `_meta` of a request in the current line. For other requests, an empty object.
+    /// Returns the `_meta` of a request in the current line. Returns an empty object for other requests.
     pub(crate) fn meta(&self) -> Json<'a> {
         match self.pending.source {
             Source::Line { meta, .. } if !meta.is_empty() => Json::trusted(meta),
@@ -119,7 +120,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Finds a catalog entry whose key satisfies the predicate.
+    /// Finds the first catalog entry whose key satisfies the predicate.
     pub(crate) fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'a> {
         find(self.config, catalog, is)
     }
@@ -165,7 +166,7 @@ impl<'a> Reply<'a> {
         self.content(|result| result.structured(value));
     }
 
-    /// Responds to a tool call with the structured content that `body` writes.
+    /// Responds to a tool call with the structured content that `body` writes, and a text copy.
     pub fn structured_with(self, body: impl FnOnce(&mut Writer<'_>)) {
         self.content(|result| result.structured_with(body));
     }
@@ -178,7 +179,7 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// Responds with a JSON-RPC error. `data` writes the value of the member `data`.
+    /// Responds with a JSON-RPC error. `data` writes exactly one value, the member `data`.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
         self.respond(Shape::Error(code), &mut |out| {
@@ -188,7 +189,7 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// Responds that the arguments are not valid.
+    /// Responds to a tool call that the arguments are not valid.
     ///
     /// Since `2025-11-25` the response is a result (`isError`), so that the model can correct the arguments. In earlier
     /// revisions the response is an error (-32602).
@@ -233,8 +234,8 @@ impl<'a> Reply<'a> {
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`](crate::server::Logging).
-    /// [`SendError::NotWanted`]: the client does not receive messages of this level. [`SendError::Unwritable`]: the
-    /// transmit buffer has no space besides the space reserved for the response.
+    /// [`SendError::NotWanted`]: the client does not receive messages of this level, or the call has become a task.
+    /// [`SendError::Unwritable`]: the transmit buffer has no space besides the space reserved for the response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);
@@ -296,7 +297,8 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Whether the request is a tool call, and whether its result needs structured content in any case.
+    /// Returns whether the request is a tool call, and whether to add empty structured content if the result has
+    /// none.
     fn call_kind(&self) -> (bool, bool) {
         match self.pending.context.kind {
             RequestKind::CallTool { pad_structured, .. } => (true, pad_structured),

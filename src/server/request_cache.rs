@@ -40,7 +40,7 @@ impl RequestCache {
     pub(crate) const EMPTY: RequestCache =
         RequestCache { meta: [const { Entry::EMPTY }; ENTRIES], method: [None; ENTRIES] };
 
-    /// Returns the method that was stored last.
+    /// Returns the last stored method. Returns `None` if no method is stored.
     #[inline]
     pub(crate) fn method(&self) -> Option<MethodPlace> {
         *self.method.first()?
@@ -58,7 +58,8 @@ impl RequestCache {
         self.meta.first().and_then(|entry| entry.text.get(..entry.length)).unwrap_or_default()
     }
 
-    /// Parses a `_meta`. Returns `None` if the request does not belong to the stateless era.
+    /// Parses a `_meta`, or returns the stored result for the same text. Returns `None` if the request does not
+    /// belong to the stateless era.
     pub(crate) fn parse_meta(&mut self, meta: Json<'_>) -> Option<RequestMeta> {
         let text = meta.bytes();
         let entry = self.meta.first_mut().filter(|_| text.len() <= CAPACITY);
@@ -91,7 +92,7 @@ mod tests {
     use std::string::String;
 
     #[test]
-    fn repeated_meta_has_the_result_of_parsing_it() {
+    fn cached_meta_equals_parsed_meta() {
         let version = r#""io.modelcontextprotocol/protocolVersion""#;
         let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{"sampling":{}}"#;
         let level = r#""io.modelcontextprotocol/logLevel""#;

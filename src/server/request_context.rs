@@ -58,7 +58,7 @@ impl PackedFlags {
 }
 
 impl Context {
-    /// The context of a request with default properties. `is_batched` marks a batch member.
+    /// Creates the context of a request with default properties. `is_batched` marks a batch member.
     pub(crate) fn new(stream: StreamId, is_batched: bool) -> Context {
         let flags = PackedFlags(if is_batched { BATCHED } else { 0 });
         Context { kind: RequestKind::Internal, capabilities: ClientCapabilities::NONE, flags, stream }
@@ -77,7 +77,8 @@ impl Context {
         self.flags.0 = self.flags.0 & !7 | revision as u8;
     }
 
-    /// Stateless era: the minimum log level that the request names.
+    /// Returns the minimum log level that the request names (stateless era). Returns `None` if the request names no
+    /// level.
     pub(crate) fn level(&self) -> Option<Level> {
         self.flags.level()
     }
@@ -86,7 +87,8 @@ impl Context {
         self.flags.set_level(level.map_or(0, |level| (level as u8).wrapping_add(1)));
     }
 
-    /// Whether the request is a batch member. If so, its response joins the responses of the other members.
+    /// Returns whether the request is a batch member. The response of a member joins the responses of the other
+    /// members.
     pub(crate) fn is_batched(&self) -> bool {
         self.flags.is_batched()
     }
@@ -128,9 +130,9 @@ impl Inbound<PackedContext> {
         self.context.flags.is_batched()
     }
 
-    /// Whether the request ends when this stream closes. Returns `true` for deferred requests and subscriptions of the
-    /// stateless era on this stream. Also returns `true` for requests of a session that ends, and for a response that
-    /// has begun on this stream.
+    /// Returns whether the request ends when this stream closes. Returns `true` for deferred requests and
+    /// subscriptions of the stateless era on this stream. Also returns `true` for requests of a session that ends,
+    /// and for a chunked response that has begun on this stream.
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
         let has_owner =
             self.context.flags.revision().era() == Era::Stateless || self.context.flags.is_keyed();
@@ -141,19 +143,19 @@ impl Inbound<PackedContext> {
         }
     }
 
-    /// Whether the application writes the response in chunks.
+    /// Returns whether the application writes the response in chunks.
     pub(crate) fn is_chunked(&self) -> bool {
         self.state == InboundState::Open
     }
 
-    /// Whether the request is deferred and is not a subscription.
+    /// Returns whether the request is deferred and is not a subscription.
     pub(crate) fn is_open(&self) -> bool {
         // A request that waits for the result of a task counts as deferred, but the application does not know its
         // ticket.
         self.state.is_deferred() && self.subscription().is_none()
     }
 
-    /// The state of a chunked response. Returns `None` for other requests.
+    /// Returns the state of a chunked response. Returns `None` for other requests.
     pub(crate) fn chunks(&self) -> Option<ChunkState> {
         match self.context.kind {
             RequestKind::Chunked(chunks) => Some(chunks),
@@ -161,7 +163,7 @@ impl Inbound<PackedContext> {
         }
     }
 
-    /// The filter and the pending changes of a subscription. Returns `None` for other requests.
+    /// Returns the filter and the pending changes of a subscription. Returns `None` for other requests.
     pub(crate) fn subscription(&self) -> Option<[ChangeSet; 2]> {
         match self.context.kind {
             RequestKind::Listen { filter, pending } => Some([filter, pending]),
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_of_a_context_are_independent() {
+    fn revision_level_and_batch_mark_are_independent() {
         let levels = [None].into_iter().chain(Level::ALL.map(Some));
         for (revision, level) in
             Revision::ALL.into_iter().flat_map(|it| levels.clone().map(move |level| (it, level)))

@@ -4,32 +4,32 @@
 macro_rules! request_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
-            /// The id of the request, as JSON: a string or a number.
+            /// Returns the id of the request, as JSON: a string or a number.
             #[must_use]
             pub fn id(&self) -> $crate::json::Json<'a> {
                 self.parts.reply.id()
             }
 
-            /// The `_meta` of the request, as an object. If the request has no `_meta`, the object is empty. `_meta`
-            /// may contain a trace context: `traceparent`, `tracestate`, `baggage`.
+            /// Returns the `_meta` of the request, as an object. If the request has no `_meta`, the object is empty.
+            /// `_meta` may contain a trace context: `traceparent`, `tracestate`, `baggage`.
             #[must_use]
             pub fn meta(&self) -> $crate::json::Json<'a> {
                 self.parts.reply.meta()
             }
 
-            /// The revision of the request.
+            /// Returns the revision of the request.
             #[must_use]
             pub fn revision(&self) -> $crate::Revision {
                 self.parts.reply.revision()
             }
 
-            /// The capabilities that the client declared.
+            /// Returns the capabilities that the client declared.
             #[must_use]
             pub fn client(&self) -> $crate::ClientCapabilities {
                 self.parts.reply.client()
             }
 
-            /// The declared capabilities as JSON, with `experimental` and `extensions`.
+            /// Returns the declared capabilities as JSON, with `experimental` and `extensions`.
             ///
             /// The object is empty before `2026-07-28`: use
             /// [`Connected::capabilities`](crate::server::Connected::capabilities) instead.
@@ -39,13 +39,14 @@ macro_rules! request_methods {
                 declared.unwrap_or($crate::json::Json::EMPTY_OBJECT)
             }
 
-            /// The settings of an extension that the client declared (`2026-07-28`), such as `com.example/drawings`.
+            /// Returns the settings of an extension that the client declared (`2026-07-28`), such as
+            /// `com.example/drawings`. Returns `None` if the client did not declare the extension.
             #[must_use]
             pub fn extension(&self, name: &str) -> Option<$crate::json::Json<'a>> {
                 $crate::server::features::extension_request::extension_in(self.meta(), name)
             }
 
-            /// The stream of the request, in message mode.
+            /// Returns the stream of the request, in message mode.
             #[must_use]
             pub fn stream(&self) -> $crate::StreamId {
                 self.parts.reply.stream()
@@ -56,7 +57,7 @@ macro_rules! request_methods {
                 self.parts.reply.error(code, message);
             }
 
-            /// Responds with a JSON-RPC error. `data` writes the value of the member `data`.
+            /// Responds with a JSON-RPC error. `data` writes exactly one value, the member `data`.
             pub fn error_with(
                 self,
                 code: i32,
@@ -145,7 +146,8 @@ macro_rules! request_methods {
 macro_rules! input_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {
-            /// The client's response to the input that this request [required](Self::require_input) under `key`.
+            /// Returns the client's response to the input that the server [required](Self::require_input) under
+            /// `key`. Returns `None` if the client sent no such response.
             ///
             /// Read the response with [`ElicitResultView::from_json`](crate::input::ElicitResultView::from_json) or a
             /// similar function. The response is untrusted input, like the whole request.
@@ -154,7 +156,8 @@ macro_rules! input_methods {
                 self.parts.input_responses.input(key)
             }
 
-            /// The state that the client returned with the retried request.
+            /// Returns the state that the client sent with the retried request. Returns `None` if the client sent no
+            /// state.
             ///
             /// A client may send any value. If security depends on the state, sign it and check the signature.
             #[must_use]
@@ -162,7 +165,7 @@ macro_rules! input_methods {
                 self.parts.input_responses.request_state()
             }
 
-            /// Whether the response may [require input](Self::require_input): since `2026-07-28`.
+            /// Returns whether the response may [require input](Self::require_input): since `2026-07-28`.
             #[must_use]
             pub fn can_require_input(&self) -> bool {
                 self.parts.reply.can_require_input()

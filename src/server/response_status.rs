@@ -1,4 +1,4 @@
-//! `ResponseStatus`: how a response ended, for adapters that report it.
+//! `ResponseStatus`: the kind of a response, for adapters that report responses.
 
 use crate::server::Server;
 use crate::server::reply::StateAccess;
@@ -19,11 +19,12 @@ pub enum ResponseStatus {
 }
 
 impl Server<'_> {
-    /// Removes and returns the kind of the last response that the server has written since the previous call.
+    /// Removes and returns the kind of the last response that the server has written since this method was last
+    /// called.
     ///
-    /// An adapter calls the method before and after its handler, or before and after a [`Reply`](crate::server::Reply).
-    /// `None` after the handler means that the handler has not responded, or responds in
-    /// [chunks](crate::server::Call::chunked).
+    /// An adapter calls the method before and after its handler, or before and after a
+    /// [`Reply`](crate::server::Reply). `None` after the handler means that the handler has not responded, or that it
+    /// responds in [chunks](crate::server::Call::chunked).
     #[must_use]
     pub fn take_response_status(&mut self) -> Option<ResponseStatus> {
         self.state.response_status.take()

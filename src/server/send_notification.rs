@@ -40,9 +40,9 @@ impl Server<'_> {
     /// Sends a notification of an extension that belongs to a request in flight.
     ///
     /// The request is a subscription ([`Listening::ticket`](crate::server::Listening::ticket)), or a request of an
-    /// extension that the application [deferred](crate::server::ExtensionRequest::defer). `params` writes the keys and
-    /// values of the parameters. The server itself writes `_meta` with the id of the request, from which the client
-    /// finds its request.
+    /// extension that the application [deferred](crate::server::ExtensionRequest::defer). `params` writes the keys
+    /// and values of the parameters. The server itself writes `_meta` with the id of the request, by which the client
+    /// finds the request.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended. [`SendError::Busy`], [`SendError::Unwritable`]: as for
@@ -102,8 +102,8 @@ impl ServerState<'_> {
     }
 }
 
-/// Whether notifications may still belong to this request. No notification may follow the response that ends a
-/// subscription.
+/// Returns whether notifications may still belong to this request. No notification may follow the response that ends
+/// a subscription.
 fn may_notify(inbound: &Inbound<PackedContext>) -> bool {
     let is_answered = inbound.subscription().is_some_and(|[_, flags]| flags.any(ChangeSet::SUBSCRIBED));
     inbound.state.is_deferred() && !is_answered

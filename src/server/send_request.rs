@@ -1,7 +1,7 @@
 //! Requests that the server sends in the handshake era: roots, elicitation, sampling, ping, and methods of extensions.
 //!
 //! These requests share the slots of deferred requests. The first request sets the `OutboundHooks`, which handle the
-//! responses. A server that sends no requests therefore does not link the hooks.
+//! responses. A server that sends no requests and replaces no session does not link the hooks.
 //!
 //! Specification: up to 2025-11-25, *Client features*; *Utilities*, *Ping*.
 
@@ -37,7 +37,8 @@ pub struct RequestOptions {
 }
 
 impl RequestOptions {
-    /// The timeout of the server's [limits](crate::server::Limits), no related request, no progress.
+    /// The default options: the timeout of the server's [limits](crate::server::Limits), no related request, no
+    /// progress.
     pub const DEFAULT: RequestOptions = RequestOptions { timeout: None, during: None, progress: false };
 
     /// Sets the timeout, in milliseconds. Allow minutes for a form that the user fills in.
@@ -82,13 +83,13 @@ impl<'a> Response<'a> {
         Response { ticket, outcome }
     }
 
-    /// The ticket of the request.
+    /// Returns the ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// The result, error or failure of the request.
+    /// Returns the result, error or failure of the request.
     ///
     /// Read a result with [`RootsView::from_json`](input::RootsView::from_json),
     /// [`ElicitResultView::from_json`](input::ElicitResultView::from_json) or
@@ -135,10 +136,11 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending.
-    /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
-    /// [`SendError::Gone`]: the related request has ended. [`SendError::Full`]: every slot is taken.
+    /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have the
+    /// request. [`SendError::Gone`]: the related request has ended. [`SendError::Full`]: every slot is taken.
     /// [`SendError::Busy`]: the transmit buffer has no space; [`Event::Writable`](crate::server::Event::Writable)
-    /// reports new space. [`SendError::Unwritable`]: the request exceeds the size limit of a response, or is not valid.
+    /// reports new space. [`SendError::Unwritable`]: the request exceeds the size limit of a response, or is not
+    /// valid.
     pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {
         let NegotiatedSession { revision, capabilities, .. } = self.ready_session()?;
         if !input.fits(revision, capabilities) {
@@ -175,7 +177,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Returns the session if the connection is ready for requests.
+    /// Returns the session, or [`SendError::NotConnected`] if the connection is not ready for requests.
     pub(super) fn ready_session(&self) -> Result<NegotiatedSession, SendError> {
         self.state.peer.session.filter(|_| self.state() == State::Ready).ok_or(SendError::NotConnected)
     }
@@ -210,7 +212,7 @@ impl Server<'_> {
 
 impl ServerState<'_> {
     /// Writes a request, for which the caller has reserved the space. `params` writes the parameters for the id, and
-    /// returns whether they are valid.
+    /// returns whether the parameters are valid.
     pub(crate) fn write_request(
         &mut self,
         routing: Routing,

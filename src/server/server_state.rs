@@ -65,7 +65,7 @@ impl Role for role::Server {
     type Sequence = ();
     const OTHER_IDS: u32 = 0;
 
-    /// The sequence number of an id is the generation of its slot.
+    /// Resolves an id. The sequence number of the id is the generation of the slot.
     fn find_issued(peer: &Peer<'_, role::Server>, sequence: u64, slot: u32) -> IssuedId {
         let Ok(generation) = sequence.try_into() else { return IssuedId::Unknown };
         let ticket = Ticket { slot, generation };
@@ -90,10 +90,10 @@ pub(crate) enum Shape {
     InputRequired,
     /// A task in place of a result (`2026-07-28`).
     Task,
-    /// A result of an extension's own type (`2026-07-28`). The body of such a result includes first members such as
-    /// `resultType`. For other results, the server writes these members itself.
+    /// A result of an extension's own type (`2026-07-28`). The body of such a result itself writes the first members,
+    /// such as `resultType`. For other results, `begin_result` writes these members.
     Extension,
-    /// The result of `server/discover`. Clients may cache it, and it always identifies the server.
+    /// The result of `server/discover`. Clients may cache this result. The result always identifies the server.
     Discovery,
     /// An error response with this code.
     Error(i32),
@@ -118,8 +118,8 @@ pub(crate) struct ServerState<'b> {
     pub(crate) batches: Batches,
     /// The session that the machine currently serves, if the machine serves several.
     pub(crate) session_key: SessionKey,
-    /// Writer of change notifications and of messages about tasks. The field is set by the first change, by the first
-    /// subscription, or when the caller lends a table of tasks. Other servers do not link the writer.
+    /// Writer of change notifications and of messages about tasks. The first change, the first `subscriptions/listen`
+    /// or a table of tasks sets the field. Servers without these do not link the writer.
     pub(crate) change_writer: Option<fn(&mut ServerState<'_>) -> bool>,
     /// The event that `event` returns next.
     pub(crate) pending_event: Option<PendingEvent>,
@@ -128,12 +128,12 @@ pub(crate) struct ServerState<'b> {
     pub(crate) ending_deadline: Millis,
     /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
     pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
-    /// Hooks of requests in flight. The first call that lends slots sets them.
+    /// Hooks of requests in flight. Slots, an outbound request or `replace_session` set the field.
     pub(crate) in_flight_hooks: Option<&'static InFlightHooks>,
     pub(crate) tasks: Option<TaskStorage<'b>>,
     pub(crate) registry: SubscriptionRegistry<'b>,
     pub(crate) batch: Batch<'b>,
-    /// Code of chunked responses. The first chunked response sets it.
+    /// Code of chunked responses. The first chunked response sets the field.
     pub(crate) chunk_hook: Option<ChunkHook>,
     pub(crate) request_cache: RequestCache,
     /// The first members of the last result.
@@ -187,30 +187,32 @@ impl<'b> ServerState<'b> {
 }
 
 impl ServerState<'_> {
-    /// Hooks of tasks, if the caller lent a table.
+    /// Returns the hooks of tasks. Returns `None` if the server has no table of tasks.
     pub(crate) fn task_hooks(&self) -> Option<&'static dyn TaskHooks> {
         self.tasks.as_ref().map(TaskStorage::hooks)
     }
 
-    /// Sets the next event.
+    /// Sets the next event, and returns [`Received::Event`].
     pub(crate) fn emit(&mut self, pending_event: PendingEvent) -> Received {
         self.pending_event = Some(pending_event);
         Received::Event
     }
 
-    /// The routing of a message that belongs to the current session as a whole.
+    /// Returns the routing of a message that belongs to the current session as a whole.
     pub(crate) fn session_routing(&self, kind: OutboundMessageKind) -> Routing {
         Routing::of_session(kind, self.session_key)
     }
 
-    /// The maximum length of a request id. If the server has slots, an id must also fit into the text of a slot.
+    /// Returns the maximum length of a request id. If the server has slots, an id must also fit into the text of a
+    /// slot.
     #[inline]
     pub(crate) fn id_limit(&self) -> usize {
         let (limit, slots) = (self.config.limits.id.min(u16::MAX.into()), &self.peer.in_flight);
         if slots.limit() > 0 { limit.min(slots.text_limit()) } else { limit }
     }
 
-    /// Hooks of batches, if the caller lent a batch buffer and the revision of the session has batches.
+    /// Returns the hooks of batches. Returns `None` without a batch buffer, or if the session's revision has no
+    /// batches.
     pub(crate) fn batch_hooks(&self) -> Option<&'static &'static dyn BatchHooks> {
         let hooks = self.batch.hooks?;
         let has_batches = self.peer.session.is_some_and(|session| session.revision.has(WireFeature::Batches));
@@ -225,12 +227,13 @@ impl ServerState<'_> {
         }
     }
 
-    /// Whether no member of the open batch awaits its response.
+    /// Returns whether a batch is open and has all responses, and no batch is in the line.
     pub(crate) fn batch_is_complete(&self) -> bool {
         self.batch.hooks.is_some_and(|hooks| hooks.is_complete(self))
     }
 
-    /// Increments the number of deferred batch members if `more`, otherwise decrements it.
+    /// Increments the number of deferred batch members if `more`, otherwise decrements the number. No effect unless
+    /// `batched`.
     pub(super) fn count_deferred(&mut self, batched: bool, more: bool) {
         if batched && let Some(hooks) = self.batch.hooks {
             hooks.count_deferred(self, more);
@@ -242,30 +245,30 @@ impl ServerState<'_> {
         self.batch.hooks.map_or(Received::Done, |hooks| hooks.handle_next(self, line, stream, spans))
     }
 
-    /// Writes the responses of the open batch if it is complete.
+    /// Writes the responses of the open batch if the batch is complete and the output has space.
     pub(crate) fn write_batch(&mut self) {
         if let Some(hooks) = self.batch.hooks {
             hooks.write_open(self);
         }
     }
 
-    /// Calls the code of chunked responses, if there is one: see [`ChunkHook`].
+    /// Calls the [`ChunkHook`], and returns its result. Returns `false` without a hook.
     #[inline(never)]
     pub(crate) fn poll_chunks(&mut self, ended: Ticket) -> bool {
         self.chunk_hook.is_some_and(|hook| hook(self, ended))
     }
 
-    /// Maximum size of the next response, in bytes.
+    /// Returns the maximum size of the next response, in bytes.
     fn response_limit(&self, batched: bool) -> usize {
         let space = self.peer.available();
-        // The batch buffer reserves space for the other members of the batch.
+        // The batch buffer reserves space for further members of the batch.
         match self.batch.hooks {
             Some(hooks) if batched => space.min(hooks.available(self)),
             _ => space,
         }
     }
 
-    /// The error for a response that does not fit.
+    /// Returns the error for a response that does not fit.
     #[cold]
     pub(crate) fn too_large(&self, batched: bool) -> ProtocolError {
         let limit = if batched { self.response_limit(true) } else { self.peer.output.max_reply_size() };
@@ -280,7 +283,7 @@ impl ServerState<'_> {
 
     /// Writes the response to a request.
     ///
-    /// If the response does not fit or is not valid, writes an error response instead and returns that error.
+    /// If the response does not fit or is not valid, writes an error response instead and returns the error.
     #[inline]
     pub(crate) fn respond(
         &mut self,
@@ -323,8 +326,8 @@ impl ServerState<'_> {
 
     /// Writes an error response.
     ///
-    /// Omits `detail` if the message would not fit. Without `detail` the message fits, because `Server::new` checks the
-    /// buffer size. The revision determines the form of a missing id.
+    /// Omits `detail` if the message would not fit. Without `detail` the message fits, because `Server::new` checks
+    /// the buffer size. The revision of the session determines the form of a missing id.
     pub(crate) fn write_error_response(
         &mut self,
         pending: &Pending<'_>,
@@ -357,8 +360,8 @@ impl ServerState<'_> {
         }
     }
 
-    /// The text for a missing id. Up to `2025-06-18` the text is `null`. Since `2025-11-25` the text is empty, and the
-    /// error has no member `id`.
+    /// Returns the text for a missing id. Up to `2025-06-18` the text is `null`. Since `2025-11-25` the text is
+    /// empty, and the error has no member `id`.
     ///
     /// Without a session the text is `null`, unless the server supports only the stateless era.
     fn missing_id(&self) -> &'static [u8] {
@@ -368,7 +371,7 @@ impl ServerState<'_> {
         if omitted { b"" } else { b"null" }
     }
 
-    /// Drops the session and its requests in flight, so that a new client can open a session.
+    /// Drops the session and all requests in flight, so that a new client can open a session.
     pub(crate) fn restart_session(&mut self) {
         self.peer.session = None;
         self.drop_in_flight();
@@ -387,17 +390,17 @@ impl ServerState<'_> {
         }
     }
 
-    /// Whether the client of the handshake era receives change notifications.
+    /// Returns whether the client of the current session receives change notifications.
     pub(crate) fn is_session_notified(&self) -> bool {
         self.peer.session.is_some_and(|session| session.complete)
     }
 
-    /// The minimum log level of the session. Returns `None` if the client set no level.
+    /// Returns the minimum log level of the session. Returns `None` if the client set no level.
     pub(crate) fn session_level(&self) -> Option<Level> {
         self.peer.session.and_then(|session| session.level)
     }
 
-    /// Marks a request as complete, and releases its slot.
+    /// Marks a request as complete, and releases its slot, if any.
     pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
             Source::Line { .. } => self.peer.response_pending = false,
@@ -418,7 +421,7 @@ impl ServerState<'_> {
         self.peer.reserve_reply(is_taken)
     }
 
-    /// Whether the request of the current or pending event awaits its response.
+    /// Returns whether the request of the current or pending event awaits its response.
     pub(crate) fn has_pending_response(&self) -> bool {
         self.peer.response_pending
             || matches!(

@@ -55,7 +55,7 @@ impl Session {
         self.negotiated.map(|session| session.revision)
     }
 
-    /// Returns the capabilities of the client, or none before the handshake.
+    /// Returns the capabilities of the client. The set is empty before the handshake.
     #[must_use]
     pub fn capabilities(&self) -> ClientCapabilities {
         self.negotiated.map_or(ClientCapabilities::NONE, |session| session.capabilities)
@@ -85,13 +85,14 @@ impl OutboundSession {
 }
 
 impl ServerState<'_> {
-    /// Whether an outbound request belongs to the current session. Only the client of that session may respond.
+    /// Returns whether an outbound request belongs to the current session. Only the client of that session may
+    /// respond.
     pub(crate) fn owns_outbound(&self, ticket: Ticket) -> bool {
         self.peer.in_flight.outbound(ticket).is_some_and(|outbound| outbound.data.key() == self.session_key)
     }
 
     /// Ends the session that `stream` stands for: fails its outbound requests, and removes its subscriptions. The
-    /// caller has ended the inbound requests of the session. Does nothing if `stream` is any other stream.
+    /// caller must first end the inbound requests of the session. No effect if `stream` stands for no session.
     pub(crate) fn end_session(&mut self, stream: StreamId) {
         let key = stream.session();
         if key == SessionKey::NONE || stream != key.stream() {
@@ -107,15 +108,15 @@ impl ServerState<'_> {
 }
 
 impl Server<'_> {
-    /// Makes the machine serve another session of the handshake era, and returns the value of the current session.
+    /// Makes the machine serve another session of the handshake era, and returns the value of the previous session.
     ///
-    /// The caller stores the returned value until the next message of that session arrives. Requests in flight stay in
-    /// the machine, whatever its current session is. The caller creates the streams of the session's requests with
-    /// [`StreamId::in_session`], so that two sessions can use the same request id. A message for the session as a whole
-    /// has the relation [`Relation::Session`](crate::Relation::Session).
+    /// The caller stores the returned value until the next message of the previous session arrives. Requests in
+    /// flight of all sessions stay in the machine. The caller creates the streams of the session's requests with
+    /// [`StreamId::in_session`], so that two sessions can use the same request id. A message for the session as a
+    /// whole has the relation [`Relation::Session`](crate::Relation::Session).
     ///
     /// # Errors
-    /// [`SendError::Busy`]: a received message or an event is not handled completely.
+    /// [`SendError::Busy`]: the machine has not handled a received message completely, or an event is pending.
     /// [`SendError::NotConnected`]: the machine is ending.
     pub fn replace_session(&mut self, session: Session) -> Result<Session, SendError> {
         if matches!(self.state(), State::Draining | State::Closed) {
@@ -138,7 +139,7 @@ impl Server<'_> {
         })
     }
 
-    /// Returns the stream of a deferred request.
+    /// Returns the stream of a deferred request or subscription. Returns `None` if the request has ended.
     #[must_use]
     pub fn stream_of(&self, ticket: Ticket) -> Option<StreamId> {
         self.state.peer.in_flight.deferred(ticket).map(|inbound| inbound.stream)
@@ -150,7 +151,8 @@ impl Server<'_> {
         self.state.peer.in_flight.inbound_requests().any(|(_, inbound)| inbound.stream == stream)
     }
 
-    /// Returns the stream of the request with this id that is in flight in the current session.
+    /// Finds the request with this id in the current session, and returns its stream. Returns `None` if no such
+    /// request is in flight.
     #[must_use]
     pub fn find_stream(&self, id: Json<'_>) -> Option<StreamId> {
         let ticket = self.state.peer.in_flight.find(id, self.state.session_key.stream())?;

@@ -14,7 +14,7 @@ use crate::server::server_state::{RequestTable, ServerState};
 use crate::server::tasks::table::{TaskStorage, TaskTable};
 use crate::server::{Server, ServerConfig, Slot};
 
-/// The minimum length of a slot's text, in bytes.
+/// The minimum size of a slot's share of the text, in bytes.
 pub(super) const MIN_SLOT_TEXT: usize = 8;
 
 impl<'b> Server<'b> {
@@ -27,8 +27,9 @@ impl<'b> Server<'b> {
     /// response instead.
     ///
     /// # Errors
-    /// A buffer is too small for the server's own messages, or the configuration has no revision. The configuration of
-    /// a feature, or of joined features, is not valid.
+    /// The receive buffer is too small for a request id, or the transmit buffer is too small for the server's own
+    /// messages. The configuration has no revision, or the configuration of a feature or of joined features is not
+    /// valid.
     pub fn new(
         config: &'b ServerConfig<'b>,
         rx: impl Into<Buffer<'b>>,
@@ -106,9 +107,9 @@ impl<'b> Server<'b> {
     /// Lends storage for the URIs of watched resources, for the feature
     /// [`Subscriptions`](crate::server::Subscriptions).
     ///
-    /// Each watched resource takes the length of its URI and 15 bytes. If the buffer is full, the server refuses
-    /// `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource. Without this
-    /// buffer, clients cannot watch resources.
+    /// Each watched resource or task takes the length of its URI or id, and 15 bytes. If the buffer is full, the
+    /// server refuses `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource.
+    /// Without this buffer, clients cannot watch resources or tasks.
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
         self.set_subscription_buffer(uris);
@@ -192,7 +193,8 @@ impl<'b> Server<'b> {
     /// Receives and sends whole messages instead of lines. Use this mode for WebSockets, HTTP bodies or queues.
     ///
     /// # Errors
-    /// [`ConfigError::TxTooSmall`]: the transmit buffer cannot hold the additional bytes of each message.
+    /// [`ConfigError::TxTooSmall`]: the transmit buffer cannot hold the server's own messages with the header of
+    /// message mode.
     pub fn message_mode(mut self) -> Result<Server<'b>, ConfigError> {
         self.set_message_mode()?;
         Ok(self)
@@ -205,7 +207,7 @@ impl<'b> Server<'b> {
         self
     }
 
-    /// Pings an idle client of the handshake era.
+    /// Pings an idle client of the handshake era, and reports a client that does not respond.
     #[must_use]
     pub fn keep_alive(mut self, options: KeepAlive) -> Server<'b> {
         self.set_keep_alive(options);
@@ -213,7 +215,8 @@ impl<'b> Server<'b> {
     }
 }
 
-/// Checks that the buffers hold the server's own messages.
+/// Checks the configuration. Checks that the receive buffer holds an id, and the transmit buffer the server's own
+/// messages.
 #[inline(never)]
 pub(super) fn check(
     config: &ServerConfig<'_>,
@@ -237,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seed_survives_in_flight_in_either_order() {
+    fn seed_applies_before_and_after_in_flight() {
         static CONFIG: ServerConfig<'_> = ServerConfig::new("s", "1");
         for seed_first in [false, true] {
             let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 64]);

@@ -78,7 +78,7 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta) -> 
     if feature.is_none() && !is_discover {
         return request.unknown_method(method);
     }
-    // The level is checked after the method, in the order of the specification.
+    // Check the level after the method, in the order of the specification.
     match meta.level.transpose() {
         Ok(level) => request.pending.context.set_level(level),
         Err(()) => return request.invalid_params("unknown log level in `_meta`"),

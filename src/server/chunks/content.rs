@@ -40,8 +40,8 @@ pub enum ChunkedContent<'a> {
 }
 
 impl ChunkedContent<'_> {
-    /// Returns the state of a response with this content. `None` if the request or the revision does not permit the
-    /// content.
+    /// Returns the state of a response with this content. Returns `None` if the request or the revision does not
+    /// permit the content.
     pub(super) fn state(self, kind: RequestKind, revision: Revision) -> Option<ChunkState> {
         let (is_resource, blob) = match self {
             ChunkedContent::Text => (false, 0),

@@ -8,18 +8,18 @@ use crate::server::chunks::PAUSED;
 impl Server<'_> {
     /// Reports whether the transport can send responses in pieces. Message mode only. The default is `false`.
     ///
-    /// If so, [chunked](crate::server::Call::chunked) responses to messages that the server receives afterwards are
-    /// sent as messages of the kind [`Piece`](crate::OutboundMessageKind::Piece). A transport with some streams that
-    /// cannot take pieces calls the method before each message.
+    /// If `accept` is `true`, the server sends [chunked](crate::server::Call::chunked) responses that begin
+    /// afterwards as messages of the kind [`Piece`](crate::OutboundMessageKind::Piece). A transport with some streams
+    /// that cannot take pieces calls the method before each message.
     pub fn accept_pieces(&mut self, accept: bool) {
         self.state.peer.output.accept_pieces(accept);
     }
 
     /// Pauses the chunked response of a stream whose client reads slowly, or resumes the response.
     ///
-    /// While a response is paused, the server takes no [chunk](crate::server::Chunks::text) for it. The server still
-    /// sends pieces that are in the transmit buffer, and may send the end of the response. After the pause, the server
-    /// emits [`Event::Writable`](crate::server::Event::Writable).
+    /// While a response is paused, the server takes no [chunk](crate::server::Chunks::text) of the response. The
+    /// server still sends pieces that are in the transmit buffer, and may send the end of the response. After the
+    /// pause, the server emits [`Event::Writable`](crate::server::Event::Writable).
     pub fn pause_stream(&mut self, stream: StreamId, is_paused: bool) {
         let state = &mut self.state;
         let is_sent_on = |inbound: &Inbound<_>| inbound.is_chunked() && inbound.stream == stream;

@@ -43,7 +43,7 @@ impl<'f> Found<'f> {
         matches!(self, Found::Absent)
     }
 
-    /// The key of the entry. Empty for a result without a key.
+    /// Returns the key of the entry. The key is empty for a result without a key.
     fn key(self) -> &'f str {
         match self {
             Found::Tool(tool) => tool.key(),
@@ -55,7 +55,7 @@ impl<'f> Found<'f> {
     }
 }
 
-/// An entry of a catalog that several features can share.
+/// An entry type of the catalogs that the server joins across features.
 pub(crate) trait Listed<'f>: ListedObject {
     const CATALOG: Catalog;
 
@@ -84,7 +84,7 @@ listed! {
     Prompt, Prompts, Prompt;
 }
 
-/// Finds the entry with a key that `is` accepts. The key is a name, URI or URI template.
+/// Finds the first entry whose key `is` accepts. The key is a name, URI or URI template.
 pub(crate) fn find<'i>(
     config: &'i ServerConfig<'i>,
     catalog: Catalog,
@@ -101,7 +101,8 @@ fn find_among<'i>(features: &'i [&'i dyn Feature], catalog: Catalog, is: &dyn Fn
 /// Whether the server joins features of one kind. Boards without a heap do not link the code that joins features.
 pub(crate) const JOINS: bool = cfg!(feature = "alloc");
 
-/// Finds the entry at an index of the joined catalogs of all features.
+/// Finds the entry at an index of the joined catalogs of all features. Returns `None` if the server does not join
+/// features.
 pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: usize) -> Option<&'i E> {
     if !JOINS {
         return None;
@@ -114,7 +115,7 @@ pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: u
     }))
 }
 
-/// Finds the feature that has the entry with a key that `is` accepts.
+/// Finds the first feature with an entry whose key `is` accepts. Returns `None` if the server does not join features.
 pub(crate) fn owner<'i>(
     config: &'i ServerConfig<'i>,
     catalog: Catalog,
@@ -124,8 +125,8 @@ pub(crate) fn owner<'i>(
     features.find(|feature| !feature.find(catalog, is).is_absent())
 }
 
-/// Checks the catalogs of each kind of which the configuration has several features. No key may occur in two of these
-/// catalogs, and none of these catalogs may be a dynamic list.
+/// Checks the catalogs that the server joins. No key may occur in two catalogs of one kind, and none of these
+/// catalogs may be a dynamic list.
 pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError> {
     for (index, feature) in config.features.iter().enumerate().filter(|_| JOINS) {
         let earlier = config.features.get(..index).unwrap_or_default();
@@ -147,7 +148,7 @@ pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError>
     Ok(())
 }
 
-/// Finds the entry of a catalog with a key that `is` accepts. A catalog of `None` is a dynamic list.
+/// Finds the entry of a catalog whose key `is` accepts. If `catalog` is `None`, the list is dynamic.
 pub(crate) fn find_in<'f, E: ListedObject>(
     catalog: Option<&'f [E]>,
     is: &dyn Fn(&str) -> bool,

@@ -111,7 +111,7 @@ fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Re
     })
 }
 
-/// Whether a value begins with the typed text.
+/// Returns whether a value begins with the typed text.
 pub(crate) fn begins_with(value: &(impl WriteText + ?Sized), mut typed: Chars<'_>) -> bool {
     let mut begins = true;
     value.pieces(&mut |piece| {
@@ -150,26 +150,27 @@ impl<'a> Complete<'a> {
         Some(Event::Complete(Complete { parts: RequestParts::new(input, state, context) }))
     }
 
-    /// The prompt or resource template that has the argument.
+    /// Returns the prompt or resource template that has the argument.
     #[must_use]
     pub fn reference(&self) -> ReferenceView<'a> {
         // `handle` has validated the reference.
         ReferenceView::from_json(self.parts.params()).unwrap_or(ReferenceView::Prompt(Str::trusted(b"")))
     }
 
-    /// The name of the argument.
+    /// Returns the name of the argument.
     #[must_use]
     pub fn argument(&self) -> Str<'a> {
         self.text("argument", "name").unwrap_or(Str::trusted(b""))
     }
 
-    /// The text typed so far.
+    /// Returns the text that the user has typed so far.
     #[must_use]
     pub fn value(&self) -> Str<'a> {
         self.text("argument", "value").unwrap_or(Str::trusted(b""))
     }
 
-    /// The value of another argument (since `2025-06-18`). Returns `None` if the client did not send the value.
+    /// Returns the value of another argument (since `2025-06-18`). Returns `None` if the client did not send the
+    /// value.
     #[must_use]
     pub fn context(&self, name: &str) -> Option<Str<'a>> {
         self.parts.params().get("context")?.get("arguments")?.get(name)?.string()
@@ -191,7 +192,7 @@ impl<'a> Complete<'a> {
         self.values(values.into_iter().filter(|value| begins_with(value, typed.chars())));
     }
 
-    /// Responds with values and their total number.
+    /// Responds with values, the best first. `total` is the number of all values.
     pub fn values_of<V: WriteText>(self, total: u64, values: impl IntoIterator<Item = V>) {
         self.parts.reply.values(Some(total), values);
     }

@@ -21,7 +21,7 @@ use crate::server::server_state::ServerState;
 use crate::server::server_state::Shape;
 
 impl Reply<'_> {
-    /// Responds with one page: as many entries as fit. Refuses a cursor that is behind the last entry.
+    /// Responds with one page of as many entries as fit. Refuses a cursor behind the last entry.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
         let RequestKind::List { first } = self.pending.context.kind else {
             return self.refuse(ProtocolError::InvalidReply);
@@ -61,7 +61,7 @@ impl Reply<'_> {
         });
     }
 
-    /// The position of the requested page of a list.
+    /// Returns the position of the requested page of a list.
     fn position(&self) -> u32 {
         match self.pending.context.kind {
             RequestKind::List { first } => u32::from_le_bytes(first),
@@ -97,7 +97,7 @@ macro_rules! list {
                 self.parts.reply.$method(entry);
             }
 
-            /// The position of the requested page.
+            /// Returns the position of the requested page.
             ///
             /// The first page has position 0. Other positions are indices that the server has put into its cursors, or
             /// numbers that the application has passed to

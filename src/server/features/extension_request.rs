@@ -36,7 +36,7 @@ pub(crate) fn emit_extension_request(request: &mut Request<'_, '_>) -> Received 
     request.emit_with_params(RequestKind::Extension, request.method, ExtensionRequest::event)
 }
 
-/// The event of a notification. The span `subject` is the method.
+/// Returns the event of a notification. The span `subject` is the method.
 pub(crate) fn notification_event<'e>(
     input: &'e LineDecoder<'_>,
     _: &'e ServerState<'_>,
@@ -56,13 +56,13 @@ impl<'a> ExtensionRequest<'a> {
         Some(Event::Request(ExtensionRequest { parts: RequestParts::new(input, state, context) }))
     }
 
-    /// The method.
+    /// Returns the method of the request.
     #[must_use]
     pub fn method(&self) -> &'a str {
         self.parts.subject
     }
 
-    /// The parameters, an object. If the request has no parameters, the object is empty.
+    /// Returns the parameters, an object. Without parameters, the object is empty.
     #[must_use]
     pub fn params(&self) -> Json<'a> {
         self.parts.params()
@@ -154,7 +154,8 @@ pub(crate) fn write_extension(name: &str, out: &mut Writer<'_>) {
     out.end_object();
 }
 
-/// The settings of an extension in the `_meta` of a request.
+/// Returns the settings of an extension in the `_meta` of a request. Returns `None` if `_meta` does not declare the
+/// extension.
 pub(crate) fn extension_in<'a>(meta: Json<'a>, name: &str) -> Option<Json<'a>> {
     meta.get(meta::CLIENT_CAPABILITIES)?.get("extensions")?.get(name)
 }

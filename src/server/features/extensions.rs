@@ -57,7 +57,7 @@ pub struct Extensions<'e> {
 }
 
 impl<'e> Extensions<'e> {
-    /// A feature with these names and settings.
+    /// Creates a feature with these names and settings.
     #[must_use]
     pub const fn new(extensions: &'e [(&'e str, &'e str)]) -> Extensions<'e> {
         Extensions { declared: extensions, methods: &[], notifications: &[], filter_members: &[] }
@@ -65,8 +65,8 @@ impl<'e> Extensions<'e> {
 
     /// Sets the methods of requests: see [`Event::Request`](crate::server::Event::Request).
     ///
-    /// A method of another feature has precedence. In the handshake era, a request is refused before the handshake,
-    /// like every other request except `ping`.
+    /// A method of another feature has precedence. In the handshake era, the server refuses such a request before
+    /// `initialize`, like every request except `ping`.
     #[must_use]
     pub const fn methods(mut self, methods: &'e [&'e str]) -> Self {
         self.methods = methods;
@@ -75,7 +75,8 @@ impl<'e> Extensions<'e> {
 
     /// Sets the methods of notifications: see [`Event::Notification`](crate::server::Event::Notification).
     ///
-    /// The server ignores other notifications that it does not know.
+    /// For an unknown notification, the server emits
+    /// [`ProtocolError::UnknownNotification`](crate::ProtocolError::UnknownNotification).
     #[must_use]
     pub const fn notifications(mut self, methods: &'e [&'e str]) -> Self {
         self.notifications = methods;
@@ -84,9 +85,9 @@ impl<'e> Extensions<'e> {
 
     /// Sets the members of the filter of `subscriptions/listen` that belong to the extensions (`2026-07-28`).
     ///
-    /// The acknowledgment repeats such a member, unless its value is `null` or `false`.
-    /// [`Listening::filter`](crate::server::Listening::filter) returns the whole filter. The feature
-    /// [`Subscriptions`](crate::server::Subscriptions) is required, too.
+    /// The acknowledgment repeats such a member, unless the value is `null` or `false`, or does not fit.
+    /// [`Listening::filter`](crate::server::Listening::filter) returns the whole filter. The server must also have
+    /// the feature [`Subscriptions`](crate::server::Subscriptions).
     #[must_use]
     pub const fn filter_members(mut self, members: &'e [&'e str]) -> Self {
         self.filter_members = members;
@@ -156,7 +157,7 @@ impl Sealed for Extensions<'_> {
 pub struct Experimental<'e>(&'e [(&'e str, &'e str)]);
 
 impl<'e> Experimental<'e> {
-    /// A feature with these experimental capabilities.
+    /// Creates the feature with these experimental capabilities.
     #[must_use]
     pub const fn new(experiments: &'e [(&'e str, &'e str)]) -> Experimental<'e> {
         Experimental(experiments)
@@ -190,8 +191,8 @@ fn write_entries(entries: &[(&str, &str)], out: &mut Writer<'_>) {
     }
 }
 
-/// Writes the capability `extensions` with the entries of all features. Only the first feature with extensions writes
-/// the capability.
+/// Writes the capability `extensions` with the entries of all features. Writes nothing unless `own` belongs to the
+/// first feature with extensions.
 pub(crate) fn write_extensions(
     own: &Extensions<'_>,
     config: &ServerConfig<'_>,
@@ -209,7 +210,7 @@ pub(crate) fn write_extensions(
     out.end_object();
 }
 
-/// The extensions that a feature declares.
+/// Returns the extensions of a feature. Returns `None` if the feature has no extensions.
 fn extensions_of(feature: &dyn Feature) -> Option<&Extensions<'_>> {
     match feature.find(Catalog::Extensions, &|_| true) {
         Found::Extensions(extensions) => Some(extensions),
@@ -231,8 +232,8 @@ fn check(entries: &[(&str, &str)]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Whether a name follows the rules for `_meta` keys with a prefix. Such a key consists of labels with dots between
-/// them, a slash, and a name that may be empty.
+/// Returns whether a name follows the rules for `_meta` keys with a prefix. Such a key consists of labels with dots
+/// between them, a slash, and a name that may be empty.
 fn is_prefixed(name: &str) -> bool {
     let Some((prefix, name)) = name.split_once('/') else { return false };
     let ends = |text: &str, first: fn(&u8) -> bool| {

@@ -63,13 +63,13 @@ impl<'a> GetPrompt<'a> {
         Some(Event::GetPrompt(GetPrompt { parts, arguments }))
     }
 
-    /// The name of the prompt.
+    /// Returns the name of the prompt.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.parts.subject
     }
 
-    /// The entry of the prompt in a static catalog. Returns `None` for a dynamic list.
+    /// Returns the entry of the prompt in a static catalog. Returns `None` for a dynamic list.
     #[must_use]
     pub fn prompt(&self) -> Option<&'a Prompt<'a>> {
         match self.parts.reply.find(Catalog::Prompts, &|name| name == self.parts.subject) {
@@ -78,13 +78,13 @@ impl<'a> GetPrompt<'a> {
         }
     }
 
-    /// The arguments as a JSON object.
+    /// Returns the arguments as a JSON object.
     #[must_use]
     pub fn raw_arguments(&self) -> Json<'a> {
         if self.arguments.is_empty() { Json::EMPTY_OBJECT } else { Json::trusted(self.arguments) }
     }
 
-    /// The value of an argument. Returns `None` if the client did not send the argument, or sent `null`.
+    /// Returns the value of an argument. Returns `None` if the client did not send the argument, or sent `null`.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<Str<'a>> {
         let value = self.raw_arguments().get(name)?;

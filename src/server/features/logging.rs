@@ -18,6 +18,7 @@ use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 /// The feature *logging*: log messages, filtered by level.
 ///
 /// The client sets the minimum level with `logging/setLevel` or, in `2026-07-28`, in the `_meta` of a request.
+/// Without a level, a session receives all messages, but a request of `2026-07-28` receives none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Logging;
 
@@ -56,10 +57,10 @@ impl Server<'_> {
     /// Sends a log message that is unrelated to a request (handshake era).
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`]. [`SendError::NotConnected`]: there
-    /// is no session, or the connection has ended. [`SendError::NotWanted`]: the client filters the level.
-    /// [`SendError::Busy`]: the transmit buffer has no space, or an open request reserves the space.
-    /// [`SendError::Unwritable`]: the message exceeds the size limit of a response.
+    /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`]. [`SendError::NotConnected`]:
+    /// there is no session, or the connection has ended. [`SendError::NotWanted`]: the client filters the level.
+    /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for messages that precede the
+    /// log message. [`SendError::Unwritable`]: the message exceeds the size limit of a response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);

@@ -15,7 +15,8 @@ use crate::server::features::catalog::{Listed, entry_at};
 use crate::server::pending_event::RequestKind;
 use crate::server::server_state::Shape;
 
-/// Returns the index of the first requested entry. Refuses a request with an invalid cursor.
+/// Returns the index of the first requested entry. If the cursor is not valid, refuses the request, and returns the
+/// refusal as the error.
 pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received> {
     let cursor = request.param("cursor");
     if cursor.is_null() {

@@ -53,7 +53,8 @@ const LIST: usize = 0;
 const GET: usize = 1;
 
 impl<'t> Prompts<'t> {
-    /// A static catalog. The server lists its prompts, and refuses unknown prompts and missing required arguments.
+    /// Creates the feature with a static catalog. The server lists the prompts, and refuses unknown prompts and
+    /// missing required arguments.
     ///
     /// Use this in constants and statics, where two prompts with the same name do not compile:
     ///
@@ -73,7 +74,7 @@ impl<'t> Prompts<'t> {
         }
     }
 
-    /// A catalog that is built at run time.
+    /// Creates the feature with a catalog that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two prompts, or two arguments of one prompt, have the same name.
@@ -84,7 +85,8 @@ impl<'t> Prompts<'t> {
         }
     }
 
-    /// A dynamic list, which the application provides: see [`Event::ListPrompts`](crate::server::Event::ListPrompts).
+    /// Creates the feature with a dynamic list, which the application provides: see
+    /// [`Event::ListPrompts`](crate::server::Event::ListPrompts).
     ///
     /// The server emits an event for a `prompts/get` with any name.
     #[must_use]
@@ -92,7 +94,7 @@ impl<'t> Prompts<'t> {
         Prompts { catalog: None, list_changed: false, stringify: false }
     }
 
-    /// The prompts of a static catalog. Empty if the list is dynamic.
+    /// Returns the prompts of a static catalog. Empty if the list is dynamic.
     #[cfg(feature = "derive")]
     pub(crate) fn entries(&self) -> &'t [Prompt<'t>] {
         self.catalog.unwrap_or_default()
@@ -195,7 +197,7 @@ impl Prompts<'_> {
         request.emit_request(RequestKind::GetPrompt, GetPrompt::event)
     }
 
-    /// Whether an argument may have this value. `null` counts as absent.
+    /// Returns whether an argument may have this value. `null` counts as absent.
     fn accepts(&self, value: Json<'_>) -> bool {
         match value.kind() {
             Kind::String | Kind::Null => true,

@@ -21,8 +21,9 @@ use crate::server::server_state::Shape;
 
 /// A request to read a resource (`resources/read`): URI and response methods.
 ///
-/// Every response method consumes the request and cannot fail. If the application drops the request, the next poll
-/// responds with an error (-32603).
+/// Every response method consumes the request. Only [`chunked_text`](Self::chunked_text),
+/// [`chunked_blob`](Self::chunked_blob) and [`defer`](Self::defer) can fail. These methods then return the request.
+/// If the application drops the request, the next poll responds with an error (-32603).
 ///
 /// ```
 /// use mcp_proto::server::ReadResource;
@@ -51,13 +52,13 @@ impl<'a> ReadResource<'a> {
         Some(Event::ReadResource(ReadResource { parts: RequestParts::new(input, state, context) }))
     }
 
-    /// The URI.
+    /// Returns the URI of the resource.
     #[must_use]
     pub fn uri(&self) -> &'a str {
         self.parts.subject
     }
 
-    /// The entry of the URI in a static catalog of resources. Returns `None` if no entry has the URI.
+    /// Returns the entry of the URI in a static catalog of resources. Returns `None` if no entry has the URI.
     #[must_use]
     pub fn resource(&self) -> Option<&'a Resource<'a>> {
         match self.parts.reply.find(Catalog::Resources, &|uri| uri == self.parts.subject) {
@@ -66,7 +67,7 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// The first template in a static catalog that matches the URI. Returns `None` if no template matches.
+    /// Returns the first template in a static catalog that matches the URI. Returns `None` if no template matches.
     #[must_use]
     pub fn template(&self) -> Option<&'a ResourceTemplate<'a>> {
         let matches =
@@ -77,14 +78,15 @@ impl<'a> ReadResource<'a> {
         }
     }
 
-    /// The value of a variable of the matching [`template`](Self::template). Returns `None` if no template matches, or
-    /// if the template does not have the variable.
+    /// Returns the value of a variable of the matching [`template`](Self::template). Returns `None` if no template
+    /// matches, or if the template does not have the variable.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<Variable<'a>> {
         uri_template::value_of(self.template()?.uri, self.parts.subject, name)
     }
 
-    /// The media type of the matching resource or template in a catalog.
+    /// Returns the media type of the matching resource or template in a catalog. Returns `None` without a match or a
+    /// media type.
     pub(crate) fn mime_type(&self) -> Option<&'a str> {
         match self.resource() {
             Some(resource) => resource.mime_type,

@@ -56,7 +56,8 @@ const READ: usize = 0;
 const LIST: usize = 1;
 
 impl<'t> Resources<'t> {
-    /// A static catalog. The server lists its resources, and refuses to read unknown resources.
+    /// Creates the feature with a static catalog. The server lists the resources, and refuses to read unknown
+    /// resources.
     ///
     /// Use this in constants and statics, where two resources with the same URI do not compile:
     ///
@@ -76,7 +77,7 @@ impl<'t> Resources<'t> {
         }
     }
 
-    /// A catalog that is built at run time.
+    /// Creates the feature with a catalog that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two resources have the same URI.
@@ -89,16 +90,17 @@ impl<'t> Resources<'t> {
         }
     }
 
-    /// Dynamic lists of resources and templates, which the application provides.
+    /// Creates the feature with dynamic lists of resources and templates, which the application provides.
     ///
     /// See [`Event::ListResources`](crate::server::Event::ListResources) and
-    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). The server emits a read request for any URI.
+    /// [`Event::ListTemplates`](crate::server::Event::ListTemplates). The server emits
+    /// [`Event::ReadResource`](crate::server::Event::ReadResource) for any URI.
     #[must_use]
     pub const fn dynamic_list() -> Resources<'static> {
         Resources { catalog: None, templates: None, list_changed: false, subscribe: false }
     }
 
-    /// Adds a static catalog of templates. The server lists the templates, and accepts matching URIs.
+    /// Sets the static catalog of templates. The server lists the templates, and accepts matching URIs.
     ///
     /// Use this in constants and statics, where invalid templates do not compile:
     ///
@@ -120,7 +122,7 @@ impl<'t> Resources<'t> {
         }
     }
 
-    /// Adds templates that are built at run time.
+    /// Sets a catalog of templates that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::InvalidTemplate`]: a template has braces that do not enclose names, or a `{name}` after a
@@ -136,7 +138,7 @@ impl<'t> Resources<'t> {
         Ok(self)
     }
 
-    /// The resources and the templates of static catalogs. Empty if the lists are dynamic.
+    /// Returns the resources and the templates of static catalogs. Empty if the lists are dynamic.
     #[cfg(feature = "derive")]
     pub(crate) fn entries(&self) -> (&'t [Resource<'t>], &'t [ResourceTemplate<'t>]) {
         (self.catalog.unwrap_or_default(), self.templates.unwrap_or_default())
@@ -150,6 +152,9 @@ impl<'t> Resources<'t> {
     }
 
     /// Declares `subscribe`: clients can subscribe to changes of single resources.
+    ///
+    /// The server must also have the feature [`Subscriptions`](crate::server::Subscriptions) or
+    /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
     #[must_use]
     pub const fn subscribe(mut self) -> Self {
         self.subscribe = true;
@@ -237,25 +242,25 @@ impl Resources<'_> {
     }
 }
 
-/// Whether clients can subscribe to resources.
+/// Returns whether a feature declares `resources.subscribe`.
 pub(crate) fn can_watch(config: &ServerConfig<'_>) -> bool {
     config.features.iter().any(|feature| feature.can_watch())
 }
 
-/// Whether a resource with this URI may exist, in any feature.
+/// Returns whether a resource with this URI may exist, in any feature.
 pub(crate) fn may_exist(config: &ServerConfig<'_>, uri: Str<'_>) -> bool {
     let mut answers = config.features.iter().filter_map(|feature| feature.contains_uri(uri));
     answers.next().is_none_or(|first| first || answers.any(|known| known))
 }
 
-/// Refuses to read an unknown resource, or to subscribe to it.
+/// Refuses a request for an unknown resource.
 pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
     let code = unknown_resource_code(request.pending.context.revision());
     let error = ProtocolError::UnknownResource { code };
     request.refuse_with(error, code, &mut |out| write_not_found(out, error, &mut |out| out.text(uri)))
 }
 
-/// The error code for an unknown resource.
+/// Returns the error code for an unknown resource in this revision.
 pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
     if revision.has(WireFeature::ResourceNotFoundCode) {
         crate::rpc::code::RESOURCE_NOT_FOUND

@@ -33,7 +33,7 @@ fn find_directory<'t>(skills: &'t [Skill<'_>], uri: Str<'_>) -> Option<Directory
     })
 }
 
-/// The folders of a path: `a` and `a/b` for `a/b/c`.
+/// Returns the folders of a path: `a` and `a/b` for `a/b/c`.
 fn folders(path: &str) -> impl Iterator<Item = &str> {
     path.bytes().enumerate().filter_map(|(end, byte)| path.get(..end).filter(|_| byte == b'/'))
 }

@@ -39,7 +39,7 @@ use crate::server::server_state::Shape;
 /// then handles all resources except the files of skills, and responds to `resources/list`. To list a skill there too,
 /// add its [`Skill::resource`]. Without `Resources`, the server lists the `SKILL.md` of each skill.
 ///
-/// A file is sent in one message, so the transmit buffer must be longer than the longest file.
+/// The server sends a file in one message, so the transmit buffer must be longer than the longest file.
 #[derive(Debug, Clone, Copy)]
 pub struct Skills<'t> {
     catalog: &'t [Skill<'t>],
@@ -50,7 +50,7 @@ pub struct Skills<'t> {
 type ReadDirectory = fn(&[Skill<'_>], &mut Request<'_, '_>, Str<'_>) -> Received;
 
 /// Returns the first error: a skill that breaks a rule, a URI that occurs twice, or a skill in the folder of another
-/// skill.
+/// skill. Returns `None` if the catalog is valid.
 const fn invalid<'t>(catalog: &'t [Skill<'t>]) -> Option<ConfigError> {
     let (mut rest, mut entry) = (catalog, 0usize);
     while let [skill, tail @ ..] = rest {
@@ -77,7 +77,7 @@ const fn invalid<'t>(catalog: &'t [Skill<'t>]) -> Option<ConfigError> {
 }
 
 impl<'t> Skills<'t> {
-    /// A static catalog.
+    /// Creates the feature with a static catalog.
     ///
     /// Use this in constants and statics, where an invalid skill does not compile. In this example, the URI and the
     /// frontmatter have different names:
@@ -103,7 +103,7 @@ impl<'t> Skills<'t> {
         }
     }
 
-    /// A catalog that is built at run time.
+    /// Creates the feature with a catalog that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::InvalidSkill`]: a skill breaks a rule. [`ConfigError::DuplicateName`]: two skills have the same
@@ -248,7 +248,7 @@ fn write_file(skill: &Skill<'_>, file: &SkillFile<'_>, out: &mut Writer<'_>) {
     }
 }
 
-/// Whether a URI consists of these parts.
+/// Returns whether the URI is the concatenation of these parts.
 pub(crate) fn is_uri(uri: Str<'_>, parts: [&str; 3]) -> bool {
     uri.chars().eq(parts.into_iter().flat_map(str::chars))
 }
@@ -258,7 +258,8 @@ impl Skills<'_> {
         if self.read_directory.is_some() { &WITH_DIRECTORIES } else { &DECLARED }
     }
 
-    /// Checks the rules that depend on the configuration, and the rules for frontmatter in JSON.
+    /// Checks the rules that depend on the configuration, and the rules for frontmatter in JSON. Returns the first
+    /// broken rule.
     fn invalid(&self, skill: &Skill<'_>, config: &ServerConfig<'_>) -> Option<InvalidSkill> {
         let is_dynamic = skill.main.is_none();
         let by_application = is_dynamic || skill.all_files().any(|file| file.body().is_none());
@@ -303,8 +304,8 @@ impl Skills<'_> {
         })
     }
 
-    /// Responds with a file whose content is in the catalog. Passes all other requests to the feature `Resources`, or
-    /// refuses them if the server does not have this feature.
+    /// Responds with a file whose content is in the catalog. Passes all other requests to the feature `Resources`.
+    /// Refuses these requests if the server does not have that feature.
     fn read<'b>(&'b self, request: &mut Request<'_, 'b>, uri: Str<'_>) -> Received {
         if let Some((skill, file)) = self.find_file(uri)
             && file.body().is_some()

@@ -36,7 +36,7 @@ use crate::time::Millis;
 /// [`Server::tasks`](crate::Server::tasks). In `2026-07-28`, clients watch tasks with the feature
 /// [`Subscriptions`](crate::server::Subscriptions).
 ///
-/// The revisions have different tasks:
+/// Tasks differ between the revisions:
 ///
 /// - `2025-11-25`: the client requests a task, and the server must respond with a task if the tool
 ///   [supports](crate::server::Tool::task_support) tasks.
@@ -50,7 +50,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// The feature without `tasks/list`.
+    /// Creates the feature without `tasks/list`.
     #[must_use]
     pub const fn new() -> Tasks {
         Tasks { list: false, automatic: None }
@@ -59,15 +59,17 @@ impl Tasks {
     /// Turns a [deferred](crate::server::Call::defer) call into a task if its response takes longer than `after`.
     /// Default: off.
     ///
-    /// The application responds as always, through the ticket of the deferred call. The response ends the task, and the
-    /// task's slot in the table stores the result. If the client cancels the task, or the time to live expires, the
-    /// server emits the same event as for a call: [`Event::Cancelled`](crate::server::Event::Cancelled) or
-    /// [`Event::Expired`](crate::server::Event::Expired). When the call becomes a task, the timeout of deferred
-    /// requests no longer applies. `options` returns options with new random bits for each task.
+    /// The application responds through the ticket of the deferred call, as without this setting. The response ends
+    /// the task, and the task's slot in the table stores the result. If the client cancels the task, or the time to
+    /// live expires, the server emits the same event as for a call:
+    /// [`Event::Cancelled`](crate::server::Event::Cancelled) or [`Event::Expired`](crate::server::Event::Expired).
+    /// When the call becomes a task, the timeout of deferred requests no longer applies. `options` returns options
+    /// with new random bits for each task.
     ///
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task. A tool of a static catalog must
     ///   [support](crate::server::Tool::task_support) tasks.
-    /// - `2025-11-25`: a call becomes a task at once if the client requests a task, and never without this request.
+    /// - `2025-11-25`: a call becomes a task at the next poll if the client requests a task, and never without this
+    ///   request.
     ///
     /// As a task, a call sends no progress and no log messages.
     ///
@@ -181,13 +183,13 @@ impl Sealed for Tasks {
     }
 }
 
-/// Whether a request of `2026-07-28` declares the extension.
+/// Returns whether a request of `2026-07-28` declares the extension.
 pub(crate) fn declares_tasks(request: &Request<'_, '_>) -> bool {
     let declared = request.view(request.spans.meta).get(meta::CLIENT_CAPABILITIES);
     declared.is_some_and(is_declared)
 }
 
-/// Whether these client capabilities declare the extension.
+/// Returns whether these client capabilities declare the extension.
 pub(crate) fn is_declared(capabilities: Json<'_>) -> bool {
     let settings = capabilities.get("extensions").and_then(|extensions| extensions.get(EXTENSION));
     settings.is_some_and(|settings| settings.kind() == Kind::Object)
@@ -209,7 +211,7 @@ fn refuse_list(request: &mut Request<'_, '_>) -> Received {
     request.refuse_text(ProtocolError::UnknownMethod, "the server does not list tasks")
 }
 
-/// Runs `act` with the table. The caller has checked that the table exists.
+/// Runs `act` with the table. The caller must have checked that the table exists.
 fn with_tasks(
     request: &mut Request<'_, '_>,
     act: impl FnOnce(&mut ServerState<'_>, &mut TaskTable<'_>) -> Received,
@@ -269,8 +271,8 @@ fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let context = request.pending.context;
     let kind = RequestKind::TaskResult { task: slot_of(ticket), is_offered: false };
     let packed = PackedContext::new(&context.with_kind(kind));
-    // The request has no timeout. The request needs a deadline nevertheless, because the grace period ends only
-    // requests with a deadline.
+    // The request has no timeout. The request still needs a deadline, because the grace period ends only requests
+    // with a deadline.
     let deadline = Some(Millis(u64::MAX));
     let state = &mut *request.state;
     if state.peer.defer(&request.pending.source, context.stream, packed, deadline).is_some() {
@@ -280,8 +282,8 @@ fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit))
 }
 
-/// Handles `tasks/cancel`. A task that has not ended is cancelled before the response. If the task has ended, a request
-/// of `2025-11-25` is refused.
+/// Handles `tasks/cancel`. Cancels a task that has not ended, and then responds. If the task has ended, refuses a
+/// request of `2025-11-25`.
 fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let is_extension = request.pending.context.revision().has(WireFeature::TasksExtension);
     let table = request.state.tasks.as_ref();

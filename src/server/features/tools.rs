@@ -36,7 +36,7 @@ pub struct Tools<'t> {
 
 duplicate_of!(duplicate, Tool, name());
 
-/// Returns the index of the first tool with an invalid annotation `x-mcp-header`.
+/// Returns the index of the first tool with an invalid annotation `x-mcp-header`, and the error.
 const fn invalid_annotation(catalog: &[Tool<'_>]) -> Option<(usize, InvalidToolHeader)> {
     let (mut rest, mut index) = (catalog, 0usize);
     while let [tool, tail @ ..] = rest {
@@ -72,7 +72,7 @@ const LIST: usize = 0;
 const CALL: usize = 1;
 
 impl<'t> Tools<'t> {
-    /// A static catalog. The server lists its tools, and refuses calls of unknown tools.
+    /// Creates the feature with a static catalog. The server lists the tools, and refuses calls of unknown tools.
     ///
     /// Use this in constants and statics, where two tools with the same name do not compile:
     ///
@@ -81,8 +81,7 @@ impl<'t> Tools<'t> {
     /// static TOOLS: Tools = Tools::new(&[Tool::new("led_set", "{}"), Tool::new("led_set", "{}")]);
     /// ```
     ///
-    /// An annotation `x-mcp-header` that clients over HTTP would refuse does not compile either. See
-    /// [`Tool::new`].
+    /// An invalid annotation `x-mcp-header` does not compile either: see [`Tool::new`].
     ///
     /// ```compile_fail,E0080
     /// use mcp_proto::server::{Tool, Tools};
@@ -106,7 +105,7 @@ impl<'t> Tools<'t> {
         }
     }
 
-    /// A catalog that is built at run time.
+    /// Creates the feature with a catalog that is built at run time.
     ///
     /// # Errors
     /// [`ConfigError::DuplicateName`]: two tools have the same name. [`ConfigError::InvalidToolHeader`]: an annotation
@@ -123,7 +122,8 @@ impl<'t> Tools<'t> {
         }
     }
 
-    /// A dynamic list, which the application provides: see [`Event::ListTools`](crate::server::Event::ListTools).
+    /// Creates the feature with a dynamic list, which the application provides: see
+    /// [`Event::ListTools`](crate::server::Event::ListTools).
     #[must_use]
     pub const fn dynamic_list() -> Tools<'static> {
         Tools { catalog: None, list_changed: false, always_structured: false, argument_hook: None }
@@ -131,10 +131,10 @@ impl<'t> Tools<'t> {
 
     /// Returns the size of a transmit buffer that holds the whole static list in one response, in bytes.
     ///
-    /// With a smaller buffer, the server splits the list into pages: see [`ProtocolError::ListSplit`]. Some clients
-    /// read only the first page. The size is sufficient for ids up to [`Limits::id`](crate::server::Limits::id), in all
-    /// revisions, with lines and in message mode. The size may be up to 100 bytes too large, plus 60 bytes for each
-    /// tool. Zero if the list is dynamic.
+    /// With a smaller buffer, the server may split the list into pages: see [`ProtocolError::ListSplit`]. Some
+    /// clients read only the first page. The size is sufficient for ids up to
+    /// [`Limits::id`](crate::server::Limits::id), in all revisions, with lines and in message mode. The size may be
+    /// up to 100 bytes too large, plus 60 bytes for each tool. Returns 0 if the list is dynamic.
     ///
     /// With an assertion in a constant, a buffer that is too small does not compile:
     ///
@@ -184,7 +184,7 @@ impl<'t> Tools<'t> {
         self.catalog?.iter().find(|tool| tool.name() == name)
     }
 
-    /// The tools of a static catalog. Empty if the list is dynamic.
+    /// Returns the tools of a static catalog. Empty if the list is dynamic.
     #[cfg(feature = "derive")]
     pub(crate) const fn entries(&self) -> &'t [Tool<'t>] {
         match self.catalog {
@@ -286,7 +286,7 @@ impl Tools<'_> {
         request.emit_request(kind, Call::event)
     }
 
-    /// The request kind of a call to this tool.
+    /// Returns the request kind of a call to this tool.
     #[inline]
     fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
         let plain = tool.is_some_and(|tool| tool.output_schema.is_none());
@@ -295,7 +295,7 @@ impl Tools<'_> {
     }
 }
 
-/// Passes a call to the other feature that has the tool, or refuses the call.
+/// Passes a call to another feature that has the tool. Refuses the call if there is no such feature.
 #[cold]
 fn call_of_other_feature(request: &mut Request<'_, '_>, name: Str<'_>) -> Received {
     match owner(request.state.config, Catalog::Tools, &|tool| name == *tool) {

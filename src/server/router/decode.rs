@@ -64,7 +64,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Returns the type of the values that a node describes.
+    /// Returns the JSON type of the values that a node describes.
     ///
     /// # Panics
     /// The node describes an array or an object. The panic is a compile error.
@@ -96,13 +96,13 @@ impl Scalar {
     }
 }
 
-/// The longest text of a number or a boolean.
+/// Maximum length of a text that is decoded as a number or a boolean, in bytes.
 const SHORT: usize = 48;
 
 /// The types of the arguments of a prompt, by name.
 pub type Scalars = [(&'static str, Scalar)];
 
-/// Returns the types of the members of an object.
+/// Returns the types of the first `N` members of an object. With fewer members, the panic is a compile error.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,
@@ -123,7 +123,7 @@ pub const fn scalars<const N: usize>(fields: &Fields) -> [(&'static str, Scalar)
 /// Decodes the arguments of a prompt. An argument with the value `null` counts as absent.
 ///
 /// # Errors
-/// The arguments do not match `T`, or they do not fit into `space`.
+/// The arguments do not match `T`, or do not fit into `space`.
 pub fn arguments<'s, T: ToolArguments + Deserialize<'s>, const N: usize>(
     request: &GetPrompt<'_>,
     scalars: &Scalars,
@@ -153,8 +153,8 @@ fn write_arguments(given: Json<'_>, scalars: &Scalars, out: &mut Writer<'_>) {
     out.end_object();
 }
 
-/// Decodes the value of a template's variable. Returns `None` if the URI lacks the variable, or if its value is not
-/// UTF-8, does not match `T`, or does not fit into `space`.
+/// Decodes the value of a template's variable. Returns `None` if the URI lacks the variable. Also returns `None` if
+/// the value is not UTF-8, does not match `T`, or does not fit into `space`.
 pub fn variable<'s, T: Deserialize<'s>, const N: usize>(
     template: &str,
     request: &ReadResource<'_>,

@@ -23,7 +23,7 @@ pub trait HostContext: Clone + Send + Sync + 'static {
     /// The deferred request, from which a handler gets its parameters.
     type Request;
 
-    /// The handle of the server.
+    /// Returns the handle of the server.
     fn server(&self) -> &Self::Server;
 }
 

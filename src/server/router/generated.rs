@@ -8,7 +8,7 @@ use crate::server::feature::Feature;
 use crate::server::features::tools::Tools;
 use crate::server::router::Router;
 
-/// Checks that no schema is generated at run time.
+/// Panics if a schema of a tool is generated at run time.
 pub(super) const fn check(tools: &Tools<'_>) {
     let mut rest = tools.entries();
     while let [tool, tail @ ..] = rest {
@@ -21,10 +21,10 @@ pub(super) const fn check(tools: &Tools<'_>) {
 }
 
 impl<C: ?Sized> Router<'static, C> {
-    /// The features of the router, with schemas that are generated at run time. The type `Schemars` of the adapters for
-    /// hosts has such schemas (feature `schemars`).
+    /// Returns the features of the router, with schemas that are generated at run time. The type `Schemars` of the
+    /// adapters for hosts has such schemas (feature `schemars`).
     ///
-    /// Call this method once, because it leaks the list. Each type's schema is generated once.
+    /// Call this method once, because each call leaks the list. Each type generates its schema once.
     ///
     /// # Panics
     /// The schema of a tool's arguments or result does not describe an object.

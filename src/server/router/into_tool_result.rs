@@ -31,7 +31,7 @@ pub trait IntoToolResult {
     /// The output schema of the tool, as JSON text.
     const OUTPUT_SCHEMA: Option<&'static str> = None;
 
-    /// Generates the output schema at run time.
+    /// The function that generates the output schema at run time, if any.
     #[cfg(feature = "std")]
     #[doc(hidden)]
     const GENERATOR: Option<Generator> = None;
@@ -67,10 +67,10 @@ impl<T: IntoToolResult, E: WriteText> IntoToolResult for Result<T, E> {
 
 /// Structured content as the result of a tool, with a text copy. The schema of `T` is the output schema of the tool.
 ///
-/// `T` derives [`Schema`](macro@crate::Schema), or [`ToolArguments`](macro@crate::ToolArguments) if it is also a part
-/// of arguments. `T` must be an object, because the specification requires an object up to `2025-11-25`. Otherwise
-/// `Structured<T>` as the return type is a compile error. In debug builds with the feature `std`, a value that does not
-/// match its schema becomes a failure that names the member.
+/// `T` derives [`Schema`](macro@crate::Schema), or [`ToolArguments`](macro@crate::ToolArguments) if `T` is also a
+/// part of arguments. `T` must be an object, because the specification requires an object up to `2025-11-25`.
+/// Otherwise `Structured<T>` as the return type is a compile error. In debug builds with the feature `std`, a value
+/// that does not match its schema becomes a failure that names the member.
 ///
 /// ```
 /// use mcp_proto::server::{Router, Structured};

@@ -129,7 +129,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
         Router { tables }
     }
 
-    /// The features that the router has, for [`ServerConfig::features`](crate::server::ServerConfig::features).
+    /// Returns the features of this router, for [`ServerConfig::features`](crate::server::ServerConfig::features).
     ///
     /// The list contains [`tools`](Router::tools), [`prompts`](Router::prompts) and [`resources`](Router::resources) if
     /// they have entries. The list contains [`Completion`](crate::server::Completion) if a function completes an
@@ -160,7 +160,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
         self.tables.features.0
     }
 
-    /// The feature *tools* of this router.
+    /// Returns the feature *tools* of this router.
     ///
     /// # Panics
     /// The same as [`features`](Router::features).
@@ -171,19 +171,19 @@ impl<'t, C: ?Sized> Router<'t, C> {
         self.tables.tools
     }
 
-    /// The feature *prompts* of this router.
+    /// Returns the feature *prompts* of this router.
     #[must_use]
     pub const fn prompts(&self) -> &'t Prompts<'t> {
         self.tables.prompts
     }
 
-    /// The feature *resources* of this router.
+    /// Returns the feature *resources* of this router.
     #[must_use]
     pub const fn resources(&self) -> &'t Resources<'t> {
         self.tables.resources
     }
 
-    /// The handler of the tool with this name. `None` if the router has no such tool.
+    /// Returns the handler of the tool with this name. Returns `None` if the router has no such tool.
     ///
     /// A server with several catalogs can pass a call to the router that has its tool.
     #[must_use]
@@ -205,8 +205,8 @@ impl<'t, C: ?Sized> Router<'t, C> {
         }
     }
 
-    /// Passes the request of an event to its handler, which responds. Returns any other event. `None` means that a
-    /// handler has taken the request.
+    /// Passes the request of an event to its handler, which responds. Returns any other event. `None` means that the
+    /// router has handled the event.
     ///
     /// Also returns a request for an entry that the router does not have, so that another router can handle the
     /// request. If the application drops the request, the server responds with an error (-32603). If the router has the
@@ -241,7 +241,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
         entries.find(|(prompt, _)| prompt.name() == name).map(|(_, handler)| *handler)
     }
 
-    /// The handler of the resource with this URI, or of the first template that matches it.
+    /// Returns the handler of the resource with this URI, or of the first template that matches the URI.
     fn resource_handler(&self, uri: &str) -> Option<ResourceHandler<C>> {
         let Tables { resources, resource_handlers, template_handlers, .. } = self.tables;
         let (entries, templates) = resources.entries();
@@ -254,7 +254,7 @@ impl<'t, C: ?Sized> Router<'t, C> {
         })
     }
 
-    /// Whether the prompt or the resource template is an entry of this router.
+    /// Returns whether the prompt or the resource template is an entry of this router.
     fn has_reference(&self, reference: ReferenceView<'_>) -> bool {
         match reference {
             ReferenceView::Prompt(name) => {

@@ -1,8 +1,8 @@
 //! Automatic tasks: a deferred call whose response takes long becomes a task.
 //!
-//! A slot of the table is reserved when the application defers a call that may become a task. After the configured time
-//! (in `2025-11-25`, at the next poll), the server responds to the call with the task. The slot of the call is then
-//! free, but its ticket remains valid: the slot of the task stores the ticket.
+//! When the application defers a call that may become a task, the server reserves a slot of the table. After the
+//! configured time (in `2025-11-25`, at the next poll), the server responds to the call with the task. The slot of
+//! the call is then free, but its ticket remains valid: the slot of the task stores the ticket.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
@@ -27,7 +27,7 @@ pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ca
     let context = inbound.context();
     let RequestKind::CallTool { .. } = context.kind else { return };
     let options = (automatic.options)();
-    // A client of 2025-11-25 requests the task, and expects it soon.
+    // A client of 2025-11-25 requests the task, and expects the task soon.
     let after = if context.revision().has(WireFeature::Tasks) { Millis::ZERO } else { automatic.after };
     let deadline = Some(state.peer.now.plus(after));
     let data = table.call_data(state, &context, options, options.ttl_for(requested));

@@ -15,7 +15,7 @@ use crate::server::server_state::{ServerState, Shape};
 use crate::time::Millis;
 
 impl<'a> Call<'a> {
-    /// Whether the call may become a task.
+    /// Returns whether the call may become a task.
     ///
     /// In `2025-11-25` the client requests a task, and the server must then respond with a task. In `2026-07-28` the
     /// client declares the extension, and the server decides.
@@ -39,8 +39,8 @@ impl<'a> Call<'a> {
         ticket.ok_or(self)
     }
 
-    /// The time to live that the client requests for the task, in milliseconds, or 0. Returns `None` if the call cannot
-    /// become a task.
+    /// Returns the time to live that the client requests for the task, in milliseconds, or 0. Returns `None` if the
+    /// call cannot become a task.
     fn task_request(&self) -> Option<u64> {
         let revision = self.revision();
         if revision.has(WireFeature::TasksExtension) {
@@ -53,7 +53,7 @@ impl<'a> Call<'a> {
 }
 
 impl ServerState<'_> {
-    /// Creates a task, and responds to the call with it.
+    /// Creates a task, and responds to the call with the task. Returns `None` if the table is full or missing.
     fn create_task(
         &mut self,
         pending: &Pending<'_>,
@@ -98,7 +98,7 @@ pub(super) fn respond_created(
 }
 
 impl TaskTable<'_> {
-    /// The fields of the task of a call.
+    /// Returns the fields of a new task for a call.
     pub(super) fn call_data(
         &self,
         state: &ServerState<'_>,
@@ -113,7 +113,7 @@ impl TaskTable<'_> {
         }
     }
 
-    /// Takes a free slot, or a slot whose reservation is no longer needed.
+    /// Takes a free slot, or a slot whose reservation is no longer needed. Returns `None` if there is no such slot.
     pub(super) fn take_slot(
         &mut self,
         state: &ServerState<'_>,
@@ -127,7 +127,7 @@ impl TaskTable<'_> {
     }
 }
 
-/// Writes the members of a `CreateTaskResult`: the task itself, or the member `task` with it (`2025-11-25`).
+/// Writes the members of a `CreateTaskResult`: those of the task or, in `2025-11-25`, the member `task`.
 fn write_created(table: &TaskTable<'_>, ticket: Ticket, shape: Shape, out: &mut Writer<'_>) {
     if shape == Shape::Task {
         return table.write_members(ticket, out);

@@ -76,7 +76,7 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
             }
             let routing = Routing::of_session(OutboundMessageKind::Notification, session);
             let output = &mut state.peer.output;
-            // A notification that does not fit is dropped, because the client also polls.
+            // The server drops a notification that does not fit, because the client also polls.
             let _ = output.write(routing, output.max_reply_size(), &mut |out| {
                 begin_notification(out, methods::TASKS_STATUS.name);
                 table.write_members(ticket, out);
@@ -90,8 +90,8 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
     Ok(())
 }
 
-/// Whether a session receives notifications. For the current session, the handshake must be complete. The server cannot
-/// check the handshake of another session, which therefore counts as complete.
+/// Returns whether a session receives notifications. For the current session, the handshake must be complete. The
+/// server cannot check the handshake of another session, which therefore counts as complete.
 fn is_notified(state: &ServerState<'_>, session: SessionKey) -> bool {
     match session == state.session_key {
         true => state.is_session_notified(),
@@ -168,8 +168,8 @@ fn notify_listeners(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> R
 }
 
 /// Sends `notifications/tasks` to a subscription. `body` writes the members of the task after `_meta`, and returns
-/// whether they are valid. The caller has reserved the space. A notification that does not fit is dropped, because
-/// clients poll.
+/// whether the members are valid. The caller must have reserved the space. The server drops a notification that does
+/// not fit, because clients poll.
 pub(super) fn notify_listener(
     state: &mut ServerState<'_>,
     listener: Ticket,

@@ -64,13 +64,13 @@ pub(crate) trait TaskHooks: Sync {
     /// Registers the tasks that a subscription watches. Omits ids that the client may not access.
     fn watch(&self, request: &mut Request<'_, '_>, listener: Ticket, ids: Json<'_>);
 
-    /// Writes the member `taskIds` of an acknowledgment, unless it is empty.
+    /// Writes the member `taskIds` of an acknowledgment. Writes nothing if the subscription watches no task.
     fn write_watched(&self, registry: &SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>);
 
-    /// Makes the tasks of an ended session inaccessible, unless they belong to a user.
+    /// Makes the tasks of an ended session inaccessible, except for tasks that belong to a user.
     fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey);
 
-    /// Prepares the table for a new connection.
+    /// Prepares the table for a new connection: removes the tasks, unless the table keeps tasks on a reset.
     fn reset(&self, state: &mut ServerState<'_>);
 }
 
@@ -232,7 +232,7 @@ fn set_candidate(state: &mut ServerState<'_>, requested: Option<u64>) {
 }
 
 impl ServerState<'_> {
-    /// Calls `act` with the table beside the state. Returns `None` without a table.
+    /// Calls `act` with the state and the table. Returns `None` without a table.
     pub(crate) fn with_tasks<R>(
         &mut self,
         act: impl FnOnce(&mut ServerState<'_>, &mut TaskTable<'_>) -> R,

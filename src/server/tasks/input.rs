@@ -25,7 +25,8 @@ use crate::time::Millis;
 
 /// The client's responses to input requests of a task.
 ///
-/// The server has acknowledged the responses. The task is `working` again as soon as no input request is open.
+/// In `2026-07-28`, the server has already responded to `tasks/update`. The task is `working` again as soon as no
+/// input request is open.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskInput<'a> {
     ticket: TaskTicket,
@@ -45,13 +46,13 @@ enum Responses<'a> {
 const MOST_RESPONSES: usize = 32;
 
 impl<'a> TaskInput<'a> {
-    /// The task.
+    /// Returns the task.
     #[must_use]
     pub fn task(&self) -> TaskTicket {
         self.ticket
     }
 
-    /// The responses with their keys, in the order of the client.
+    /// Returns the responses with their keys, in the order of the client.
     ///
     /// In `2026-07-28` every outcome is a result. In `2025-11-25` an outcome may also be an error, or a failure such as
     /// the end of the connection.
@@ -68,7 +69,7 @@ impl<'a> TaskInput<'a> {
         members.map(|((key, value), _)| (key, Outcome::Result(value))).chain(one)
     }
 
-    /// The response to the input request with this key.
+    /// Returns the response to the input request with this key. Returns `None` if the event has no such response.
     #[must_use]
     pub fn response(&self, key: &str) -> Option<Outcome<'a>> {
         self.responses().find(|(name, _)| *name == key).map(|(_, outcome)| outcome)
@@ -95,7 +96,7 @@ pub(super) fn response<'a>(
 }
 
 /// Closes the open input requests to which an object has responses. Returns one bit for each of the first
-/// [`MOST_RESPONSES`] members: whether it responds to an open input request.
+/// [`MOST_RESPONSES`] members. A bit is set if the member responds to an open input request.
 pub(crate) fn accept(
     state: &mut ServerState<'_>,
     table: &mut TaskTable<'_>,
@@ -145,7 +146,7 @@ pub(super) fn on_response(
     }))
 }
 
-/// The task whose input request is this request of the server.
+/// Returns the task whose input request is this request of the server. Returns `None` for any other request.
 fn linked_task(state: &ServerState<'_>, request: Ticket) -> Option<TaskTicket> {
     state
         .peer
@@ -233,8 +234,8 @@ impl ServerState<'_> {
 }
 
 impl ServerState<'_> {
-    /// The session that gets the messages of a task (`2025-11-25`). Returns `None` if that session is not the current
-    /// session, because the server has no data of other sessions.
+    /// Returns the session that gets the messages of a task (`2025-11-25`). Returns `None` if that session is not the
+    /// current session, because the server has no data of other sessions.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the handshake is not complete, or the session has another revision than the task.
@@ -247,7 +248,8 @@ impl ServerState<'_> {
         session.map(Some).ok_or(SendError::NotConnected)
     }
 
-    /// The routing of a message about a task: on the stream of a request that waits for the task, or to the session.
+    /// Returns the routing of a message about a task: on the stream of a request that waits for the task, or to the
+    /// session.
     pub(super) fn task_routing(&self, ticket: Ticket, data: &TaskData, kind: OutboundMessageKind) -> Routing {
         let waits = |kind| matches!(kind, RequestKind::TaskResult { task, .. } if task == slot_of(ticket));
         let mut requests = self.peer.in_flight.inbound_requests();

@@ -19,8 +19,10 @@ use crate::server::tasks::deliver::notify_listener;
 
 /// A request for the result of a task that the application keeps: see [`Task::finish`](crate::server::Task::finish).
 ///
-/// The application writes the result as it would for the call. Every response method consumes the value and cannot
-/// fail. If the application drops a request, the server responds with an error (-32603).
+/// The application writes the result as for the call. Every response method consumes the request and cannot fail. The
+/// response must be an error if the outcome is [`TaskOutcome::Failed`](crate::server::TaskOutcome::Failed), otherwise
+/// a result. If not, the next event is [`ProtocolError::InvalidReply`]. If the application drops a request, the
+/// server responds with an error (-32603).
 ///
 /// The event may occur several times for a task, for example to notify a subscription. The result must be the same each
 /// time.
@@ -32,7 +34,7 @@ pub struct TaskResult<'a> {
 }
 
 impl<'a> TaskResult<'a> {
-    /// The event of a request in the current line.
+    /// Creates the event of a request in the current line.
     pub(crate) fn event<'e>(
         input: &'e mut LineDecoder<'_>,
         state: &'e mut ServerState<'_>,
@@ -45,7 +47,7 @@ impl<'a> TaskResult<'a> {
         Some(Event::TaskResult(TaskResult { ticket: TaskTicket(ticket?), reply }))
     }
 
-    /// The task.
+    /// Returns the task.
     #[must_use]
     pub fn task(&self) -> TaskTicket {
         self.ticket
@@ -110,7 +112,7 @@ impl<'a> TaskResult<'a> {
     }
 }
 
-/// The event of a request or subscription in flight that awaits a result.
+/// Creates the event for a request or subscription in flight that awaits a result.
 pub(super) fn offer<'a>(
     state: &'a mut ServerState<'_>,
     receiver: Ticket,
@@ -184,11 +186,11 @@ fn write_payload(
 pub(crate) enum Stored {
     /// The server has responded.
     Responded,
-    /// The application has the result.
+    /// The application keeps the result.
     ByApplication,
 }
 
-/// Responds to `tasks/result` for an ended task, unless the application has the result (`2025-11-25`).
+/// Responds to `tasks/result` for an ended task, unless the application keeps the result (`2025-11-25`).
 pub(crate) fn respond_stored(
     state: &mut ServerState<'_>,
     table: &TaskTable<'_>,

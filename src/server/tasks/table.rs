@@ -1,4 +1,4 @@
-//! `TaskTable`: the tasks of a server, with the hooks that handle them.
+//! `TaskTable`: the tasks of a server, with the hooks that handle the tasks.
 
 use crate::peer::tasks::options::AutomaticTasks;
 use crate::peer::tasks::storage::Storage;
@@ -26,7 +26,7 @@ use crate::time::Millis;
 /// ```
 pub struct TaskTable<'b> {
     tasks: Tasks<'b>,
-    /// Only the table refers to the hooks, so servers without tasks do not link them.
+    /// Only the table refers to the hooks, so that servers without tasks do not link the hooks.
     hooks: &'static dyn TaskHooks,
 }
 
@@ -72,13 +72,13 @@ impl<'b> TaskTable<'b> {
         self
     }
 
-    /// The number of tasks, ended ones included. Deferred calls that may become tasks count, too.
+    /// Returns the number of tasks, ended ones included. Deferred calls that may become tasks count, too.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Whether the table has no task.
+    /// Returns whether the table has no task.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()

@@ -65,7 +65,8 @@ impl Server<'_> {
 
     /// Removes a task before its time to live expires, such as an ended task whose result is no longer needed.
     ///
-    /// Clients then get the error for an unknown task (-32602). The slot is free after the next poll.
+    /// Clients then get the error for an unknown task (-32602). The slot is free as soon as the server has sent all
+    /// pending messages about tasks. An unknown ticket has no effect.
     pub fn remove_task(&mut self, ticket: TaskTicket) {
         let is_known = self.state.tasks.as_ref().is_some_and(|table| table.data(ticket.0).is_some());
         if is_known {
@@ -75,8 +76,9 @@ impl Server<'_> {
 
     /// Sets the user of the following messages. A client can access only the tasks of its user.
     ///
-    /// A transport with users, such as HTTP with authorization, calls this before each message. `0` means that there is
-    /// no user. The tasks of a handshake session then belong to that session.
+    /// A transport with users, such as HTTP with authorization, calls this before each message. `0` means that there
+    /// is no user. The tasks of a handshake session then belong to that session. In `2026-07-28`, any client without
+    /// a user can then access a task whose id it knows.
     pub fn set_task_owner(&mut self, user: u64) {
         if let Some(table) = self.state.tasks.as_mut() {
             table.owner = user;
@@ -85,7 +87,7 @@ impl Server<'_> {
 }
 
 impl Task<'_> {
-    /// Reports the status as a text for people, such as "3 of 10 files". Only the first 128 bytes are kept.
+    /// Reports the status as a text for people, such as "3 of 10 files". The server keeps only the first 128 bytes.
     ///
     /// # Errors
     /// [`SendError::Unwritable`]: the text of the slot has no space.
@@ -124,8 +126,8 @@ impl Task<'_> {
     /// [`Event::TaskInput`](crate::server::Event::TaskInput) has the response, with the key. Each input request of a
     /// task, open or answered, requires a different key.
     ///
-    /// In `2026-07-28` the client gets the input request with the task, and the text of the slot stores it. In
-    /// `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`].
+    /// In `2026-07-28` the client gets the input request with the task, and the text of the slot stores the input
+    /// request. In `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`].
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
@@ -171,7 +173,7 @@ impl Task<'_> {
     }
 
     /// Ends the task. The application keeps the result, and [`Event::TaskResult`](crate::server::Event::TaskResult)
-    /// requests it until [`Event::TaskExpired`](crate::server::Event::TaskExpired).
+    /// requests the result until [`Event::TaskExpired`](crate::server::Event::TaskExpired).
     pub fn finish(mut self, outcome: TaskOutcome) {
         let ticket = self.ticket;
         let end = match outcome {

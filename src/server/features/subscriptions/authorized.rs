@@ -127,12 +127,12 @@ impl<'a> SubscriptionRequest<'a> {
         }))
     }
 
-    /// Whether the request is `subscriptions/listen` (`2026-07-28`), which may name several resources.
+    /// Returns whether the request is `subscriptions/listen` (`2026-07-28`), which may name several resources.
     fn is_listen(&self) -> bool {
         self.revision().has(WireFeature::Subscriptions)
     }
 
-    /// The method: `resources/subscribe` or `subscriptions/listen`.
+    /// Returns the method: `resources/subscribe` or `subscriptions/listen`.
     #[must_use]
     pub fn method(&self) -> &'static str {
         match self.is_listen() {
@@ -141,51 +141,51 @@ impl<'a> SubscriptionRequest<'a> {
         }
     }
 
-    /// The URI of `resources/subscribe`. `None` for `subscriptions/listen`.
+    /// Returns the URI of `resources/subscribe`. Returns `None` for `subscriptions/listen`.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         self.parts.params().get("uri").filter(|_| !self.is_listen())?.string()
     }
 
-    /// The filter that `subscriptions/listen` requests, with the URIs in `resourceSubscriptions`. `None` for
-    /// `resources/subscribe`.
+    /// Returns the filter that `subscriptions/listen` requests, with the URIs in `resourceSubscriptions`. Returns
+    /// `None` for `resources/subscribe`.
     #[must_use]
     pub fn filter(&self) -> Option<Json<'a>> {
         self.parts.params().get("notifications").filter(|_| self.is_listen())
     }
 
-    /// The URIs of the resources, as the client sent them. The server may not have all these resources.
+    /// Returns the URIs of the resources, as the client sent them. The server may not have all these resources.
     pub fn uris(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         let several = self.filter().and_then(|filter| filter.get("resourceSubscriptions"));
         let several = several.unwrap_or(Json::NULL).elements().filter_map(Json::string);
         self.uri().into_iter().chain(several)
     }
 
-    /// The id of the request, as JSON: a string or a number.
+    /// Returns the id of the request, as JSON: a string or a number.
     #[must_use]
     pub fn id(&self) -> Json<'a> {
         self.parts.reply.id()
     }
 
-    /// The `_meta` of the request, as an object. If the request has no `_meta`, the object is empty.
+    /// Returns the `_meta` of the request, as an object. If the request has no `_meta`, the object is empty.
     #[must_use]
     pub fn meta(&self) -> Json<'a> {
         self.parts.reply.meta()
     }
 
-    /// The revision of the request.
+    /// Returns the revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.parts.reply.revision()
     }
 
-    /// The capabilities that the client declared.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.parts.reply.client()
     }
 
-    /// The stream of the request, in message mode.
+    /// Returns the stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.parts.reply.stream()
@@ -193,22 +193,23 @@ impl<'a> SubscriptionRequest<'a> {
 
     /// Accepts all requested resources, and the notifications of all requested lists.
     ///
-    /// Returns the same as [`accept_if`](SubscriptionRequest::accept_if).
+    /// Returns the ticket or `None`, as [`accept_if`](SubscriptionRequest::accept_if) does.
     pub fn accept(self) -> Option<Ticket> {
         self.accept_if(|_| true)
     }
 
     /// Accepts the resources whose URI satisfies the predicate.
     ///
-    /// - `subscriptions/listen`: the acknowledgment omits the other resources. All requested lists are accepted.
-    ///   Returns the ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
-    ///   `None` means that the server has refused the request, because no slot is free, or the acknowledgment does not
-    ///   fit.
+    /// - `subscriptions/listen`: the acknowledgment omits the other resources. The server accepts all requested
+    ///   lists. Returns the ticket of the subscription, for
+    ///   [`Server::end_subscription`](crate::Server::end_subscription). `None` means that the server has refused the
+    ///   request, because no slot is free, or the acknowledgment does not fit.
     /// - `resources/subscribe`: if the predicate rejects the resource, the server refuses the request like a request
     ///   for an unknown resource. The server then also ends an earlier subscription of the session to this resource.
     ///   Always returns `None`.
     ///
-    /// The predicate is called only for resources that exist, and only if the buffer has space for the URI.
+    /// The server calls the predicate only for resources that may exist, and only if the buffers have space for the
+    /// URI.
     pub fn accept_if(self, mut accept: impl FnMut(&str) -> bool) -> Option<Ticket> {
         let (is_listen, params) = (self.is_listen(), self.parts.params());
         let Reply { state, pending, .. } = self.parts.reply;
@@ -223,7 +224,7 @@ impl<'a> SubscriptionRequest<'a> {
     }
 }
 
-/// Handles the request. Returns the ticket of a subscription.
+/// Handles the request. Returns the ticket of a new subscription, otherwise `None`.
 fn open(
     state: &mut ServerState<'_>,
     pending: Pending<'_>,

@@ -37,12 +37,12 @@ use crate::server::tasks::table::TaskStorage;
 
 /// The feature *subscriptions*: clients subscribe to changes of lists and resources.
 ///
-/// - `2026-07-28`, `subscriptions/listen`: the server reports changed lists and resources only while this request is in
-///   flight. The request takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline.
-///   The request ends when the client cancels it, when the application calls
-///   [`Server::end_subscription`](crate::Server::end_subscription), or when the connection ends. The acknowledgment
-///   omits changes that the server did not declare. If no change remains, the acknowledgment is empty and the
-///   subscription receives no notifications.
+/// - `2026-07-28`, `subscriptions/listen`: the server reports changed lists and resources only while this request is
+///   in flight. The request takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no
+///   deadline. The request ends when the client cancels the request or closes the request's stream, when the
+///   application calls [`Server::end_subscription`](crate::Server::end_subscription), or when the connection ends.
+///   The acknowledgment omits changes that the server did not declare. If no change remains, the acknowledgment is
+///   empty and the subscription receives no notifications.
 /// - Up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`: the server accepts them if it declared
 ///   `resources.subscribe`.
 ///
@@ -116,7 +116,8 @@ fn refuse_watching(request: &mut Request<'_, '_>) -> Received {
     request.refuse_text(ProtocolError::UnknownMethod, "the server does not support resource subscriptions")
 }
 
-/// Handles `resources/subscribe`. A resource that the application does not accept is refused like an unknown resource.
+/// Handles `resources/subscribe`. Refuses a resource that the application does not accept as if the resource were
+/// unknown.
 fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
     if !may_exist(request.state.config, uri) {
@@ -152,7 +153,8 @@ fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
     respond_and_emit(request, was, unsubscribed)
 }
 
-/// Returns the URI of a request. Makes this URI the subject of the event.
+/// Returns the URI of a request, and makes this URI the subject of the event. Returns `None` if the URI is not a
+/// string.
 fn subject_uri<'r>(request: &mut Request<'r, '_>) -> Option<Str<'r>> {
     request.spans.subject = request.param_span("uri");
     request.view(request.spans.subject).string()
@@ -172,17 +174,18 @@ fn respond_and_emit(request: &mut Request<'_, '_>, is_changed: bool, event: Make
     }
 }
 
-/// The event of `resources/subscribe`. The span `subject` is the URI.
+/// Returns the event of `resources/subscribe`. The span `subject` is the URI.
 fn subscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticket) -> Option<Event<'e>> {
     Some(Event::Subscribed(text_of(part(input, spans_of(input).subject).bytes())))
 }
 
-/// The event of `resources/unsubscribe`. The span `subject` is the URI.
+/// Returns the event of `resources/unsubscribe`. The span `subject` is the URI.
 fn unsubscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticket) -> Option<Event<'e>> {
     Some(Event::Unsubscribed(text_of(part(input, spans_of(input).subject).bytes())))
 }
 
-/// Checks that the notification about a changed resource fits into `space` bytes, and that the application accepts it.
+/// Checks that the notification about a changed resource fits into `space` bytes, and that the application accepts
+/// the resource.
 fn check(id: Option<&[u8]>, uri: &str, space: usize, accept: Accept<'_>) -> Result<(), WatchError> {
     let mut out = Writer::measure();
     write_updated(&mut out, id, uri);
@@ -218,8 +221,8 @@ fn listen(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
 }
 
 /// Parses the filter, or refuses the request. Returns the declared lists that the client selects, the array of URIs,
-/// and the array of task ids.
-// Not inlined, so that this stack frame is gone while the server writes the response.
+/// and the array of task ids. A missing array is `null`.
+// Not inlined, so that its stack frame does not exist while the server writes the response.
 #[inline(never)]
 fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>, Json<'l>), Received> {
     request.spans.arguments = request.param_span("notifications");
@@ -258,8 +261,8 @@ fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Tick
     request.state.peer.defer(&source, context.stream, packed, None)
 }
 
-/// Registers the resources and writes the acknowledgment. Omits resources that are unknown, for which a buffer has no
-/// space, or which the application does not accept.
+/// Registers the resources and writes the acknowledgment. Omits a resource that is unknown, that does not fit into a
+/// buffer, or that the application does not accept.
 ///
 /// Returns `false` if the acknowledgment does not fit.
 fn write_acknowledgment(

@@ -31,7 +31,7 @@ pub struct Listening<'a> {
 }
 
 impl<'a> Listening<'a> {
-    /// The event of a subscription. The span `arguments` is the filter.
+    /// Returns the event of a subscription. The span `arguments` is the filter.
     pub(crate) fn event<'e>(
         input: &'e LineDecoder<'_>,
         state: &'e ServerState<'_>,
@@ -45,13 +45,13 @@ impl<'a> Listening<'a> {
         }))
     }
 
-    /// The ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
+    /// Returns the ticket of the subscription, for [`Server::end_subscription`](crate::Server::end_subscription).
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// Whether the subscription includes this change.
+    /// Returns whether the subscription includes this change.
     ///
     /// Returns `true` if the filter has the changed list, or [`uris`](Self::uris) has the changed resource.
     #[must_use]
@@ -65,19 +65,19 @@ impl<'a> Listening<'a> {
         }
     }
 
-    /// The URIs of the subscribed resources.
+    /// Returns the URIs of the subscribed resources.
     pub fn uris(&self) -> impl Iterator<Item = &'a str> {
         let owner = Owner::Listener(self.ticket);
         self.registry.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
     }
 
-    /// The filter that the client requested, with the members of extensions.
+    /// Returns the filter that the client requested, with the members of extensions.
     #[must_use]
     pub fn filter(&self) -> Json<'a> {
         self.filter
     }
 
-    /// The stream of the request, in message mode.
+    /// Returns the stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.inbound().map_or(StreamId::NONE, |inbound| inbound.stream)
@@ -117,7 +117,8 @@ fn next_listener(state: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSe
     }
 }
 
-/// Modifies the pending changes of a subscription. Returns `None` if the ticket belongs to no subscription.
+/// Applies `change` with the flags `by` to the pending changes of a subscription. Returns `None` if the ticket
+/// belongs to no subscription.
 fn set_pending(
     state: &mut ServerState<'_>,
     ticket: Ticket,
@@ -229,8 +230,8 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
 ///
 /// A subscription with the flag `ENDS` ends. While draining, all subscriptions end.
 ///
-/// On a single channel the server sends the response and then `notifications/cancelled`. One page of the specification
-/// requires the response, another page requires the cancellation.
+/// On lines, the server sends the response and then `notifications/cancelled`. One page of the specification requires
+/// the response, another page requires the cancellation.
 fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
     let all = state.peer.lifecycle.state() == State::Draining;
     let (config, mut slot, mut left) = (state.config, 0, false);

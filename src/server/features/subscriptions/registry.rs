@@ -1,8 +1,8 @@
 //! Registry of the resources and tasks that clients watch, in one buffer.
 //!
 //! The entries form a binary trie: bit `n` of an entry's hash selects the child at depth `n`, and the first entry is
-//! the root. So the registry finds an entry in O(log n) without an index of its own. The hash uses the caller's seed,
-//! so that a client cannot choose URIs that collide.
+//! the root. So the registry finds an entry in O(log n) without a separate index. The hash uses the caller's seed, so
+//! that a client cannot choose URIs that collide.
 //!
 //! An entry is valid while its owner is active. A removed entry stays in the trie. If the buffer has no space, `add`
 //! compacts the entries, which takes O(n log n).
@@ -26,12 +26,12 @@ pub(crate) enum Owner {
     Listener(Ticket),
 }
 
-/// The slot number that marks the session as the owner. No slot has this number, because a table has at most 65,535
+/// The slot number that marks a session as the owner. No slot has this number, because a table has at most 65,535
 /// slots.
 const SESSION: u16 = u16::MAX;
 
 impl Owner {
-    /// The number that is mixed into the seed of the hash.
+    /// Returns the number to mix into the seed of the hash.
     fn key(self) -> u64 {
         let (slot, number) = match self {
             Owner::Session(SessionKey(key)) => (SESSION.into(), key.into()),
@@ -55,7 +55,7 @@ impl Owner {
 /// The reason why a resource cannot be watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WatchError {
-    /// The buffer has no space for the URI of the resource.
+    /// The buffer has no space for the URI of the resource, or the URI is longer than 65,535 bytes.
     Full,
     /// The notification about the resource would not fit into the transmit buffer.
     TooLong,
@@ -68,8 +68,8 @@ pub(crate) struct SubscriptionRegistry<'b> {
     used: usize,
 }
 
-/// Size of an entry's header in bytes: the owner's slot (2) and generation (4), the flags (1), the length of the URI
-/// (2), and the offsets of two children (3 each). The URI follows the header.
+/// Size of an entry's header, in bytes. The header has the owner's slot (2) and generation (4), the flags (1), the
+/// length of the URI (2), and two child offsets (3 each). The URI follows the header.
 pub(crate) const HEADER: usize = 15;
 
 /// Offset of the flags in an entry.
@@ -135,7 +135,7 @@ impl<'b> SubscriptionRegistry<'b> {
         self.used = 0;
     }
 
-    /// The entry that begins at `at`. The entry may be removed.
+    /// Returns the entry that begins at `at`, even a removed entry. Returns `None` at the end of the entries.
     pub(crate) fn at(&self, at: usize) -> Option<Watch<'_>> {
         self.entry(at, self.used)
     }
@@ -161,12 +161,13 @@ impl<'b> SubscriptionRegistry<'b> {
         })
     }
 
-    /// The entries of resources.
+    /// Returns the entries of resources, without removed entries. Entries of ended subscriptions may be included.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Watch<'_>> {
         self.all().filter(|watch| watch.kind == Watched::Resource)
     }
 
-    /// The entries of resources and tasks.
+    /// Returns the entries of resources and tasks, without removed entries. Entries of ended subscriptions may be
+    /// included.
     pub(crate) fn all(&self) -> impl Iterator<Item = Watch<'_>> {
         let mut at = 0;
         let entries = core::iter::from_fn(move || {
@@ -179,7 +180,10 @@ impl<'b> SubscriptionRegistry<'b> {
 
     /// Adds an entry. Returns `Ok(false)` if the owner already watches the resource or task.
     ///
-    /// `check` gets the decoded URI and may refuse it, even if the entry exists.
+    /// `check` gets the decoded URI or id, and may refuse the entry, even if the entry exists.
+    ///
+    /// # Errors
+    /// [`WatchError::Full`]: the buffer has no space. Other errors are those of `check`.
     pub(crate) fn add(
         &mut self,
         owner: Owner,

@@ -107,7 +107,7 @@ impl Pipe<'_> {
     }
 }
 
-/// Runs a dialogue for several chunk sizes and both buffer types. `capacity` is the size of the subscription buffer.
+/// Runs `dialogue` for several chunk sizes and both buffer types. `capacity` is the size of the subscription buffer.
 fn with(capacity: usize, tx: usize, dialogue: impl Fn(&mut Pipe<'_>)) {
     for chunk in [usize::MAX, 1, 7] {
         for grown in [false, true] {
@@ -336,7 +336,7 @@ fn changes_wait_for_space_and_handshake() {
 }
 
 #[test]
-fn random_subscriptions_equal_those_of_a_set() {
+fn random_subscriptions_match_a_reference_set() {
     const SPACE: usize = 6;
     with(SPACE * (HEADER + 4), 1024, |pipe| {
         pipe.connect();
