@@ -124,8 +124,8 @@ pub struct Receive<'a> {
 }
 
 impl<'a> Receive<'a> {
-    /// Returns whether the machine accepts input. The machine refuses input after the end of input. The machine also
-    /// refuses input while buffered input waits for transmit space or for the application.
+    /// Returns whether the machine accepts input. The machine refuses input after the end of input, and while
+    /// unhandled input fills the receive buffer. In message mode, a single unhandled message blocks further input.
     #[inline]
     #[must_use]
     pub fn is_ready(&self) -> bool {

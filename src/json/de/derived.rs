@@ -40,7 +40,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Returns the index of the next object's variant.
+    /// Returns the index of the next object's variant. Returns an error if the tag is missing or names no variant.
     fn find_variant(
         &mut self,
         tag: &'static str,
@@ -118,7 +118,8 @@ impl<'de> MapAccess<'de> for Tagged<'_, 'de> {
     }
 }
 
-/// Returns the value of a whole number of up to 64 bits, in any notation.
+/// Returns the value of a whole number, in any notation. Returns `None` for a number that has a fraction or does
+/// not fit in 64 bits.
 pub(super) fn whole_integer(text: &str) -> Option<Integer> {
     let push = |value: u64, digit: u8| value.checked_mul(10)?.checked_add(u64::from(digit));
     match whole(text, 0, push)? {

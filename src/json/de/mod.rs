@@ -108,7 +108,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Consumes `byte`. Returns `None` if another byte follows.
+    /// Consumes `byte`. Returns `None` if the next byte differs or is missing.
     #[inline]
     fn expect(&mut self, byte: u8) -> Option<()> {
         if self.peek() != Some(byte) {

@@ -289,7 +289,7 @@ fn as_serde_json_reads<T: for<'a> Deserialize<'a> + PartialEq + core::fmt::Debug
 }
 
 #[test]
-fn map_keys_have_types() {
+fn typed_map_keys_are_decoded() {
     as_serde_json_reads::<BTreeMap<Name, u8>>(r#"{"a":1,"b":2}"#);
     as_serde_json_reads::<BTreeMap<Side, u8>>(r#"{"Left":1,"Right":2}"#);
     as_serde_json_reads::<BTreeMap<bool, u8>>(r#"{"true":1,"false":2}"#);

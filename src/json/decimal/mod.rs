@@ -20,7 +20,7 @@ pub(crate) use sort_key::SortKey;
 /// A decimal number: a sign, a mantissa of 63 bits and a power of ten. `1.0` equals `1`, and `-0` is `0`.
 ///
 /// As an argument of a tool, a `Decimal` is any JSON number, and in a structured result it is written as a number.
-/// Unlike `f32` and `f64`, it links no floating-point code.
+/// Unlike `f32` and `f64`, a `Decimal` links no floating-point code.
 ///
 /// ```
 /// use mcp_proto::Decimal;
@@ -178,7 +178,8 @@ impl Sum {
     }
 }
 
-/// Returns the value of an exponent's digits. A value that is far out of bounds loses its last digits.
+/// Returns the value of an exponent's digits. A value that is far out of bounds loses its last digits. Returns
+/// `None` if a byte is not a digit, or there are no digits.
 const fn power(digits: &[u8]) -> Option<i32> {
     let (mut value, mut rest) = (0i32, digits);
     while let [digit @ b'0'..=b'9', tail @ ..] = rest {

@@ -17,7 +17,7 @@ struct Unit {
     half: bool,
 }
 
-/// The unit found; `None` if the bytes end inside it. The error holds the index of the wrong byte.
+/// The unit found; `None` if the bytes end inside the unit. The error holds the index of the wrong byte.
 type Found = Result<Option<Unit>, (ScanErrorKind, u8)>;
 
 impl Unit {

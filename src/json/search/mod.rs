@@ -10,7 +10,7 @@ const BYTES: usize = size_of::<Word>();
 const LOW: Word = Word::MAX / 0xFF;
 const HIGH: Word = LOW << 7;
 
-/// A word with the lowest bit of each half set; of a word of 32 bits, the lowest bit.
+/// A word with the lowest bit of each 32 bits set.
 const PAIR: Word = Word::MAX / u32::MAX as Word;
 
 /// Returns a word with `byte` in each byte.
@@ -23,8 +23,8 @@ fn before_first(high_bits: Word) -> usize {
     (high_bits.trailing_zeros() >> 3) as usize
 }
 
-/// Sets the high bit of each byte that ends a run. A quote, a backslash or a control character ends a run. If
-/// `beyond` is `HIGH`, bytes that are not ASCII also end the run.
+/// Returns a word with the high bit set in each byte that ends a run. A quote, a backslash or a control character
+/// ends a run. If `beyond` is `HIGH`, bytes that are not ASCII also end the run.
 ///
 /// Only the lowest set bit is reliable, because a borrow can set higher bits.
 #[inline]
@@ -40,7 +40,7 @@ fn is_stop(byte: u8, beyond: Word) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\' || byte & beyond as u8 != 0
 }
 
-/// Sets the high bit of each byte that equals `byte`. Only the lowest set bit is reliable.
+/// Returns a word with the high bit set in each byte that equals `byte`. Only the lowest set bit is reliable.
 fn equal_to(byte: u8, word: Word) -> Word {
     let other = word ^ repeat(byte);
     other.wrapping_sub(LOW) & !other & HIGH

@@ -94,7 +94,7 @@ fn large_floats_are_valid_and_exact() {
 }
 
 #[test]
-fn value_without_json_form_is_taken_back() {
+fn value_without_json_form_is_rolled_back() {
     struct Refuses;
     impl Serialize for Refuses {
         fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {

@@ -119,7 +119,7 @@ impl<'a> Str<'a> {
         self.decodes_to(other)
     }
 
-    /// Returns whether the decoded text is `name`, which has no backslash.
+    /// Returns whether the decoded text is `name`. `name` must not contain a backslash.
     #[inline]
     pub(crate) fn is_name(self, name: &str) -> bool {
         let name = name.as_bytes();
@@ -308,7 +308,8 @@ fn code_unit(bytes: &[u8]) -> u32 {
         .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default())
 }
 
-/// Returns scanned bytes as text. Repeats the UTF-8 check, because only `unsafe` code could skip the check.
+/// Returns scanned bytes as text, or an empty text for invalid UTF-8. Repeats the UTF-8 check, because only
+/// `unsafe` code could skip the check.
 pub(crate) fn text_of(bytes: &[u8]) -> &str {
     core::str::from_utf8(bytes).unwrap_or_default()
 }
