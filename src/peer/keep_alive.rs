@@ -94,8 +94,8 @@ impl KeepAliveState {
         if is_due { Due::Ping } else { Due::Nothing }
     }
 
-    /// Returns the time of the next action. Returns `None` without a pending action. Also returns `None` while a ping
-    /// waits for transmit space, because a poll would not send it.
+    /// Returns the time of the next action. Returns `None` without a pending action. Also returns `None` while a
+    /// ping waits for transmit space, because a poll would not send the ping.
     pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
         Some(self.deadline).filter(|at| self.is_enabled && *at > now && *at != NEVER)
     }
@@ -138,7 +138,7 @@ fn ping_number(id: Json<'_>) -> Option<u32> {
 const ID_PREFIX: &str = "ping-";
 
 impl<R: Role> Peer<'_, R> {
-    /// Sends the next ping if it fits. `members` writes its method and parameters.
+    /// Sends the next ping if it fits. `members` writes the method and the parameters of the ping.
     pub(crate) fn write_ping(&mut self, members: &mut dyn FnMut(&mut Writer<'_>)) {
         let number = self.keep_alive.next_number();
         self.output.compact();

@@ -100,7 +100,8 @@ impl<'b, R: Role> Peer<'b, R> {
         self.keep_alive.reset();
     }
 
-    /// Returns the event for an error. A message that came too late is only counted.
+    /// Returns an error that the machine must report. Returns `None` for a message that came too late, and counts
+    /// the message.
     pub(crate) fn reported(&mut self, error: ProtocolError) -> Option<ProtocolError> {
         if !error.is_late() {
             return Some(error);

@@ -9,7 +9,7 @@ use crate::peer::slots::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticke
 use crate::time::Millis;
 
 impl<D: Data> InFlight<'_, D> {
-    /// Returns the earliest deadline.
+    /// Returns the earliest deadline. Returns `None` if no request has a deadline.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
         match self.slot(self.slot(0)?.earliest.into())?.deadline() {
@@ -27,7 +27,7 @@ impl<D: Data> InFlight<'_, D> {
 
     /// Returns the request with the earliest deadline, if this deadline has expired at `now`.
     ///
-    /// The request keeps the deadline until it ends or the caller sets another one.
+    /// The request keeps the deadline until the request ends or the caller sets another deadline.
     pub(crate) fn due(&self, now: Millis) -> Option<Ticket> {
         if !self.is_due(now) {
             return None;

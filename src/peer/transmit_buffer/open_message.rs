@@ -24,7 +24,7 @@ impl TransmitBuffer<'_> {
         }
     }
 
-    /// After a whole message did not fit: holds further pieces until that message is written.
+    /// Holds further pieces until the buffer is empty, because a whole message did not fit.
     #[cold]
     pub(super) fn hold_pieces(&mut self) {
         if self.link.gate == Gate::Both {
@@ -145,17 +145,17 @@ impl TransmitBuffer<'_> {
         }
     }
 
-    /// The start of the next piece.
+    /// Returns the start of the next piece.
     fn piece_start(&self) -> usize {
         self.end.saturating_add(self.framing_size().0)
     }
 
-    /// Maximum size of a piece.
+    /// Returns the maximum size of a piece.
     fn piece_space(&self, reserved: usize) -> usize {
         self.piece_limit(reserved).saturating_sub(self.framing_size().0)
     }
 
-    /// Maximum end of a piece.
+    /// Returns the maximum end of a piece.
     fn piece_limit(&self, reserved: usize) -> usize {
         let limit = self.buffer.limit();
         let limit = if self.buffer.is_lent() { limit } else { limit.min(UNSENT_LIMIT) };
@@ -172,7 +172,7 @@ impl TransmitBuffer<'_> {
     }
 }
 
-/// The routing of a piece.
+/// Returns the routing of a piece.
 fn piece_of(stream: StreamId, is_last: bool) -> Routing {
     let kind = if is_last { OutboundMessageKind::LastPiece } else { OutboundMessageKind::Piece };
     Routing::response(kind, stream)
