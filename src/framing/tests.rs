@@ -83,7 +83,7 @@ fn invalid_utf8_breaks_one_line() {
 }
 
 #[test]
-fn input_ending_in_a_byte_order_mark_is_truncated() {
+fn input_ending_in_a_partial_byte_order_mark_is_truncated() {
     for size in [1, 2, 3, 1000] {
         assert_eq!(lines(64, b"{}\n\xEF\xBB", size), ["{}", "truncated"]);
     }

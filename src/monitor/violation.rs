@@ -18,7 +18,7 @@ pub enum Sender {
 }
 
 impl Sender {
-    /// The other side.
+    /// Returns the other side.
     #[must_use]
     pub const fn peer(self) -> Sender {
         match self {

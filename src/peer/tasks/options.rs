@@ -82,7 +82,8 @@ impl core::fmt::Debug for TaskOptions {
     }
 }
 
-/// The conditions under which a deferred call becomes a task: see [`Tasks::automatic`](crate::server::Tasks::automatic).
+/// The conditions under which a deferred call automatically becomes a task: see
+/// [`Tasks::automatic`](crate::server::Tasks::automatic).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AutomaticTasks {
     pub(crate) after: Millis,

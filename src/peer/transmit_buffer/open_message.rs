@@ -37,7 +37,8 @@ impl TransmitBuffer<'_> {
         self.link.gate != Gate::Whole || !self.is_message_mode()
     }
 
-    /// Opens the started message, whose first piece ends at `to`. The end of the message takes at most `reserved` bytes.
+    /// Opens the started message. The first piece ends at `to`. The end of the message takes at most `reserved`
+    /// bytes.
     ///
     /// # Errors
     /// [`Overflow`] if `to` is `None`, or if the buffer is too small for pieces. The message is then dropped.
