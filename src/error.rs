@@ -118,7 +118,7 @@ pub enum ProtocolError {
     },
     /// A cancellation that matches no request in flight.
     ///
-    /// Usually the cancellation crossed the response. The machine emits no event: see
+    /// In most cases, the cancellation crossed the response. The machine emits no event: see
     /// [`is_late`](ProtocolError::is_late).
     UnknownCancel,
     /// Progress of a request that has ended.

@@ -196,9 +196,10 @@ impl<'a> Receive<'a> {
     /// cancels its request. If the stream is the [stream of a session](crate::SessionKey::stream), the session ends:
     /// its requests are cancelled, requests to its client fail, and its subscriptions end.
     ///
-    /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed). If
-    /// the request was about a task, the task continues: the client polls it again. The machine may still offer unsent
-    /// messages of this stream. The caller must drop these messages.
+    /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed).
+    /// If the request was about a task, the task continues: the client polls the task again. A connecting client
+    /// falls back to the handshake, or fails to connect. The machine may still offer unsent messages of this
+    /// stream. The caller must drop these messages.
     ///
     /// # Errors
     /// Returns the stream if the machine is not [`ready`](Receive::is_ready), or is not in message mode.

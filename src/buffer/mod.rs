@@ -102,7 +102,7 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Like [`bytes`](Buffer::bytes), but mutable.
+    /// Returns the allocated bytes like [`bytes`](Buffer::bytes), but mutable.
     #[inline]
     #[must_use]
     pub fn bytes_mut(&mut self) -> &mut [u8] {

@@ -87,12 +87,12 @@ impl OutboundMessageKind {
 pub enum Relation {
     /// The connection as a whole.
     Connection,
-    /// One of several sessions as a whole.
+    /// A session as a whole, on a server with several sessions.
     Session(SessionKey),
     /// A request on this stream.
     ///
-    /// The message is a response, progress, a log message, a cancellation, a request of a client, or a request that a
-    /// server sends while it handles this request.
+    /// The message is a response, progress, a log message, a cancellation, or a request of a client. A request that
+    /// a server sends while it handles this request also has this relation.
     Request(StreamId),
     /// A subscription that was opened on this stream.
     Subscription(StreamId),

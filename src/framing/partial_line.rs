@@ -25,7 +25,7 @@ impl LineDecoder<'_> {
     /// before an incomplete character or escape.
     ///
     /// If the string has ended, and the line is complete or many bytes follow, the method replaces the part
-    /// instead: the string is then empty, and spaces follow the string. The work is therefore linear in the input.
+    /// instead. The string is then empty, and spaces follow the string. The work is therefore linear in the input.
     pub(crate) fn remove_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));

@@ -41,13 +41,13 @@ pub(super) struct Request {
     pub(super) token: Option<String>,
     /// The last progress.
     pub(super) progress: Option<f64>,
-    /// The level of log messages that a stateless request asks for.
+    /// The level of log messages that a stateless request sets.
     pub(super) level: Option<Level>,
     /// The capabilities that a stateless request declares, as JSON.
     pub(super) capabilities: String,
     /// The name of the tool or prompt, or the URI.
     pub(super) target: String,
-    /// Whether the request asks for a task.
+    /// Whether the request has the member `task`, so that the receiver may create a task.
     pub(super) wants_task: bool,
     /// The flaw of the request. Most flaws require an error response.
     pub(super) flaw: Option<Flaw>,

@@ -14,7 +14,8 @@ pub struct KeepAlive {
     pub interval: Millis,
     /// Timeout of a ping, in milliseconds. A peer that has not responded by then is unresponsive.
     pub timeout: Millis,
-    /// Whether an unresponsive peer ends the connection. Otherwise the machine emits an event and continues to ping.
+    /// Whether an unresponsive peer ends the connection. Otherwise the machine continues to ping. The machine emits
+    /// an event in both cases.
     pub close: bool,
 }
 

@@ -145,7 +145,8 @@ impl<'b, R: Role> Peer<'b, R> {
         fits
     }
 
-    /// Returns the error for a message that does not fit yet. `Writable` is emitted when the message fits.
+    /// Returns the error for a message that does not fit yet. The machine emits `Writable` once the output has
+    /// space.
     pub(crate) fn busy(&mut self) -> SendError {
         self.report_writable = true;
         SendError::Busy

@@ -35,7 +35,7 @@ pub enum RequestFailure {
     Ended,
     /// The response was longer than the receive buffer.
     TooLong,
-    /// The response was invalid: neither result nor error, or a result of the wrong type for its request.
+    /// The response was invalid: both or neither of a result and an error, or a value of the wrong type.
     Invalid,
     /// The list is endless: the server repeated a cursor, or sent more pages than the limit.
     EndlessList,
@@ -78,7 +78,7 @@ pub struct RpcError<'a> {
 
 /// Probable meaning of an error code that the specification leaves open.
 ///
-/// A hint is meant for messages to a person, not for decisions. The error keeps its code, message and data.
+/// A hint is for messages to a person, not for decisions. The error keeps its code, message and data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]

@@ -395,7 +395,8 @@ impl<'a> Transmit<'a> {
 
     /// Reports that the connection refuses further bytes, as after `EPIPE`.
     ///
-    /// The machine drops unsent bytes, and ends the connection as if the peer had closed it.
+    /// The machine drops unsent bytes and ends the connection. A server also drops buffered input and requests in
+    /// flight. A client first handles the buffered input.
     pub fn broken(self) {
         self.link.broken = true;
     }

@@ -3,7 +3,7 @@
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, Member, ScanError, Scanned, Scanner, Shape, Span};
 use crate::rpc::{Object, is_id, is_null, kind, view};
 
-/// One scanned message: valid JSON whose members, such as `id` and `method`, are found without copies.
+/// One scanned message: valid JSON, with the positions of members such as `id` and `method`.
 ///
 /// With this type, a router, proxy or fuzzer inspects a message before a client or server receives it. The program
 /// parses the message once, and passes the message on with [`Receive::parsed`](crate::Receive::parsed).

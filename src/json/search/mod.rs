@@ -123,8 +123,8 @@ pub(super) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
     found == 0
 }
 
-/// Dispatches to the kernel for the target. Checks the first word inline on targets with vectors, because most
-/// strings are short.
+/// Returns the length of the run with the function for the target. Checks the first word inline on targets with
+/// vectors, because most strings are short.
 #[inline]
 fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
     if !WORDS {
@@ -144,13 +144,14 @@ fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
 /// count as such targets. A Cortex-M0 has no atomic operations.
 const WORDS: bool = cfg!(any(not(target_os = "none"), target_has_atomic = "32"));
 
-/// The kernel for targets that need several instructions to read an unaligned word.
+/// Returns the length of the run, byte by byte, for targets that need several instructions to read an unaligned
+/// word.
 #[inline(never)]
 fn byte_run(bytes: &[u8], beyond: Word) -> usize {
     bytes.iter().position(|byte| is_stop(*byte, beyond)).unwrap_or(bytes.len())
 }
 
-/// The kernel for targets without vectors: words only.
+/// Returns the length of the run, word by word, for targets without vectors.
 #[inline(never)]
 fn word_run(bytes: &[u8], beyond: Word) -> usize {
     run(bytes, |word| stops(word, beyond))
@@ -162,7 +163,7 @@ const BLOCK: usize = 64;
 /// The number of words to check before blocks are faster.
 const MEDIUM: usize = 4;
 
-/// The kernel for targets with vectors: a few words, then blocks.
+/// Returns the length of the run, first by words and then by blocks, for targets with vectors.
 #[inline(never)]
 fn block_run<const ASCII: bool>(bytes: &[u8]) -> usize {
     let beyond = if ASCII { HIGH } else { 0 };

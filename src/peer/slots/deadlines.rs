@@ -1,8 +1,8 @@
 //! Tree over the slots: the lowest free slot and the earliest deadline.
 //!
-//! Each slot is a node of a binary tree and stores both values for its subtree. So the first slot stores both values
-//! for all slots. Neither value depends on the order in which slots were taken and released. That order may depend on
-//! the speed of the transport, but the content of the output must not.
+//! Each slot is a node of a binary tree and stores both values for its subtree. The first slot therefore stores
+//! both values for all slots. Neither value depends on the order in which slots were taken and released. This order
+//! may depend on the speed of the transport, but the content of the output must not.
 #![allow(clippy::as_conversions, reason = "the number of slots is limited to 16 bits")]
 
 use crate::peer::slots::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket};

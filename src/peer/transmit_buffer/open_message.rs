@@ -15,7 +15,7 @@ use crate::peer::transmit_buffer::{Gate, Overflow, TransmitBuffer, UNSENT_LIMIT}
 const MIN_SPACE: usize = 16;
 
 impl TransmitBuffer<'_> {
-    /// In message mode, permits or refuses pieces.
+    /// Permits or refuses pieces in message mode. No effect in line mode.
     pub(crate) fn accept_pieces(&mut self, accept: bool) {
         match (accept, self.link.gate) {
             (true, Gate::Whole) if self.is_message_mode() => self.link.gate = Gate::Both,
