@@ -214,10 +214,11 @@ impl ProtocolError {
         self.code().unwrap_or(code::INTERNAL_ERROR)
     }
 
-    /// Returns whether the message came too late, because messages of the two peers can cross.
+    /// Returns whether the message came too late. Messages of the two peers can cross, so such a message is no
+    /// error of the peer.
     ///
     /// The machine emits no event for such a message. The machine reports the message to the
-    /// [observer](crate::Observer) and, with the feature `alloc`, counts it: `Server::late_messages`,
+    /// [observer](crate::Observer) and, with the feature `alloc`, counts the message: `Server::late_messages`,
     /// `Client::late_messages`.
     #[must_use]
     pub fn is_late(&self) -> bool {
@@ -380,7 +381,7 @@ pub enum ConfigError {
         /// Index of the second entry, or index of the prompt.
         entry: usize,
     },
-    /// A name, URI or URI template that two features of one kind have.
+    /// A name, URI or URI template that occurs in two features of one kind.
     RepeatedEntry {
         /// The name, URI or URI template.
         name: EntryName,

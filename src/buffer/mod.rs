@@ -45,7 +45,7 @@ enum Store<'b> {
 #[cfg(feature = "alloc")]
 const FIRST_SIZE: usize = 1024;
 
-/// Size, in bytes, up to which an idle buffer does not shrink.
+/// Maximum size, in bytes, of a buffer that does not shrink when idle.
 #[cfg(feature = "alloc")]
 const FLOOR: usize = 4096;
 
@@ -266,7 +266,7 @@ impl<'a> BufferMut<'a> {
     }
 }
 
-/// Counts a use of a large buffer, if the use was small. Frees memory after [`SMALL_USES`] consecutive small uses.
+/// Counts the consecutive small uses of a large buffer. Frees memory after [`SMALL_USES`] such uses.
 #[cfg(feature = "alloc")]
 #[cold]
 fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {

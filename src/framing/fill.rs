@@ -43,9 +43,9 @@ impl LineDecoder<'_> {
         }
         let held = self.end.saturating_sub(self.start);
         let full = self.end >= self.buffer.limit();
-        // Move bytes only if the distance is at least their number, or if a full buffer has no space for the rest of
-        // the line. Each byte then moves about once. A complete line that waits for transmit space does not justify a
-        // move.
+        // Move bytes only if the distance is at least the number of bytes. Also move bytes if a full buffer has no
+        // space for the rest of the line. Each byte then moves about once. A complete line that waits for transmit
+        // space does not justify a move.
         let worth_it = self.start >= held || (full && self.line.is_none());
         if self.start > 0 && !self.is_discarding() && worth_it {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {

@@ -109,7 +109,7 @@ impl<'a> OutboundMessage<'a> {
     /// Creates an outbound message from one JSON text without a newline.
     ///
     /// A machine creates its own messages. This constructor is for a relay, which passes on messages of another
-    /// process. `kind` and `relation` must match the text, because a transport routes by them.
+    /// process. `kind` and `relation` must match the text, because a transport uses both to route the message.
     ///
     /// ```
     /// use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, StreamId};

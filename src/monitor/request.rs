@@ -15,7 +15,7 @@ use crate::protocol::methods;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::is_id;
 
-/// A request as it was received.
+/// A received request.
 pub(super) struct Received<'m> {
     pub(super) id: Json<'m>,
     pub(super) method: String,

@@ -29,7 +29,7 @@ pub(super) enum Shape {
     Either(&'static Shape, &'static Shape, &'static str),
     /// An object with these members. Further members are allowed.
     Object(&'static [Member]),
-    /// An object with a tag member, whose value selects the row.
+    /// An object with a tag member. The value of the tag selects the row.
     Tagged(&'static str, &'static [Row]),
     /// An object of this shape with exactly one of these members.
     Exactly(&'static [&'static str], &'static Shape),

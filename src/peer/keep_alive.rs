@@ -12,7 +12,7 @@ use crate::time::Millis;
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
     pub interval: Millis,
-    /// Timeout of a ping, in milliseconds. A peer that has not responded by then is unresponsive.
+    /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive.
     pub timeout: Millis,
     /// Whether an unresponsive peer ends the connection. Otherwise the machine continues to ping. The machine emits
     /// an event in both cases.

@@ -26,7 +26,7 @@ use crate::time::Millis;
 pub(crate) trait Role: role::Role {
     /// The result of a handshake.
     type Session: Copy;
-    /// Data of an inbound request that its response needs.
+    /// Data of an inbound request, needed for the response.
     type Inbound: InboundData;
     /// Data of an outbound request.
     type Outbound: OutboundData;

@@ -179,7 +179,7 @@ pub(crate) enum Progress {
     ExtendsTimeout,
 }
 
-/// Data of an inbound request that its response needs. The data depends on the role.
+/// Data of an inbound request, needed for the response. The data depends on the role.
 pub trait InboundData: Copy {
     /// Returns the owner of the id of a request on `stream`: see [`Data::owner`].
     fn owner(&self, _stream: StreamId) -> StreamId {

@@ -166,8 +166,8 @@ pub fn or_absent<T: Schema>(value: Option<T>) -> Option<T> {
     value.or_else(T::absent)
 }
 
-/// Reads the tag and returns the index of the variant. Returns an error if the first member is not the tag, or
-/// `names` does not contain its value.
+/// Reads the tag and returns the index of the variant. Returns an error if the first member is not the tag, or if
+/// `names` does not contain the value of the tag.
 pub fn variant<'de, A: MapAccess<'de>>(
     members: &mut A,
     tag: &'static [&'static str],

@@ -190,8 +190,8 @@
 //! # }
 //! ```
 //!
-//! A map of any size needs no capacity: a [`Json`] keeps the text of the object, and the application reads its members
-//! in order. The decoder does not check the members, so the application does:
+//! A map of any size needs no capacity: a [`Json`] keeps the text of the object, and the application reads its
+//! members in order. The decoder does not check the members, so the application must check the members:
 //!
 //! ```
 //! use mcp_proto::ToolArguments;

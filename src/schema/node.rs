@@ -48,7 +48,7 @@ pub enum Node {
     },
     /// An object.
     Object(&'static Fields),
-    /// An object with any member names, whose values are of one type: see [`map`](Node::map).
+    /// An object with any member names and values of one type: see [`map`](Node::map).
     Map {
         /// The description of the member names: a string or an enumeration.
         names: &'static Node,

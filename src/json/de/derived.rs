@@ -183,8 +183,8 @@ fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Optio
     Some((negative, value))
 }
 
-/// Returns the value of an exponent such as `e-12`. A large value saturates. The number remains the same, because no
-/// text has enough digits to compensate for such an exponent.
+/// Returns the value of an exponent such as `e-12`. A large value saturates. Saturation does not change the decoded
+/// number, because no text has enough digits to compensate for such an exponent.
 fn exponent_of(text: &[u8]) -> i32 {
     let digits = text.iter().filter(|byte| byte.is_ascii_digit());
     let value =

@@ -193,7 +193,7 @@ fn block_has_stop<const ASCII: bool>(block: &[u8; BLOCK]) -> bool {
     found != 0
 }
 
-/// Returns the position of the first line break.
+/// Returns the position of the first line break: LF or CR.
 pub(super) fn find_break(bytes: &[u8]) -> Option<usize> {
     if VECTORS {
         memchr::memchr2(b'\n', b'\r', bytes)

@@ -111,8 +111,8 @@ impl<'a> Str<'a> {
 
     #[inline]
     fn equals(self, other: &[u8]) -> bool {
-        // An escape is longer than its character. A text no longer than `other` therefore equals `other` only if the
-        // text has no escapes.
+        // An escape is longer than its character. A text with at most the length of `other` therefore equals
+        // `other` only if the text has no escapes.
         if self.text.len() <= other.len() {
             return self.text == other && !has_backslash(other);
         }
@@ -322,7 +322,7 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> (usize, usize) {
     if text.get(run) == Some(&b'\\') { decode_escapes(text, run) } else { (run, run) }
 }
 
-/// Decodes text from its first escape on, which is at `start`.
+/// Decodes text like [`decode_in_place`], from the first escape on. The first escape is at `start`.
 #[inline(never)]
 fn decode_escapes(text: &mut [u8], start: usize) -> (usize, usize) {
     let (mut from, mut to) = (start, start);

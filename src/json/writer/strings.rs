@@ -138,7 +138,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the length of the longest prefix of `text` that takes at most `space` bytes when it is escaped.
+/// Returns the length of the longest prefix of `text` that takes at most `space` bytes with escapes.
 fn fitting_prefix(text: &str, space: usize) -> usize {
     let (mut taken, mut space) = (0usize, space);
     loop {

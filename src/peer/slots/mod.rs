@@ -20,8 +20,8 @@ use crate::peer::slots::store::Store;
 
 /// Handle of a request in flight: the index of its slot and the slot's generation.
 ///
-/// A ticket may be copied and stored indefinitely. The table rejects the ticket of an ended request and never matches
-/// it with a later request.
+/// A ticket may be copied and stored indefinitely. The table rejects the ticket of an ended request and never
+/// matches the ticket with a later request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Ticket {

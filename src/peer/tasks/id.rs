@@ -11,7 +11,7 @@ pub(crate) fn packed(Ticket { slot, generation }: Ticket) -> [u8; 6] {
     [s0, s1, g0, g1, g2, g3]
 }
 
-/// Returns the packed ticket at the start of a text. Returns `None` if the text is shorter.
+/// Returns the packed ticket at the start of a text. Returns `None` if the text is shorter than a packed ticket.
 pub(crate) fn unpacked(text: &[u8]) -> Option<Ticket> {
     let [s0, s1, g0, g1, g2, g3] = *text.first_chunk()?;
     Some(Ticket {

@@ -30,7 +30,7 @@ impl TaskTable<'_> {
     }
 
     /// Stores the result or error of a task as its payload, and returns the state from `body`. Returns `None` if
-    /// the result or error does not fit or is not valid. The input requests are removed in either case.
+    /// the result or error does not fit or is not valid. Removes the input requests in either case.
     pub(crate) fn store(
         &mut self,
         ticket: Ticket,

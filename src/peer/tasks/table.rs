@@ -157,8 +157,8 @@ pub struct TaskTable<'b> {
     /// Whether a response or notification about tasks awaits transmit space.
     pub(crate) is_pending: bool,
     pub(crate) automatic: Option<AutomaticTasks>,
-    /// The time to live that the client requests for a task, or 0 if the client names none. `None` if the current call
-    /// cannot become a task automatically.
+    /// The time to live that the client requests for a task, or 0 if the client requests no time. `None` if the
+    /// current call cannot become a task automatically.
     pub(crate) candidate: Option<u64>,
 }
 
