@@ -111,7 +111,8 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// Returns the latest time of the next poll. Returns `None` if no timeout is running.
+    /// Returns the latest time of the next poll. Returns `None` if the next poll need only follow I/O or a reply of
+    /// the application.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         self.deadline

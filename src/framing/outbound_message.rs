@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn header_decodes_to_what_was_encoded() {
+    fn decoded_header_equals_the_encoded_routing() {
         for kind in [
             OutboundMessageKind::Result,
             OutboundMessageKind::Error { code: -32_020 },

@@ -105,7 +105,7 @@ fn cancel_byte_anywhere_drops_its_line() {
 }
 
 #[test]
-fn newline_anywhere_ends_a_line() {
+fn newline_at_any_position_is_independent_of_splits() {
     let text = r#"{"jsonrpc":"2.0","id":12,"params":{"name":"echo","x":[-1.5e3,true]},"method":"\n"}"#;
     for at in 0..=text.len() {
         let (before, after) = text.split_at(at);

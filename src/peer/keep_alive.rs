@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idle_peer_is_pinged_and_reported_if_it_does_not_answer() {
+    fn idle_peer_is_pinged_and_reported_if_unresponsive() {
         let mut alive = KeepAliveState::OFF;
         alive.set(KeepAlive { interval: Millis(100), timeout: Millis(10), close: true });
         assert_eq!(alive.due(Millis(500)), Due::Nothing, "no message was received yet");

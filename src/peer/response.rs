@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn required_capabilities_are_read_only_with_their_code() {
+    fn required_capabilities_need_their_error_code() {
         let cases = [
             (
                 r#"{"code":-32021,"data":{"requiredCapabilities":{"sampling":{}}}}"#,
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn url_elicitations_are_read_only_with_their_code() {
+    fn url_elicitations_need_their_error_code() {
         let listed = r#"{"elicitations":[{"mode":"url","message":"m","url":"https://a/","elicitationId":"1"},{"message":"m"},7,{"message":"n","url":"https://b/"}]}"#;
         for (code, expected) in [(-32042, &["https://a/ Some(\"1\")", "https://b/ None"][..]), (-32602, &[])]
         {

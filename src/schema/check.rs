@@ -160,7 +160,7 @@ impl<'s> Check<'s> {
     }
 
     /// Returns the schema at a JSON pointer in the root schema. Returns `None` if the reference is to another
-    /// document, or nothing is at the pointer.
+    /// document, or nothing is at the pointer. The function does not support anchors.
     fn resolve(self, reference: Json<'s>) -> Option<Json<'s>> {
         let pointer = reference.string()?.to_string();
         let mut schema = self.root;

@@ -193,7 +193,7 @@ fn long_errors_are_cut() {
 }
 
 #[test]
-fn error_path_leads_to_its_origin() {
+fn error_path_leads_to_the_failed_value() {
     // A container that was already left is not part of the path of a later error.
     #[derive(Debug, Deserialize)]
     #[serde(try_from = "[u8; 2]")]

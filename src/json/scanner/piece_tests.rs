@@ -231,7 +231,7 @@ const MESSAGES: [&str; 7] = [
 ];
 
 #[test]
-fn removed_part_of_a_string_moves_all_results() {
+fn removal_of_a_string_part_adjusts_all_results() {
     let text = r#"{"params":{"data":"0123456789","at":7},"result":{"x":["y"]},"id":1"#;
     let whole = text.len().wrapping_sub(10);
     for fed in [29, 30, 37, 38, 47, 58, text.len()] {

@@ -264,7 +264,7 @@ fn hundred_thousand_brackets_are_only_counted() {
 }
 
 #[test]
-fn shape_is_that_of_outermost_value() {
+fn shape_describes_the_outermost_value() {
     for (text, shape) in
         [("{}", Shape::Object), (" [1]", Shape::Array), ("\"{\"", Shape::Other), ("7", Shape::Other)]
     {

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn random_bits_are_the_same_only_if_every_bit_is() {
+    fn random_bits_differ_if_any_bit_differs() {
         let random = [0xA5; 16];
         assert!(is_same(&random, &random));
         for bit in 0..128 {
