@@ -161,8 +161,8 @@ impl<'a> Receive<'a> {
 
     /// Copies one whole message from `stream`. Message mode only.
     ///
-    /// The stream is a WebSocket, a queue or an HTTP body. The message may contain newlines. The machine responds to an
-    /// oversized message in the same way as to an oversized line.
+    /// Examples of a stream are a WebSocket, a queue and an HTTP body. The message may contain newlines. The
+    /// machine responds to an oversized message in the same way as to an oversized line.
     ///
     /// # Errors
     /// Returns the message if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
@@ -198,9 +198,9 @@ impl<'a> Receive<'a> {
     /// its requests are cancelled, requests to its client fail, and its subscriptions end.
     ///
     /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed).
-    /// If the request was about a task, the task continues: the client polls the task again. A connecting client
-    /// falls back to the handshake, or fails to connect. The machine may still offer unsent messages of this
-    /// stream. The caller must drop these messages.
+    /// If the request was about a task, the task continues: the client polls the task again. If the request
+    /// connects the client, the client falls back to the handshake, or fails to connect. The machine may still
+    /// offer unsent messages of this stream. The caller must drop these messages.
     ///
     /// # Errors
     /// Returns the stream if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
