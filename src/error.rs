@@ -118,7 +118,7 @@ pub enum ProtocolError {
     },
     /// A cancellation that matches no request in flight.
     ///
-    /// Usually the cancellation crossed the response. The machine emits no event: see
+    /// In most cases, the cancellation crossed the response. The machine emits no event: see
     /// [`is_late`](ProtocolError::is_late).
     UnknownCancel,
     /// Progress of a request that has ended.
@@ -214,10 +214,11 @@ impl ProtocolError {
         self.code().unwrap_or(code::INTERNAL_ERROR)
     }
 
-    /// Returns whether the message came too late, because messages of the two peers can cross.
+    /// Returns whether the message came too late. Messages of the two peers can cross, so such a message is no
+    /// error of the peer.
     ///
     /// The machine emits no event for such a message. The machine reports the message to the
-    /// [observer](crate::Observer) and, with the feature `alloc`, counts it: `Server::late_messages`,
+    /// [observer](crate::Observer) and, with the feature `alloc`, counts the message: `Server::late_messages`,
     /// `Client::late_messages`.
     #[must_use]
     pub fn is_late(&self) -> bool {
@@ -238,7 +239,7 @@ impl ProtocolError {
         )
     }
 
-    /// Returns the description for the error response. Empty for errors without a response.
+    /// Returns the description for the error response. Returns an empty string for errors without a response.
     fn response_text(&self) -> &'static str {
         match self {
             ProtocolError::NotJson(_) => "the message is not valid JSON",
@@ -295,7 +296,8 @@ impl ProtocolError {
         (prefix, self.response_text())
     }
 
-    /// Returns the description of an error without a response. Empty for other errors.
+    /// Returns the description of an error without a response. Returns an empty string for an error with a
+    /// response.
     fn local_text(&self) -> &'static str {
         match self {
             ProtocolError::Truncated => "the input ended in the middle of a message",
@@ -373,13 +375,13 @@ pub enum ConfigError {
     },
     /// A duplicate name.
     ///
-    /// Two catalog entries have the same name, URI or URI template. Also reported for two arguments of one prompt with
-    /// the same name, and for a name that occurs twice in a feature for extensions.
+    /// Two catalog entries have the same name, URI or URI template, or two arguments of one prompt have the same
+    /// name. A name that occurs twice in a feature for extensions is also a duplicate.
     DuplicateName {
         /// Index of the second entry, or index of the prompt.
         entry: usize,
     },
-    /// A name, URI or URI template that two features of one kind have.
+    /// A name, URI or URI template that occurs in two features of one kind.
     RepeatedEntry {
         /// The name, URI or URI template.
         name: EntryName,
@@ -390,7 +392,7 @@ pub enum ConfigError {
     /// [`Subscriptions`](crate::server::Subscriptions).
     SubscriptionsMissing,
     /// The feature [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions) beside
-    /// [`Subscriptions`](crate::server::Subscriptions), or twice. One of them would have no effect.
+    /// [`Subscriptions`](crate::server::Subscriptions), or twice. One of the two features would have no effect.
     RepeatedSubscriptions,
     /// A URI template that the server cannot match.
     ///
@@ -411,7 +413,7 @@ pub enum ConfigError {
         /// The rule that the annotation breaks.
         error: InvalidToolHeader,
     },
-    /// A [streamed](crate::server::Tool::streamed) argument that is no string in the input schema of its tool.
+    /// A [streamed](crate::server::Tool::streamed) argument that is not a string in the input schema of its tool.
     InvalidStreamedArgument {
         /// Index of the tool.
         entry: usize,

@@ -111,7 +111,8 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// Returns the latest time of the next poll. Returns `None` if no timeout is running.
+    /// Returns the latest time of the next poll. Returns `None` if the next poll need only follow I/O or a reply of
+    /// the application.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         self.deadline
@@ -124,8 +125,8 @@ pub struct Receive<'a> {
 }
 
 impl<'a> Receive<'a> {
-    /// Returns whether the machine accepts input. The machine refuses input after the end of input. The machine also
-    /// refuses input while buffered input waits for transmit space or for the application.
+    /// Returns whether the machine accepts input. The machine refuses input after the end of input, and while
+    /// unhandled input fills the receive buffer. In message mode, a single unhandled message blocks further input.
     #[inline]
     #[must_use]
     pub fn is_ready(&self) -> bool {
@@ -160,8 +161,8 @@ impl<'a> Receive<'a> {
 
     /// Copies one whole message from `stream`. Message mode only.
     ///
-    /// The stream is a WebSocket, a queue or an HTTP body. The message may contain newlines. The machine responds to an
-    /// oversized message in the same way as to an oversized line.
+    /// Examples of a stream are a WebSocket, a queue and an HTTP body. The message may contain newlines. The
+    /// machine responds to an oversized message in the same way as to an oversized line.
     ///
     /// # Errors
     /// Returns the message if the machine is not [`ready`](Receive::is_ready), or is not in message mode.
@@ -196,9 +197,10 @@ impl<'a> Receive<'a> {
     /// cancels its request. If the stream is the [stream of a session](crate::SessionKey::stream), the session ends:
     /// its requests are cancelled, requests to its client fail, and its subscriptions end.
     ///
-    /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed). If
-    /// the request was about a task, the task continues: the client polls it again. The machine may still offer unsent
-    /// messages of this stream. The caller must drop these messages.
+    /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed).
+    /// If the request was about a task, the task continues: the client polls the task again. If the request
+    /// connects the client, the client falls back to the handshake, or fails to connect. The machine may still
+    /// offer unsent messages of this stream. The caller must drop these messages.
     ///
     /// # Errors
     /// Returns the stream if the machine is not [`ready`](Receive::is_ready), or is not in message mode.

@@ -84,7 +84,7 @@ pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Copies a few bytes without a call of `memcpy`.
+/// Copies up to 32 bytes without a call of `memcpy`, and more bytes in a loop.
 #[inline]
 fn copy_by_ends(target: &mut [u8], source: &[u8]) {
     if source.len() > 32 || source.len() > target.len() {
@@ -99,8 +99,8 @@ fn copy_by_ends(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Copies the first and the last `N` bytes of `source`, which may overlap, and returns them. Returns `None` if a slice
-/// is shorter.
+/// Copies the first and the last `N` bytes of `source`, which may overlap, and returns these bytes. Copies nothing
+/// and returns `None` if `source` is shorter than `N` or longer than `target`.
 #[inline]
 pub(crate) fn copy_ends<const N: usize>(target: &mut [u8], source: &[u8]) -> Option<[[u8; N]; 2]> {
     let ((first, _), (_, last)) = (source.split_first_chunk()?, source.split_last_chunk()?);
@@ -136,7 +136,8 @@ pub(crate) fn shift(bytes: &mut [u8], by: usize) {
     move_down(bytes, by, 0, usize::MAX);
 }
 
-/// Moves up to `length` bytes from offset `from` down to offset `to`. No effect if `to` is greater than `from`.
+/// Moves up to `length` bytes from offset `from` down to offset `to`. No effect if `to` is greater than `from`, or
+/// `from` is past the end.
 pub(crate) fn move_down(bytes: &mut [u8], from: usize, to: usize, length: usize) {
     let end = from.saturating_add(length).min(bytes.len());
     // This check lets the compiler prove that the call of `copy_within` is in bounds. Without the check, the compiler
@@ -146,7 +147,7 @@ pub(crate) fn move_down(bytes: &mut [u8], from: usize, to: usize, length: usize)
     }
 }
 
-/// Moves in a loop, because `copy_within` links 1.3 KiB on bare metal.
+/// Moves in a loop, because `copy_within` links more code on bare metal.
 fn move_by_bytes(bytes: &mut [u8], from: usize, end: usize, to: usize) {
     let bytes = Cell::from_mut(bytes).as_slice_of_cells();
     let (Some(target), Some(source)) = (bytes.get(to..), bytes.get(from..end)) else { return };

@@ -33,8 +33,9 @@ enum Store<'b> {
         used: usize,
         /// Number of consecutive uses of only a small part of the buffer.
         small_uses: u8,
-        /// The time since which only a small part of the buffer is in use, or `BUSY`. The field is no `Option`, so that
-        /// the compiler stores the variant in the `Vec`. The bytes of both variants then have the same offset.
+        /// The time since which only a small part of the buffer is in use, or `BUSY`. The field is not an `Option`,
+        /// so that the compiler stores the discriminant of the enum in a niche of the `Vec`. The bytes of both
+        /// variants then have the same offset.
         idle_since: Millis,
     },
 }
@@ -44,7 +45,7 @@ enum Store<'b> {
 #[cfg(feature = "alloc")]
 const FIRST_SIZE: usize = 1024;
 
-/// Size, in bytes, up to which an idle buffer does not shrink.
+/// Maximum size, in bytes, of a buffer that does not shrink when idle.
 #[cfg(feature = "alloc")]
 const FLOOR: usize = 4096;
 
@@ -101,7 +102,7 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Like [`bytes`](Buffer::bytes), but mutable.
+    /// Returns the allocated bytes like [`bytes`](Buffer::bytes), but mutable.
     #[inline]
     #[must_use]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
@@ -129,7 +130,7 @@ impl<'b> Buffer<'b> {
         self.reborrow().into_grown(end)
     }
 
-    /// Raises the limit of a grown buffer. No effect on a lent buffer.
+    /// Raises the limit of a grown buffer by `bytes`. No effect on a lent buffer.
     pub(crate) fn extend_limit(&mut self, bytes: usize) {
         match &mut self.store {
             Store::Lent(_) => _ = bytes,
@@ -158,8 +159,8 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Shrinks a large buffer if `used` has been only a small part of the buffer for [`IDLE_TIME`]. Before this time
-    /// has passed, returns the time of the next call.
+    /// Shrinks a large buffer if `used` has been only a small part of the buffer for [`IDLE_TIME`]. Before this
+    /// time has passed, returns the time of the next call. Otherwise returns `None`.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn shrink_by_deadline(&mut self, used: usize, now: Millis) -> Option<Millis> {
@@ -209,7 +210,7 @@ impl<'b, const N: usize> From<&'b mut [u8; N]> for Buffer<'b> {
     }
 }
 
-/// Mutable borrow of a [`Buffer`]. The type has only one lifetime.
+/// Mutable borrow of a [`Buffer`]. Unlike `&mut Buffer<'_>`, the type has only one lifetime.
 #[derive(Debug)]
 pub(crate) enum BufferMut<'a> {
     Lent(&'a mut [u8]),
@@ -265,7 +266,7 @@ impl<'a> BufferMut<'a> {
     }
 }
 
-/// Counts a use of a large buffer, if the use was small. Frees memory after [`SMALL_USES`] consecutive small uses.
+/// Counts the consecutive small uses of a large buffer. Frees memory after [`SMALL_USES`] such uses.
 #[cfg(feature = "alloc")]
 #[cold]
 fn shrink(bytes: &mut Vec<u8>, used: usize, small_uses: &mut u8) {

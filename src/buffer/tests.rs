@@ -1,4 +1,4 @@
-//! Tests of lent, growing and measuring buffers.
+//! Tests of lent and grown buffers.
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use crate::json::{WriteText, prints};
 
-/// Maximum length of a stored name, in bytes. Without a heap, no error has a name.
+/// Maximum length of a stored name, in bytes. Without a heap, the stored name is always empty.
 const LONGEST: usize = if cfg!(feature = "alloc") { 40 } else { 0 };
 
 /// The name or URI of a catalog entry, for an error message. A name of more than 40 bytes ends with `…`.
@@ -24,7 +24,8 @@ impl EntryName {
         EntryName { bytes, len, is_cut: kept.is_some() }
     }
 
-    /// Returns the name, or its first 40 bytes.
+    /// Returns the name, cut at a character boundary after at most 40 bytes. Without the feature `alloc`, returns
+    /// an empty string.
     #[must_use]
     pub fn as_str(&self) -> &str {
         let bytes = self.bytes.get(..usize::from(self.len)).unwrap_or_default();

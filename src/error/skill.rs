@@ -11,8 +11,8 @@ use crate::json::{WriteText, prints};
 pub enum InvalidSkill {
     /// The URI does not end with the name of a skill and `/SKILL.md`, or the name is not valid.
     Uri,
-    /// The frontmatter has other YAML than one string per line. Set the frontmatter as
-    /// [JSON](crate::server::Skill::frontmatter), too.
+    /// The frontmatter contains YAML other than one string per line. Also set the frontmatter as
+    /// [JSON](crate::server::Skill::frontmatter).
     Frontmatter,
     /// The name in the frontmatter differs from the name of the folder.
     Name,
@@ -20,7 +20,7 @@ pub enum InvalidSkill {
     Description,
     /// The path of a file is not valid, or occurs twice.
     Path,
-    /// The skill has more than 512 files or 16 MiB, the limits of the specification.
+    /// The skill has more than 512 files or more than 16 MiB, the limits of the specification.
     TooLarge,
     /// The skill is in the folder of another skill.
     Nested,

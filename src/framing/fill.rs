@@ -3,8 +3,8 @@
 use crate::framing::LineDecoder;
 use crate::platform::shift;
 
-/// Read space, in bytes, after a growing buffer has grown. A read that fills the space doubles the buffer, up to
-/// [`MAX_READ_AHEAD`].
+/// Minimum read space, in bytes, after a growing buffer has grown, unless its limit is lower. A read that fills the
+/// space doubles the buffer, up to [`MAX_READ_AHEAD`].
 pub(super) const READ_AHEAD: usize = 1024;
 
 /// Size, in bytes, up to which a filled buffer doubles. Larger reads need fewer system calls.
@@ -43,9 +43,9 @@ impl LineDecoder<'_> {
         }
         let held = self.end.saturating_sub(self.start);
         let full = self.end >= self.buffer.limit();
-        // Move bytes only if the distance is at least their number, or if a full buffer has no space for the rest of
-        // the line. Each byte then moves about once. A complete line that waits for transmit space does not justify a
-        // move.
+        // Move bytes only if the distance is at least the number of bytes. Also move bytes if a full buffer has no
+        // space for the rest of the line. Each byte then moves about once. A complete line that waits for transmit
+        // space does not justify a move.
         let worth_it = self.start >= held || (full && self.line.is_none());
         if self.start > 0 && !self.is_discarding() && worth_it {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
@@ -78,8 +78,8 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Doubles a growing buffer that a read has filled. More input may then be pending. A buffer that is too large
-    /// shrinks later.
+    /// Doubles a growing buffer that a read has filled, because more input may be pending. A buffer that is too
+    /// large shrinks later.
     pub(super) fn grow_if_filled(&mut self) {
         let length = self.buffer.bytes().len();
         if !self.buffer.is_lent() && self.end >= length && length < MAX_READ_AHEAD {

@@ -21,7 +21,7 @@ impl Flags {
     /// The current line may be complete without another byte.
     pub(super) const MAY_END: Flags = Flags(Flags::ENDED.0 | Flags::DISCARDING.0);
 
-    /// Whether any flag of `flags` is set.
+    /// Returns whether any flag of `flags` is set.
     #[inline]
     pub(super) fn any(self, flags: Flags) -> bool {
         self.0 & flags.0 != 0

@@ -87,8 +87,8 @@ impl LineKind {
 
 /// Receive buffer that is split into lines. In message mode, the buffer contains whole messages.
 ///
-/// The current line is at the offset `start`. The decoder scans each byte on arrival. For clients, it scans the
-/// elements of a batch a second time.
+/// The current line is at the offset `start`. The decoder scans each byte on arrival. For clients, the decoder
+/// scans the elements of a batch a second time.
 pub(crate) struct LineDecoder<'b> {
     pub(super) buffer: Buffer<'b>,
     /// Offset of the current line.

@@ -28,14 +28,14 @@ impl StreamId {
     }
 }
 
-/// Number of one of the handshake sessions that a server machine serves in turn.
+/// Key of a handshake session, for a server machine that serves several sessions in turn.
 ///
-/// The caller chooses the numbers. A machine with a single session uses [`NONE`](SessionKey::NONE).
+/// The caller chooses the keys. A machine with a single session uses [`NONE`](SessionKey::NONE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct SessionKey(pub u16);
 
 impl SessionKey {
-    /// The session of a machine that has only one.
+    /// The key for a machine with only one session.
     pub const NONE: SessionKey = SessionKey(0);
 
     /// Returns the identifier that stands for the session as a whole.
@@ -87,12 +87,12 @@ impl OutboundMessageKind {
 pub enum Relation {
     /// The connection as a whole.
     Connection,
-    /// One of several sessions as a whole.
+    /// A session as a whole, on a server with several sessions.
     Session(SessionKey),
     /// A request on this stream.
     ///
-    /// The message is a response, progress, a log message, a cancellation, a request of a client, or a request that a
-    /// server sends while it handles this request.
+    /// The message is a response, progress, a log message, a cancellation, or a request of a client. A request that
+    /// a server sends while it handles this request also has this relation.
     Request(StreamId),
     /// A subscription that was opened on this stream.
     Subscription(StreamId),
@@ -109,7 +109,7 @@ impl<'a> OutboundMessage<'a> {
     /// Creates an outbound message from one JSON text without a newline.
     ///
     /// A machine creates its own messages. This constructor is for a relay, which passes on messages of another
-    /// process. `kind` and `relation` must match the text, because a transport routes by them.
+    /// process. `kind` and `relation` must match the text, because a transport uses both to route the message.
     ///
     /// ```
     /// use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, StreamId};
@@ -160,17 +160,17 @@ impl Routing {
         Routing { kind, relation: Relation::Request(stream) }
     }
 
-    /// A notification that belongs to a request: progress or a log message.
+    /// Returns the routing of a notification that belongs to a request: progress or a log message.
     pub(crate) fn related_notification(stream: StreamId) -> Routing {
         Routing { kind: OutboundMessageKind::Notification, relation: Relation::Request(stream) }
     }
 
-    /// A notification that belongs to a subscription.
+    /// Returns the routing of a notification that belongs to a subscription.
     pub(crate) fn subscription_notification(stream: StreamId) -> Routing {
         Routing { kind: OutboundMessageKind::Notification, relation: Relation::Subscription(stream) }
     }
 
-    /// The response that ends a subscription.
+    /// Returns the routing of the response that ends a subscription.
     pub(crate) fn subscription_end(stream: StreamId) -> Routing {
         Routing { kind: OutboundMessageKind::Result, relation: Relation::Subscription(stream) }
     }
@@ -181,18 +181,18 @@ impl Routing {
     pub(crate) const REQUEST: Routing =
         Routing { kind: OutboundMessageKind::Request, relation: Relation::Connection };
 
-    /// A message that belongs to a session as a whole.
+    /// Returns the routing of a message that belongs to a session as a whole.
     pub(crate) fn of_session(kind: OutboundMessageKind, key: SessionKey) -> Routing {
         let relation = if key == SessionKey::NONE { Relation::Connection } else { Relation::Session(key) };
         Routing { kind, relation }
     }
 
-    /// The cancellation of a request that was sent on `stream`.
+    /// Returns the routing of the cancellation of a request that was sent on `stream`.
     pub(crate) fn abort(stream: StreamId) -> Routing {
         Routing { kind: OutboundMessageKind::Abort, relation: Relation::Request(stream) }
     }
 
-    /// A client's request, or a request related to an inbound request.
+    /// Returns the routing of a client's request, or of a request related to an inbound request.
     pub(crate) fn related_request(stream: StreamId) -> Routing {
         Routing { kind: OutboundMessageKind::Request, relation: Relation::Request(stream) }
     }
@@ -247,7 +247,8 @@ impl Routing {
 pub(crate) trait HeaderFormat: Sync {
     /// Writes the header of a message. `bytes` contains space for the header, followed by the message.
     fn write(&self, bytes: &mut [u8], routing: Routing);
-    /// Returns the header of the first buffered message, and the message.
+    /// Returns the header of the first buffered message, and the message. Returns `None` if `bytes` is shorter than
+    /// a header.
     fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m Header, &'m [u8])>;
     /// Returns the routing of a message.
     fn decode(&self, header: &Header) -> Routing;
@@ -283,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn header_decodes_to_what_was_encoded() {
+    fn decoded_header_equals_the_encoded_routing() {
         for kind in [
             OutboundMessageKind::Result,
             OutboundMessageKind::Error { code: -32_020 },

@@ -23,8 +23,8 @@ impl LineDecoder<'_> {
         (self.start, self.scanned, self.end) = (0, captured, self.id_capture_size());
     }
 
-    /// Returns the space for the captured id. The space is one byte larger than the id limit, so that the decoder
-    /// detects longer ids.
+    /// Returns the size of the space for the captured id. The space is one byte larger than the id limit, so that
+    /// the decoder detects longer ids.
     pub(super) fn id_capture_size(&self) -> usize {
         self.id_limit().saturating_add(1)
     }

@@ -21,11 +21,11 @@ impl LineDecoder<'_> {
         self.buffer.bytes_mut().get_mut(self.start..self.scanned).unwrap_or_default()
     }
 
-    /// Removes a part of a string from the current line. The part ends at the end of the string so far, except for an
-    /// incomplete character or escape.
+    /// Removes a part of a string from the current line. The part must end at the end of the received string, or
+    /// before an incomplete character or escape.
     ///
-    /// If the string has ended, and the line is complete or many bytes follow, the part is replaced instead: the string
-    /// is then empty, and spaces follow the string. The work is therefore linear in the input.
+    /// If the string has ended, and the line is complete or many bytes follow, the method replaces the part
+    /// instead. The string is then empty, and spaces follow the string. The work is therefore linear in the input.
     pub(crate) fn remove_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));

@@ -83,7 +83,7 @@ fn invalid_utf8_breaks_one_line() {
 }
 
 #[test]
-fn input_ending_in_a_byte_order_mark_is_truncated() {
+fn input_ending_in_a_partial_byte_order_mark_is_truncated() {
     for size in [1, 2, 3, 1000] {
         assert_eq!(lines(64, b"{}\n\xEF\xBB", size), ["{}", "truncated"]);
     }
@@ -105,7 +105,7 @@ fn cancel_byte_anywhere_drops_its_line() {
 }
 
 #[test]
-fn newline_anywhere_ends_a_line() {
+fn newline_at_any_position_is_independent_of_splits() {
     let text = r#"{"jsonrpc":"2.0","id":12,"params":{"name":"echo","x":[-1.5e3,true]},"method":"\n"}"#;
     for at in 0..=text.len() {
         let (before, after) = text.split_at(at);

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_any_length_is_whole_or_absent() {
+    fn long_text_is_encoded_and_invalid_key_is_an_error() {
         let long = "\u{fc}\n".repeat(10_000);
         assert_eq!(to_string(&long).unwrap(), serde_json::to_string(&long).unwrap());
         assert_eq!(to_string(&[(1, None::<u8>)]).as_deref(), Ok("[[1,null]]"));

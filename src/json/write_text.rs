@@ -9,8 +9,8 @@ use core::fmt;
 /// A text for a message, such as a string, a number, an error of this crate, a tuple of texts, or the result of
 /// `format_args!`.
 ///
-/// The formatting machinery of `core` takes two to three kilobytes of a small image. Only `format_args!` and types
-/// whose documentation says so link it.
+/// The formatting machinery of `core` takes a large part of a small image. Only `format_args!` and types whose
+/// documentation says so link this machinery.
 ///
 /// ```
 /// use mcp_proto::WriteText;
@@ -143,8 +143,8 @@ mod owned {
     }
 }
 
-/// Writes any value that implements `Display`, with `format_args!("{error}")`. A program that uses such a text links
-/// the formatting machinery. If a `Display` fails, the text ends there.
+/// Writes any value that implements `Display`, with `format_args!("{error}")`. A program that uses such a text
+/// links the formatting machinery. If a `Display` fails, the text ends at that point.
 impl WriteText for fmt::Arguments<'_> {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         let _ = fmt::write(&mut Put(put), *self);

@@ -91,7 +91,8 @@ impl Monitor {
         }
     }
 
-    /// Expects an error for an invalid message, with the id of the message if the id is readable.
+    /// Records that an invalid message requires an error response, with the id of the message if the id is
+    /// readable.
     fn invalid(&mut self, id: Option<Json<'_>>, report: &Report<'_>) {
         self.add_unreadable(report);
         if let Some(id) = id.filter(|id| is_id(*id)) {

@@ -88,7 +88,7 @@ impl Monitor {
         self
     }
 
-    /// The revision of the session, or of the last stateless request. `None` if there was neither.
+    /// Returns the revision of the session, or of the last stateless request. Returns `None` if there was neither.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.dialogue.revision()
@@ -138,8 +138,9 @@ impl Monitor {
         found
     }
 
-    /// Ends the stream from `sender`. Returns the violations: a line without newline, the violations in that line, and
-    /// requests without a response from this side. Reports no unanswered request if the other stream ended first.
+    /// Records the end of the stream from `sender`. Returns the violations: a line without newline, the violations
+    /// in that line, and requests without a response from this side. Reports no unanswered request if the other
+    /// stream ended first.
     pub fn end(&mut self, sender: Sender, now: Millis) -> Vec<Violation> {
         let mut found = Vec::new();
         let party = self.dialogue.party(sender);
@@ -193,7 +194,7 @@ impl Monitor {
         party.unreadable = party.unreadable.saturating_add(1);
         let at = error.at;
         match error.kind {
-            // The specification does not limit the depth. The monitor does.
+            // The specification does not limit the depth, so a deep message is no violation.
             ScanErrorKind::TooDeep => {}
             ScanErrorKind::Empty => report.add(Rule::LineJson, "the line is empty"),
             ScanErrorKind::Utf8 => {

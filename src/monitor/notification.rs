@@ -58,7 +58,7 @@ impl Monitor {
         }
     }
 
-    /// The revision of the request with this id or progress token.
+    /// Returns the revision of the request in flight with this id or progress token.
     fn revision_of(
         &mut self,
         sender: Sender,

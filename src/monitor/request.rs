@@ -15,7 +15,7 @@ use crate::protocol::methods;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::is_id;
 
-/// A request as it was received.
+/// A received request.
 pub(super) struct Received<'m> {
     pub(super) id: Json<'m>,
     pub(super) method: String,
@@ -290,13 +290,13 @@ impl Monitor {
     }
 }
 
-/// The revision that a client proposes, if the revision has a handshake.
+/// Returns the revision that a client proposes, if the revision has a handshake.
 fn initial_revision(params: Json<'_>) -> Option<Revision> {
     let proposed = params.get("protocolVersion").and_then(Json::string).and_then(Revision::from_json);
     proposed.filter(|revision| revision.has(WireFeature::Handshake))
 }
 
-/// The first capability that a request for input requires, but that the client has not declared.
+/// Returns the first capability that a request for input requires, but that the client has not declared.
 pub(super) fn missing_for_input(
     method: &str,
     params: Json<'_>,

@@ -12,12 +12,12 @@ use crate::time::Millis;
 /// The maximum number of entries in each table. Beyond this limit, the monitor no longer judges unknown ids and tokens.
 const LIMIT: usize = 100_000;
 
-/// The key of an id or token: the decoded text, with a leading quote for a string.
+/// Returns the key of an id or token: the decoded text, with a leading quote for a string.
 pub(super) fn key(id: Json<'_>) -> String {
     id.string().map_or_else(|| id.raw().to_string(), |text| format!("\"{text}"))
 }
 
-/// The key of the same id with the other type: `1` and `"1"`.
+/// Returns the key of the same id with the other type: `1` for `"1"`, and `"1"` for `1`.
 pub(super) fn other_type(key: &str) -> String {
     key.strip_prefix('"').map_or_else(|| format!("\"{key}"), String::from)
 }
@@ -41,13 +41,13 @@ pub(super) struct Request {
     pub(super) token: Option<String>,
     /// The last progress.
     pub(super) progress: Option<f64>,
-    /// The level of log messages that a stateless request asks for.
+    /// The level of log messages that a stateless request sets.
     pub(super) level: Option<Level>,
     /// The capabilities that a stateless request declares, as JSON.
     pub(super) capabilities: String,
     /// The name of the tool or prompt, or the URI.
     pub(super) target: String,
-    /// Whether the request asks for a task.
+    /// Whether the request has the member `task`, so that the receiver may create a task.
     pub(super) wants_task: bool,
     /// The flaw of the request. Most flaws require an error response.
     pub(super) flaw: Option<Flaw>,
@@ -69,7 +69,8 @@ pub(super) enum Flaw {
     Prompt,
 }
 
-/// A subscription of the stateless era: its filter as JSON, and whether the server has acknowledged it.
+/// A subscription of the stateless era: its filter as JSON, and whether the server has acknowledged the
+/// subscription.
 #[derive(Debug, Clone)]
 pub(super) struct Subscription {
     pub(super) filter: String,
@@ -122,7 +123,8 @@ impl Requests {
         }
     }
 
-    /// Records one response. Returns the request, which stays in the table if more responses are to come.
+    /// Records one response. Returns the request, which stays in the table if more responses are to come. Returns
+    /// `None` if no request with this key is in flight.
     pub(super) fn respond(&mut self, key: &str) -> Option<Request> {
         let request = self.in_flight.get_mut(key)?;
         request.responses = request.responses.saturating_sub(1);
@@ -143,23 +145,24 @@ impl Requests {
         self.in_flight.get_mut(key)
     }
 
-    /// The requests in flight.
+    /// Returns the requests in flight.
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &Request> {
         self.in_flight.values()
     }
 
-    /// The request in flight with this progress token.
+    /// Returns the request in flight with this progress token.
     pub(super) fn by_token(&mut self, token: &str) -> Option<&mut Request> {
         self.in_flight.values_mut().find(|request| request.token.as_deref() == Some(token))
     }
 
-    /// Whether a finished request had this token. `None` if the monitor does not know, or the token belongs to a task.
+    /// Returns whether a finished request had this token. Returns `None` if the monitor does not know, or if the
+    /// token belongs to a task.
     pub(super) fn had_token(&self, token: &str) -> Option<bool> {
         let had = self.finished_tokens.contains(token);
         (had || !self.is_full).then_some(had).filter(|_| !self.task_tokens.contains(token))
     }
 
-    /// Keeps the token of a task, which outlives the response to its request.
+    /// Keeps the progress token of a task, because the token remains valid after the response to its request.
     pub(super) fn keep_token(&mut self, token: &Option<String>) {
         if self.task_tokens.len() < LIMIT {
             self.task_tokens.extend(token.clone());

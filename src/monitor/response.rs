@@ -162,7 +162,8 @@ impl Monitor {
     }
 }
 
-/// The rule that requires an error code for a flawed request, and this code.
+/// Returns the rule that requires an error code for a flawed request, and this code. Returns `None` without such a
+/// rule.
 fn expected_code(flaw: Flaw) -> Option<(Rule, i32)> {
     Some(match flaw {
         Flaw::Message | Flaw::Capability => return None,

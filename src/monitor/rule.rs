@@ -23,19 +23,19 @@ macro_rules! rules {
             /// All rules, in the order of the specification.
             pub const ALL: &[Rule] = &[$(Rule::$rule),*];
 
-            /// The name. Later versions of this crate do not change the name.
+            /// Returns the name. Later versions of this crate do not change the name.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Rule::$rule => $name,)* }
             }
 
-            /// The section of the specification.
+            /// Returns the section of the specification.
             #[must_use]
             pub const fn section(self) -> &'static str {
                 match self { $(Rule::$rule => $section,)* }
             }
 
-            /// Whether the specification demands or recommends the rule.
+            /// Returns whether the specification demands or recommends the rule.
             #[must_use]
             pub const fn requirement(self) -> Requirement {
                 match self { $(Rule::$rule => Requirement::$level,)* }
@@ -85,7 +85,7 @@ rules! {
     ErrorShape = "error-shape", Must, "Base protocol, Responses";
     /// An error has no id only if the request's id was unreadable. The revision decides whether `id` is null or absent.
     ErrorId = "error-id", Must, "Base protocol, Responses";
-    /// `2026-07-28` reserves error codes, and defines the data of some.
+    /// `2026-07-28` reserves error codes, and defines the data of some codes.
     ErrorCode = "error-code", Must, "Base protocol, Error codes";
     /// An unknown method gets the error -32601.
     UnknownMethodCode = "unknown-method-code", Must, "Base protocol, Error codes";
@@ -104,7 +104,7 @@ rules! {
     ServerBeforeInitialized = "server-before-initialized", Should, "Lifecycle, Initialization";
     /// A client sends `notifications/initialized` once, after the response to `initialize`, and before its requests.
     Initialized = "initialized", Must, "Lifecycle, Initialization";
-    /// A server answers `initialize` with a revision that has a handshake.
+    /// A server responds to `initialize` with a revision that has a handshake.
     NegotiatedVersion = "negotiated-version", Must, "Lifecycle, Version negotiation";
     /// A request of `2026-07-28` contains its revision and capabilities in `_meta`. Otherwise the server refuses the
     /// request.

@@ -71,7 +71,7 @@ const SERVER_CAPABILITIES: Shape = Shape::Object(&[
     optional("extensions", Shape::Map(&OBJECT)).with_feature(WireFeature::Extensions),
 ]);
 
-/// The revisions whose structured results are objects.
+/// The revisions in which structured results must be objects.
 const OBJECTS_ONLY: Revisions = WireFeature::StructuredContent.revisions().and(Revisions::HANDSHAKE);
 const SCHEMA: Shape = Shape::Object(&[required("type", Shape::OneOf(&["object"]))]);
 const TOOL: Shape = Shape::Object(&[
@@ -202,7 +202,7 @@ pub(super) struct MethodShapes {
     pub(super) result: Shape,
 }
 
-/// Finds the shapes of a method.
+/// Returns the shapes of a method, or `None` for an unknown method.
 pub(super) fn shapes(method: &str) -> Option<&'static MethodShapes> {
     METHODS.iter().find(|row| row.name == method)
 }

@@ -44,8 +44,8 @@ pub(super) struct Party {
     pub(super) requests: Requests,
     /// The capabilities that this side has declared in the handshake, as JSON.
     pub(super) capabilities: Option<String>,
-    /// Number of messages of this side whose id may be unreadable. The other side may answer such messages without an
-    /// id.
+    /// Number of messages of this side whose id may be unreadable. The other side may respond to such messages
+    /// without an id.
     pub(super) unreadable: u32,
 }
 
@@ -88,17 +88,18 @@ impl Dialogue {
         }
     }
 
-    /// The revision of a message without metadata.
+    /// Returns the revision of a message without metadata.
     pub(super) fn revision(&self) -> Option<Revision> {
         self.session.revision().or(self.stateless)
     }
 
-    /// Whether messages without metadata belong to the stateless era.
+    /// Returns whether messages without metadata belong to the stateless era.
     pub(super) fn is_stateless(&self) -> bool {
         self.session == Session::None && self.stateless.is_some()
     }
 
-    /// The capabilities that a side has declared for messages of this era. `None` if the capabilities are unknown.
+    /// Returns the capabilities that a side has declared for messages of this era. Returns `None` if the
+    /// capabilities are unknown.
     pub(super) fn capabilities(&self, side: Sender, is_stateless: bool) -> Option<&str> {
         match (side, is_stateless) {
             (Sender::Client, false) => self.client.capabilities.as_deref(),
@@ -108,7 +109,8 @@ impl Dialogue {
         }
     }
 
-    /// Whether a side has declared extensions or experimental features. Both sides may then use unknown methods.
+    /// Returns whether a side has declared extensions or experimental features. Both sides may then use unknown
+    /// methods.
     pub(super) fn has_extensions(&self) -> bool {
         let sides = [&self.client.capabilities, &self.server.capabilities, &self.discovered];
         let has = |capabilities: &String| {
@@ -124,12 +126,12 @@ impl Dialogue {
         }
     }
 
-    /// Whether the server has issued a cursor for this method.
+    /// Returns whether the server has issued a cursor for this method.
     pub(super) fn issues_cursors(&self, method: &str) -> bool {
         self.cursors.iter().any(|cursor| cursor.split(' ').next() == Some(method))
     }
 
-    /// Whether the server may have issued this cursor.
+    /// Returns whether the server may have issued this cursor.
     pub(super) fn may_have_issued(&self, method: &str, cursor: Json<'_>) -> bool {
         self.cursors.len() >= CURSOR_LIMIT || self.cursors.contains(&cursor_key(method, cursor))
     }
@@ -149,7 +151,7 @@ fn cursor_key(method: &str, cursor: Json<'_>) -> String {
     format!("{method} {text}")
 }
 
-/// Whether capabilities contain a path such as `tools.listChanged`.
+/// Returns whether capabilities contain a path such as `tools.listChanged`.
 pub(super) fn is_declared(capabilities: &str, path: &str) -> bool {
     let whole = Json::trusted(capabilities.as_bytes());
     if path == "elicitation.form" {
@@ -168,7 +170,8 @@ fn is_on(value: Option<Json<'_>>) -> bool {
     value.is_some_and(|value| value.kind() == Kind::Object || value.boolean() == Some(true))
 }
 
-/// The capability that a method requires, and the side that declares the capability.
+/// Returns the side that must declare a capability for a method, and the path of the capability. Returns `None` if
+/// the method requires no capability.
 pub(super) fn required_capability(
     method: &crate::protocol::methods::Method,
     sender: Sender,

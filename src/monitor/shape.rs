@@ -19,17 +19,17 @@ pub(super) enum Shape {
     Id,
     /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// An object, all of whose members have this shape.
+    /// An object with any names and values of this shape.
     Map(&'static Shape),
     /// An array of this shape.
     List(&'static Shape),
     /// This shape, or an array of this shape.
     OneOrMore(&'static Shape),
-    /// Either of two shapes. The text describes both for the violation.
+    /// Either of two shapes. The text describes both shapes for the violation.
     Either(&'static Shape, &'static Shape, &'static str),
     /// An object with these members. Further members are allowed.
     Object(&'static [Member]),
-    /// An object with a tag member, whose value selects the row.
+    /// An object with a tag member. The value of the tag selects the row.
     Tagged(&'static str, &'static [Row]),
     /// An object of this shape with exactly one of these members.
     Exactly(&'static [&'static str], &'static Shape),
@@ -101,7 +101,7 @@ impl Mismatch {
 }
 
 impl Shape {
-    /// Compares a value with the shape.
+    /// Compares a value with the shape. Returns the first difference as an error.
     pub(super) fn check(&self, value: Json<'_>, revision: Revision) -> Result<(), Mismatch> {
         let ok = |is_right: bool, what: &str| {
             if is_right { Ok(()) } else { Err(Mismatch::new(format!("is {}, not {what}", shown(value)))) }
@@ -179,13 +179,13 @@ impl Member {
     }
 }
 
-/// Whether a number is an integer. `1.0` and `1e3` are integers in JSON Schema.
+/// Returns whether a value is an integer. `1.0` and `1e3` are integers in JSON Schema.
 fn is_integer(value: Json<'_>) -> bool {
     let fraction = |text: &str| text.parse().is_ok_and(|number: f64| number % 1.0 == 0.0);
     value.is_integer_text() || value.number().is_some_and(fraction)
 }
 
-/// The text of a short value, or the kind of any other value.
+/// Returns the text of a short string, number or literal, or the kind of any other value.
 fn shown(value: Json<'_>) -> String {
     match value.kind() {
         Kind::Object | Kind::Array => value.kind().to_string(),

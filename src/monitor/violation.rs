@@ -18,7 +18,7 @@ pub enum Sender {
 }
 
 impl Sender {
-    /// The other side.
+    /// Returns the other side.
     #[must_use]
     pub const fn peer(self) -> Sender {
         match self {
@@ -51,7 +51,7 @@ pub struct Violation {
     pub at: Millis,
     /// The id of the request or response as JSON.
     pub id: Option<String>,
-    /// The method of the message, or of the request that a response answers.
+    /// The method of the message, or of the request that a response belongs to.
     pub method: Option<String>,
     /// The description of the violation.
     pub text: String,

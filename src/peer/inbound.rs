@@ -36,7 +36,7 @@ impl<'a> Source<'a> {
         Source::Line { id, meta: &[], last_progress: SortKey::NONE }
     }
 
-    /// The id as JSON text, empty if there is none.
+    /// Returns the id as JSON text; empty without an id.
     pub(crate) fn id<'i, D: Data>(&self, in_flight: &'i InFlight<'_, D>) -> &'i [u8]
     where
         'a: 'i,
@@ -47,7 +47,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The progress token as JSON text, empty if there is none.
+    /// Returns the progress token as JSON text; empty without a token.
     pub(crate) fn progress_token<'i, D: Data>(&self, in_flight: &'i InFlight<'_, D>) -> &'i [u8]
     where
         'a: 'i,
@@ -62,7 +62,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The `_meta` of the request, if the line or the slot has it.
+    /// Returns the `_meta` of the request. Returns `None` if the line or the slot has no `_meta`.
     pub(crate) fn meta<'i, D: Data>(&self, in_flight: &'i InFlight<'_, D>) -> Option<Json<'i>>
     where
         'a: 'i,
@@ -80,7 +80,7 @@ fn progress_token(meta: &[u8]) -> &[u8] {
     meta::progress_token(Json::trusted(meta)).map_or(b"", Json::bytes)
 }
 
-/// Returns the id and reason in `notifications/cancelled`. `None` if the parameters are not valid.
+/// Returns the id and reason in `notifications/cancelled`. Returns `None` if the parameters are not valid.
 pub(crate) fn parse_cancellation(line: &[u8], params: Span) -> Option<(Json<'_>, Span)> {
     let [id, reason] = Object::new(line, params, None).spans(&["requestId", "reason"]);
     let has_reason = rpc::kind(line, reason) == Kind::String;
@@ -150,8 +150,8 @@ impl<R: Role> Peer<'_, R> {
     /// Reserves space for a response, if the application may respond now.
     ///
     /// # Errors
-    /// [`SendError::Busy`] if the space is already reserved (`is_taken`), if pending errors or queued messages precede
-    /// the response, or if the buffer is full. `Writable` is emitted later.
+    /// [`SendError::Busy`] if the space is already reserved (`is_taken`), if pending errors or queued messages
+    /// precede the response, or if the buffer is full. The machine emits `Writable` later.
     pub(crate) fn reserve_reply(&mut self, is_taken: bool) -> Result<(), SendError> {
         let has_queued = self.pending_error.is_some() || self.in_flight.has_queued();
         if is_taken || has_queued || !self.reserve_response() {
@@ -181,7 +181,7 @@ impl<R: Role> Peer<'_, R> {
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended. [`SendError::NotWanted`]: the request has no progress token, or
-    /// `progress` has not grown. [`SendError::Unwritable`]: the message does not fit beside the reserved bytes.
+    /// `progress` has not increased. [`SendError::Unwritable`]: the message does not fit beside the reserved bytes.
     pub(crate) fn write_progress(
         &mut self,
         source: &mut Source<'_>,

@@ -12,9 +12,10 @@ use crate::time::Millis;
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
     pub interval: Millis,
-    /// Timeout of a ping, in milliseconds. A peer that has not responded by then is unresponsive.
+    /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive.
     pub timeout: Millis,
-    /// Whether an unresponsive peer ends the connection. Otherwise the machine emits an event and continues to ping.
+    /// Whether an unresponsive peer ends the connection. Otherwise the machine continues to ping. The machine emits
+    /// an event in both cases.
     pub close: bool,
 }
 
@@ -94,8 +95,8 @@ impl KeepAliveState {
         if is_due { Due::Ping } else { Due::Nothing }
     }
 
-    /// Returns the time of the next action. Returns `None` without a pending action. Also returns `None` while a ping
-    /// waits for transmit space, because a poll would not send it.
+    /// Returns the time of the next action. Returns `None` without a pending action. Also returns `None` while a
+    /// ping waits for transmit space, because a poll would not send the ping.
     pub(crate) fn deadline(&self, now: Millis) -> Option<Millis> {
         Some(self.deadline).filter(|at| self.is_enabled && *at > now && *at != NEVER)
     }
@@ -138,7 +139,7 @@ fn ping_number(id: Json<'_>) -> Option<u32> {
 const ID_PREFIX: &str = "ping-";
 
 impl<R: Role> Peer<'_, R> {
-    /// Sends the next ping if it fits. `members` writes its method and parameters.
+    /// Sends the next ping if it fits. `members` writes the method and the parameters of the ping.
     pub(crate) fn write_ping(&mut self, members: &mut dyn FnMut(&mut Writer<'_>)) {
         let number = self.keep_alive.next_number();
         self.output.compact();
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idle_peer_is_pinged_and_reported_if_it_does_not_answer() {
+    fn idle_peer_is_pinged_and_reported_if_unresponsive() {
         let mut alive = KeepAliveState::OFF;
         alive.set(KeepAlive { interval: Millis(100), timeout: Millis(10), close: true });
         assert_eq!(alive.due(Millis(500)), Due::Nothing, "no message was received yet");

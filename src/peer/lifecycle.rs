@@ -26,7 +26,8 @@ pub enum State {
     Stateless,
     /// Both: the handshake is complete.
     Ready,
-    /// Both: refuses new requests, ends the requests in flight, and sends the remaining output.
+    /// Both: refuses new requests and sends the remaining output. A client ends its requests in flight at once. A
+    /// server waits for the responses of the application until the grace period expires.
     Draining,
     /// Both: the connection is closed.
     Closed,
@@ -54,7 +55,8 @@ pub(crate) enum Trigger {
     Failed,
     /// The input ended.
     EndOfInput,
-    /// The application shuts down. Server: also a `shutdown` request in a handshake session.
+    /// The application shuts down. Server: also a `shutdown` request in a handshake session. Client: also a
+    /// configuration without a revision for the first request.
     Shutdown,
     /// All requests have ended, and the output is sent. Client: also if the grace period has expired, or the output is
     /// broken.

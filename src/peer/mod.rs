@@ -26,7 +26,7 @@ use crate::time::Millis;
 pub(crate) trait Role: role::Role {
     /// The result of a handshake.
     type Session: Copy;
-    /// Data of an inbound request that its response needs.
+    /// Data of an inbound request, needed for the response.
     type Inbound: InboundData;
     /// Data of an outbound request.
     type Outbound: OutboundData;
@@ -100,7 +100,8 @@ impl<'b, R: Role> Peer<'b, R> {
         self.keep_alive.reset();
     }
 
-    /// Returns the event for an error. A message that came too late is only counted.
+    /// Returns an error that the machine must report. Returns `None` for a message that came too late, and counts
+    /// the message.
     pub(crate) fn reported(&mut self, error: ProtocolError) -> Option<ProtocolError> {
         if !error.is_late() {
             return Some(error);
@@ -144,7 +145,8 @@ impl<'b, R: Role> Peer<'b, R> {
         fits
     }
 
-    /// Returns the error for a message that does not fit yet. `Writable` is emitted when the message fits.
+    /// Returns the error for a message that does not fit yet. The machine emits `Writable` once the output has
+    /// space.
     pub(crate) fn busy(&mut self) -> SendError {
         self.report_writable = true;
         SendError::Busy

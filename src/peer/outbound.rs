@@ -66,8 +66,8 @@ impl<R: Role> Peer<'_, R> {
         self.in_flight.outbound(ticket).is_some_and(|outbound| outbound.state.awaits_response())
     }
 
-    /// Records a response, and returns whether the response was expected. A pending cancellation of the request is
-    /// dropped.
+    /// Records a response, and returns whether the response was expected. Drops a pending cancellation of the
+    /// request.
     pub(crate) fn accept_response(&mut self, ticket: Ticket) -> bool {
         let Some(outbound) = self.in_flight.outbound_mut(ticket) else { return false };
         if outbound.state == OutboundState::CancelPending {
@@ -78,7 +78,11 @@ impl<R: Role> Peer<'_, R> {
 
     /// Handles the parameters of `notifications/progress`, and returns the request.
     ///
-    /// Also reports progress that has not grown, but such progress does not restart the timeout.
+    /// Progress that has not increased does not restart the timeout.
+    ///
+    /// # Errors
+    ///
+    /// The parameters are invalid, or no request in flight accepts this progress.
     pub(crate) fn record_progress(&mut self, params: Json<'_>) -> Result<Ticket, ProtocolError> {
         let [token, progress] = params.pick(["progressToken", "progress"]);
         let progress = progress.and_then(Json::number).and_then(Decimal::parse);
@@ -119,7 +123,8 @@ impl<R: Role> Peer<'_, R> {
         is_sent
     }
 
-    /// Handles the deadline of a request: starts its timeout, or returns its failure.
+    /// Handles the deadline of a request: starts its timeout, or returns its failure. Returns `None` after the
+    /// start of the timeout, or if the request has ended.
     pub(crate) fn handle_deadline(&mut self, ticket: Ticket) -> Option<RequestFailure> {
         if self.start_timeout(ticket) {
             return None;

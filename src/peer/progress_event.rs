@@ -12,37 +12,37 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// The ticket of the request.
+    /// Returns the ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// The current progress.
+    /// Returns the current progress.
     #[must_use]
     pub fn progress(&self) -> Decimal {
         number(self.params, "progress").unwrap_or(Decimal::ZERO)
     }
 
-    /// The total, if it is known.
+    /// Returns the total. Returns `None` if the peer sent no total.
     #[must_use]
     pub fn total(&self) -> Option<Decimal> {
         number(self.params, "total")
     }
 
-    /// A message about the current step.
+    /// Returns the message about the current step. Returns `None` if the peer sent no message.
     #[must_use]
     pub fn message(&self) -> Option<Str<'a>> {
         text(self.params, "message")
     }
 
-    /// The `_meta` object.
+    /// Returns the `_meta` object. Returns `None` if the peer sent no such object.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
         object(self.params, "_meta")
     }
 
-    /// The whole parameters, as the peer wrote them.
+    /// Returns the whole parameters, as the peer wrote them.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.params

@@ -40,7 +40,7 @@ pub(crate) enum InboundState {
         expect(dead_code, reason = "boards without a heap do not restart timeouts")
     )]
     DeferredWhileActive,
-    /// The response is open: the application writes it in chunks. The slot's text is the id.
+    /// The response is open: the application writes the response in chunks. The slot's text is the id.
     Open,
     /// The timeout expired and was reported. The error response awaits transmit space. The slot's text is the id.
     Expired,
@@ -98,7 +98,7 @@ impl Timing {
         self.0 = self.0 & !3 | bits;
     }
 
-    /// Whether the content of the result arrives in chunks.
+    /// Returns whether the content of the result arrives in chunks.
     pub(crate) fn is_chunked(self) -> bool {
         self.0 & CHUNKED != 0
     }
@@ -149,7 +149,7 @@ pub(crate) enum OutboundState {
 }
 
 impl OutboundState {
-    /// Whether the application knows that the request has ended.
+    /// Returns whether the application knows that the request has ended.
     pub(crate) fn is_closed(self) -> bool {
         use OutboundState::{CancelPending, Closed, TaskCancelPending};
         matches!(self, CancelPending | TaskCancelPending | Closed)
@@ -179,7 +179,7 @@ pub(crate) enum Progress {
     ExtendsTimeout,
 }
 
-/// Data of an inbound request that its response needs. The data depends on the role.
+/// Data of an inbound request, needed for the response. The data depends on the role.
 pub trait InboundData: Copy {
     /// Returns the owner of the id of a request on `stream`: see [`Data::owner`].
     fn owner(&self, _stream: StreamId) -> StreamId {
@@ -260,7 +260,7 @@ impl<I: InboundData, O: Copy> InFlight<'_, Request<I, O>> {
         }
     }
 
-    /// Returns a request of the peer to which the application must respond.
+    /// Returns a deferred request. Returns `None` if the application cannot respond to the request.
     pub(crate) fn deferred(&self, ticket: Ticket) -> Option<&Inbound<I>> {
         self.inbound(ticket).filter(|inbound| inbound.state.is_deferred())
     }

@@ -35,7 +35,7 @@ pub enum RequestFailure {
     Ended,
     /// The response was longer than the receive buffer.
     TooLong,
-    /// The response was invalid: neither result nor error, or a result of the wrong type for its request.
+    /// The response was invalid: both or neither of a result and an error, or a value of the wrong type.
     Invalid,
     /// The list is endless: the server repeated a cursor, or sent more pages than the limit.
     EndlessList,
@@ -78,7 +78,7 @@ pub struct RpcError<'a> {
 
 /// Probable meaning of an error code that the specification leaves open.
 ///
-/// A hint is meant for messages to a person, not for decisions. The error keeps its code, message and data.
+/// A hint is for messages to a person, not for decisions. The error keeps its code, message and data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -105,7 +105,7 @@ impl<'a> RpcError<'a> {
         self.error.get("code").and_then(Json::integer).unwrap_or(0)
     }
 
-    /// Returns the error message.
+    /// Returns the error message. Returns `None` if the peer sent no message.
     #[must_use]
     pub fn message(&self) -> Option<Str<'a>> {
         self.error.get("message")?.string()
@@ -144,8 +144,8 @@ impl<'a> RpcError<'a> {
         })
     }
 
-    /// Returns the client capabilities that the request requires (-32021, `2026-07-28`). The value is an object in the
-    /// form of a capability declaration. `None` for other errors.
+    /// Returns the client capabilities that the request requires (-32021, `2026-07-28`). The value is an object in
+    /// the form of a capability declaration. Returns `None` for other errors.
     #[must_use]
     pub fn required_capabilities(&self) -> Option<Json<'a>> {
         let has_code = self.code() == i64::from(code::MISSING_CLIENT_CAPABILITY);
@@ -155,8 +155,8 @@ impl<'a> RpcError<'a> {
             .filter(|value| value.kind() == Kind::Object)
     }
 
-    /// Returns the URLs that the user must open first (-32042, `2025-11-25`). The client then sends the request again.
-    /// Empty for other errors.
+    /// Returns the URLs that the user must open first (-32042, `2025-11-25`). The client then sends the request
+    /// again. The iterator is empty for other errors.
     pub fn url_elicitations(&self) -> impl Iterator<Item = OpenUrlView<'a>> {
         let has_code = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);
         let listed = self.data().filter(|_| has_code).and_then(|data| data.get("elicitations"));
@@ -164,7 +164,7 @@ impl<'a> RpcError<'a> {
         listed.filter(|params| OpenUrlView::is_one(*params)).map(OpenUrlView::from_json)
     }
 
-    /// Returns the `data` of the error.
+    /// Returns the `data` of the error. Returns `None` if the peer sent no data.
     #[must_use]
     pub fn data(&self) -> Option<Json<'a>> {
         self.error.get("data")
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn required_capabilities_are_read_only_with_their_code() {
+    fn required_capabilities_need_their_error_code() {
         let cases = [
             (
                 r#"{"code":-32021,"data":{"requiredCapabilities":{"sampling":{}}}}"#,
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn url_elicitations_are_read_only_with_their_code() {
+    fn url_elicitations_need_their_error_code() {
         let listed = r#"{"elicitations":[{"mode":"url","message":"m","url":"https://a/","elicitationId":"1"},{"message":"m"},7,{"message":"n","url":"https://b/"}]}"#;
         for (code, expected) in [(-32042, &["https://a/ Some(\"1\")", "https://b/ None"][..]), (-32602, &[])]
         {

@@ -3,8 +3,8 @@
 
 use crate::time::Millis;
 
-/// A duration in four bytes, because every slot stores one. The duration is exact up to 18 hours. Longer durations are
-/// rounded up, by less than one part in 33 million.
+/// A duration in four bytes, because every slot stores a timeout. The duration is exact up to 18 hours. Longer
+/// durations are rounded up, by less than one part in 33 million.
 ///
 /// The low 26 bits are the mantissa. The high 6 bits are the exponent: the number of zeros after the mantissa.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use crate::platform::shift;
 #[cfg(feature = "alloc")]
 use crate::time::Millis;
 
-/// In a growing buffer, the maximum number of unsent bytes when another reply begins.
+/// In a growing buffer, the maximum number of unsent bytes at which a reply can begin.
 const UNSENT_LIMIT: usize = 64 * 1024;
 
 pub(crate) struct TransmitBuffer<'b> {
@@ -35,17 +35,17 @@ pub(crate) struct TransmitBuffer<'b> {
 struct Link {
     /// Offset of the first unsent byte.
     start: usize,
-    /// Bytes were sent since the last query.
+    /// Whether bytes were sent since the last query.
     has_sent: bool,
-    /// The connection refuses further bytes.
+    /// Whether the connection refuses further bytes.
     broken: bool,
-    /// Which messages may be written.
+    /// The messages that the machine may write.
     gate: Gate,
-    /// A piece of the open message did not fit.
+    /// Whether a piece of the open message did not fit.
     awaits_space: bool,
 }
 
-/// Which messages may be written.
+/// The messages that the machine may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Gate {
     #[default]
@@ -369,7 +369,8 @@ impl<'a> Transmit<'a> {
         self.bytes
     }
 
-    /// Returns the message with its kind and relation, in message mode. `None` otherwise, or if there is no message.
+    /// Returns the message with its kind and relation, in message mode. Returns `None` in line mode, or if there is
+    /// no message.
     #[must_use]
     pub fn frame(&self) -> Option<OutboundMessage<'a>> {
         let routing = Routing::decode(*self.header?);
@@ -394,7 +395,8 @@ impl<'a> Transmit<'a> {
 
     /// Reports that the connection refuses further bytes, as after `EPIPE`.
     ///
-    /// The machine drops unsent bytes, and ends the connection as if the peer had closed it.
+    /// The machine drops unsent bytes and ends the connection. A server also drops buffered input and requests in
+    /// flight. A client first handles the buffered input.
     pub fn broken(self) {
         self.link.broken = true;
     }

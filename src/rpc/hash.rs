@@ -124,7 +124,6 @@ mod tests {
         assert!(buckets.iter().all(|count| (60..=140).contains(count)), "{buckets:?}");
     }
 
-    /// Ids that collide under one seed do not collide under another.
     #[test]
     fn ids_that_collide_under_one_seed_spread_under_another() {
         let chain = |seed, id: u32| {

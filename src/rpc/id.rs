@@ -3,12 +3,12 @@
 use crate::json::{Json, Kind, Str, magnitude};
 use crate::rpc::hash::Hasher;
 
-/// Whether a value is a valid request id: a string, or a number without fraction and exponent.
+/// Returns whether a value is a valid request id: a string, or a number without fraction and exponent.
 pub(crate) fn is_id(value: Json<'_>) -> bool {
     value.kind() == Kind::String || value.is_integer_text()
 }
 
-/// Whether two ids are equal: same type and same value, regardless of string escapes.
+/// Returns whether two ids are equal: same type and same value, regardless of string escapes.
 pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
     match (left.string(), right.string()) {
         (Some(left), Some(right)) => left == right,
@@ -17,7 +17,8 @@ pub(crate) fn same_id(left: Json<'_>, right: Json<'_>) -> bool {
     }
 }
 
-/// The number in an id that this side issued. Some peers return the number as a string of digits.
+/// Returns the number in an id that this side may have issued. Some peers return the number as a string of digits.
+/// Returns `None` for any other id.
 pub(crate) fn issued_number(id: Json<'_>) -> Option<u64> {
     let digits = match id.bytes() {
         // This side issues no id with a leading zero, but the parser would accept it.

@@ -3,7 +3,7 @@
 use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, Member, ScanError, Scanned, Scanner, Shape, Span};
 use crate::rpc::{Object, is_id, is_null, kind, view};
 
-/// One scanned message: valid JSON whose members, such as `id` and `method`, are found without copies.
+/// One scanned message: valid JSON, with the positions of members such as `id` and `method`.
 ///
 /// With this type, a router, proxy or fuzzer inspects a message before a client or server receives it. The program
 /// parses the message once, and passes the message on with [`Receive::parsed`](crate::Receive::parsed).
@@ -39,7 +39,7 @@ pub enum MessageKind {
 }
 
 impl<'m> Message<'m> {
-    /// Scans one message.
+    /// Scans and classifies one message.
     ///
     /// # Errors
     /// [`ScanError`] if the text is not valid JSON, or is nested deeper than [`DEPTH_LIMIT`].
@@ -50,7 +50,7 @@ impl<'m> Message<'m> {
         Ok(Message { bytes, scanned: scanner.scanned(), kind: Class::new(bytes, &scanner, false).kind() })
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     #[must_use]
     pub fn bytes(&self) -> &'m [u8] {
         self.bytes
@@ -60,31 +60,32 @@ impl<'m> Message<'m> {
         &self.scanned
     }
 
-    /// The kind of the message.
+    /// Returns the kind of the message.
     #[must_use]
     pub fn kind(&self) -> MessageKind {
         self.kind
     }
 
-    /// The member `id`, whatever its type.
+    /// Returns the member `id`, whatever its type.
     #[must_use]
     pub fn id(&self) -> Option<Json<'m>> {
         self.view(self.scanned.envelope.id)
     }
 
-    /// The member `method`, whatever its type.
+    /// Returns the member `method`, whatever its type.
     #[must_use]
     pub fn method(&self) -> Option<Json<'m>> {
         self.view(self.scanned.envelope.method)
     }
 
-    /// The member `params`.
+    /// Returns the member `params`, whatever its type.
     #[must_use]
     pub fn params(&self) -> Option<Json<'m>> {
         self.view(self.scanned.envelope.params)
     }
 
-    /// Several members of the object `params`, found in one pass.
+    /// Returns the values of several members of the object `params`, found in one pass. A missing member gives
+    /// `None`.
     #[must_use]
     pub fn pick_params<const N: usize>(&self, names: [&str; N]) -> [Option<Json<'m>>; N] {
         let params = self.scanned.envelope.params.unwrap_or(Span::MISSING);
@@ -92,13 +93,13 @@ impl<'m> Message<'m> {
         spans.map(|span| (!span.is_missing()).then(|| view(self.bytes, span)))
     }
 
-    /// The member `result`.
+    /// Returns the member `result`, whatever its type.
     #[must_use]
     pub fn result(&self) -> Option<Json<'m>> {
         self.view(self.scanned.envelope.result)
     }
 
-    /// The member `error`.
+    /// Returns the member `error`, whatever its type.
     #[must_use]
     pub fn error(&self) -> Option<Json<'m>> {
         self.view(self.scanned.envelope.error)
@@ -110,7 +111,7 @@ impl<'m> Message<'m> {
 }
 
 impl Envelope {
-    /// Whether the message has a result or an error, and no method.
+    /// Returns whether the message has a result or an error, and no method.
     pub(crate) fn looks_like_response(&self) -> bool {
         self.method.is_none() && (self.result.is_some() || self.error.is_some())
     }
@@ -142,7 +143,8 @@ pub(crate) enum Class {
         /// The id for an error response, if it is valid.
         id: Span,
         why: Invalid,
-        /// Whether an error response is allowed. `false` for a message that looks like a notification or a response.
+        /// Whether an error response is allowed. `false` for a message that looks like a response, and for a
+        /// message with a wrong `jsonrpc` that looks like a notification.
         answerable: bool,
     },
 }

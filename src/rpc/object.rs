@@ -2,24 +2,24 @@
 
 use crate::json::{Json, Kind, MemberIndex, Span, Str};
 
-/// The value at `span` of a scanned text.
+/// Returns the value at `span` of a scanned text.
 #[inline]
 pub(crate) fn view(line: &[u8], span: Span) -> Json<'_> {
     Json::exact(span.bytes(line))
 }
 
-/// The kind of the value at `span`; `null` if the value is missing.
+/// Returns the kind of the value at `span`; `null` if the value is missing.
 #[inline]
 pub(crate) fn kind(line: &[u8], span: Span) -> Kind {
     Kind::starting_with(line.get(span.start))
 }
 
-/// Whether the value at `span` is `null` or missing.
+/// Returns whether the value at `span` is `null` or missing.
 pub(crate) fn is_null(line: &[u8], span: Span) -> bool {
     matches!(line.get(span.start), None | Some(b'n'))
 }
 
-/// The text of the string at `span`.
+/// Returns the text of the string at `span`; empty if the value is not a string.
 #[inline]
 pub(crate) fn text(line: &[u8], span: Span) -> Str<'_> {
     view(line, span).string().unwrap_or_default()
@@ -46,23 +46,23 @@ impl<'l> Object<'l> {
         Object { line, span: Span { start: 0, end: line.len() }, index: None }
     }
 
-    /// The line that contains the value.
+    /// Returns the line that contains the value.
     pub(crate) fn line(self) -> &'l [u8] {
         self.line
     }
 
-    /// The span of the value.
+    /// Returns the span of the value.
     pub(crate) fn span(self) -> Span {
         self.span
     }
 
-    /// The kind of the value.
+    /// Returns the kind of the value.
     #[inline]
     pub(crate) fn kind(self) -> Kind {
         kind(self.line, self.span)
     }
 
-    /// The value.
+    /// Returns the value.
     #[inline]
     pub(crate) fn json(self) -> Json<'l> {
         view(self.line, self.span)
@@ -94,7 +94,7 @@ impl<'l> Object<'l> {
         span
     }
 
-    /// Looks up one member, like [`spans`](Object::spans). `None` if it is missing.
+    /// Looks up one member, like [`spans`](Object::spans). Returns `None` if the member is missing.
     pub(crate) fn get(self, key: &str) -> Option<Json<'l>> {
         let span = self.member(key);
         (!span.is_missing()).then(|| view(self.line, span))

@@ -14,6 +14,6 @@ pub trait ToolArguments: Schema {
     /// The JSON Schema of the arguments, as JSON text.
     const INPUT_SCHEMA: &'static str;
 
-    /// The description of the tool, from the doc comment of the type.
+    /// The description of the tool, from the doc comment of the type. `None` for a type without a doc comment.
     const DESCRIPTION: Option<&'static str>;
 }

@@ -15,13 +15,13 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// The path of the part, such as `days[0].wind`. The path of the whole value is empty.
+    /// Returns the path of the part, such as `days[0].wind`. The path of the whole value is empty.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The reason, such as "expected an integer, found true".
+    /// Returns the reason, such as "expected an integer, found true".
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
@@ -65,7 +65,7 @@ pub fn check(schema: Json<'_>, value: Json<'_>) -> Result<(), Violation> {
     Check { root: schema, left: &Cell::new(VISITS) }.value(schema, value, &Path::ROOT)
 }
 
-/// The maximum number of schemas in one check. Nested references can multiply the work with each level.
+/// The maximum number of schemas that one check applies. Nested references can multiply the work with each level.
 const VISITS: u32 = 1 << 16;
 
 /// The path to a part of the value.
@@ -159,7 +159,8 @@ impl<'s> Check<'s> {
         Ok(())
     }
 
-    /// The schema at a JSON pointer in the root. `None` for a reference to another document, or to no schema.
+    /// Returns the schema at a JSON pointer in the root schema. Returns `None` if the reference is to another
+    /// document, or nothing is at the pointer. The function does not support anchors.
     fn resolve(self, reference: Json<'s>) -> Option<Json<'s>> {
         let pointer = reference.string()?.to_string();
         let mut schema = self.root;
@@ -310,7 +311,8 @@ fn is_kind(value: Json<'_>, kind: Str<'_>) -> bool {
     }
 }
 
-/// Returns whether a number is an integer, in any notation.
+/// Returns whether a number is an integer, in any notation. A number that [`Decimal`] cannot represent counts as an
+/// integer.
 fn is_whole(value: Json<'_>) -> bool {
     decimal(value).is_none_or(|number| {
         let digits = u32::from(number.exponent().min(0).unsigned_abs());

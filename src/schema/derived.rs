@@ -27,7 +27,7 @@ impl<T: Schema + ?Sized, const LENGTH: usize> Padded<T, LENGTH> {
 /// so the array has one of several lengths.
 ///
 /// # Panics
-/// The schema is too long. The panic is a compile error.
+/// The schema is longer than 32 KiB. The panic is a compile error.
 #[must_use]
 #[expect(clippy::panic, reason = "the panic occurs only at compile time")]
 pub const fn padded_schema<T: Schema + ?Sized>() -> &'static str {
@@ -49,7 +49,7 @@ pub const fn padded_schema<T: Schema + ?Sized>() -> &'static str {
 /// Returns the schema of structured content.
 ///
 /// # Panics
-/// The type is not an object. The panic is a compile error.
+/// The values of the type are not objects. The panic is a compile error.
 #[must_use]
 pub const fn output_schema<T: Schema + ?Sized>() -> &'static str {
     assert!(T::NODE.is_object(), "structured content is an object: put the value into a struct");
@@ -58,7 +58,7 @@ pub const fn output_schema<T: Schema + ?Sized>() -> &'static str {
 
 /// A type that is built from the members of an object.
 pub trait FromMembers<'de>: Sized {
-    /// Reads all members.
+    /// Reads all members and returns the value.
     fn from_members<A: MapAccess<'de>>(members: A) -> Result<Self, A::Error>;
 }
 
@@ -94,7 +94,7 @@ impl<U: Unknown> Name<U> {
 
 /// The treatment of an unknown name. Each treatment is a type, so that a program links only the treatments in use.
 pub trait Unknown {
-    /// Returns an error, or an index without a name.
+    /// Returns an error, or an index outside of `names`.
     fn index<E: Error>(name: &str, names: &'static [&'static str]) -> Result<usize, E>;
 }
 
@@ -106,7 +106,7 @@ pub struct Member;
 #[derive(Clone, Copy)]
 pub struct Variant;
 
-/// Returns `names.len()`, and the decoder skips the member.
+/// Returns `names.len()` for an unknown name. The decoder then skips the member.
 #[derive(Clone, Copy)]
 pub struct Ignored;
 
@@ -166,7 +166,8 @@ pub fn or_absent<T: Schema>(value: Option<T>) -> Option<T> {
     value.or_else(T::absent)
 }
 
-/// Reads the tag and returns the index of the variant. The tag must be the first member.
+/// Reads the tag and returns the index of the variant. Returns an error if the first member is not the tag, or if
+/// `names` does not contain the value of the tag.
 pub fn variant<'de, A: MapAccess<'de>>(
     members: &mut A,
     tag: &'static [&'static str],

@@ -55,7 +55,7 @@ impl<'a> Form<'a> {
 }
 
 impl ElicitResultView<'_> {
-    /// Decodes the content of a submitted form. `None` if the user declined, or dismissed the request.
+    /// Decodes the content of a submitted form. Returns `None` if the user declined, or dismissed the request.
     ///
     /// Strings borrow from `buffer`, which needs the length of the content plus two bytes for each member. In a
     /// multiple-choice field, a single string counts as a list of one choice, because older clients send a string.
@@ -99,7 +99,8 @@ struct Text<'b> {
 }
 
 impl<'b> Text<'b> {
-    /// Writes the content, with an array for each multiple-choice field. `None` if the buffer is too short.
+    /// Writes the content, and wraps a string in a multiple-choice field in an array. Returns `None` if the buffer
+    /// is too short.
     fn content(&mut self, content: Json<'_>, fields: &[Field<'_>]) -> Option<()> {
         self.push("{")?;
         for (index, (name, value)) in content.members().enumerate() {
@@ -129,7 +130,7 @@ impl<'b> Text<'b> {
 
 // The compiler evaluates the following functions for derived types. A panic is therefore a compile error.
 
-/// Returns the enumeration of a field that is an enumeration, or a list of an enumeration.
+/// Returns the enumeration of a single-choice or multiple-choice field. Returns `None` for any other field.
 const fn names(node: &Node) -> Option<&'static Names> {
     match node.inner() {
         Node::Names(names) => Some(names),
@@ -141,7 +142,7 @@ const fn names(node: &Node) -> Option<&'static Names> {
     }
 }
 
-/// Returns the number of choices of a field.
+/// Returns the number of choices of a field, or zero for a field without choices.
 #[must_use]
 pub const fn choice_count(node: &Node) -> usize {
     match names(node) {
@@ -150,7 +151,7 @@ pub const fn choice_count(node: &Node) -> usize {
     }
 }
 
-/// Returns the choices of a field.
+/// Returns the choices of a field. `COUNT` must be the [number of choices](choice_count).
 #[must_use]
 #[expect(
     clippy::indexing_slicing,

@@ -51,8 +51,9 @@
 //! - The schema has no limit for floating-point numbers, but the decoder refuses a number that the type of the field
 //!   cannot hold. The decoder compares bounds after the conversion. For example, an `f32` field reads 0.50000000001
 //!   as 0.5.
-//! - A [`Decimal`] keeps the first 18 digits of a number. In arguments and in structured results, a `Decimal` links no
-//!   floating-point code. The bounds and the default of a `Decimal` are literals with a decimal point, as for floats.
+//! - A [`Decimal`] keeps the first 18 or 19 digits of a number. In arguments and in structured results, a `Decimal`
+//!   links no floating-point code. The bounds and the default of a `Decimal` are literals with a decimal point, as
+//!   for floats.
 //!
 //!   ```
 //!   use mcp_proto::{Decimal, ToolArguments, json};
@@ -132,8 +133,9 @@
 //! # }
 //! ```
 //!
-//! Two types that contain each other do not compile (E0391, "cycle detected"), because each schema would need the other.
-//! An attribute on one of the fields breaks the cycle. The decoder is the same, but the schema shows less:
+//! Two types that contain each other do not compile (E0391, "cycle detected"), because each schema would need the
+//! other. An attribute on one of the fields breaks the cycle. The attribute does not change the decoder, but the
+//! schema is less precise:
 //!
 //! ```
 //! # #[cfg(feature = "alloc")] {
@@ -188,8 +190,8 @@
 //! # }
 //! ```
 //!
-//! A map of any size needs no capacity: a [`Json`] keeps the text of the object, and the application reads its members
-//! in order. The decoder does not check the members, so the application does:
+//! A map of any size needs no capacity: a [`Json`] keeps the text of the object, and the application reads its
+//! members in order. The decoder does not check the members, so the application must check the members:
 //!
 //! ```
 //! use mcp_proto::ToolArguments;
@@ -281,7 +283,7 @@ pub trait Schema {
     /// bytes to 32 KiB. A longer schema is a compile error.
     const JSON_SCHEMA: &'static str = derived::padded_schema::<Self>();
 
-    /// The value of a missing field, if [`NODE`](Schema::NODE) is optional.
+    /// Returns the value of a missing field. Returns `None` if the field is required.
     #[doc(hidden)]
     fn absent() -> Option<Self>
     where

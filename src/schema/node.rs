@@ -48,7 +48,7 @@ pub enum Node {
     },
     /// An object.
     Object(&'static Fields),
-    /// An object with any member names, whose values are of one type: see [`map`](Node::map).
+    /// An object with any member names and values of one type: see [`map`](Node::map).
     Map {
         /// The description of the member names: a string or an enumeration.
         names: &'static Node,
@@ -70,12 +70,13 @@ pub enum Node {
     Header(&'static str, &'static Node),
     /// The inner value with a description. The description of a field overrides this description.
     Described(&'static str, &'static Node),
-    /// A string with a format of JSON Schema, such as `date-time`. The format is an annotation: decoders do not check it.
+    /// A string with a format of JSON Schema, such as `date-time`. The format is an annotation: decoders do not
+    /// check the format.
     Format(&'static str, &'static Node),
     /// A type that contains itself.
     #[doc(hidden)]
     Recursive(&'static Definition),
-    /// The [`Recursive`](Node::Recursive) type with this name, inside of itself.
+    /// Inside a [`Recursive`](Node::Recursive) type, a reference to the recursive type with this name.
     #[doc(hidden)]
     Reference(&'static str),
 }
@@ -265,7 +266,7 @@ impl Node {
         if self.is_optional() { Node::Optional(limited) } else { *limited }
     }
 
-    /// Returns a string node with a format.
+    /// Returns this string node with a format. Any other node is a compile error.
     #[must_use]
     pub const fn formatted(&'static self, format: &'static str) -> Node {
         assert!(matches!(self.inner(), Node::String { .. }), "a format is for strings");
@@ -281,7 +282,7 @@ impl Node {
         }
     }
 
-    /// Returns the description of the type.
+    /// Returns the description of the type, or `None` for a type without a description.
     #[must_use]
     pub const fn description(self) -> Option<&'static str> {
         match self {
@@ -306,7 +307,7 @@ impl Node {
         }
     }
 
-    /// Returns the format of a string.
+    /// Returns the format of a string, or `None` for a node without a format.
     #[must_use]
     pub(super) const fn format(&self) -> Option<&'static str> {
         match self {
@@ -316,7 +317,7 @@ impl Node {
         }
     }
 
-    /// Returns the bounds of a number.
+    /// Returns the minimum and the maximum of a number.
     #[must_use]
     pub const fn decimal_range(self) -> [Option<Decimal>; 2] {
         match self {

@@ -15,7 +15,7 @@ pub const fn schema_length(node: &Node) -> usize {
     text.json.length
 }
 
-/// Writes the JSON Schema. Cuts a schema that is longer than `LENGTH`.
+/// Returns the JSON Schema as text. The array cuts off a longer schema, and has zeros after a shorter schema.
 #[must_use]
 pub const fn schema<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
     let mut text = Text::new(node);
@@ -31,7 +31,7 @@ pub const fn requirement_length(node: &Node) -> usize {
     text.length
 }
 
-/// Writes the requirement of a number, string, array or map.
+/// Returns the requirement of a number, string, array or map as text.
 ///
 /// An example is "expected an integer from 0 to 100".
 #[must_use]
@@ -41,7 +41,7 @@ pub const fn requirement<const LENGTH: usize>(node: &Node) -> [u8; LENGTH] {
     text.bytes
 }
 
-/// Converts written bytes to text.
+/// Converts bytes to text. Returns an empty string if the bytes are not valid UTF-8.
 #[must_use]
 pub const fn as_text(bytes: &'static [u8]) -> &'static str {
     match core::str::from_utf8(bytes) {
@@ -50,7 +50,7 @@ pub const fn as_text(bytes: &'static [u8]) -> &'static str {
     }
 }
 
-/// Checks the schema of arguments.
+/// Returns `schema`, the schema of arguments, after a check of its annotations `x-mcp-header`.
 ///
 /// # Panics
 /// An annotation `x-mcp-header` is invalid. The panic is a compile error at the derived type.
@@ -258,7 +258,7 @@ impl<const LENGTH: usize> Text<LENGTH> {
         self.json.text("{\"type\":\"null\"}");
     }
 
-    /// Writes the recursive types below the root.
+    /// Writes the member `$defs` with the recursive types below the root, if any.
     const fn definitions(&mut self) {
         let definitions = self.definitions;
         let mut rest = definitions.found();

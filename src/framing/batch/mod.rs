@@ -41,7 +41,7 @@ impl LineDecoder<'_> {
         }
     }
 
-    /// Returns the bytes after the line that a release frees together with the line.
+    /// Returns the bytes after the line, up to the last byte that a release frees.
     ///
     /// These bytes are the newline or the remaining batch.
     fn bytes_after_line(&self) -> &[u8] {

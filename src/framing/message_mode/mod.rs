@@ -21,7 +21,8 @@ pub(super) trait MessageFraming: Sync {
         scanned: Option<&Scanned>,
         stream: StreamId,
     );
-    /// Returns the received message as a line.
+    /// Returns the received message as a line. Drops a blank message. Returns `None` without a message, or if the
+    /// message is blank.
     fn find(&self, input: &mut LineDecoder<'_>, known: &[u8]) -> Option<FoundLine>;
 }
 

@@ -158,7 +158,7 @@ fn smallest_buffer_holds_the_longest_id() {
 }
 
 #[test]
-fn closed_stream_is_in_order_with_messages() {
+fn stream_close_is_refused_until_the_message_is_released() {
     let mut buffer = [0; 64];
     let mut input = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
     assert!(!input.stream_closed(StreamId(1)), "a decoder of lines has no streams");

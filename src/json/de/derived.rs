@@ -40,7 +40,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Returns the index of the next object's variant.
+    /// Returns the index of the next object's variant. Returns an error if the tag is missing or names no variant.
     fn find_variant(
         &mut self,
         tag: &'static str,
@@ -118,7 +118,8 @@ impl<'de> MapAccess<'de> for Tagged<'_, 'de> {
     }
 }
 
-/// Returns the value of a whole number of up to 64 bits, in any notation.
+/// Returns the value of a whole number, in any notation. Returns `None` for a number that has a fraction or does
+/// not fit in 64 bits.
 pub(super) fn whole_integer(text: &str) -> Option<Integer> {
     let push = |value: u64, digit: u8| value.checked_mul(10)?.checked_add(u64::from(digit));
     match whole(text, 0, push)? {
@@ -182,8 +183,8 @@ fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Optio
     Some((negative, value))
 }
 
-/// Returns the value of an exponent such as `e-12`. A large value saturates. The number remains the same, because no
-/// text has enough digits to compensate for such an exponent.
+/// Returns the value of an exponent such as `e-12`. A large value saturates. Saturation does not change the decoded
+/// number, because no text has enough digits to compensate for such an exponent.
 fn exponent_of(text: &[u8]) -> i32 {
     let digits = text.iter().filter(|byte| byte.is_ascii_digit());
     let value =

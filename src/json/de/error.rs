@@ -64,7 +64,7 @@ impl TypedError {
         self.cut = true;
     }
 
-    /// Prepends one complete step to the path. Once a step does not fit, further steps are ignored.
+    /// Prepends one complete step to the path. After a step that does not fit, the method ignores further steps.
     fn prepend(&mut self, parts: &[&str]) {
         let length = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.len()));
         let end = ROOM.saturating_sub(usize::from(self.path));

@@ -1,8 +1,8 @@
-//! The path to a value that does not fit, from the innermost step outwards.
+//! The path to a value that does not fit its type, from the innermost step outwards.
 
 use super::{PathlessError, TypedError};
 
-/// The number of steps that are stored. Error paths are short.
+/// The maximum number of stored steps. Error paths are short.
 const CAPACITY: usize = 8;
 
 /// A step from a container to a member or an element.

@@ -26,7 +26,7 @@ use numbers::{
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{Deserialize, Deserializer, Visitor};
 
-/// Decodes one valid JSON text into any `Deserialize` type. The format is the format of `serde_json`.
+/// Decodes one valid JSON text into any `Deserialize` type. The text has the format of `serde_json`.
 ///
 /// Strings are decoded in place, so fields of type `&str` work even with escapes. The text is no longer valid JSON
 /// afterwards. `-0` is an integer. A struct with named fields is an object, never an array. At most [`DEPTH_LIMIT`]
@@ -108,7 +108,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Consumes `byte`. Returns `None` if another byte follows.
+    /// Consumes `byte`. Returns `None` if the next byte differs or is missing.
     #[inline]
     fn expect(&mut self, byte: u8) -> Option<()> {
         if self.peek() != Some(byte) {

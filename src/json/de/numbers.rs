@@ -18,7 +18,8 @@ pub(super) fn integer_of(text: &str) -> Option<Integer> {
     }
 }
 
-/// Returns an integer within bounds. A negative integer is returned as its two's complement.
+/// Returns an integer within bounds; a negative integer as its two's complement. Returns an error if `value` is
+/// `None` or out of bounds.
 pub(super) fn bounded<'de>(
     value: Option<Integer>,
     text: &'de str,

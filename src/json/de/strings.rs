@@ -4,8 +4,8 @@ use super::Decoder;
 use crate::json::string::decode_in_place;
 
 impl<'de> Decoder<'de> {
-    /// Consumes a string, and decodes it in place. Returns `None` if another value follows. Also returns `None` if the
-    /// text is broken. No text then remains.
+    /// Consumes a string, and decodes it in place. Returns `None` if the next value is not a string. Also returns
+    /// `None`, with no text left, if the string is broken.
     #[inline(never)]
     pub(super) fn string(&mut self) -> Option<&'de str> {
         if self.peek() != Some(b'"') {

@@ -193,7 +193,7 @@ fn long_errors_are_cut() {
 }
 
 #[test]
-fn error_path_leads_to_its_origin() {
+fn error_path_leads_to_the_failed_value() {
     // A container that was already left is not part of the path of a later error.
     #[derive(Debug, Deserialize)]
     #[serde(try_from = "[u8; 2]")]
@@ -289,7 +289,7 @@ fn as_serde_json_reads<T: for<'a> Deserialize<'a> + PartialEq + core::fmt::Debug
 }
 
 #[test]
-fn map_keys_have_types() {
+fn typed_map_keys_are_decoded() {
     as_serde_json_reads::<BTreeMap<Name, u8>>(r#"{"a":1,"b":2}"#);
     as_serde_json_reads::<BTreeMap<Side, u8>>(r#"{"Left":1,"Right":2}"#);
     as_serde_json_reads::<BTreeMap<bool, u8>>(r#"{"true":1,"false":2}"#);

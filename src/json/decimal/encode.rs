@@ -6,7 +6,8 @@ use super::super::write_text::WriteText;
 use super::Decimal;
 use serde_core::ser::{Error, Serialize, Serializer};
 
-/// Size of the longest text in bytes, such as `-0.0000001234567890123456789`.
+/// Capacity for the text of a number, in bytes. The longest texts have 28 bytes, such as
+/// `-0.0000001234567890123456789`.
 const MAX_TEXT: usize = 32;
 
 /// Writes a number.

@@ -19,8 +19,8 @@ pub(crate) use sort_key::SortKey;
 
 /// A decimal number: a sign, a mantissa of 63 bits and a power of ten. `1.0` equals `1`, and `-0` is `0`.
 ///
-/// As an argument of a tool, a `Decimal` is any JSON number, and in a structured result it is written as a number.
-/// Unlike `f32` and `f64`, it links no floating-point code.
+/// As an argument of a tool, a `Decimal` is any JSON number. In a structured result, a `Decimal` is also a JSON
+/// number. Unlike `f32` and `f64`, a `Decimal` links no floating-point code.
 ///
 /// ```
 /// use mcp_proto::Decimal;
@@ -64,8 +64,8 @@ impl Decimal {
         Decimal { mantissa, exponent }
     }
 
-    /// Parses a JSON number. Digits that do not fit are cut off. An exponent out of bounds becomes the nearest bound.
-    /// Returns `None` if the text is not a JSON number.
+    /// Parses a JSON number. Cuts off digits that do not fit, and replaces an exponent out of bounds by the nearest
+    /// bound. Returns `None` if the text is not a JSON number.
     #[must_use]
     pub const fn parse(text: &str) -> Option<Decimal> {
         let (negative, rest) = match text.as_bytes() {
@@ -178,7 +178,8 @@ impl Sum {
     }
 }
 
-/// Returns the value of an exponent's digits. A value that is far out of bounds loses its last digits.
+/// Returns the value of an exponent's digits. A value that is far out of bounds loses its last digits. Returns
+/// `None` if a byte is not a digit, or there are no digits.
 const fn power(digits: &[u8]) -> Option<i32> {
     let (mut value, mut rest) = (0i32, digits);
     while let [digit @ b'0'..=b'9', tail @ ..] = rest {
@@ -272,7 +273,7 @@ macro_rules! from {
 }
 from!(u8, u16, u32, i8, i16, i32, i64);
 
-/// Converts an integer. The last digit is cut off if the number does not fit.
+/// Converts an integer. Cuts off the last digit if the number does not fit.
 impl From<u64> for Decimal {
     fn from(value: u64) -> Decimal {
         match i64::try_from(value) {

@@ -42,7 +42,7 @@ impl Member {
         (b"error", Member::Error),
     ];
 
-    /// Returns the member with this name.
+    /// Returns the member with this name, or `None` for any other name.
     pub(super) fn from_name(name: &[u8]) -> Option<Member> {
         Member::ALL.iter().find(|(known, _)| *known == name).map(|(_, member)| *member)
     }
@@ -68,7 +68,7 @@ impl PartialName {
         self.length = self.length.saturating_add(1);
     }
 
-    /// Returns the member whose complete name was read.
+    /// Returns the member with exactly the name read so far, or `None`.
     pub(super) fn member(self) -> Option<Member> {
         let of_length = |(index, (name, _)): &(usize, &(&[u8], Member))| {
             self.candidates >> index & 1 != 0 && name.len() == usize::from(self.length)

@@ -32,7 +32,7 @@ pub enum ScanErrorKind {
 pub struct ScanError {
     /// The kind of the error.
     pub kind: ScanErrorKind,
-    /// The position of the wrong byte, counted from the start of the text.
+    /// The position of the error in bytes, counted from the start of the text.
     pub at: usize,
 }
 

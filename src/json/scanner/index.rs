@@ -71,8 +71,8 @@ impl MemberIndex {
         })
     }
 
-    /// Stores the spans of the values with these keys, found in one pass. The last duplicate counts. `text` is the
-    /// scanned text.
+    /// Stores the spans of the values with these keys, found in one pass. The last duplicate counts. The spans of
+    /// missing members do not change. `text` is the scanned text.
     #[inline(always)]
     pub(crate) fn find<const N: usize>(&self, text: &[u8], keys: &[&str; N], mut found: [&mut Span; N]) {
         for (name, value) in self.members(text) {
@@ -89,7 +89,7 @@ impl MemberIndex {
         (self.of, self.next) = (None, OFF);
     }
 
-    /// Starts the index if the value of a message member has one.
+    /// Starts a new index if the member is `params` or `result`. The value must be an object.
     #[inline]
     pub(super) fn begin_member(&mut self, member: Member) {
         if matches!(member, Member::Params | Member::Result) {

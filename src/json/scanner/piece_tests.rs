@@ -48,7 +48,7 @@ fn text_cut_anywhere_scans_like_single_bytes() {
 }
 
 #[test]
-fn names_with_member_prefix_are_not_members() {
+fn names_like_members_scan_like_single_bytes() {
     for name in ["jsonrpc", "id", "method", "params", "result", "error", "idx", "i", "errors", "methods", ""]
     {
         for end in ["\"", "\" ", "x\"", "\\u0064\"", ""] {
@@ -70,7 +70,7 @@ fn names_with_member_prefix_are_not_members() {
 }
 
 #[test]
-fn nested_text_cut_anywhere_keeps_its_depth() {
+fn nested_text_scans_like_single_bytes() {
     for depth in 0..130usize {
         for pattern in [&["[", "]"][..], &["{\"a\":", "}"], &["[0,{\"name\":", "},true]"]] {
             let text = [pattern[0].repeat(depth), OF_ALL.into(), pattern[1].repeat(depth)].concat();
@@ -231,7 +231,7 @@ const MESSAGES: [&str; 7] = [
 ];
 
 #[test]
-fn removed_part_of_a_string_moves_all_results() {
+fn removal_of_a_string_part_adjusts_all_results() {
     let text = r#"{"params":{"data":"0123456789","at":7},"result":{"x":["y"]},"id":1"#;
     let whole = text.len().wrapping_sub(10);
     for fed in [29, 30, 37, 38, 47, 58, text.len()] {

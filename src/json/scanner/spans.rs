@@ -38,8 +38,7 @@ impl Scanner {
         self.shape
     }
 
-    /// Sets the position at which the text to scan next begins in a larger text. The spans then refer to the larger
-    /// text.
+    /// Sets the offset of the next text within a larger text. The spans then refer to the larger text.
     pub(crate) fn set_position(&mut self, position: usize) {
         self.position = position;
     }

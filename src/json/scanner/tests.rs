@@ -146,7 +146,7 @@ fn errors_have_kind_and_position() {
 }
 
 #[test]
-fn invalid_text_keeps_its_id_if_that_is_reliable() {
+fn invalid_text_keeps_only_a_reliable_id() {
     let cases: &[(&[u8], &[u8])] = &[
         (br#"{"id":1,"method":"ping","x":}"#, b"1"),
         (br#"{"id":"a","method":""#, br#""a""#),
@@ -264,7 +264,7 @@ fn hundred_thousand_brackets_are_only_counted() {
 }
 
 #[test]
-fn shape_is_that_of_outermost_value() {
+fn shape_describes_the_outermost_value() {
     for (text, shape) in
         [("{}", Shape::Object), (" [1]", Shape::Array), ("\"{\"", Shape::Other), ("7", Shape::Other)]
     {

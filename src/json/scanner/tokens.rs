@@ -109,14 +109,14 @@ impl Scanner {
     }
 }
 
-/// Returns the bytes after `known`. Returns `None` if `known` is empty, or if `rest` does not start with it.
+/// Returns the bytes after `known`. Returns `None` if `known` is empty, or if `rest` does not start with `known`.
 // This function is not inlined, because the compiler would check `known` at every token.
 #[inline(never)]
 fn after_known_object<'t>(rest: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
     if known.is_empty() { None } else { after_prefix(rest, known) }
 }
 
-/// Returns the bytes after `true`, `false` or `null`.
+/// Returns the bytes after `true`, `false` or `null`. Returns `None` if `text` starts with no complete literal.
 #[inline]
 fn after_literal(text: &[u8]) -> Option<&[u8]> {
     let (four, tail) = text.split_first_chunk::<4>()?;

@@ -10,7 +10,7 @@ const BYTES: usize = size_of::<Word>();
 const LOW: Word = Word::MAX / 0xFF;
 const HIGH: Word = LOW << 7;
 
-/// A word with the lowest bit of each half set; of a word of 32 bits, the lowest bit.
+/// A word with the lowest bit of each 32 bits set.
 const PAIR: Word = Word::MAX / u32::MAX as Word;
 
 /// Returns a word with `byte` in each byte.
@@ -23,8 +23,8 @@ fn before_first(high_bits: Word) -> usize {
     (high_bits.trailing_zeros() >> 3) as usize
 }
 
-/// Sets the high bit of each byte that ends a run. A quote, a backslash or a control character ends a run. If
-/// `beyond` is `HIGH`, bytes that are not ASCII also end the run.
+/// Returns a word with the high bit set in each byte that ends a run. A quote, a backslash or a control character
+/// ends a run. If `beyond` is `HIGH`, bytes that are not ASCII also end the run.
 ///
 /// Only the lowest set bit is reliable, because a borrow can set higher bits.
 #[inline]
@@ -40,7 +40,7 @@ fn is_stop(byte: u8, beyond: Word) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\' || byte & beyond as u8 != 0
 }
 
-/// Sets the high bit of each byte that equals `byte`. Only the lowest set bit is reliable.
+/// Returns a word with the high bit set in each byte that equals `byte`. Only the lowest set bit is reliable.
 fn equal_to(byte: u8, word: Word) -> Word {
     let other = word ^ repeat(byte);
     other.wrapping_sub(LOW) & !other & HIGH
@@ -123,8 +123,8 @@ pub(super) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
     found == 0
 }
 
-/// Dispatches to the kernel for the target. Checks the first word inline on targets with vectors, because most
-/// strings are short.
+/// Returns the length of the run with the function for the target. Checks the first word inline on targets with
+/// vectors, because most strings are short.
 #[inline]
 fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
     if !WORDS {
@@ -144,13 +144,14 @@ fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
 /// count as such targets. A Cortex-M0 has no atomic operations.
 const WORDS: bool = cfg!(any(not(target_os = "none"), target_has_atomic = "32"));
 
-/// The kernel for targets that need several instructions to read an unaligned word.
+/// Returns the length of the run, byte by byte, for targets that need several instructions to read an unaligned
+/// word.
 #[inline(never)]
 fn byte_run(bytes: &[u8], beyond: Word) -> usize {
     bytes.iter().position(|byte| is_stop(*byte, beyond)).unwrap_or(bytes.len())
 }
 
-/// The kernel for targets without vectors: words only.
+/// Returns the length of the run, word by word, for targets without vectors.
 #[inline(never)]
 fn word_run(bytes: &[u8], beyond: Word) -> usize {
     run(bytes, |word| stops(word, beyond))
@@ -162,7 +163,7 @@ const BLOCK: usize = 64;
 /// The number of words to check before blocks are faster.
 const MEDIUM: usize = 4;
 
-/// The kernel for targets with vectors: a few words, then blocks.
+/// Returns the length of the run, first by words and then by blocks, for targets with vectors.
 #[inline(never)]
 fn block_run<const ASCII: bool>(bytes: &[u8]) -> usize {
     let beyond = if ASCII { HIGH } else { 0 };
@@ -192,7 +193,7 @@ fn block_has_stop<const ASCII: bool>(block: &[u8; BLOCK]) -> bool {
     found != 0
 }
 
-/// Returns the position of the first line break.
+/// Returns the position of the first line break: LF or CR.
 pub(super) fn find_break(bytes: &[u8]) -> Option<usize> {
     if VECTORS {
         memchr::memchr2(b'\n', b'\r', bytes)

@@ -61,7 +61,7 @@ struct Nested<'a> {
 }
 
 #[test]
-fn values_equal_those_of_serde_json() {
+fn encoded_values_equal_the_output_of_serde_json() {
     same(&(0u8, -1i8, u16::MAX, i16::MIN, u32::MAX, i32::MIN, u64::MAX, i64::MIN));
     same(&(u128::MAX, i128::MIN));
     same(&(true, 'x', '"', "a\n\u{1}é", ()));
@@ -94,7 +94,7 @@ fn large_floats_are_valid_and_exact() {
 }
 
 #[test]
-fn value_without_json_form_is_taken_back() {
+fn value_without_json_form_is_rolled_back() {
     struct Refuses;
     impl Serialize for Refuses {
         fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {

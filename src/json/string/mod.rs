@@ -111,15 +111,15 @@ impl<'a> Str<'a> {
 
     #[inline]
     fn equals(self, other: &[u8]) -> bool {
-        // An escape is longer than its character. A text no longer than `other` therefore equals `other` only if the
-        // text has no escapes.
+        // An escape is longer than its character. A text with at most the length of `other` therefore equals
+        // `other` only if the text has no escapes.
         if self.text.len() <= other.len() {
             return self.text == other && !has_backslash(other);
         }
         self.decodes_to(other)
     }
 
-    /// Returns whether the decoded text is `name`, which has no backslash.
+    /// Returns whether the decoded text is `name`. `name` must not contain a backslash.
     #[inline]
     pub(crate) fn is_name(self, name: &str) -> bool {
         let name = name.as_bytes();
@@ -308,7 +308,8 @@ fn code_unit(bytes: &[u8]) -> u32 {
         .fold(0u32, |value, &byte| value << 4 | char::from(byte).to_digit(16).unwrap_or_default())
 }
 
-/// Returns scanned bytes as text. Repeats the UTF-8 check, because only `unsafe` code could skip the check.
+/// Returns scanned bytes as text, or an empty text for invalid UTF-8. Repeats the UTF-8 check, because only
+/// `unsafe` code could skip the check.
 pub(crate) fn text_of(bytes: &[u8]) -> &str {
     core::str::from_utf8(bytes).unwrap_or_default()
 }
@@ -321,7 +322,7 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> (usize, usize) {
     if text.get(run) == Some(&b'\\') { decode_escapes(text, run) } else { (run, run) }
 }
 
-/// Decodes text from its first escape on, which is at `start`.
+/// Decodes text like [`decode_in_place`], from the first escape on. The first escape is at `start`.
 #[inline(never)]
 fn decode_escapes(text: &mut [u8], start: usize) -> (usize, usize) {
     let (mut from, mut to) = (start, start);

@@ -23,7 +23,7 @@ fn text(raw: &str) -> Str<'_> {
 }
 
 #[test]
-fn every_way_of_decoding_gives_the_same() {
+fn all_decoders_return_the_same_text() {
     for &(raw, decoded) in TEXTS {
         let str = text(raw);
         assert_eq!(str.chars().collect::<String>(), decoded);
@@ -58,7 +58,7 @@ fn texts_are_compared_decoded() {
 }
 
 #[test]
-fn copy_needs_room_for_the_decoded_text() {
+fn copy_needs_space_for_the_decoded_text() {
     let mut room = [0; 4];
     assert_eq!(text("\\ud83d\\ude00").copy_to(&mut room), Ok("😀"));
     assert_eq!(text("\\u0061\\u0062").copy_to(&mut room), Ok("ab"));

@@ -129,7 +129,8 @@ impl<'a> Json<'a> {
         found
     }
 
-    /// Returns several members of an object, found in one pass. The last duplicate counts.
+    /// Returns the values of several members of an object, found in one pass. The last duplicate counts. A missing
+    /// member gives `None`.
     #[must_use]
     pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Json<'a>>; N] {
         let mut found = [None; N];
@@ -145,8 +146,8 @@ impl<'a> Json<'a> {
         });
     }
 
-    /// Stores the spans of several members of an object. The object starts at `start` in its text. Otherwise works like
-    /// [`pick`](Json::pick).
+    /// Stores the spans of several members of an object. The object starts at `start` in its text. The spans of
+    /// missing members do not change. The last duplicate counts.
     pub(crate) fn find_spans(self, start: usize, keys: &[&str], found: &mut [&mut Span]) {
         let end = start.wrapping_add(self.text.len());
         self.each_match(keys, &mut |key, value, behind| {
@@ -184,7 +185,7 @@ impl<'a> Json<'a> {
         Json { text: span.bytes(self.text) }
     }
 
-    /// Returns an array's element with this index, counted from 0.
+    /// Returns an array's element with this index, counted from 0. Returns `None` if the value has no such element.
     #[must_use]
     pub fn index(self, index: usize) -> Option<Json<'a>> {
         self.elements().nth(index)
@@ -264,7 +265,8 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Returns the value of decimal digits. Returns `None` if the value does not fit in a `u64` or a byte is not a digit.
+/// Returns the value of decimal digits. Returns `None` if the value does not fit in a `u64`, a byte is not a digit,
+/// or `digits` is empty.
 pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -323,8 +325,8 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// Returns the span of the next element of an array in `text`. The opening bracket or the previous element ends at
-/// `at`.
+/// Returns the span of the next element of an array in `text`, or `None` after the last element. The opening
+/// bracket or the previous element ends at `at`.
 pub(crate) fn next_element(text: &[u8], at: usize) -> Option<Span> {
     let rest = next_item(text.get(at..)?);
     let start = text.len().wrapping_sub(rest.len());

@@ -147,7 +147,7 @@ fn members_of_every_length_are_skipped() {
 }
 
 #[test]
-fn spans_of_members_are_where_their_values_stand() {
+fn find_spans_returns_the_spans_of_the_values() {
     let text = r#" {"a" : 1, "b":{"a":2} ,"a":[3 ] , "\u0063" :"x"}"#;
     let object = json(text);
     let start = text.len() - object.bytes().len();

@@ -6,7 +6,7 @@ use crate::json::DEPTH_LIMIT;
 use crate::json::scanner::{ScanError, Scanner, scan};
 
 impl Writer<'_> {
-    /// Calls `body` to write members of the open object, and validates them. Discards invalid members. Skips
+    /// Calls `body` to write members of the open object, and validates the members. Discards invalid members. Skips
     /// validation while the writer only counts, and after an overflow.
     ///
     /// # Errors
@@ -38,8 +38,8 @@ impl Writer<'_> {
         checked.map(|_| ())
     }
 
-    /// Calls `body` to write one value, and validates it. Discards an invalid value. Skips validation while the
-    /// writer only counts, and after an overflow.
+    /// Calls `body` to write one value, and validates the value. Discards an invalid value. Skips validation while
+    /// the writer only counts, and after an overflow.
     ///
     /// # Errors
     ///

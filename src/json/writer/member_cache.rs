@@ -6,7 +6,8 @@ use crate::platform::copy;
 /// Maximum length of stored members, in bytes.
 const CAPACITY: usize = 512;
 
-/// The last members that a pure function wrote, and its input. Empty on 32-bit targets, which have little memory.
+/// The last members that a pure function wrote, and the input of the function. Empty on 32-bit targets, which have
+/// little memory.
 #[derive(Debug)]
 pub(crate) struct MemberCache {
     entry: [Entry; ENTRIES],
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_the_same_from_the_memo() {
+    fn cached_members_equal_written_members() {
         let mut cache = MemberCache::new();
         for key in [1, 1, 2, 2, 1] {
             let first = write(&mut MemberCache::new(), key, 3, 100);

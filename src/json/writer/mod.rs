@@ -25,8 +25,8 @@ use strings::Edge;
 /// A JSON writer with automatic commas and escapes. After the first item that does not fit, the writer writes nothing
 /// more, and [`overflowed`](Writer::overflowed) returns `true`.
 ///
-/// A value that the caller writes is validated as a whole. An unbalanced `begin` or `end` therefore affects that
-/// value only.
+/// The crate validates each value that the application writes as a whole. An unbalanced `begin` or `end` therefore
+/// affects only this value.
 #[derive(Debug)]
 pub struct Writer<'a> {
     room: BufferMut<'a>,
@@ -98,9 +98,10 @@ impl<'a> Writer<'a> {
         Mark { at: self.at, last: self.last, overflowed: self.overflowed }
     }
 
-    /// Discards all output since the mark and clears an overflow that followed it.
+    /// Discards all output since the mark and clears an overflow that followed the mark.
     pub fn rollback(&mut self, mark: Mark) {
-        // Ignores a mark of another writer, and a mark before the value that the caller may write.
+        // Ignores a mark beyond the output, such as a mark of another writer. Also ignores a mark before the value
+        // that the caller writes.
         if mark.at >= self.floor && mark.at <= self.at {
             self.at = mark.at;
             self.last = mark.last;

@@ -118,7 +118,7 @@ fn a_value_within_a_value_counts_its_own_levels() {
 }
 
 #[test]
-fn what_is_taken_back_is_looked_at() {
+fn rolled_back_output_is_validated() {
     let mut room = [0; 64];
     let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 64);
     let checked = out.value_checked(&mut |out| {

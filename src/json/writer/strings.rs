@@ -109,8 +109,8 @@ impl Writer<'_> {
         length
     }
 
-    /// Appends an escaped copy of the output between `from` and `to`, for use inside a string. Both are offsets from
-    /// the start. A writer that only counts adds the longest possible length.
+    /// Appends an escaped copy of the output between `from` and `to`, for use inside a string. Both arguments are
+    /// offsets from the start. A writer that only counts adds the longest possible length.
     pub(crate) fn escape_own(&mut self, from: usize, to: usize) {
         let (mut from, to) = (self.start.wrapping_add(from), self.start.wrapping_add(to).min(self.at));
         if self.only_counts {
@@ -138,7 +138,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the length of the longest prefix of `text` that takes at most `space` bytes when it is escaped.
+/// Returns the length of the longest prefix of `text` that takes at most `space` bytes with escapes.
 fn fitting_prefix(text: &str, space: usize) -> usize {
     let (mut taken, mut space) = (0usize, space);
     loop {

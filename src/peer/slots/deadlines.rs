@@ -1,15 +1,15 @@
 //! Tree over the slots: the lowest free slot and the earliest deadline.
 //!
-//! Each slot is a node of a binary tree and stores both values for its subtree. So the first slot stores both values
-//! for all slots. Neither value depends on the order in which slots were taken and released. That order may depend on
-//! the speed of the transport, but the content of the output must not.
+//! Each slot is a node of a binary tree and stores both values for its subtree. The first slot therefore stores
+//! both values for all slots. Neither value depends on the order in which slots were taken and released. This order
+//! may depend on the speed of the transport, but the content of the output must not.
 #![allow(clippy::as_conversions, reason = "the number of slots is limited to 16 bits")]
 
 use crate::peer::slots::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket};
 use crate::time::Millis;
 
 impl<D: Data> InFlight<'_, D> {
-    /// Returns the earliest deadline.
+    /// Returns the earliest deadline. Returns `None` if no request has a deadline.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
         match self.slot(self.slot(0)?.earliest.into())?.deadline() {
@@ -27,7 +27,7 @@ impl<D: Data> InFlight<'_, D> {
 
     /// Returns the request with the earliest deadline, if this deadline has expired at `now`.
     ///
-    /// The request keeps the deadline until it ends or the caller sets another one.
+    /// The request keeps the deadline until the request ends or the caller sets another deadline.
     pub(crate) fn due(&self, now: Millis) -> Option<Ticket> {
         if !self.is_due(now) {
             return None;

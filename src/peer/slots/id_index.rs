@@ -12,7 +12,7 @@ use crate::peer::slots::{Data, InFlight, NONE, Slot, Ticket};
 use crate::rpc::{hash_id, same_id};
 
 impl<D: Data> InFlight<'_, D> {
-    /// Returns the id that the peer gave to a request, as written in the message.
+    /// Returns the id that the peer gave to a request, as written in the message; empty without an id.
     pub(crate) fn id(&self, ticket: Ticket) -> &[u8] {
         self.id_and_rest(ticket).0
     }

@@ -1,7 +1,7 @@
 //! Slot table of requests in flight: tickets, ids, texts, deadlines and a queue.
 //!
 //! All links are indices inside the slots, so a table over lent slots needs no heap. A lookup takes O(1) time on
-//! average. Taking a slot, releasing it and setting a deadline take O(log n). The hash of the peer's ids uses the
+//! average. Taking or releasing a slot and setting a deadline take O(log n). The hash of the peer's ids uses the
 //! caller's seed. If the seed is random, the peer cannot choose ids that collide.
 #![allow(
     clippy::as_conversions,
@@ -20,8 +20,8 @@ use crate::peer::slots::store::Store;
 
 /// Handle of a request in flight: the index of its slot and the slot's generation.
 ///
-/// A ticket may be copied and stored indefinitely. The table rejects the ticket of an ended request and never matches
-/// it with a later request.
+/// A ticket may be copied and stored indefinitely. The table rejects the ticket of an ended request and never
+/// matches the ticket with a later request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Ticket {
@@ -30,14 +30,15 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Creates a ticket from [`to_bits`](Ticket::to_bits). The machine treats other bits as the ticket of an ended request.
+    /// Creates a ticket from the result of [`to_bits`](Ticket::to_bits). The machine treats other bits as the
+    /// ticket of an ended request.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Ticket {
         Ticket { slot: bits as u32, generation: (bits >> 32) as u32 }
     }
 
-    /// The ticket as a number, for callers that cannot store a `Ticket`, such as programs in C. The machine never issues
-    /// a ticket whose bits are all ones.
+    /// Returns the ticket as a number, for callers that cannot store a `Ticket`, such as programs in C. The machine
+    /// never issues a ticket whose bits are all ones.
     #[must_use]
     pub const fn to_bits(self) -> u64 {
         (self.generation as u64) << 32 | self.slot as u64

@@ -1,4 +1,4 @@
-//! Storage of slots and their texts: lent by the caller, or on the heap, which grows on demand.
+//! Storage of slots and their texts: lent by the caller, or on the heap, where the storage grows on demand.
 #![allow(
     clippy::as_conversions,
     reason = "the number of slots and the length of their texts are limited to 16 bits"

@@ -399,7 +399,7 @@ fn cost_of_a_request_does_not_grow_with_requests_in_flight() {
 }
 
 #[test]
-fn spliced_text_is_that_of_a_string() {
+fn splice_text_equals_replace_range_of_a_string() {
     let (mut slots, mut bytes) = ([Slot::EMPTY; 2], [0; 24]);
     let mut table = InFlight::lent(&mut slots, &mut bytes);
     table.take(Plain, None).unwrap();

@@ -5,13 +5,13 @@
 use crate::json::{Str, text_of};
 use crate::peer::slots::Ticket;
 
-/// A ticket in six bytes, as a part of a text.
+/// Packs a ticket into six bytes, as a part of a text.
 pub(crate) fn packed(Ticket { slot, generation }: Ticket) -> [u8; 6] {
     let ([s0, s1, ..], [g0, g1, g2, g3]) = (slot.to_le_bytes(), generation.to_le_bytes());
     [s0, s1, g0, g1, g2, g3]
 }
 
-/// The packed ticket at the start of a text.
+/// Returns the packed ticket at the start of a text. Returns `None` if the text is shorter than a packed ticket.
 pub(crate) fn unpacked(text: &[u8]) -> Option<Ticket> {
     let [s0, s1, g0, g1, g2, g3] = *text.first_chunk()?;
     Some(Ticket {
@@ -45,7 +45,7 @@ impl TaskId {
         text_of(&self.0)
     }
 
-    /// Parses an id. Returns the ticket and the random bits.
+    /// Parses an id. Returns the ticket and the random bits, or `None` for any other text.
     pub(crate) fn parse(text: Str<'_>) -> Option<(Ticket, Random)> {
         let (mut id, mut bytes) = ([0; LENGTH], [0; BYTES]);
         if text.copy_to(&mut id).ok()?.len() != LENGTH {
@@ -58,7 +58,7 @@ impl TaskId {
     }
 }
 
-/// Compares random bits in constant time, so that the duration reveals no part of them.
+/// Compares random bits in constant time, so that the duration reveals no part of these bits.
 pub(crate) fn is_same(left: &Random, right: &Random) -> bool {
     left.iter().zip(right).fold(0, |difference, (left, right)| difference | left ^ right) == 0
 }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn random_bits_are_the_same_only_if_every_bit_is() {
+    fn random_bits_differ_if_any_bit_differs() {
         let random = [0xA5; 16];
         assert!(is_same(&random, &random));
         for bit in 0..128 {

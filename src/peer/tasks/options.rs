@@ -33,7 +33,7 @@ impl TaskOptions {
         TaskOptions { random, ttl, longest_ttl, poll_interval: Millis::seconds(1) }
     }
 
-    /// The time to live of a task. If `requested` is 0, the peer requests no time to live.
+    /// Returns the time to live of a task. If `requested` is 0, the peer requests no time to live.
     pub(crate) fn ttl_for(&self, requested: u64) -> Millis {
         match requested {
             0 => self.ttl,
@@ -82,15 +82,16 @@ impl core::fmt::Debug for TaskOptions {
     }
 }
 
-/// The conditions under which a deferred call becomes a task: see [`Tasks::automatic`](crate::server::Tasks::automatic).
+/// The conditions under which a deferred call automatically becomes a task: see
+/// [`Tasks::automatic`](crate::server::Tasks::automatic).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AutomaticTasks {
     pub(crate) after: Millis,
     pub(crate) options: fn() -> TaskOptions,
 }
 
-/// The time to live that the member `task` of a request names, or 0 if the member names none (`2025-11-25`). `None` if
-/// the member is not an object.
+/// Returns the time to live in the member `task` of a request, or 0 without a time to live (`2025-11-25`). Returns
+/// `None` if the member is not an object.
 pub(crate) fn requested_ttl(task: Json<'_>) -> Option<u64> {
     (task.kind() == Kind::Object).then(|| task.get("ttl").and_then(Json::unsigned).unwrap_or(0))
 }

@@ -11,8 +11,8 @@ use crate::rpc::code;
 use crate::time::Millis;
 
 impl TaskTable<'_> {
-    /// Stores the progress token of a task or, for an automatic task, the ticket of its call. Returns `false` if the
-    /// text has no space.
+    /// Stores the progress token of a task or, for an automatic task, the ticket of its call. Returns `false` if
+    /// the token does not fit.
     pub(crate) fn set_token(&mut self, ticket: Ticket, token: &[u8]) -> bool {
         let Ok(length) = token.len().try_into() else { return false };
         let is_stored = self.slots.splice_text(ticket, 0..0, token);
@@ -29,8 +29,8 @@ impl TaskTable<'_> {
         self.slots.splice_text(ticket, start..end, payload)
     }
 
-    /// Stores the result or error of a task as its payload. Returns `None` if the result or error does not fit or is
-    /// not valid. The input requests are removed in either case.
+    /// Stores the result or error of a task as its payload, and returns the state from `body`. Returns `None` if
+    /// the result or error does not fit or is not valid. Removes the input requests in either case.
     pub(crate) fn store(
         &mut self,
         ticket: Ticket,
@@ -63,7 +63,8 @@ impl TaskTable<'_> {
         None
     }
 
-    /// Stores the response to a call as the result or error of its task. Returns the state with which the task ends.
+    /// Stores the response to a call as the result or error of its task. Returns the state with which the task
+    /// ends. Returns `None` in the same cases as [`store`](TaskTable::store).
     pub(crate) fn store_response(
         &mut self,
         ticket: Ticket,
@@ -96,7 +97,7 @@ impl TaskTable<'_> {
         (end.unwrap_or(TaskState::Cancelled), Some(refused))
     }
 
-    /// The end of a task for `tasks/result` (`2025-11-25`). Returns `None` if the task is removed.
+    /// Returns the end of a task for `tasks/result` (`2025-11-25`). Returns `None` if the task is removed.
     pub(crate) fn end_of(&self, ticket: Ticket) -> Option<TaskEnd<'_>> {
         let data = self.data(ticket).filter(|data| data.state != TaskState::Removed)?;
         let payload = Json::trusted(self.payload(ticket));
@@ -122,8 +123,8 @@ impl TaskTable<'_> {
             .find(|ticket| self.is_open(*ticket) && self.call_of(*ticket) == Some(call))
     }
 
-    /// The call that became this task automatically, or may become this task. Returns `None` if the application has
-    /// created the task.
+    /// Returns the call that became this task automatically, or may become this task. Returns `None` if the
+    /// application has created the task.
     pub(crate) fn call_of(&self, ticket: Ticket) -> Option<Ticket> {
         self.data(ticket).filter(|data| data.is_automatic)?;
         unpacked(self.slots.text(ticket))
@@ -190,7 +191,7 @@ pub(crate) fn begin_notification(out: &mut Writer<'_>, method: &str) {
     out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#"","params":{"#);
 }
 
-/// The index of a task's slot, as stored in the request that waits for the task.
+/// Returns the index of a task's slot, as stored in the request that waits for the task.
 pub(crate) fn slot_of(ticket: Ticket) -> [u8; 2] {
     let [low, high, ..] = ticket.slot.to_le_bytes();
     [low, high]

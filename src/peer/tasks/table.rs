@@ -29,9 +29,9 @@ pub(crate) const LONGEST_MESSAGE: usize = 128;
 
 /// Fields of a task's slot, without its text.
 ///
-/// The text consists of the progress token, the message about the status, and the payload. In an automatic task, the ticket
-/// of the call replaces the token. The payload is JSON: the object of open input requests of a task of `2026-07-28`, or the
-/// result or error of an ended task.
+/// The text consists of the progress token, the message about the status, and the payload. In an automatic task,
+/// the ticket of the call takes the place of the token. The payload is JSON: the object of open input requests of a
+/// task of `2026-07-28`, or the result or error of an ended task.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskData {
     pub(crate) random: Random,
@@ -83,7 +83,8 @@ pub(crate) enum TaskState {
 }
 
 impl TaskData {
-    /// The status on the wire. `2025-11-25` counts results with `isError` as failed, `2026-07-28` as completed.
+    /// Returns the status on the wire. `2025-11-25` counts results with `isError` as failed, `2026-07-28` as
+    /// completed.
     pub(crate) fn status(&self) -> TaskStatus {
         match self.state {
             TaskState::Open if self.open > 0 => TaskStatus::InputRequired,
@@ -95,12 +96,12 @@ impl TaskData {
         }
     }
 
-    /// The start of the message in the text.
+    /// Returns the start of the message in the text.
     pub(crate) fn message_start(&self) -> usize {
         self.token_length.into()
     }
 
-    /// The start of the payload in the text.
+    /// Returns the start of the payload in the text.
     pub(crate) fn payload_start(&self) -> usize {
         self.message_start().saturating_add(self.message_length.into())
     }
@@ -109,7 +110,7 @@ impl TaskData {
         self.state == TaskState::Open
     }
 
-    /// Whether the task has ended, and the application has its result or error.
+    /// Returns whether the task has ended, and the application keeps its result or error.
     pub(crate) fn is_kept_by_application(&self) -> bool {
         let has_payload =
             matches!(self.state, TaskState::Completed | TaskState::ToolFailed | TaskState::Failed);
@@ -156,15 +157,15 @@ pub struct TaskTable<'b> {
     /// Whether a response or notification about tasks awaits transmit space.
     pub(crate) is_pending: bool,
     pub(crate) automatic: Option<AutomaticTasks>,
-    /// The time to live that the client requests for a task, or 0 if the client names none. `None` if the current call
-    /// cannot become a task automatically.
+    /// The time to live that the client requests for a task, or 0 if the client requests no time. `None` if the
+    /// current call cannot become a task automatically.
     pub(crate) candidate: Option<u64>,
 }
 
 impl<'b> TaskTable<'b> {
     /// Creates a table over lent slots. Each slot has an equal share of `text`.
     ///
-    /// The share stores the result of the task. A result that does not fit is replaced by an error.
+    /// The share stores the result of the task. An error replaces a result that does not fit.
     #[must_use]
     pub fn new(slots: &'b mut [TaskSlot], text: &'b mut [u8]) -> TaskTable<'b> {
         TaskTable::from_slots(InFlight::lent(slots, text))
@@ -215,24 +216,24 @@ impl<'b> TaskTable<'b> {
         self
     }
 
-    /// The number of tasks, ended ones included.
+    /// Returns the number of tasks, including ended tasks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether the table has no task.
+    /// Returns whether the table has no task.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The Unix time in milliseconds, in two halves.
+    /// Returns the Unix time in milliseconds, in two halves.
     pub(crate) fn wall_time(&self, now: Millis) -> [u32; 2] {
         halves(self.clock.plus(now).0)
     }
 
-    /// The number of slots, free ones included.
+    /// Returns the number of slots, including free slots.
     pub(crate) fn slots(&self) -> u32 {
         self.slots.slots_ref().len().try_into().unwrap_or(u32::MAX)
     }
@@ -249,7 +250,7 @@ impl<'b> TaskTable<'b> {
         found.then_some(ticket)
     }
 
-    /// The task in the slot with this index, if the sender of a request may access it.
+    /// Returns the task in the slot with this index, if the sender of a request may access the task.
     pub(crate) fn visible_in_slot(
         &self,
         slot: u32,
@@ -260,12 +261,12 @@ impl<'b> TaskTable<'b> {
         data.is_visible(self.owner, revision, session).then_some(ticket)
     }
 
-    /// The task in the slot whose index these two bytes contain.
+    /// Returns the task in the slot with the index in these two bytes.
     pub(crate) fn in_slot(&self, slot: [u8; 2]) -> Option<Ticket> {
         self.slots.request_in_slot(u16::from_le_bytes(slot).into()).map(|(ticket, _)| ticket)
     }
 
-    /// The fields of a new task.
+    /// Returns the fields of a new task.
     pub(crate) fn new_data(
         &self,
         now: Millis,
@@ -345,7 +346,7 @@ impl<'b> TaskTable<'b> {
         self.data(ticket).map(|data| TaskId::new(ticket, data.random))
     }
 
-    /// The payload of a task: the JSON text of an object, or empty.
+    /// Returns the payload of a task: the JSON text of an object, or empty.
     pub(crate) fn payload(&self, ticket: Ticket) -> &[u8] {
         let start = self.data(ticket).map_or(0, TaskData::payload_start);
         self.slots.text(ticket).get(start..).unwrap_or_default()

@@ -15,7 +15,7 @@ use crate::peer::transmit_buffer::{Gate, Overflow, TransmitBuffer, UNSENT_LIMIT}
 const MIN_SPACE: usize = 16;
 
 impl TransmitBuffer<'_> {
-    /// In message mode, permits or refuses pieces.
+    /// Permits or refuses pieces in message mode. No effect in line mode.
     pub(crate) fn accept_pieces(&mut self, accept: bool) {
         match (accept, self.link.gate) {
             (true, Gate::Whole) if self.is_message_mode() => self.link.gate = Gate::Both,
@@ -24,7 +24,7 @@ impl TransmitBuffer<'_> {
         }
     }
 
-    /// After a whole message did not fit: holds further pieces until that message is written.
+    /// Holds further pieces until the buffer is empty, because a whole message did not fit.
     #[cold]
     pub(super) fn hold_pieces(&mut self) {
         if self.link.gate == Gate::Both {
@@ -37,7 +37,8 @@ impl TransmitBuffer<'_> {
         self.link.gate != Gate::Whole || !self.is_message_mode()
     }
 
-    /// Opens the started message, whose first piece ends at `to`. The end of the message takes at most `reserved` bytes.
+    /// Opens the started message. The first piece ends at `to`. The end of the message takes at most `reserved`
+    /// bytes.
     ///
     /// # Errors
     /// [`Overflow`] if `to` is `None`, or if the buffer is too small for pieces. The message is then dropped.
@@ -145,17 +146,17 @@ impl TransmitBuffer<'_> {
         }
     }
 
-    /// The start of the next piece.
+    /// Returns the start of the next piece.
     fn piece_start(&self) -> usize {
         self.end.saturating_add(self.framing_size().0)
     }
 
-    /// Maximum size of a piece.
+    /// Returns the maximum size of a piece.
     fn piece_space(&self, reserved: usize) -> usize {
         self.piece_limit(reserved).saturating_sub(self.framing_size().0)
     }
 
-    /// Maximum end of a piece.
+    /// Returns the maximum end of a piece.
     fn piece_limit(&self, reserved: usize) -> usize {
         let limit = self.buffer.limit();
         let limit = if self.buffer.is_lent() { limit } else { limit.min(UNSENT_LIMIT) };
@@ -172,7 +173,7 @@ impl TransmitBuffer<'_> {
     }
 }
 
-/// The routing of a piece.
+/// Returns the routing of a piece.
 fn piece_of(stream: StreamId, is_last: bool) -> Routing {
     let kind = if is_last { OutboundMessageKind::LastPiece } else { OutboundMessageKind::Piece };
     Routing::response(kind, stream)
