@@ -72,7 +72,7 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// The capabilities that a server of this revision sees.
+    /// Returns the capabilities that a server of this revision sees.
     pub(crate) fn declared(&self, revision: Revision) -> ClientCapabilities {
         use ClientCapabilities as C;
         [

@@ -178,8 +178,8 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// The request to which the line so far responds, and the offset of the result. Returns `None` if the result has
-    /// not begun, or if no request that receives chunks awaits it.
+    /// Returns the request to which the line so far responds, and the offset of the result. Returns `None` if the
+    /// result has not begun, or if no request that receives chunks awaits it.
     fn chunked_result(&self) -> Option<(Ticket, usize)> {
         let (line, scanner) = (self.input.text_so_far(), self.input.scanner());
         let issued = match scanner.member(Member::Id) {
@@ -195,7 +195,7 @@ impl Client<'_> {
         (outbound.timing.is_chunked() && outbound.state.awaits_response()).then_some((ticket, result))
     }
 
-    /// The request that awaits a response, if it is the only one.
+    /// Returns the request that awaits a response, if it is the only one.
     fn only_request(&self) -> Option<Ticket> {
         let requests = self.state.peer.in_flight.requests().map(|(ticket, _)| ticket);
         let mut awaiting = requests.filter(|ticket| self.state.peer.awaits_response(*ticket));

@@ -171,7 +171,7 @@ impl<'b> ClientState<'b> {
         (self.initialized_pending, self.roots_changed_pending) = (false, false);
     }
 
-    /// The size in bytes of the largest message from the client itself.
+    /// Returns the size in bytes of the largest message from the client itself.
     pub(crate) fn max_message_size(&self) -> usize {
         let mut largest = RESERVE;
         for revision in self.config.revisions.newest_first() {
@@ -184,13 +184,13 @@ impl<'b> ClientState<'b> {
         largest.saturating_add(self.peer.output.overhead())
     }
 
-    /// The size limit in bytes of a response from the client itself.
+    /// Returns the size limit in bytes of a response from the client itself.
     pub(crate) fn own_response_size(&self) -> usize {
         RESERVE.saturating_add(self.peer.output.overhead())
     }
 
-    /// The size in bytes of the largest response from the client itself or about a task. Every reply needs at least
-    /// this space.
+    /// Returns the size in bytes of the largest response from the client itself or about a task. Every reply needs
+    /// at least this space.
     pub(crate) fn min_reply_size(&self) -> usize {
         let tasks =
             self.client_task_hooks().map_or(0, |hooks| hooks.max_response_size(self.config.revisions));
@@ -208,18 +208,19 @@ impl<'b> ClientState<'b> {
         self.peer.output.write(routing, space, body)
     }
 
-    /// The free space for a request. While the server may send requests, this space excludes a reserve for responses.
+    /// Returns the free space for a request. While the server may send requests, this space excludes a reserve for
+    /// responses.
     pub(crate) fn request_space(&self) -> usize {
         let reserve = if self.responds_to_requests() { RESERVE } else { 0 };
         self.peer.output.free().saturating_sub(reserve)
     }
 
-    /// Whether the client is connected in a revision with this feature.
+    /// Returns whether the client is connected in a revision with this feature.
     pub(crate) fn has(&self, feature: WireFeature) -> bool {
         self.peer.session.is_some_and(|session| session.revision.has(feature))
     }
 
-    /// Whether the client responds to requests of the server. The stateless era has no such requests.
+    /// Returns whether the client responds to requests of the server. The stateless era has no such requests.
     pub(crate) fn responds_to_requests(&self) -> bool {
         !self.has(WireFeature::StatelessRequests)
     }
@@ -282,7 +283,7 @@ impl<'b> ClientState<'b> {
         }
     }
 
-    /// The error for a request without a free slot.
+    /// Returns the error for a request without a free slot.
     #[cold]
     fn full(&mut self) -> SendError {
         // Writing a queued cancellation or error frees its slot. Report `Writable` when the transmit buffer has space.
@@ -299,7 +300,7 @@ impl<'b> ClientState<'b> {
         Ok(session)
     }
 
-    /// Whether the connection accepts requests.
+    /// Returns whether the connection accepts requests.
     #[inline]
     pub(crate) fn is_connected(&self) -> bool {
         matches!(self.peer.lifecycle.state(), State::Ready | State::Stateless)
@@ -462,7 +463,7 @@ impl<'b> ClientState<'b> {
         self.peer.in_flight.outbound(ticket).filter(|outbound| !outbound.state.is_closed())
     }
 
-    /// Whether the output has space for a response from the client itself.
+    /// Returns whether the output has space for a response from the client itself.
     pub(crate) fn has_own_response_space(&mut self) -> bool {
         self.peer.output.free() >= self.own_response_size()
     }

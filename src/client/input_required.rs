@@ -45,14 +45,14 @@ pub struct InputRequired<'a> {
 }
 
 impl<'a> InputRequired<'a> {
-    /// The ticket of the request.
+    /// Returns the ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// The input requests, each with the key for its response. Without input requests, the application resumes the
-    /// request after a delay.
+    /// Returns the input requests, each with the key for its response. Without input requests, the application
+    /// resumes the request after a delay.
     pub fn requests(&self) -> impl Iterator<Item = (Str<'a>, InputRequest<'a>)> {
         let requests = self.result.get("inputRequests").unwrap_or(Json::NULL).members();
         requests.filter(|(key, _)| !self.answered.contains(*key)).filter_map(|(key, request)| {
@@ -62,13 +62,13 @@ impl<'a> InputRequired<'a> {
         })
     }
 
-    /// Whether the server sent a `requestState`. The client returns this state with the resumed request.
+    /// Returns whether the server sent a `requestState`. The client returns this state with the resumed request.
     #[must_use]
     pub fn has_state(&self) -> bool {
         self.result.get("requestState").is_some_and(|state| state.kind() == Kind::String)
     }
 
-    /// The whole result.
+    /// Returns the whole result.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.result

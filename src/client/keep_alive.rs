@@ -21,7 +21,7 @@ pub(crate) trait KeepAliveHooks: Sync {
     /// closes the input, if the settings demand it.
     fn advance(&self, client: &mut Client<'_>) -> bool;
 
-    /// The time of the next ping, or of the current ping's timeout.
+    /// Returns the time of the next ping, or of the current ping's timeout.
     fn deadline(&self, state: &ClientState<'_>) -> Option<Millis>;
 
     /// Records a response to a ping. Returns `false` if no ping had this id.

@@ -37,7 +37,7 @@ impl List {
         }
     }
 
-    /// The member of a page that contains the entries.
+    /// Returns the member of a page that contains the entries.
     pub(crate) fn member(self) -> &'static str {
         match self {
             List::Tools => "tools",
@@ -48,7 +48,7 @@ impl List {
         }
     }
 
-    /// The capability that a server with this list declares.
+    /// Returns the capability that a server with this list declares.
     pub(crate) fn capability(self) -> ServerCapabilities {
         match self {
             List::Tools => ServerCapabilities::TOOLS,

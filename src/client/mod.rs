@@ -148,14 +148,14 @@ pub struct Client<'b> {
 }
 
 impl Client<'_> {
-    /// The number of slots in use. A slot holds a request in flight, a [deferred](ServerRequest::defer) request of the
-    /// server, or a cancellation that awaits transmit space.
+    /// Returns the number of slots in use. A slot holds a request in flight, a [deferred](ServerRequest::defer)
+    /// request of the server, or a cancellation that awaits transmit space.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.state.peer.in_flight.len()
     }
 
-    /// Whether a request is in flight.
+    /// Returns whether a request is in flight.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
         let is_deferred = self.state.peer.in_flight.deferred(ticket).is_some();
@@ -168,7 +168,8 @@ impl Client<'_> {
         self.input.limit()
     }
 
-    /// The line of the latest event, without its newline, such as the line of a [`ProtocolError`](Event::ProtocolError).
+    /// Returns the line of the latest event, without its newline, such as the line of a
+    /// [`ProtocolError`](Event::ProtocolError).
     ///
     /// Valid until the next [`poll`](Client::poll). Empty if the event has no line. For an oversized line, returns only
     /// the id of its message.
@@ -186,27 +187,28 @@ impl Client<'_> {
         self.state.peer.output.trim();
     }
 
-    /// The number of messages about requests that had already ended. Such messages are no error, because messages of the
-    /// two peers can cross: see [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
+    /// Returns the number of messages about requests that had already ended. Such messages are no error, because
+    /// messages of the two peers can cross: see [`ProtocolError::is_late`](crate::ProtocolError::is_late). The
+    /// count stops at 65,535.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn late_messages(&self) -> u16 {
         self.state.peer.late_messages
     }
 
-    /// The state of the connection.
+    /// Returns the state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
         self.state.peer.lifecycle.state()
     }
 
-    /// The negotiated revision. The value is `None` until the client is connected.
+    /// Returns the negotiated revision. The value is `None` until the client is connected.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.state.peer.session.map(|session| session.revision)
     }
 
-    /// The capabilities that the server declared. The value is `None` until the client is connected.
+    /// Returns the capabilities that the server declared. The value is `None` until the client is connected.
     #[must_use]
     pub fn capabilities(&self) -> Option<ServerCapabilities> {
         self.state.peer.session.map(|session| session.capabilities)

@@ -25,14 +25,15 @@ macro_rules! page {
         }
 
         impl<'a> $name<'a> {
-            /// The ticket of the request.
+            /// Returns the ticket of the request.
             #[must_use]
             pub fn ticket(&self) -> Ticket {
                 self.ticket
             }
 
-            /// Whether this is the last page. After any other page, the client requests the next page by itself. If the
-            /// list then fails, [`Event::Response`](crate::client::Event::Response) reports the reason.
+            /// Returns whether this is the last page. After any other page, the client requests the next page by
+            /// itself. If the list then fails, [`Event::Response`](crate::client::Event::Response) reports the
+            /// reason.
             #[must_use]
             pub fn is_last(&self) -> bool {
                 self.last
@@ -49,19 +50,19 @@ macro_rules! page {
                 self.$entries().find(|entry| entry.$key().is_some_and(|own| own == $key))
             }
 
-            /// The time for which the application may cache the page.
+            /// Returns the time for which the application may cache the page.
             #[must_use]
             pub fn freshness(&self) -> Freshness {
                 Freshness::from_json(self.result)
             }
 
-            /// The `_meta` object.
+            /// Returns the `_meta` object.
             #[must_use]
             pub fn meta(&self) -> Option<Json<'a>> {
                 object(self.result, "_meta")
             }
 
-            /// The whole result, exactly as the server wrote it.
+            /// Returns the whole result, exactly as the server wrote it.
             #[must_use]
             pub fn raw(&self) -> Json<'a> {
                 self.result

@@ -20,7 +20,7 @@ use crate::time::Millis;
 use crate::time::earliest;
 
 impl Client<'_> {
-    /// The latest time for the next poll.
+    /// Returns the latest time for the next poll.
     pub(super) fn next_deadline(&self) -> Option<Millis> {
         let ClientState { peer, connecting, keep_alive_hooks, client_tasks, .. } = &self.state;
         let has_timers = self.grace_deadline.is_some()
@@ -31,7 +31,7 @@ impl Client<'_> {
         if has_timers { self.next_timer(timeout) } else { timeout }
     }
 
-    /// The earlier of `timeout` and the earliest deadline that does not belong to a request in flight.
+    /// Returns the earlier of `timeout` and the earliest deadline that does not belong to a request in flight.
     #[cold]
     #[inline(never)]
     fn next_timer(&self, timeout: Option<Millis>) -> Option<Millis> {
@@ -257,7 +257,7 @@ impl Client<'_> {
         self.state.peer.lifecycle.apply(Trigger::EndOfInput)
     }
 
-    /// The end of the grace period. The first call of this function starts the grace period.
+    /// Returns the end of the grace period. The first call of this function starts the grace period.
     fn grace_deadline(&mut self) -> Millis {
         *self.grace_deadline.get_or_insert(self.state.peer.now.plus(self.state.config.timeouts.grace))
     }
@@ -308,8 +308,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Whether the response to a server request fits, if the client responds to requests. `is_for_application` is
-    /// whether the application responds.
+    /// Returns whether the response to a server request fits, if the client responds to requests.
+    /// `is_for_application` is whether the application responds.
     fn reserve_response(&mut self, is_for_application: bool) -> bool {
         if !self.responds_to_requests() {
             return true;

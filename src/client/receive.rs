@@ -193,7 +193,7 @@ fn check_request(
     (requests.check)(state, kind, params, stream)
 }
 
-/// The input that a request of the server requests from the application. `None` if it requests no input.
+/// Returns the input that a request of the server requests from the application. `None` if it requests no input.
 pub(crate) fn requested_input(state: &ClientState<'_>, method: Str<'_>) -> Option<InputKind> {
     (state.config.server_requests?.kind_of_method)(state, method)
 }
@@ -403,7 +403,7 @@ fn handle_result_type(
     true
 }
 
-/// Whether `resultType` marks a complete result. Older servers omit this member.
+/// Returns whether `resultType` marks a complete result. Older servers omit this member.
 pub(crate) fn is_complete(kind: Json<'_>) -> bool {
     kind.is_null() || kind.string().is_some_and(|kind| kind.is_name("complete"))
 }
@@ -434,24 +434,24 @@ impl ClientState<'_> {
         }
     }
 
-    /// Whether an extension of the application defines this `resultType`.
+    /// Returns whether an extension of the application defines this `resultType`.
     fn is_extension_result(&self, kind: Json<'_>) -> bool {
         kind.string().is_some_and(|kind| self.config.result_types.iter().any(|known| kind.is_name(known)))
     }
 
-    /// Whether the connecting request has this sequence number and was sent. A message cannot respond to an unsent
-    /// request.
+    /// Returns whether the connecting request has this sequence number and was sent. A message cannot respond to an
+    /// unsent request.
     fn is_connect_sequence(&self, sequence: u64) -> bool {
         self.unsent_connect.is_none()
             && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
     }
 
-    /// Whether a ping has this id. If so, records the response to this ping.
+    /// Returns whether a ping has this id. If so, records the response to this ping.
     fn is_ping(&mut self, id: Json<'_>) -> bool {
         self.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(self, id))
     }
 
-    /// Whether the server declared a capability.
+    /// Returns whether the server declared a capability.
     pub(crate) fn has_server_capability(&self, capability: ServerCapabilities) -> bool {
         self.peer.session.is_some_and(|session| session.capabilities.has(capability))
     }

@@ -52,7 +52,7 @@ impl OutboundData for SentRequest {
 }
 
 impl ClientState<'_> {
-    /// The id of the request in `slot`, or of the connecting request.
+    /// Returns the id of the request in `slot`, or of the connecting request.
     pub(crate) fn id_of(&self, sequence: u64, slot: Option<u32>) -> u64 {
         self.peer.id_at(sequence, slot.map_or(0, |slot| slot.saturating_add(1)))
     }
@@ -194,7 +194,7 @@ impl SentRequest {
         SentRequest { sequence, maximum, partial_results: 0, meta_length: 0, level, method }
     }
 
-    /// The number of input requests for a request that needs input.
+    /// Returns the number of input requests for a request that needs input.
     pub(crate) fn input_requests(&self) -> u64 {
         self.sequence.saturating_sub(NO_SEQUENCE)
     }
@@ -206,7 +206,8 @@ impl SentRequest {
     }
 }
 
-/// The request's stream in message mode: the id's low 32 bits. Ids grow, so no two requests in flight share a stream.
+/// Returns the request's stream in message mode: the id's low 32 bits. Ids grow, so no two requests in flight share
+/// a stream.
 pub(crate) fn stream_of(id: u64) -> StreamId {
     StreamId(id as u32)
 }

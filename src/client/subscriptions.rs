@@ -139,41 +139,41 @@ pub struct Acknowledged<'a> {
 }
 
 impl<'a> Acknowledged<'a> {
-    /// The ticket of the subscription.
+    /// Returns the ticket of the subscription.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// Whether the acknowledged filter covers changes of the list of tools.
+    /// Returns whether the acknowledged filter covers changes of the list of tools.
     #[must_use]
     pub fn tools(&self) -> bool {
         self.has(TOOLS)
     }
 
-    /// Whether the acknowledged filter covers changes of the list of prompts.
+    /// Returns whether the acknowledged filter covers changes of the list of prompts.
     #[must_use]
     pub fn prompts(&self) -> bool {
         self.has(PROMPTS)
     }
 
-    /// Whether the acknowledged filter covers changes of the list of resources.
+    /// Returns whether the acknowledged filter covers changes of the list of resources.
     #[must_use]
     pub fn resources(&self) -> bool {
         self.has(RESOURCES)
     }
 
-    /// The resources whose changes the acknowledged filter covers.
+    /// Returns the resources whose changes the acknowledged filter covers.
     pub fn uris(&self) -> impl Iterator<Item = Str<'a>> {
         list(self.raw(), URIS).filter_map(Json::string)
     }
 
-    /// The ids of the tasks that the acknowledged filter covers.
+    /// Returns the ids of the tasks that the acknowledged filter covers.
     pub fn tasks(&self) -> impl Iterator<Item = Str<'a>> {
         granted_tasks(self.params)
     }
 
-    /// The acknowledged filter, as raw JSON.
+    /// Returns the acknowledged filter, as raw JSON.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         filter_of(self.params)
@@ -188,7 +188,7 @@ fn filter_of(params: Json<'_>) -> Json<'_> {
     params.get("notifications").unwrap_or(Json::EMPTY_OBJECT)
 }
 
-/// The ids of tasks in an acknowledgment.
+/// Returns the ids of tasks in an acknowledgment.
 pub(crate) fn granted_tasks<'a>(params: Json<'a>) -> impl Iterator<Item = Str<'a>> {
     list(filter_of(params), TASKS).filter_map(Json::string)
 }
@@ -229,13 +229,13 @@ impl Client<'_> {
 
 pub(crate) const LISTEN: &str = methods::SUBSCRIPTIONS_LISTEN.name;
 
-/// The id of the request that a notification belongs to.
+/// Returns the id of the request that a notification belongs to.
 fn subscription_id(params: Json<'_>) -> Option<Json<'_>> {
     params.get("_meta")?.get(meta::SUBSCRIPTION_ID)
 }
 
 impl Outbound<SentRequest> {
-    /// Whether this request is a subscription that has not ended.
+    /// Returns whether this request is a subscription that has not ended.
     pub(crate) fn is_subscription(&self) -> bool {
         let is_open = self.state.awaits_response()
             || matches!(self.state, OutboundState::Parked | OutboundState::Resubscribe);

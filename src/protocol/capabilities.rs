@@ -11,19 +11,19 @@ macro_rules! bits {
             /// The empty set.
             pub const NONE: $name = $name(0);
 
-            /// Whether the set contains all capabilities of `other`.
+            /// Returns whether the set contains all capabilities of `other`.
             #[must_use]
             pub const fn has(self, other: $name) -> bool {
                 self.0 & other.0 == other.0
             }
 
-            /// The union with `other`.
+            /// Returns the union with `other`.
             #[must_use]
             pub const fn with(self, other: $name) -> $name {
                 $name(self.0 | other.0)
             }
 
-            /// The difference: this set without `other`.
+            /// Returns the difference: this set without `other`.
             #[must_use]
             pub const fn without(self, other: $name) -> $name {
                 $name(self.0 & !other.0)
@@ -200,7 +200,7 @@ impl ServerCapabilities {
     }
 }
 
-/// Whether a value declares a capability.
+/// Returns whether a value declares a capability.
 ///
 /// Such a value is an object. Some implementations write `true` instead.
 fn is_declared(value: Option<Json<'_>>) -> bool {

@@ -62,7 +62,7 @@ pub(crate) fn write_progress_token(token: u64, out: &mut Writer<'_>) {
     out.end_object();
 }
 
-/// The progress token, a string or an integer, as raw JSON.
+/// Returns the progress token, a string or an integer, as raw JSON.
 pub(crate) fn progress_token(meta: Json<'_>) -> Option<Json<'_>> {
     meta.get(PROGRESS_TOKEN).filter(|token| crate::rpc::is_id(*token))
 }

@@ -23,7 +23,7 @@ macro_rules! revisions {
             /// All revisions, oldest first.
             pub const ALL: [Revision; [$($name),*].len()] = [$(Revision::$revision),*];
 
-            /// The name on the wire.
+            /// Returns the name on the wire.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -67,7 +67,7 @@ macro_rules! features {
             /// All features, in the order of their first revision.
             pub const ALL: &[WireFeature] = &[$(WireFeature::$feature),*];
 
-            /// The first and the last revision that have the feature.
+            /// Returns the first and the last revision that have the feature.
             #[inline(always)]
             const fn range(self) -> [Revision; 2] {
                 match self {
@@ -162,7 +162,7 @@ features! {
 }
 
 impl WireFeature {
-    /// The revisions that have the feature.
+    /// Returns the revisions that have the feature.
     #[must_use]
     pub const fn revisions(self) -> Revisions {
         let [first, last] = self.range();
@@ -190,7 +190,7 @@ impl Revision {
         first.position() <= self.position() && self.position() <= last.position()
     }
 
-    /// The revision with exactly this name. The function accepts neither prefixes nor unknown dates.
+    /// Returns the revision with exactly this name. The function accepts neither prefixes nor unknown dates.
     #[must_use]
     pub fn parse(text: &str) -> Option<Revision> {
         Revision::ALL.into_iter().find(|revision| revision.as_str() == text)
@@ -200,7 +200,7 @@ impl Revision {
         Revision::ALL.into_iter().find(|revision| text == *revision.as_str())
     }
 
-    /// The era of the revision.
+    /// Returns the era of the revision.
     #[must_use]
     pub const fn era(self) -> Era {
         if self.has(WireFeature::StatelessRequests) { Era::Stateless } else { Era::Handshake }
@@ -215,7 +215,7 @@ impl Revision {
         latest
     };
 
-    /// The index in [`ALL`](Revision::ALL).
+    /// Returns the index in [`ALL`](Revision::ALL).
     #[inline(always)]
     #[expect(clippy::as_conversions, reason = "the discriminants are the row numbers of the table")]
     pub(crate) const fn position(self) -> u32 {
@@ -258,60 +258,60 @@ impl Revisions {
     /// The revisions without a handshake.
     pub const STATELESS: Revisions = WireFeature::StatelessRequests.revisions();
 
-    /// The set that contains only this revision.
+    /// Returns the set that contains only this revision.
     #[must_use]
     pub const fn only(revision: Revision) -> Revisions {
         Revisions(revision.bit())
     }
 
-    /// This revision and every later revision.
+    /// Returns this revision and every later revision.
     #[must_use]
     pub const fn since(revision: Revision) -> Revisions {
         Revisions(Revisions::ALL.0 & !revision.bit().wrapping_sub(1))
     }
 
-    /// This revision and every earlier revision.
+    /// Returns this revision and every earlier revision.
     #[must_use]
     pub const fn until(revision: Revision) -> Revisions {
         Revisions(revision.bit() | revision.bit().wrapping_sub(1))
     }
 
-    /// This set with one more revision.
+    /// Returns this set with one more revision.
     #[must_use]
     pub const fn with(self, revision: Revision) -> Revisions {
         Revisions(self.0 | revision.bit())
     }
 
-    /// The union of both sets.
+    /// Returns the union of both sets.
     pub(crate) const fn or(self, other: Revisions) -> Revisions {
         Revisions(self.0 | other.0)
     }
 
-    /// The intersection of both sets.
+    /// Returns the intersection of both sets.
     #[must_use]
     pub const fn and(self, other: Revisions) -> Revisions {
         Revisions(self.0 & other.0)
     }
 
-    /// Whether the set contains this revision.
+    /// Returns whether the set contains this revision.
     #[must_use]
     pub const fn contains(self, revision: Revision) -> bool {
         self.0 & revision.bit() != 0
     }
 
-    /// Whether both sets have a revision in common.
+    /// Returns whether both sets have a revision in common.
     #[must_use]
     pub const fn intersects(self, other: Revisions) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The revisions of the set, starting with the newest.
+    /// Returns the revisions of the set, starting with the newest.
     pub fn newest_first(self) -> impl Iterator<Item = Revision> {
         let mut left = self;
         core::iter::from_fn(move || left.take_latest())
@@ -323,7 +323,7 @@ impl Revisions {
         Some(latest)
     }
 
-    /// The newest revision of the set.
+    /// Returns the newest revision of the set.
     #[must_use]
     pub fn latest(mut self) -> Option<Revision> {
         self.take_latest()

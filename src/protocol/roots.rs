@@ -108,19 +108,19 @@ impl<'a> Iterator for RootsView<'a> {
 }
 
 impl<'a> RootView<'a> {
-    /// The URI.
+    /// Returns the URI.
     #[must_use]
     pub fn uri(&self) -> Str<'a> {
         self.uri
     }
 
-    /// Whether the URI starts with `file://`, as the specification requires.
+    /// Returns whether the URI starts with `file://`, as the specification requires.
     #[must_use]
     pub fn is_file(&self) -> bool {
         self.uri.chars().map(|char| char.to_ascii_lowercase()).take(7).eq("file://".chars())
     }
 
-    /// The human-readable name.
+    /// Returns the human-readable name.
     #[must_use]
     pub fn name(&self) -> Option<Str<'a>> {
         self.name

@@ -130,7 +130,7 @@ impl Place {
         }
     }
 
-    /// The place of a member whose value starts with this byte. `None` if the value has no content.
+    /// Returns the place of a member whose value starts with this byte. `None` if the value has no content.
     fn child(self, name: &[u8], first: u8) -> Option<Place> {
         let in_resource = self == Place::Resource;
         match (self, name, first) {

@@ -74,7 +74,7 @@ impl<'b> Client<'b> {
     }
 }
 
-/// Whether requests that need these capabilities can become tasks.
+/// Returns whether requests that need these capabilities can become tasks.
 pub(super) fn may_run(declared: ClientCapabilities) -> bool {
     declared.has(ClientCapabilities::SAMPLING) || has_elicitation(declared)
 }

@@ -128,7 +128,7 @@ fn respond_created(
     })
 }
 
-/// The kind of a request, as stored in the text of its task.
+/// Returns the kind of a request, as stored in the text of its task.
 fn kind_byte(kind: InputKind) -> u8 {
     match kind {
         InputKind::Form => b'f',

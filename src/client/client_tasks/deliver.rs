@@ -109,7 +109,7 @@ fn respond_to_waiting(state: &mut ClientState<'_>, table: &TaskTable<'_>) -> boo
     true
 }
 
-/// The task whose end a request awaits.
+/// Returns the task whose end a request awaits.
 fn linked_task(state: &ClientState<'_>, receiver: Ticket) -> Option<Ticket> {
     unpacked(state.peer.in_flight.text_after_id(receiver).strip_prefix(&[LINK])?)
 }

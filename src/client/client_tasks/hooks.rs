@@ -23,14 +23,15 @@ pub(crate) trait ClientTaskHooks: Sync {
     /// Writes the capability `tasks`.
     fn write_capability(&self, declared: ClientCapabilities, out: &mut Writer<'_>);
 
-    /// The size of the largest response about a task in these revisions, in bytes, without the id of the request.
+    /// Returns the size of the largest response about a task in these revisions, in bytes, without the id of the
+    /// request.
     fn max_response_size(&self, revisions: Revisions) -> usize;
 
     /// Returns the time to live of the task that a request asks for, or 0 if the request names no time. Returns `None`
     /// if the request asks for no task.
     fn requested(&self, context: Context, params: Json<'_>) -> Result<Option<u64>, ProtocolError>;
 
-    /// Whether the client accepts requests about tasks with this method in its session.
+    /// Returns whether the client accepts requests about tasks with this method in its session.
     fn accepts(&self, state: &ClientState<'_>, method: Str<'_>) -> bool;
 
     /// Responds to a request about a task. The caller has reserved space for the response.
@@ -60,7 +61,7 @@ pub(crate) trait ClientTaskHooks: Sync {
     /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
     fn find(&self, state: &ClientState<'_>, request: Ticket) -> Option<(Ticket, Context)>;
 
-    /// The earliest expiry of a task.
+    /// Returns the earliest expiry of a task.
     fn next_deadline(&self, state: &ClientState<'_>) -> Option<Millis>;
 
     /// Expires a task, or sends pending messages about tasks. Emits the event of a request whose task has expired or

@@ -14,8 +14,8 @@ use crate::rpc::hash_text;
 
 use crate::client::server_requests::input_request::InputKind;
 
-/// The kind of input that a method requests. Returns `None` if the method requests no input, or the client did not
-/// declare the capability. For `elicitation/create`, the kind is always `Form`.
+/// Returns the kind of input that a method requests. Returns `None` if the method requests no input, or the client
+/// did not declare the capability. For `elicitation/create`, the kind is always `Form`.
 pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<InputKind> {
     let has_elicitation = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
     let kinds = [
@@ -26,7 +26,7 @@ pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<Inpu
     kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }
 
-/// The kind of a validated input request.
+/// Returns the kind of a validated input request.
 pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<InputKind> {
     let kind = kind_of_method(method, Declared::EVERYTHING)?;
     let is_url = params.is_some_and(|params| has_text(params, "mode", "url"));
@@ -94,8 +94,8 @@ impl Ids {
     }
 }
 
-/// Whether tool uses and tool results match. A message with tool results must contain no other blocks. Each result must
-/// belong to a use in the previous message. Each use must have a result in the next message.
+/// Returns whether tool uses and tool results match. A message with tool results must contain no other blocks. Each
+/// result must belong to a use in the previous message. Each use must have a result in the next message.
 fn tool_uses_match(messages: Json<'_>, seed: u64) -> bool {
     let mut wanted = Ids::default();
     for message in messages.elements().map(SampleMessageView::from_json) {

@@ -43,14 +43,14 @@ pub enum InputKind {
 impl InboundData for InputKind {}
 
 impl Inbound<InputKind> {
-    /// Whether the application receives the request.
+    /// Returns whether the application receives the request.
     pub(crate) fn is_for_application(&self) -> bool {
         self.context != InputKind::Task
     }
 }
 
 impl InputKind {
-    /// The method. Empty for [`InputKind::Other`] and [`InputKind::Task`].
+    /// Returns the method. Empty for [`InputKind::Other`] and [`InputKind::Task`].
     pub(crate) fn method(self) -> &'static str {
         match self {
             InputKind::Other | InputKind::Task => "",
@@ -73,7 +73,7 @@ impl<'a> InputRequest<'a> {
         Some(InputRequest::from_json(if is_url { InputKind::Url } else { kind }, "", params))
     }
 
-    /// The method of the request.
+    /// Returns the method of the request.
     #[must_use]
     pub fn method(&self) -> &'a str {
         match self {
@@ -85,7 +85,7 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// All parameters. For [`Roots`](InputRequest::Roots), the parameters are an empty object.
+    /// Returns all parameters. For [`Roots`](InputRequest::Roots), the parameters are an empty object.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         match self {

@@ -99,26 +99,26 @@ pub struct ServerRequestReply<'a> {
 }
 
 impl<'a> ServerRequest<'a> {
-    /// The requested input.
+    /// Returns the requested input.
     #[must_use]
     pub fn input(&self) -> InputRequest<'a> {
         InputRequest::from_json(self.reply.pending.context.kind, self.method, self.params)
     }
 
-    /// The raw parameters, an object.
+    /// Returns the raw parameters, an object.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.params
     }
 
-    /// The stream of the request, in message mode.
+    /// Returns the stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.reply.stream()
     }
 
-    /// Whether the request becomes a [task](crate::client::ClientConfig::client_tasks), so that the server fetches the
-    /// response later.
+    /// Returns whether the request becomes a [task](crate::client::ClientConfig::client_tasks), so that the server
+    /// fetches the response later.
     #[must_use]
     pub fn is_task(&self) -> bool {
         self.reply.pending.task.is_some()
@@ -192,7 +192,7 @@ impl<'a> ServerRequest<'a> {
 }
 
 impl ServerRequestReply<'_> {
-    /// The stream of the request, in message mode.
+    /// Returns the stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.pending.context.stream

@@ -39,7 +39,8 @@ impl ServerRequests {
 }
 
 impl ClientState<'_> {
-    /// The capabilities that the client declared to this server. The set is empty until the client is connected.
+    /// Returns the capabilities that the client declared to this server. The set is empty until the client is
+    /// connected.
     pub(crate) fn declared(&self) -> ClientCapabilities {
         self.peer.session.map_or(ClientCapabilities::NONE, |session| self.config.declared(session.revision))
     }
@@ -100,7 +101,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Whether a server request holds or awaits transmit space for its response.
+    /// Returns whether a server request holds or awaits transmit space for its response.
     pub(crate) fn holds_reply_space(&self) -> bool {
         self.peer.response_pending || self.server_request_waits
     }

@@ -39,7 +39,8 @@ impl TaskLimits {
         listens: false,
     };
 
-    /// The time until the next poll of a task. Returns the server's suggestion or the default, within the limits.
+    /// Returns the time until the next poll of a task. Returns the server's suggestion or the default, within the
+    /// limits.
     pub(crate) fn interval(&self, task: Json<'_>) -> Millis {
         let [long, short] = task.pick(["pollIntervalMs", "pollInterval"]);
         let suggested = long.or(short).and_then(Json::unsigned).map_or(self.interval, Millis);
@@ -87,7 +88,7 @@ impl ClientConfig<'_> {
         self
     }
 
-    /// The extension of tasks, if the client declares it in this revision.
+    /// Returns the extension of tasks, if the client declares it in this revision.
     pub(crate) fn task_extension(&self, revision: Revision) -> &'static [(&'static str, &'static str)] {
         match self.tasks {
             Some(_) if revision.has(WireFeature::TasksExtension) => &[(EXTENSION, "{}")],

@@ -18,7 +18,7 @@ use crate::time::Millis;
 
 /// Hooks of tasks. Only [`ClientConfig::tasks`](crate::client::ClientConfig::tasks) refers to the implementation.
 pub(crate) trait TaskHooks: Sync {
-    /// The capabilities of tasks that a server declares.
+    /// Returns the capabilities of tasks that a server declares.
     fn server_capabilities(&self, declared: Json<'_>, revision: Revision) -> ServerCapabilities;
 
     /// Writes the member `task` of a call, if the server accepts tasks (`2025-11-25`).
@@ -59,7 +59,7 @@ pub(crate) trait TaskHooks: Sync {
     /// Ends the subscription to a task. If the server can cancel tasks, also writes the request that cancels the task.
     fn write_cancel(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow>;
 
-    /// The keys of a task's earlier input requests. The client does not emit these requests again.
+    /// Returns the keys of a task's earlier input requests. The client does not emit these requests again.
     fn answered_keys<'a>(&self, state: &'a ClientState<'_>, ticket: Ticket) -> Keys<'a>;
 
     /// Writes the id of a task from the text of its slot.

@@ -64,7 +64,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// The time until the next poll of a task.
+    /// Returns the time until the next poll of a task.
     pub(super) fn poll_interval(&self, task: Ticket) -> Millis {
         let interval = self.task(task).map_or(Millis::ZERO, |record| record.interval());
         let listener = self.listener_of(task).and_then(|listener| self.open_request(listener));

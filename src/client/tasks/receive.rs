@@ -31,7 +31,7 @@ impl ClientState<'_> {
         true
     }
 
-    /// The task in the result of a call.
+    /// Returns the task in the result of a call.
     fn created_task<'l>(&self, kind: Json<'_>, result: Object<'l>) -> Option<Object<'l>> {
         if self.has(WireFeature::TasksExtension) {
             return kind.string().is_some_and(|kind| kind.is_name("task")).then_some(result);

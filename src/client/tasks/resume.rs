@@ -47,7 +47,8 @@ impl Client<'_> {
         self.state.resume_task(id, options)
     }
 
-    /// The id of the task that a call has become. Returns `None` if the request has ended, or is not a task.
+    /// Returns the id of the task that a call has become. Returns `None` if the request has ended, or is not a
+    /// task.
     #[must_use]
     pub fn task_id(&self, ticket: Ticket) -> Option<Str<'_>> {
         self.state.task(ticket).and_then(|record| Json::trusted(record.id).string())

@@ -56,16 +56,16 @@ use crate::protocol::revision::{Revision, Revisions};
 /// An input request of a server: [`ListRoots`], [`Form`], [`OpenUrl`], [`CreateMessage`] or [`OtherRequest`].
 #[expect(private_bounds, reason = "the protocol defines the set of input requests")]
 pub trait Input: Sealed {
-    /// The method of the request.
+    /// Returns the method of the request.
     fn method(&self) -> &str;
 
-    /// The capabilities that the client must have declared.
+    /// Returns the capabilities that the client must have declared.
     fn needs(&self) -> ClientCapabilities;
 
-    /// The revisions that define the request.
+    /// Returns the revisions that define the request.
     fn revisions(&self) -> Revisions;
 
-    /// Whether a client with these capabilities accepts the request in this revision.
+    /// Returns whether a client with these capabilities accepts the request in this revision.
     fn fits(&self, revision: Revision, client: ClientCapabilities) -> bool {
         self.revisions().contains(revision) && client.has(self.needs())
     }
@@ -73,8 +73,8 @@ pub trait Input: Sealed {
 
 #[cfg(feature = "alloc")]
 impl dyn Input + '_ {
-    /// The parameters of the [`method`](Input::method) as the JSON text of an object. Returns `None` if the request is
-    /// not valid.
+    /// Returns the parameters of the [`method`](Input::method) as the JSON text of an object. Returns `None` if the
+    /// request is not valid.
     ///
     /// The parameters depend on the revision and on the capabilities of the client. A thread without access to the
     /// server uses an [`EncodedInput`].

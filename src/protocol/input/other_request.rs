@@ -30,7 +30,7 @@ pub struct OtherRequest<'r> {
 }
 
 impl<'r> OtherRequest<'r> {
-    /// A request with this method. `params` writes the keys and values of the parameters, except `_meta`.
+    /// Creates a request with this method. `params` writes the keys and values of the parameters, except `_meta`.
     #[must_use]
     pub fn new(method: &'r str, params: &'r dyn Fn(&mut Writer<'_>)) -> OtherRequest<'r> {
         OtherRequest { method, params }

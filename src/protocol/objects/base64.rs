@@ -59,13 +59,13 @@ impl<'a> Base64<'a> {
         Base64 { text }
     }
 
-    /// The encoded text.
+    /// Returns the encoded text.
     #[must_use]
     pub fn text(self) -> Str<'a> {
         self.text
     }
 
-    /// The decoded length in bytes, if the text is valid.
+    /// Returns the decoded length in bytes, if the text is valid.
     #[must_use]
     pub fn decoded_len(self) -> usize {
         let digits = self.text.chars().filter(|character| digit(*character).is_some()).count();
@@ -227,7 +227,7 @@ impl Groups {
     }
 }
 
-/// The character of four hexadecimal digits.
+/// Returns the character of four hexadecimal digits.
 fn code_unit(digits: &[u8; 4]) -> Option<char> {
     char::from_u32(u32::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()?)
 }

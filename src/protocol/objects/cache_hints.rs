@@ -39,7 +39,7 @@ impl Freshness {
         }
     }
 
-    /// Whether a result from the time `since` is fresh at `now`.
+    /// Returns whether a result from the time `since` is fresh at `now`.
     #[must_use]
     pub fn is_fresh(&self, since: Millis, now: Millis) -> bool {
         now < since.plus(self.fresh_for)

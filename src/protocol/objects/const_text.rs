@@ -1,6 +1,6 @@
 //! Functions for text at compile time. The operators and methods of `core` are not `const`.
 
-/// Whether two texts are equal.
+/// Returns whether two texts are equal.
 pub(crate) const fn is_same(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len() && starts_with(left, right)
 }

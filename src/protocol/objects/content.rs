@@ -225,7 +225,7 @@ pub enum ContentView<'a> {
 }
 
 impl<'a> BlockView<'a> {
-    /// The content, by type.
+    /// Returns the content, by type.
     #[must_use]
     pub fn content(&self) -> ContentView<'a> {
         let [kind, text, data, mime] = self.json.pick(["type", "text", "data", "mimeType"]);
@@ -244,7 +244,8 @@ impl<'a> BlockView<'a> {
         found.unwrap_or(ContentView::Other(self.json))
     }
 
-    /// The text of a [text](ContentView::Text) block. Faster than `content`, because the lookup reads only two members.
+    /// Returns the text of a [text](ContentView::Text) block. Faster than `content`, because the lookup reads only
+    /// two members.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
         let (mut is_text, mut text) = (false, None);
         self.json.each_member(|name, value, _| {
@@ -257,13 +258,13 @@ impl<'a> BlockView<'a> {
         text.filter(|_| is_text)
     }
 
-    /// The blocks of a member. The member is a single block or an array.
+    /// Returns the blocks of a member. The member is a single block or an array.
     pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
         let one = content.filter(|content| content.kind() == Kind::Object);
         content.unwrap_or(Json::NULL).elements().chain(one).map(BlockView::from_json)
     }
 
-    /// The annotations: audience, priority and time of the last change.
+    /// Returns the annotations: audience, priority and time of the last change.
     #[must_use]
     pub fn annotations(&self) -> AnnotationsView<'a> {
         AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))

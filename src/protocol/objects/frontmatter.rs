@@ -86,7 +86,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Whether this module can read all lines, and no field occurs twice.
+    /// Returns whether this module can read all lines, and no field occurs twice.
     pub(crate) const fn is_known(self) -> bool {
         let mut rest = self;
         loop {
@@ -144,7 +144,7 @@ impl<'t> Iterator for Fields<'t> {
     }
 }
 
-/// The text of a string in quotes without escapes, or of a string without quotes.
+/// Returns the text of a string in quotes without escapes, or of a string without quotes.
 const fn string<const CHECK: bool>(value: &[u8]) -> Option<&[u8]> {
     match value {
         [b'"', text @ .., b'"'] if !CHECK || !contains(text, b"\"") && !contains(text, b"\\") => Some(text),
@@ -154,7 +154,8 @@ const fn string<const CHECK: bool>(value: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether a text without quotes is a string for all parsers: no number, date, boolean, null, list or comment.
+/// Returns whether a text without quotes is a string for all parsers: no number, date, boolean, null, list or
+/// comment.
 const fn is_plain(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 9] = [b"y", b"n", b"yes", b"no", b"on", b"off", b"true", b"false", b"null"];
     let mut words: &[&[u8]] = &WORDS;
@@ -172,7 +173,7 @@ const fn is_plain(text: &[u8]) -> bool {
         && !contains(text, b"\t#")
 }
 
-/// Whether two texts are equal, without regard to the case of ASCII letters.
+/// Returns whether two texts are equal, without regard to the case of ASCII letters.
 const fn is_same_word(mut left: &[u8], mut right: &[u8]) -> bool {
     while let ([first, left_tail @ ..], [second, right_tail @ ..]) = (left, right) {
         if !first.eq_ignore_ascii_case(second) {

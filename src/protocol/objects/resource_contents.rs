@@ -121,25 +121,25 @@ view! {
 }
 
 impl<'a> ResourceContentsView<'a> {
-    /// The URI of the requested resource, or of a part.
+    /// Returns the URI of the requested resource, or of a part.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")
     }
 
-    /// The MIME type.
+    /// Returns the MIME type.
     #[must_use]
     pub fn mime(&self) -> Option<Str<'a>> {
         text(self.json, "mimeType")
     }
 
-    /// The text. Returns `None` for binary contents.
+    /// Returns the text. Returns `None` for binary contents.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         text(self.json, "text")
     }
 
-    /// The binary data. Returns `None` for text.
+    /// Returns the binary data. Returns `None` for text.
     #[must_use]
     pub fn blob(&self) -> Option<Base64<'a>> {
         text(self.json, "blob").map(Base64::new)
@@ -154,18 +154,18 @@ view! {
 }
 
 impl<'a> ReadResultView<'a> {
-    /// The parts of the contents. A directory, for example, has several parts.
+    /// Returns the parts of the contents. A directory, for example, has several parts.
     pub fn contents(&self) -> impl Iterator<Item = ResourceContentsView<'a>> + use<'a> {
         entries(self.json, "contents").map(ResourceContentsView::from_json)
     }
 
-    /// The text of the first text part.
+    /// Returns the text of the first text part.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         self.contents().find_map(|contents| contents.text())
     }
 
-    /// The cache hints of the result: lifetime and scope.
+    /// Returns the cache hints of the result: lifetime and scope.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         Freshness::from_json(self.json)

@@ -30,7 +30,7 @@ impl ResultArray {
         ResultArray { key: "", position: Position::Inside, count: 0, valid: true }
     }
 
-    /// Whether no element has opened the array yet.
+    /// Returns whether no element has opened the array yet.
     pub(crate) fn not_begun(&self) -> bool {
         self.position == Position::Before
     }

@@ -80,19 +80,19 @@ impl<'t> Skill<'t> {
         self
     }
 
-    /// The URI of `SKILL.md`.
+    /// Returns the URI of `SKILL.md`.
     #[must_use]
     pub const fn uri(&self) -> &'t str {
         self.uri
     }
 
-    /// The name: the folder of `SKILL.md`. Unspecified if the URI is not valid.
+    /// Returns the name: the folder of `SKILL.md`. Unspecified if the URI is not valid.
     #[must_use]
     pub const fn name(&self) -> &'t str {
         last_segment(split_end(self.uri, MAIN_SUFFIX.len()).0)
     }
 
-    /// The description in the frontmatter. `None` if the frontmatter is JSON, or has no description.
+    /// Returns the description in the frontmatter. `None` if the frontmatter is JSON, or has no description.
     #[must_use]
     pub const fn description(&self) -> Option<&'t str> {
         match self.fields() {
@@ -114,7 +114,7 @@ impl<'t> Skill<'t> {
         }
     }
 
-    /// The fields of the frontmatter, unless the frontmatter is JSON.
+    /// Returns the fields of the frontmatter, unless the frontmatter is JSON.
     pub(crate) const fn fields(&self) -> Option<Fields<'t>> {
         match (self.frontmatter, self.main) {
             (None, Some(SkillFile { content: FileContent::Text(text), .. })) => Fields::new(text),
@@ -122,12 +122,12 @@ impl<'t> Skill<'t> {
         }
     }
 
-    /// The URI of the folder.
+    /// Returns the URI of the folder.
     pub(crate) fn directory(&self) -> &'t str {
         split_end(self.uri, MAIN_SUFFIX.len()).0
     }
 
-    /// All files, `SKILL.md` first.
+    /// Returns all files, `SKILL.md` first.
     pub(crate) fn all_files(&self) -> impl Iterator<Item = &SkillFile<'t>> + Clone {
         self.main.iter().chain(self.files)
     }
@@ -217,12 +217,12 @@ impl<'t> SkillFile<'t> {
         self
     }
 
-    /// The media type, if it is set or the path ends with `.md`.
+    /// Returns the media type, if it is set or the path ends with `.md`.
     pub(crate) fn media_type(&self) -> Option<&'t str> {
         self.mime_type.or_else(|| self.path.ends_with(".md").then_some(MARKDOWN))
     }
 
-    /// The content. `None` if the application reads the file.
+    /// Returns the content. `None` if the application reads the file.
     pub(crate) fn body(&self) -> Option<Body<'_>> {
         match &self.content {
             FileContent::Text(text) => Some(Body::Text(text)),
@@ -262,7 +262,7 @@ impl<'t> SkillFile<'t> {
     }
 }
 
-/// The text after the last `/`.
+/// Returns the text after the last `/`.
 const fn last_segment(text: &str) -> &str {
     let (mut rest, mut length) = (text.as_bytes(), 0usize);
     while let [head @ .., last] = rest

@@ -67,7 +67,7 @@ impl Skill<'_> {
         (!is_description_length(length)).then_some(InvalidSkill::Description)
     }
 
-    /// Whether this skill is in the folder of the other skill.
+    /// Returns whether this skill is in the folder of the other skill.
     pub(crate) const fn is_in(&self, other: &Skill<'_>) -> bool {
         let folder = split_end(other.uri, MAIN.len()).0;
         starts_with(self.uri.as_bytes(), folder.as_bytes())
@@ -89,7 +89,7 @@ const fn character_count(text: &str) -> usize {
     count
 }
 
-/// Whether a URI has a scheme, folders and `SKILL.md`.
+/// Returns whether a URI has a scheme, folders and `SKILL.md`.
 pub(crate) const fn is_skill_uri(uri: &str) -> bool {
     let (before, end) = split_end(uri, MAIN_SUFFIX.len());
     let [b'a'..=b'z' | b'A'..=b'Z', rest @ ..] = before.as_bytes() else { return false };
@@ -103,7 +103,7 @@ pub(crate) const fn is_skill_uri(uri: &str) -> bool {
     }
 }
 
-/// Whether a text is a name of a skill.
+/// Returns whether a text is a name of a skill.
 const fn is_name(name: &str) -> bool {
     let mut rest = name.as_bytes();
     while let [b'a'..=b'z' | b'0'..=b'9' | b'-', tail @ ..] = rest {
@@ -113,7 +113,7 @@ const fn is_name(name: &str) -> bool {
     rest.is_empty() && !is_delimited && !contains(name.as_bytes(), b"--") && name.len() <= LONGEST_NAME
 }
 
-/// Whether a text is a relative path of a file, in the characters of a URI path.
+/// Returns whether a text is a relative path of a file, in the characters of a URI path.
 const fn is_path(path: &[u8]) -> bool {
     let (mut rest, mut length, mut dots) = (path, 0usize, 0usize);
     loop {
@@ -138,7 +138,7 @@ const fn is_path(path: &[u8]) -> bool {
     }
 }
 
-/// Whether a character is a `pchar` of RFC 3986, or part of an escape.
+/// Returns whether a character is a `pchar` of RFC 3986, or part of an escape.
 const fn is_path_character(byte: u8) -> bool {
     matches!(byte, b'!' | b'$' | b'%' | b'&'..=b'.' | b'0'..=b';' | b'=' | b'@'..=b'Z' | b'_' | b'a'..=b'z' | b'~')
 }

@@ -47,7 +47,7 @@ impl TaskStatus {
         TaskStatus::Cancelled,
     ];
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,13 +59,13 @@ impl TaskStatus {
         }
     }
 
-    /// Whether the status is final.
+    /// Returns whether the status is final.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         !matches!(self, TaskStatus::Working | TaskStatus::InputRequired)
     }
 
-    /// The status with exactly this name.
+    /// Returns the status with exactly this name.
     #[must_use]
     pub fn from_json(text: Str<'_>) -> Option<TaskStatus> {
         TaskStatus::ALL.into_iter().find(|status| text == *status.as_str())
@@ -91,13 +91,13 @@ pub enum TaskSupport {
 }
 
 impl TaskSupport {
-    /// The value with exactly this name.
+    /// Returns the value with exactly this name.
     pub(crate) fn from_json(text: Str<'_>) -> Option<TaskSupport> {
         let all = [TaskSupport::Forbidden, TaskSupport::Optional, TaskSupport::Required];
         all.into_iter().find(|support| text == *support.as_str())
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -146,55 +146,57 @@ view! {
 }
 
 impl<'a> TaskView<'a> {
-    /// The id. An application stores the id to continue with the task after a restart.
+    /// Returns the id. An application stores the id to continue with the task after a restart.
     #[must_use]
     pub fn id(&self) -> Option<Str<'a>> {
         text(self.task(), "taskId")
     }
 
-    /// The status.
+    /// Returns the status.
     #[must_use]
     pub fn status(&self) -> Option<TaskStatus> {
         TaskStatus::from_json(text(self.task(), "status")?)
     }
 
-    /// A text about the status, for people.
+    /// Returns a text about the status, for people.
     #[must_use]
     pub fn message(&self) -> Option<Str<'a>> {
         text(self.task(), "statusMessage")
     }
 
-    /// The time of the creation, in ISO 8601.
+    /// Returns the time of the creation, in ISO 8601.
     #[must_use]
     pub fn created_at(&self) -> Option<Str<'a>> {
         text(self.task(), "createdAt")
     }
 
-    /// The time of the last change, in ISO 8601.
+    /// Returns the time of the last change, in ISO 8601.
     #[must_use]
     pub fn last_updated_at(&self) -> Option<Str<'a>> {
         text(self.task(), "lastUpdatedAt")
     }
 
-    /// The time from the creation to the removal of the task, in milliseconds. `None` is unlimited.
+    /// Returns the time from the creation to the removal of the task, in milliseconds. `None` is unlimited.
     #[must_use]
     pub fn ttl(&self) -> Option<Millis> {
         self.millis(["ttlMs", "ttl"])
     }
 
-    /// The suggested time between polls, in milliseconds.
+    /// Returns the suggested time between polls, in milliseconds.
     #[must_use]
     pub fn poll_interval(&self) -> Option<Millis> {
         self.millis(["pollIntervalMs", "pollInterval"])
     }
 
-    /// A text for the model while the task runs (`2025-11-25`). Only the response that creates a task has such a text.
+    /// Returns a text for the model while the task runs (`2025-11-25`). Only the response that creates a task has
+    /// such a text.
     #[must_use]
     pub fn immediate_response(&self) -> Option<Str<'a>> {
         text(self.meta()?, "io.modelcontextprotocol/model-immediate-response")
     }
 
-    /// The object with the members. A response that creates a task of `2025-11-25` contains the task as a member.
+    /// Returns the object with the members. A response that creates a task of `2025-11-25` contains the task as a
+    /// member.
     fn task(&self) -> Json<'a> {
         object(self.json, "task").unwrap_or(self.json)
     }

@@ -130,12 +130,12 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.failed = true;
     }
 
-    /// Whether the result is marked as a failure.
+    /// Returns whether the result is marked as a failure.
     pub(crate) fn is_failed(&self) -> bool {
         self.failed
     }
 
-    /// The structured content, if it was written and fits into the output.
+    /// Returns the structured content, if it was written and fits into the output.
     #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
     pub(crate) fn structured_json(&self) -> Option<Json<'_>> {
         let structured = self.structured.as_ref().filter(|_| self.items.valid)?;
@@ -196,7 +196,7 @@ pub(crate) fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool
     }
 }
 
-/// Whether the revision allows a structured tool result of this type.
+/// Returns whether the revision allows a structured tool result of this type.
 pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
     revision.has(WireFeature::StructuredValues) || is_object && revision.has(WireFeature::StructuredContent)
 }
@@ -231,35 +231,35 @@ impl<'a> ToolResultView<'a> {
         ToolResultView { result, content }
     }
 
-    /// The whole value, exactly as the server wrote it.
+    /// Returns the whole value, exactly as the server wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.result.json()
     }
 
-    /// The `_meta` object.
+    /// Returns the `_meta` object.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
         self.result.get("_meta").filter(|meta| meta.kind() == Kind::Object)
     }
 
-    /// Whether the tool reports an error.
+    /// Returns whether the tool reports an error.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.result.get("isError").and_then(Json::boolean) == Some(true)
     }
 
-    /// The content, one item per block. The iterator is empty if the server omitted the content.
+    /// Returns the content, one item per block. The iterator is empty if the server omitted the content.
     pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
 
-    /// The content blocks with their annotations.
+    /// Returns the content blocks with their annotations.
     pub fn blocks(&self) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
         self.content.map_or_else(|| list(self.raw(), "content"), Json::elements).map(BlockView::from_json)
     }
 
-    /// The first text block.
+    /// Returns the first text block.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         let content = self.content.or_else(|| self.result.get("content"))?;
@@ -272,7 +272,7 @@ impl<'a> ToolResultView<'a> {
         first.or_else(|| content.elements().skip(1).map(BlockView::from_json).find_map(|block| block.text()))
     }
 
-    /// The structured content. The value is an object or, in `2026-07-28`, any JSON value.
+    /// Returns the structured content. The value is an object or, in `2026-07-28`, any JSON value.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
         self.result.get("structuredContent")

@@ -21,7 +21,7 @@ macro_rules! view {
                 $name { json }
             }
 
-            /// The whole value, exactly as the peer wrote it.
+            /// Returns the whole value, exactly as the peer wrote it.
             #[must_use]
             pub fn raw(&self) -> $crate::json::Json<'a> {
                 self.json
@@ -32,7 +32,7 @@ macro_rules! view {
         view! { $(#[$docs])* $name }
 
         impl<'a> $name<'a> {
-            /// The `_meta` object.
+            /// Returns the `_meta` object.
             #[must_use]
             pub fn meta(&self) -> Option<$crate::json::Json<'a>> {
                 $crate::protocol::objects::view::object(self.json, "_meta")
@@ -47,7 +47,7 @@ pub(crate) fn text<'a>(json: Json<'a>, name: &str) -> Option<Str<'a>> {
     json.get(name)?.string()
 }
 
-/// Whether a member equals this string.
+/// Returns whether a member equals this string.
 pub(crate) fn has_text(json: Json<'_>, name: &str, value: &str) -> bool {
     text(json, name).is_some_and(|text| text == value)
 }

@@ -21,13 +21,13 @@ enum Kind<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// A text block.
+    /// Creates a text block.
     #[must_use]
     pub const fn text(text: &'a str) -> Block<'a> {
         Block(Kind::Text(text))
     }
 
-    /// An image with its MIME type.
+    /// Creates an image with its MIME type.
     #[must_use]
     pub const fn image(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
         Block(Kind::Image { bytes, mime_type })
@@ -39,7 +39,7 @@ impl<'a> Block<'a> {
         Block(Kind::Audio { bytes, mime_type })
     }
 
-    /// A tool use by the model (from `2025-11-25` on).
+    /// Creates a tool use by the model (from `2025-11-25` on).
     ///
     /// `id` is the id of the use, and `name` is the name of the tool. `input` contains the arguments as the JSON text
     /// of an object.
@@ -48,7 +48,7 @@ impl<'a> Block<'a> {
         Block(Kind::ToolUse { id, name, input })
     }
 
-    /// The result of a tool use (from `2025-11-25` on).
+    /// Returns the result of a tool use (from `2025-11-25` on).
     ///
     /// `id` is the id of the tool use. The content is text, images or audio.
     #[must_use]
@@ -75,17 +75,17 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// The id, if the block is a tool use.
+    /// Returns the id, if the block is a tool use.
     pub(super) fn tool_use_id(&self) -> Option<&'a str> {
         if let Kind::ToolUse { id, .. } = self.0 { Some(id) } else { None }
     }
 
-    /// The tool use's id, if the block is a tool result.
+    /// Returns the tool use's id, if the block is a tool result.
     pub(super) fn tool_result_id(&self) -> Option<&'a str> {
         if let Kind::ToolResult { id, .. } = self.0 { Some(id) } else { None }
     }
 
-    /// Whether the block requires a client with tool support in sampling.
+    /// Returns whether the block requires a client with tool support in sampling.
     pub(super) fn needs_tools(&self) -> bool {
         matches!(self.0, Kind::ToolUse { .. } | Kind::ToolResult { .. })
     }

@@ -85,19 +85,19 @@ impl<'a> ModelPreferencesView<'a> {
         list(self.json, "hints").filter_map(|hint| text(hint, "name"))
     }
 
-    /// The priority of a low cost, from 0 to 1.
+    /// Returns the priority of a low cost, from 0 to 1.
     #[must_use]
     pub fn cost(&self) -> Option<Decimal> {
         number(self.json, "costPriority")
     }
 
-    /// The priority of speed, from 0 to 1.
+    /// Returns the priority of speed, from 0 to 1.
     #[must_use]
     pub fn speed(&self) -> Option<Decimal> {
         number(self.json, "speedPriority")
     }
 
-    /// The priority of intelligence, from 0 to 1.
+    /// Returns the priority of intelligence, from 0 to 1.
     #[must_use]
     pub fn intelligence(&self) -> Option<Decimal> {
         number(self.json, "intelligencePriority")

@@ -38,8 +38,8 @@ fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     })
 }
 
-/// Whether a template is valid. Braces must enclose names. No `{name}` may follow a `{+name}`, because the boundary
-/// between the values would be ambiguous.
+/// Returns whether a template is valid. Braces must enclose names. No `{name}` may follow a `{+name}`, because the
+/// boundary between the values would be ambiguous.
 pub(crate) const fn is_valid(template: &str) -> bool {
     let mut rest = template.as_bytes();
     let mut any_reserved = false;
@@ -64,7 +64,7 @@ pub(crate) const fn is_valid(template: &str) -> bool {
     true
 }
 
-/// The part of the template after a name and its closing brace.
+/// Returns the part of the template after a name and its closing brace.
 const fn after_name(text: &[u8]) -> Option<&[u8]> {
     let (mut rest, mut empty) = (text, true);
     while let [byte, tail @ ..] = rest {
@@ -157,7 +157,7 @@ pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Optio
     }
 }
 
-/// Whether a template has a variable of this name.
+/// Returns whether a template has a variable of this name.
 pub(crate) fn has_variable(template: &str, wanted: Str<'_>) -> bool {
     let mut rest = template;
     while let Some((piece, tail)) = split(rest) {
@@ -177,14 +177,14 @@ pub struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    /// The value of a variable. Returns `None` if the template has no variable of this name.
+    /// Returns the value of a variable. Returns `None` if the template has no variable of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Variable<'a>> {
         value_of(self.template, self.uri, name)
     }
 }
 
-/// The value of a variable in a URI.
+/// Returns the value of a variable in a URI.
 pub(crate) fn value_of<'u>(template: &str, uri: &'u str, name: &str) -> Option<Variable<'u>> {
     let (from, to) = find(template, Chars::new(uri), name)??;
     Some(Variable { text: uri.get(from..to)? })
@@ -197,13 +197,13 @@ pub struct Variable<'u> {
 }
 
 impl<'u> Variable<'u> {
-    /// The percent-encoded text, as in the URI.
+    /// Returns the percent-encoded text, as in the URI.
     #[must_use]
     pub fn raw(self) -> &'u str {
         self.text
     }
 
-    /// The text, or `None` if it is percent-encoded.
+    /// Returns the text, or `None` if it is percent-encoded.
     ///
     /// The operator `==`, [`bytes`](Variable::bytes), [`copy_to`](Variable::copy_to) and `Display` decode any text.
     #[must_use]
@@ -211,7 +211,7 @@ impl<'u> Variable<'u> {
         memchr(b'%', self.text.as_bytes()).is_none().then_some(self.text)
     }
 
-    /// The decoded bytes, which may not be UTF-8.
+    /// Returns the decoded bytes, which may not be UTF-8.
     pub fn bytes(self) -> impl Iterator<Item = u8> + Clone + 'u {
         let mut rest = self.text.as_bytes();
         core::iter::from_fn(move || {
@@ -237,7 +237,7 @@ impl<'u> Variable<'u> {
     }
 }
 
-/// The value of a hexadecimal digit.
+/// Returns the value of a hexadecimal digit.
 fn digit(byte: u8) -> u8 {
     char::from(byte).to_digit(16).unwrap_or_default() as u8
 }
@@ -276,7 +276,7 @@ impl WriteText for Variable<'_> {
 
 prints!(Variable<'_>);
 
-/// The number of continuation bytes after the first byte of a character.
+/// Returns the number of continuation bytes after the first byte of a character.
 fn followers(first: u8) -> usize {
     match first {
         0xF0.. => 3,
