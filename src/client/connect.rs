@@ -37,7 +37,7 @@ pub(crate) fn write_params(
 }
 
 impl ClientState<'_> {
-    /// Sends the first connecting request. Fails if the configuration has no revision to request.
+    /// Sends the first connecting request. Emits `ConnectFailed` if the configuration has no revision to request.
     pub(crate) fn connect(&mut self) {
         let (era, trigger) = match self.config.connect {
             Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
@@ -180,13 +180,13 @@ impl<'a> Connected<'a> {
         self.revision
     }
 
-    /// Returns the server's description of itself, which is not verified.
+    /// Returns the server's description of itself. The client does not verify this description.
     #[must_use]
     pub fn server(&self) -> ImplementationView<'a> {
         ImplementationView::from_json(self.server_info().unwrap_or(Json::NULL))
     }
 
-    /// Returns the server's description of itself, as raw JSON.
+    /// Returns the server's description of itself as raw JSON, if the server sent one.
     #[must_use]
     pub fn server_info(&self) -> Option<Json<'a>> {
         // The handshake era and drafts of `2026-07-28` place `serverInfo` beside `capabilities`.
@@ -208,7 +208,7 @@ impl<'a> Connected<'a> {
             .with(ServerCapabilities::tasks_from_json(declared, self.revision))
     }
 
-    /// Instructions for a model that uses the server.
+    /// Returns the instructions for a model that uses the server.
     #[must_use]
     pub fn instructions(&self) -> Option<Str<'a>> {
         self.result.get("instructions")?.string()

@@ -64,14 +64,14 @@ pub enum Event<'a> {
     Changed {
         /// The changed list.
         listed: Listed,
-        /// The subscription that reported the change (`2026-07-28`).
+        /// The subscription that reported the change (`2026-07-28`). The value is `None` in earlier revisions.
         subscription: Option<Ticket>,
     },
     /// A change of a subscribed resource. Cached copies of the resource are out of date.
     Updated {
         /// The changed resource, or the changed part of a subscribed resource.
         resource: Updated<'a>,
-        /// The subscription that reported the change (`2026-07-28`).
+        /// The subscription that reported the change (`2026-07-28`). The value is `None` in earlier revisions.
         subscription: Option<Ticket>,
     },
     /// The acknowledgment of a subscription by the server (`2026-07-28`).
@@ -186,7 +186,7 @@ prints!(ConnectFailure<'_>);
 pub struct Response<'a> {
     pub(crate) response: &'a PendingResponse,
     pub(crate) line: &'a [u8],
-    /// The scanner's index of the result.
+    /// The scanner's index of the result, if there is one.
     pub(crate) index: Option<&'a MemberIndex>,
     /// The era of the connection.
     pub(crate) era: Option<Era>,
@@ -223,8 +223,8 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// Returns the `resultType`, if an extension [defines](crate::client::ClientConfig::result_types) it. The
-    /// result then has no typed view. `None` before `2026-07-28`, because results of those revisions have no type.
+    /// Returns the `resultType`, if an extension [defines](crate::client::ClientConfig::result_types) it. The result
+    /// then has no typed view. Returns `None` before `2026-07-28`, because results of those revisions have no type.
     #[must_use]
     pub fn result_type(&self) -> Option<Str<'a>> {
         if self.era != Some(Era::Stateless) {
@@ -243,7 +243,7 @@ impl<'a> Response<'a> {
         matches!(self.response.outcome, PendingOutcome::Failed(_)) && self.response.method.is_repeatable()
     }
 
-    /// Returns the tool's result, if the request was a tool call and succeeded.
+    /// Returns the tool's result, if the request was a tool call and has a result.
     #[inline]
     #[must_use]
     pub fn tool_result(&self) -> Option<ToolResultView<'a>> {
@@ -263,7 +263,7 @@ impl<'a> Response<'a> {
         self.member().filter(|_| self.response.method == Method::GetSkill).map(SkillView::from_json)
     }
 
-    /// Returns a page of a folder, if the request was `resources/directory/read` and succeeded.
+    /// Returns the page of a folder, if the request was `resources/directory/read` and succeeded.
     #[must_use]
     pub fn directory(&self) -> Option<DirectoryView<'a>> {
         Some(DirectoryView::from_json(self.result_of(Method::ReadDirectory)?.json()))
@@ -291,7 +291,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// Returns the result of a request with this method.
+    /// Returns the result, if the request has this method and succeeded.
     #[inline]
     fn result_of(&self, method: Method) -> Option<Object<'a>> {
         if self.response.method == method { self.result() } else { None }

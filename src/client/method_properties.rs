@@ -26,7 +26,7 @@ pub(crate) enum Method {
     TaskUpdate,
     /// The request of a task's result (`tasks/result`).
     TaskResult,
-    /// Another request without side effects, such as a ping.
+    /// Any other request without side effects, such as a ping.
     ReadOnly,
     Other,
 }
@@ -54,7 +54,7 @@ impl Method {
         KNOWN.into_iter().find(|(known, _)| *known == name).map_or(Method::Other, |(_, method)| method)
     }
 
-    /// Returns the method name, if the server may respond with input requests (`2026-07-28`).
+    /// Returns the method name, if the server may respond to the request with input requests (`2026-07-28`).
     pub(crate) fn resumable_name(self) -> Option<&'static str> {
         match self {
             Method::CallTool => Some(methods::TOOLS_CALL.name),
@@ -69,7 +69,7 @@ impl Method {
         matches!(self, Method::TaskGet | Method::TaskUpdate | Method::TaskResult)
     }
 
-    /// Returns the kind of the application's request. For a request about a task, this is the call.
+    /// Returns the kind that events report. For a request about a task, this kind is the call that became the task.
     pub(crate) fn in_events(self) -> Method {
         if self.is_task() { Method::CallTool } else { self }
     }

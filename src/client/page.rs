@@ -76,7 +76,7 @@ page! {
     ///
     /// Specification: *Tools*, *Listing tools*; *Pagination*.
     ToolsPage of ToolView from "tools",
-    /// The tools of the page, in the server's order.
+    /// Returns the tools of the page, in the server's order.
     tools,
     /// Finds the first tool of this name on the page.
     ///
@@ -102,7 +102,7 @@ page! {
     ///
     /// Specification: *Resources*, *Listing resources*; *Pagination*.
     ResourcesPage of ResourceView from "resources",
-    /// The resources of the page, in the server's order.
+    /// Returns the resources of the page, in the server's order.
     resources,
     /// Finds the first resource with this URI on the page.
     find by uri
@@ -113,7 +113,7 @@ page! {
     ///
     /// Specification: *Resources*, *Resource templates*; *Pagination*.
     TemplatesPage of ResourceTemplateView from "resourceTemplates",
-    /// The templates of the page, in the server's order.
+    /// Returns the templates of the page, in the server's order.
     templates,
     /// Finds the first template of this name on the page.
     find by name
@@ -124,7 +124,7 @@ page! {
     ///
     /// Specification: *Prompts*, *Listing prompts*; *Pagination*.
     PromptsPage of PromptView from "prompts",
-    /// The prompts of the page, in the server's order.
+    /// Returns the prompts of the page, in the server's order.
     prompts,
     /// Finds the first prompt of this name on the page.
     find by name
@@ -133,11 +133,12 @@ page! {
 page! {
     /// A page of the list of skills.
     ///
-    /// The list may be partial: [`Client::get_skill`](crate::Client::get_skill) also returns skills that are not listed.
+    /// The list may be incomplete: [`Client::get_skill`](crate::Client::get_skill) also returns skills that are not
+    /// listed.
     ///
     /// Specification: the extension *Skills*, *Listing skills*; *Pagination*.
     SkillsPage of SkillView from "skills",
-    /// The skills of the page, in the server's order.
+    /// Returns the skills of the page, in the server's order.
     skills,
     /// Finds the first skill with this URI on the page.
     find by uri

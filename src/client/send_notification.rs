@@ -1,4 +1,4 @@
-//! Sends notifications of the application.
+//! Function of the client that sends notifications of the application.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::Routing;

@@ -77,8 +77,8 @@ impl<'f> Filter<'f> {
 
     /// Sets the ids of the tasks that the filter covers.
     ///
-    /// The client needs [tasks](crate::client::ClientConfig::tasks). A notification about a task that the client
-    /// follows counts as the response to a poll, so the call does not wait for the next poll.
+    /// The client needs [tasks](crate::client::ClientConfig::tasks). The client handles a notification about a task
+    /// that it follows like the response to a poll. The call therefore does not wait for the next poll.
     #[must_use]
     pub const fn tasks<'n>(self, ids: &'n [&'n str]) -> Filter<'n>
     where
@@ -229,7 +229,7 @@ impl Client<'_> {
 
 pub(crate) const LISTEN: &str = methods::SUBSCRIPTIONS_LISTEN.name;
 
-/// Returns the id of the request that a notification belongs to.
+/// Returns the id of the subscription to which a notification belongs, or `None` if the notification has no such id.
 fn subscription_id(params: Json<'_>) -> Option<Json<'_>> {
     params.get("_meta")?.get(meta::SUBSCRIPTION_ID)
 }
@@ -244,8 +244,8 @@ impl Outbound<SentRequest> {
 }
 
 impl ClientState<'_> {
-    /// Finds the subscription of a notification. The state of the subscription must be `state`. The id in the
-    /// notification must be a number, because the client sent a number.
+    /// Finds the subscription of a notification. Returns `UnknownSubscription` if no subscription has this id and the
+    /// state `state`. The id must be a number, because the client sent a number.
     fn find_subscription(&self, params: Json<'_>, state: OutboundState) -> Result<Ticket, ProtocolError> {
         subscription_id(params)
             .filter(|id| id.kind() == Kind::Number)
@@ -259,8 +259,8 @@ impl ClientState<'_> {
             .ok_or(ProtocolError::UnknownSubscription)
     }
 
-    /// Finds the request of a notification of an extension. Returns `Ok(None)` if the notification names no request. In
-    /// revisions without subscriptions, an unknown id also means no request.
+    /// Finds the request to which a notification of an extension belongs. Returns `Ok(None)` if the notification names
+    /// no request. In revisions without subscriptions, also returns `Ok(None)` for an unknown id.
     ///
     /// The request is a subscription, or any other request that awaits its response.
     pub(crate) fn find_tagged_request(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {

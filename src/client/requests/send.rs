@@ -98,8 +98,8 @@ impl Client<'_> {
         self.list(List::Tools, options)
     }
 
-    /// Checks that the server responds. The request is `ping`. In `2026-07-28`, which has no `ping`, the request is
-    /// `server/discover`.
+    /// Sends a request without effect, to check that the server responds. The request is `ping` or, in `2026-07-28`,
+    /// which has no `ping`, `server/discover`.
     ///
     /// # Errors
     /// Same as [`call_with`](Client::call_with).
@@ -109,12 +109,12 @@ impl Client<'_> {
         self.state.begin_request(method, options, &mut |_| true)
     }
 
-    /// Sends any other request. `params` writes the keys and values of the parameters, except `_meta`. The client
-    /// writes `_meta`.
+    /// Sends a request with any method. `params` writes the keys and values of the parameters, except `_meta`. The
+    /// client itself writes `_meta`.
     ///
-    /// If the client has a function for the method, the request has the same events as a call of that function. A
+    /// If the client has a function for the method, the request causes the same events as this function. A
     /// `tools/call`, for example, may [require input](crate::client::InputRequired), and ends with a
-    /// [`tool_result`](crate::client::Response::tool_result). Lists are an exception. The client does not request
+    /// [`tool_result`](crate::client::Response::tool_result). Lists are an exception: the client does not request
     /// further pages, and the request ends with an [`Event::Response`](crate::client::Event::Response).
     ///
     /// # Errors

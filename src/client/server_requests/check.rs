@@ -26,7 +26,8 @@ pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<Inpu
     kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }
 
-/// Returns the kind of a validated input request.
+/// Returns the kind of a validated input request. Returns `None` if the protocol defines no input request with this
+/// method.
 pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<InputKind> {
     let kind = kind_of_method(method, Declared::EVERYTHING)?;
     let is_url = params.is_some_and(|params| has_text(params, "mode", "url"));
@@ -77,9 +78,9 @@ fn check_sampling(params: Json<'_>, declared: Declared, seed: u64) -> bool {
         && (!with_tools || declared.has(Declared::SAMPLING_TOOLS))
 }
 
-/// A set of tool-use ids in one message. Stores the number of ids and the sum of their hashes, which does not depend on
-/// the order. The comparison of two sets must take constant time and memory, because the server controls the number of
-/// ids.
+/// A set of tool-use ids in one message. Stores the number of ids and the sum of their hashes. The sum does not depend
+/// on the order of the ids. The comparison of two sets must take constant time and memory, because the server controls
+/// the number of ids.
 #[derive(Default, PartialEq, Eq)]
 struct Ids {
     count: usize,
@@ -94,8 +95,9 @@ impl Ids {
     }
 }
 
-/// Returns whether tool uses and tool results match. A message with tool results must contain no other blocks. Each
-/// result must belong to a use in the previous message. Each use must have a result in the next message.
+/// Returns whether tool uses and tool results match. Only the assistant may use tools. A message with tool results
+/// must not be of the assistant, and must contain no other blocks. Each result must belong to a use in the previous
+/// message. Each use must have a result in the next message.
 fn tool_uses_match(messages: Json<'_>, seed: u64) -> bool {
     let mut wanted = Ids::default();
     for message in messages.elements().map(SampleMessageView::from_json) {

@@ -19,8 +19,8 @@ use crate::client::server_requests::{
 /// code, so its client does not link the code.
 #[derive(Debug)]
 pub(crate) struct ServerRequests {
-    /// The kind of input that a method requests. Returns `None` for an unknown method, and if the client did not declare
-    /// the required capability.
+    /// Returns the kind of a server request with this method. Returns `None` for an unknown method, and if the client
+    /// did not declare the required capability.
     pub(crate) kind_of_method: fn(&ClientState<'_>, Str<'_>) -> Option<InputKind>,
     /// Validates a request of the server for input of this kind.
     pub(crate) check:
@@ -79,7 +79,7 @@ impl ClientState<'_> {
         Some(count)
     }
 
-    /// Builds the request to which the application responds.
+    /// Creates the event's view of a validated server request, with its reply.
     pub(crate) fn server_request<'a>(
         &'a mut self,
         id: &'a [u8],
@@ -114,7 +114,7 @@ impl ClientState<'_> {
         self.peer.pending_error = Some(ProtocolError::Unanswered);
     }
 
-    /// Returns the reply to a deferred request.
+    /// Returns the reply to a deferred request: see [`Client::reply`](crate::Client::reply).
     pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
         if let Some((task, context)) = self.task_of(ticket) {
             let (source, task) = (Source::Slot(ticket), Some(RequestTask::Created(task)));
@@ -130,7 +130,7 @@ impl ClientState<'_> {
         Ok(ServerRequestReply { state: self, pending })
     }
 
-    /// Writes an error response in a message of at most `space` bytes.
+    /// Writes an error response in a message of at most `space` bytes. Returns an error if the response does not fit.
     pub(crate) fn write_error(
         &mut self,
         source: &Source<'_>,
@@ -149,9 +149,9 @@ impl ClientState<'_> {
         })
     }
 
-    /// Sends the application's response, or stores it if the request is a task. `body` writes the members of the
-    /// result. If `error` contains a code, `body` writes the members of the error after the code. `body` returns
-    /// whether the members are valid.
+    /// Sends the application's response, or stores the response if the request becomes a task. `body` writes the
+    /// members of the result. If `error` contains a code, `body` writes the members of the error after the code.
+    /// `body` returns whether the members are valid.
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,
@@ -227,8 +227,8 @@ impl ClientState<'_> {
         self.peer.pending_error = Some(error);
     }
 
-    /// Defers a request of the server. Returns `None` if no slot is free, the id does not fit into a slot, or the table
-    /// of tasks is full.
+    /// Defers a request of the server. Returns `None` if no slot is free, or the id does not fit into a slot. Also
+    /// returns `None` if the table of tasks is full, or the response with the task does not fit.
     pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
         let Pending { source, context, task } = pending;
         let time = time.unwrap_or(self.config.timeouts.maximum);

@@ -89,8 +89,8 @@ impl<'a> SkillView<'a> {
     /// Returns whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no
     /// others.
     ///
-    /// Returns `None` if the text has no frontmatter, if a field occurs twice, or if a line of the frontmatter is not a
-    /// field with a string. The application then needs a parser of YAML to compare the fields. The application must not
+    /// Returns `None` if the text has no frontmatter, a field occurs twice, or a line of the frontmatter is not a
+    /// field with a string. The application then needs a YAML parser to compare the fields. The application must not
     /// load the skill if the fields differ.
     #[must_use]
     pub fn has_frontmatter_of(&self, text: &str) -> Option<bool> {
