@@ -195,7 +195,8 @@ impl Client<'_> {
         (outbound.timing.is_chunked() && outbound.state.awaits_response()).then_some((ticket, result))
     }
 
-    /// Returns the request that awaits a response, if it is the only one.
+    /// Returns the only request that awaits a response. Returns `None` if no request or several requests await a
+    /// response.
     fn only_request(&self) -> Option<Ticket> {
         let requests = self.state.peer.in_flight.requests().map(|(ticket, _)| ticket);
         let mut awaiting = requests.filter(|ticket| self.state.peer.awaits_response(*ticket));

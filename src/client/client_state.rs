@@ -227,8 +227,8 @@ impl<'b> ClientState<'b> {
         !self.has(WireFeature::StatelessRequests)
     }
 
-    /// Sends a request of the application. `params` writes the members of the parameters, and returns `false` if they
-    /// are not valid. After an error, nothing is sent.
+    /// Sends a request of the application. `params` writes the members of the parameters, and returns `false` if these
+    /// members are not valid. After an error, nothing is sent.
     pub(crate) fn begin_request(
         &mut self,
         name: &str,

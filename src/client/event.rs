@@ -223,8 +223,9 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// Returns the `resultType`, if an extension [defines](crate::client::ClientConfig::result_types) it. The result
-    /// then has no typed view. Returns `None` before `2026-07-28`, because results of those revisions have no type.
+    /// Returns the `resultType` of a result whose type an extension
+    /// [defines](crate::client::ClientConfig::result_types). Such a result has no typed view. Returns `None` for any
+    /// other result, and before `2026-07-28`, because results of those revisions have no type.
     #[must_use]
     pub fn result_type(&self) -> Option<Str<'a>> {
         if self.era != Some(Era::Stateless) {

@@ -26,8 +26,8 @@ impl Client<'_> {
     /// slot is too short for the filter. All subscriptions fail with this reason if the new server belongs to the
     /// handshake era.
     ///
-    /// [Tasks](crate::client::ClientConfig::tasks) continue in the same way: the client polls them again. A task fails
-    /// with [`RequestFailure::Closed`] if the new server has no tasks.
+    /// [Tasks](crate::client::ClientConfig::tasks) continue in the same way: the client polls the tasks again. A task
+    /// fails with [`RequestFailure::Closed`] if the new server has no tasks.
     ///
     /// Tasks that the [client runs](crate::client::ClientConfig::client_tasks) continue only with
     /// [`TaskTable::keep_on_reset`](crate::client::TaskTable::keep_on_reset). Otherwise, the requests that became these

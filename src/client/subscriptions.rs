@@ -77,8 +77,8 @@ impl<'f> Filter<'f> {
 
     /// Sets the ids of the tasks that the filter covers.
     ///
-    /// The client needs [tasks](crate::client::ClientConfig::tasks). The client handles a notification about a task
-    /// that it follows like the response to a poll. The call therefore does not wait for the next poll.
+    /// The client needs [tasks](crate::client::ClientConfig::tasks). The client handles a notification about a
+    /// followed task like the response to a poll. The call therefore does not wait for the next poll.
     #[must_use]
     pub const fn tasks<'n>(self, ids: &'n [&'n str]) -> Filter<'n>
     where

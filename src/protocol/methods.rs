@@ -68,7 +68,7 @@ impl Method {
         self
     }
 
-    /// Adds the revisions of the extension to the revisions in which a client sends the method.
+    /// Returns the method with `by_client` extended by the revisions in which an extension defines the method.
     pub(crate) const fn including_extension(mut self) -> Method {
         self.by_client = self.by_client.or(self.by_extension);
         self
@@ -113,7 +113,8 @@ impl Method {
         self.by_extension
     }
 
-    /// Returns the required capability, such as `server.tools.listChanged`.
+    /// Returns the required capability, such as `server.tools.listChanged`. Returns `None` if the method requires no
+    /// capability.
     ///
     /// The prefix is the side that declares the capability. The capabilities of tasks have no prefix. `server.skills`
     /// stands for the extension *Skills*. `completion/complete` requires no capability before `2025-03-26`.
@@ -132,7 +133,7 @@ const RESOURCE_SUBSCRIPTIONS: Revisions = WireFeature::ResourceSubscriptions.rev
 const ELICITATION: Revisions = WireFeature::Elicitation.revisions();
 const TASKS_CORE: Revisions = WireFeature::Tasks.revisions();
 
-/// Defines the constants and their list. The list is therefore always complete.
+/// Defines the constants and their list together, so that the list is always complete.
 macro_rules! table {
     ($($(#[$doc:meta])* $constant:ident = $kind:ident($name:literal)$(.$set:ident($($value:expr)?))*;)*) => {
         $($(#[$doc])* pub const $constant: Method = Method::$kind($name)$(.$set($($value)?))*;)*

@@ -1,7 +1,7 @@
 //! Table of the protocol's revisions and their wire features.
 //!
 //! To add a revision, add a row to [`Revision`]. The rows of [`WireFeature`] describe the additions and removals of
-//! each revision. No other file of this crate tests for a particular revision.
+//! each revision. Outside tests, no other file of this crate names a particular revision.
 
 use crate::json::{Str, WriteText, prints};
 
@@ -95,7 +95,7 @@ features! {
     Batches = V2025_03_26..=V2025_03_26,
     /// Audio content.
     Audio = V2025_03_26,
-    /// The hints about a tool's behavior.
+    /// Hints about a tool's behavior.
     ToolAnnotations = V2025_03_26,
     /// `message` in progress notifications.
     ProgressMessages = V2025_03_26,
@@ -190,7 +190,7 @@ impl Revision {
         first.position() <= self.position() && self.position() <= last.position()
     }
 
-    /// Returns the revision with exactly this name. The function accepts neither prefixes nor unknown dates.
+    /// Returns the revision with exactly this name. Returns `None` for a prefix or an unknown date.
     #[must_use]
     pub fn parse(text: &str) -> Option<Revision> {
         Revision::ALL.into_iter().find(|revision| revision.as_str() == text)
@@ -276,7 +276,7 @@ impl Revisions {
         Revisions(revision.bit() | revision.bit().wrapping_sub(1))
     }
 
-    /// Returns this set with one more revision.
+    /// Returns this set with an additional revision.
     #[must_use]
     pub const fn with(self, revision: Revision) -> Revisions {
         Revisions(self.0 | revision.bit())
@@ -323,7 +323,7 @@ impl Revisions {
         Some(latest)
     }
 
-    /// Returns the newest revision of the set.
+    /// Returns the newest revision of the set, or `None` if the set is empty.
     #[must_use]
     pub fn latest(mut self) -> Option<Revision> {
         self.take_latest()

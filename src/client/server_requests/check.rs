@@ -96,8 +96,8 @@ impl Ids {
 }
 
 /// Returns whether tool uses and tool results match. Only the assistant may use tools. A message with tool results
-/// must not be of the assistant, and must contain no other blocks. Each result must belong to a use in the previous
-/// message. Each use must have a result in the next message.
+/// must not come from the assistant, and must contain no other blocks. Each result must belong to a use in the
+/// previous message. Each use must have a result in the next message.
 fn tool_uses_match(messages: Json<'_>, seed: u64) -> bool {
     let mut wanted = Ids::default();
     for message in messages.elements().map(SampleMessageView::from_json) {

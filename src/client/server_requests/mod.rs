@@ -178,8 +178,8 @@ impl<'a> ServerRequest<'a> {
     ///
     /// # Errors
     /// Returns the request itself if no slot is free, or if the id of the request does not fit into the text of a
-    /// slot. Also returns the request if it cannot become a task, because the table of tasks is full or the response
-    /// with the task does not fit.
+    /// slot. Also returns a request that cannot become a task, because the table of tasks is full or the response does
+    /// not fit.
     pub fn defer(mut self, time: Option<Millis>) -> Result<Ticket, ServerRequest<'a>> {
         let ServerRequestReply { state, pending } = &mut self.reply;
         let mut ticket = None;

@@ -164,7 +164,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Sends a response like [`respond`](ClientState::respond), but never stores it.
+    /// Sends a response like [`respond`](ClientState::respond), but never stores the response.
     pub(crate) fn respond_directly(
         &mut self,
         pending: &Pending<'_>,

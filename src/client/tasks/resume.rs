@@ -21,8 +21,8 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tasks,
-    /// or the client did not [declare](crate::client::ClientConfig::tasks) them. [`SendError::Full`]: no slot is free.
-    /// [`SendError::Busy`]: the transmit buffer lacks space, or reserves the space for a response.
+    /// or the client did not [declare](crate::client::ClientConfig::tasks) tasks. [`SendError::Full`]: no slot is
+    /// free. [`SendError::Busy`]: the transmit buffer lacks space, or reserves the space for a response.
     /// [`SendError::Unwritable`]: the id does not fit into the text of the slot, or the request does not fit into the
     /// transmit buffer. This error also occurs if the `_meta` in `options` is not valid.
     ///

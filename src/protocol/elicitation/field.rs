@@ -9,10 +9,10 @@ use crate::protocol::elicitation::choice::{
 use crate::protocol::objects::view::{number, text};
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// A field of a [`Form`](super::Form). A field is optional unless it is made [`required`](Field::required).
+/// A field of a [`Form`](super::Form). A field is optional by default: see [`required`](Field::required).
 ///
-/// The schema omits or replaces the features that a revision lacks. Multiple-choice fields, and defaults other than
-/// booleans, exist from `2025-11-25` on. In older revisions, the user chooses only one value.
+/// The written schema omits or replaces the features that a revision lacks. Multiple-choice fields, and defaults other
+/// than booleans, exist from `2025-11-25` on. In older revisions, the user chooses only one value.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'a> {
     name: &'a str,
@@ -154,7 +154,7 @@ impl<'a> Field<'a> {
     /// Sets the minimum and maximum length.
     ///
     /// The length of a text is its number of characters. The length of a multiple choice is the number of chosen
-    /// values. No effect on other fields.
+    /// values. This setting has no effect on other fields.
     #[must_use]
     pub const fn length(mut self, least: Option<u32>, most: Option<u32>) -> Self {
         match &mut self.kind {
@@ -165,7 +165,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the minimum and maximum of a number. No effect on other fields.
+    /// Sets the minimum and maximum of a number. This setting has no effect on other fields.
     #[must_use]
     pub const fn range(mut self, least: Option<Decimal>, greatest: Option<Decimal>) -> Self {
         if let Kind::Number { bounds, .. } = &mut self.kind {
@@ -174,7 +174,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the default of a text or a single choice. No effect on other fields.
+    /// Sets the default of a text or a single choice. This setting has no effect on other fields.
     #[must_use]
     pub const fn default_text(mut self, value: &'a str) -> Self {
         if matches!(self.kind, Kind::Text { .. } | Kind::Choice { .. }) {
@@ -183,7 +183,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the default of a number. No effect on other fields.
+    /// Sets the default of a number. This setting has no effect on other fields.
     #[must_use]
     pub const fn default_number(mut self, value: Decimal) -> Self {
         if matches!(self.kind, Kind::Number { .. }) {
@@ -192,7 +192,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the default of a boolean. No effect on other fields.
+    /// Sets the default of a boolean. This setting has no effect on other fields.
     #[must_use]
     pub const fn default_boolean(mut self, value: bool) -> Self {
         if matches!(self.kind, Kind::Boolean) {
@@ -201,7 +201,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the default of a multiple-choice field. No effect on other fields.
+    /// Sets the default of a multiple-choice field. This setting has no effect on other fields.
     #[must_use]
     pub const fn default_choices(mut self, values: &'a [&'a str]) -> Self {
         if matches!(self.kind, Kind::Choices { .. }) {
@@ -295,7 +295,7 @@ fn write_counts(keys: [&str; 2], counts: [Option<u32>; 2], out: &mut Writer<'_>)
     }
 }
 
-/// Writes the schema of a form.
+/// Writes the JSON Schema of a form with these fields.
 pub(super) fn write_schema(fields: &[Field<'_>], revision: Revision, out: &mut Writer<'_>) {
     out.begin_object();
     out.field_string("type", "object");
@@ -347,7 +347,7 @@ impl<'a> FieldView<'a> {
         self.name
     }
 
-    /// Returns the display name: the title, or else the name.
+    /// Returns the display name: the title, or the name if there is no title.
     #[must_use]
     pub fn title(&self) -> Str<'a> {
         text(self.schema, "title").unwrap_or(self.name)

@@ -188,8 +188,8 @@ impl<'a> FormView<'a> {
 view! {
     /// A URL for the user to open.
     ///
-    /// The application must show the whole URL, must not fetch the URL, and may open it only with the user's consent.
-    /// The response reports only the consent, not the user's actions on the page.
+    /// The application must show the whole URL, must not fetch the URL, and may open the URL only with the user's
+    /// consent. The response reports only the consent, not the user's actions on the page.
     ///
     /// Specification: *Elicitation*, *URL mode*.
     OpenUrlView with meta
@@ -208,7 +208,7 @@ impl<'a> OpenUrlView<'a> {
         text(self.json, "url").unwrap_or_default()
     }
 
-    /// Returns the id in `notifications/elicitation/complete` (`2025-11-25`).
+    /// Returns the id that `notifications/elicitation/complete` repeats (`2025-11-25`).
     #[must_use]
     pub fn elicitation_id(&self) -> Option<Str<'a>> {
         text(self.json, "elicitationId")

@@ -27,8 +27,8 @@ impl Action {
     }
 }
 
-/// Writes a submitted form. `content` writes an object of strings, numbers and booleans. From 2025-11-25 on, a value
-/// may also be an array of strings.
+/// Writes a submitted form. `content` writes an object of strings, numbers and booleans. From `2025-11-25` on, a value
+/// may also be an array of strings. Returns `false` if the object has any other value.
 pub(crate) fn write_form(
     out: &mut Writer<'_>,
     revision: Revision,
@@ -104,13 +104,13 @@ impl<'a> ElicitResultView<'a> {
         self.content?.get(name)
     }
 
-    /// Returns the chosen values of a multiple-choice field. Older clients send a single value.
+    /// Returns the chosen values of a multiple-choice field, or the single value that older clients send.
     pub fn choices(&self, name: &str) -> impl Iterator<Item = Str<'a>> + use<'a> {
         one_or_many(self.field(name)).filter_map(Json::string)
     }
 }
 
-/// Returns the elements of an array. For any other value, the iterator returns only this value.
+/// Returns the elements of an array. For any other value, the iterator yields only this value.
 fn one_or_many<'a>(value: Option<Json<'a>>) -> impl Iterator<Item = Json<'a>> + use<'a> {
     let array = value.filter(|value| value.kind() == Kind::Array);
     let one = if array.is_some() { None } else { value };

@@ -46,7 +46,7 @@ pub struct Annotations<'n> {
 }
 
 impl<'n> Annotations<'n> {
-    /// Empty annotations.
+    /// Creates empty annotations.
     #[must_use]
     pub const fn new() -> Annotations<'n> {
         Annotations { audience: &[], priority: None, last_modified: None }

@@ -26,7 +26,7 @@ pub(crate) trait ListedObject {
     /// Returns the key of the entry: a name, URI or URI template.
     fn key(&self) -> &str;
 
-    /// Returns the JSON texts that must be objects.
+    /// Returns the JSON texts from the application that must be objects.
     fn objects(&self) -> Objects<'_>;
 
     /// Writes the entry with the members that the revision defines.
@@ -157,7 +157,7 @@ macro_rules! base_metadata_view {
                 $crate::protocol::objects::view::text(self.json, "title")
             }
 
-            /// Returns the display name. This name is the title, or the name if there is no title.
+            /// Returns the display name: the title, or the name if the title is missing or empty.
             #[must_use]
             pub fn display_name(&self) -> Option<$crate::json::Str<'a>> {
                 self.title().filter(|title| !title.is_empty()).or_else(|| self.name())

@@ -46,7 +46,7 @@ impl<'i> Icon<'i> {
         self
     }
 
-    /// Sets the suitable sizes. An example is `48x48`. The size of a scalable image is `any`.
+    /// Sets the suitable sizes, such as `48x48`. The size of a scalable image is `any`.
     #[must_use]
     pub const fn sizes(mut self, sizes: &'i [&'i str]) -> Self {
         self.sizes = sizes;
@@ -90,7 +90,7 @@ impl<'i> Icon<'i> {
     }
 }
 
-/// A list of icons with their write function. A program without icons does not link the function.
+/// A list of icons, with the function that writes the list. A program without icons does not link this function.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Icons<'i> {
     icons: &'i [Icon<'i>],

@@ -17,7 +17,7 @@ const NAMES: &Names = &[
     ("websiteUrl", WireFeature::ImplementationDetails.revisions()),
 ];
 
-/// The name and version of an implementation, with optional descriptive texts.
+/// The name and version of an implementation, with optional descriptive texts and icons.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Implementation<'i> {
     /// The texts in the order of `NAMES`.

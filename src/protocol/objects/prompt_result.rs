@@ -28,7 +28,8 @@ impl<'w, 'a> Messages<'w, 'a> {
         self.items.valid
     }
 
-    /// Writes the description of the prompt. Call this method at most once, before or after all messages.
+    /// Writes the description of the prompt. Call this method at most once, before the first message or after the last
+    /// message.
     pub fn description(&mut self, text: impl WriteText) {
         self.items.member(self.out);
         self.out.key("description");

@@ -73,12 +73,12 @@ impl<'t> Resource<'t> {
         self.uri
     }
 
-    /// Returns the display name. This name is the title, or the name if there is no title.
+    /// Returns the display name: the title, or the name if there is no title.
     pub(crate) fn display_name(&self) -> &'t str {
         self.base.title().unwrap_or(self.base.name())
     }
 
-    /// Writes the list entry's members that the revision defines.
+    /// Writes those members of the list entry that the revision defines.
     pub(crate) fn write_members(&self, revision: Revision, out: &mut Writer<'_>) {
         out.field_string("uri", self.uri);
         self.base.write(revision, out);

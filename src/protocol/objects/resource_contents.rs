@@ -8,7 +8,7 @@ use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::result_array::ResultArray;
 use crate::protocol::objects::view::{entries, text, view};
 
-/// The default media types of text and binary resources. Some clients require a media type in all contents.
+/// Default media type of a text resource. The server always sends a media type, because some clients require one.
 const TEXT: &str = "text/plain";
 const BYTES: &str = "application/octet-stream";
 const JSON: &str = "application/json";
@@ -28,7 +28,7 @@ pub(crate) fn write_contents(out: &mut Writer<'_>, uri: &str, mime_type: Option<
     out.end_object();
 }
 
-/// Writes the members besides the URI.
+/// Writes all members except the URI.
 pub(crate) fn write_members(out: &mut Writer<'_>, mime_type: Option<&str>, body: Body<'_>) {
     begin_body(out, mime_type, matches!(body, Body::Text(_)));
     match body {
@@ -37,8 +37,8 @@ pub(crate) fn write_members(out: &mut Writer<'_>, mime_type: Option<&str>, body:
     }
 }
 
-/// Writes the contents of a resource with its URI. The text is the JSON that `value` writes. Returns whether this JSON
-/// is valid, as `value` reports. After an overflow, always returns `true`.
+/// Writes the contents of a resource with its URI. The text is the JSON that `value` writes. `value` returns whether
+/// this JSON is valid, and the function returns the same result. After an overflow, always returns `true`.
 pub(crate) fn write_json_contents(
     out: &mut Writer<'_>,
     uri: &str,

@@ -13,8 +13,8 @@ use crate::protocol::objects::view::{entries, has_text, object, text, view};
 view! {
     /// A skill that the server lists.
     ///
-    /// The application reads a file of a skill only when the file is needed, and then
-    /// [verifies](SkillFileView::matches) the content.
+    /// The application should read a file only when the file is needed, and must then [verify](SkillFileView::matches)
+    /// the content.
     ///
     /// Specification: the extension *Skills*, *Skill entries*.
     SkillView
@@ -28,13 +28,13 @@ impl<'a> SkillView<'a> {
         text(self.json, "uri")
     }
 
-    /// Returns the frontmatter of `SKILL.md` as JSON. Empty if the server sends none.
+    /// Returns the frontmatter of `SKILL.md` as JSON. Returns an empty object if the server sends none.
     #[must_use]
     pub fn frontmatter(&self) -> Json<'a> {
         object(self.json, "frontmatter").unwrap_or(Json::EMPTY_OBJECT)
     }
 
-    /// Returns the name: a label that other skills may have too. The URI identifies the skill.
+    /// Returns the name. Several skills may have the same name, so the URI identifies a skill.
     #[must_use]
     pub fn name(&self) -> Option<Str<'a>> {
         text(self.frontmatter(), "name")
@@ -52,21 +52,21 @@ impl<'a> SkillView<'a> {
         has_text(self.json, "resources", "dynamic")
     }
 
-    /// Returns the files, including `SKILL.md`. Empty if the skill [is dynamic](Self::is_dynamic).
+    /// Returns the files, including `SKILL.md`. The iterator is empty if the skill [is dynamic](Self::is_dynamic).
     pub fn files(&self) -> impl Iterator<Item = SkillFileView<'a>> + use<'a> {
         entries(self.json, "resources").map(SkillFileView::from_json)
     }
 
-    /// Returns the file with this URI. `None` if the skill has no such file. The application must then not use the
-    /// contents of the URI.
+    /// Returns the file with this URI. Returns `None` if the skill has no such file. The application must then not use
+    /// the contents of the URI.
     #[must_use]
     pub fn file(&self, uri: &str) -> Option<SkillFileView<'a>> {
         self.files().find(|file| file.uri().is_some_and(|own| own == uri))
     }
 
-    /// Returns whether the skill has a name, a description, and a URI that ends with the name and `SKILL.md`. A
-    /// skill that is not dynamic must also list `SKILL.md`. Each file of the skill must be in the folder of the
-    /// skill, and have a size and a digest.
+    /// Returns whether the skill has a name, a description, and a URI that ends with the name and `SKILL.md`. A skill
+    /// that is not dynamic must also list `SKILL.md`. Each listed file must be in the folder of the skill, and have a
+    /// size and a digest.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]
@@ -124,14 +124,14 @@ impl<'a> SkillFileView<'a> {
         text(self.json, "digest")
     }
 
-    /// Returns the number of bytes.
+    /// Returns the size of the file, in bytes.
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         self.json.get("size")?.unsigned()
     }
 
-    /// Returns whether a content has the size and the digest of the file. The application must not use any other
-    /// content.
+    /// Returns whether `content` has the size and the digest of the file. If not, the application must not use
+    /// `content`.
     #[must_use]
     pub fn matches(&self, content: &[u8]) -> bool {
         self.size() == Some(content.len() as u64)

@@ -65,7 +65,7 @@ impl TaskStatus {
         !matches!(self, TaskStatus::Working | TaskStatus::InputRequired)
     }
 
-    /// Returns the status with exactly this name.
+    /// Returns the status with exactly this name on the wire, or `None` for an unknown name.
     #[must_use]
     pub fn from_json(text: Str<'_>) -> Option<TaskStatus> {
         TaskStatus::ALL.into_iter().find(|status| text == *status.as_str())
@@ -91,7 +91,7 @@ pub enum TaskSupport {
 }
 
 impl TaskSupport {
-    /// Returns the value with exactly this name.
+    /// Returns the value with exactly this name on the wire, or `None` for an unknown name.
     pub(crate) fn from_json(text: Str<'_>) -> Option<TaskSupport> {
         let all = [TaskSupport::Forbidden, TaskSupport::Optional, TaskSupport::Required];
         all.into_iter().find(|support| text == *support.as_str())
@@ -108,7 +108,8 @@ impl TaskSupport {
     }
 }
 
-/// The task support of a tool with the function that writes it. Tools without tasks do not link the function.
+/// The task support of a tool, with the function that writes the support. Tools without tasks do not link the
+/// function.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolTasks {
     pub(crate) support: TaskSupport,
@@ -158,7 +159,7 @@ impl<'a> TaskView<'a> {
         TaskStatus::from_json(text(self.task(), "status")?)
     }
 
-    /// Returns a text about the status, for people.
+    /// Returns a human-readable text about the status.
     #[must_use]
     pub fn message(&self) -> Option<Str<'a>> {
         text(self.task(), "statusMessage")
@@ -176,7 +177,8 @@ impl<'a> TaskView<'a> {
         text(self.task(), "lastUpdatedAt")
     }
 
-    /// Returns the time from the creation to the removal of the task, in milliseconds. `None` is unlimited.
+    /// Returns the time from the creation to the removal of the task, in milliseconds. Returns `None` if the time is
+    /// unlimited or missing.
     #[must_use]
     pub fn ttl(&self) -> Option<Millis> {
         self.millis(["ttlMs", "ttl"])
@@ -195,8 +197,8 @@ impl<'a> TaskView<'a> {
         text(self.meta()?, "io.modelcontextprotocol/model-immediate-response")
     }
 
-    /// Returns the object with the members. A response that creates a task of `2025-11-25` contains the task as a
-    /// member.
+    /// Returns the object with the members of the task. In `2025-11-25`, this object is a member of the response that
+    /// creates the task.
     fn task(&self) -> Json<'a> {
         object(self.json, "task").unwrap_or(self.json)
     }
@@ -212,12 +214,12 @@ impl<'a> TaskView<'a> {
 pub(crate) struct TaskMembers<'t> {
     pub(crate) id: &'t str,
     pub(crate) status: TaskStatus,
-    /// A text about the status. Omitted if empty.
+    /// A human-readable text about the status. The writer omits an empty text.
     pub(crate) message: &'t str,
     /// Unix time in milliseconds.
     pub(crate) created: Millis,
     pub(crate) updated: Millis,
-    /// `None` is unlimited.
+    /// The time to live. `None` means an unlimited time.
     pub(crate) ttl: Option<Millis>,
     pub(crate) poll_interval: Millis,
 }
@@ -253,7 +255,7 @@ impl TaskMembers<'_> {
 /// The last second of the year 9999. Later years have more than four digits.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// Writes a Unix time as an ISO 8601 timestamp, such as `"2026-07-28T09:30:00.250Z"`.
+/// Writes a Unix time in milliseconds as an ISO 8601 timestamp, such as `"2026-07-28T09:30:00.250Z"`.
 fn write_timestamp(Millis(time): Millis, out: &mut Writer<'_>) {
     let (seconds, millis) = divide(time, 1000);
     let (minutes, second) = divide(seconds.min(LAST_SECOND), 60);
@@ -305,7 +307,7 @@ fn date(days: u64) -> (u32, u32, u32) {
     (year, month, day)
 }
 
-/// Divides with `divide`, because other code on small processors links that function anyway.
+/// Returns the quotient. Calls `divide`, because small programs link that function anyway.
 fn part(value: u32, by: u32) -> u32 {
     divide(value.into(), by).0.try_into().unwrap_or(u32::MAX)
 }

@@ -24,7 +24,7 @@ pub struct Tool<'t> {
     pub(crate) generators: Generators,
 }
 
-/// A function that generates the schema of a type, and its description.
+/// A function that returns the schema of a type, and the description of the type.
 #[cfg(all(feature = "derive", feature = "std"))]
 pub type Generator = fn() -> (&'static str, Option<&'static str>);
 
@@ -81,7 +81,8 @@ impl<'t> Tool<'t> {
         self.generators.input.is_some() || self.generators.output.is_some()
     }
 
-    /// Generates the schemas. The description of the arguments' type applies to a tool without a description.
+    /// Returns the tool with generated schemas. A tool without a description gets the description of the type of its
+    /// arguments.
     #[cfg(all(feature = "derive", feature = "std"))]
     pub(crate) fn generated(mut self) -> Tool<'t> {
         let Generators { input, output } = self.generators;
@@ -143,13 +144,14 @@ impl<'t> Tool<'t> {
         self
     }
 
-    /// Names the argument that may be larger than the receive buffer: a string, such as the content of a file.
+    /// Sets the name of the argument that may be larger than the receive buffer. The argument is a string, such as the
+    /// content of a file.
     ///
     /// A line with a call may fill the receive buffer within the argument. The server then emits the part of the
     /// argument that has arrived as [`Event::ArgumentChunk`](crate::server::Event::ArgumentChunk), and removes this
-    /// part from the buffer. The chunks end with the [`Event::Call`](crate::server::Event::Call), whose argument is the
-    /// rest of the string. A call that fits into the buffer has no chunks. An application handles all calls alike: it
-    /// appends the argument of the call to the chunks. If the line is not a valid call,
+    /// part from the buffer. The chunks end with the [`Event::Call`](crate::server::Event::Call), whose argument is
+    /// the rest of the string. A call that fits into the buffer has no chunks. An application handles all calls alike:
+    /// the application appends the argument of the call to the chunks. If the line is not a valid call,
     /// [`Event::ArgumentsAborted`](crate::server::Event::ArgumentsAborted) ends the chunks.
     ///
     /// ```
@@ -191,8 +193,8 @@ impl<'t> Tool<'t> {
     /// ```
     ///
     /// In message mode, which HTTP uses, a message arrives whole: each call has the whole string, and no chunks. A
-    /// message must then fit into the receive buffer, and over HTTP also into the limit of a body. So the same
-    /// application serves a UART and HTTP, with a larger buffer for HTTP.
+    /// message must then fit into the receive buffer, and over HTTP also into the limit of a body. The same
+    /// application can therefore serve a UART and HTTP, with a larger buffer for HTTP.
     ///
     /// Tools of a [dynamic list](crate::server::Tools::dynamic_list) cannot have such an argument. An
     /// [observer](crate::Observer) sees the message without the chunks.
@@ -216,8 +218,8 @@ impl<'t> Tool<'t> {
         self.input_schema
     }
 
-    /// Returns the JSON Schema of structured results, if set. Only debug builds with the features `std` and
-    /// `derive` check structured results against the schema.
+    /// Returns the JSON Schema of structured results, if the tool has one. Only debug builds with the features `std`
+    /// and `derive` check structured results against the schema.
     #[must_use]
     pub const fn result_schema(&self) -> Option<&'t str> {
         self.output_schema
@@ -241,7 +243,7 @@ impl<'t> Tool<'t> {
             .saturating_add(size::raw("outputSchema", self.output_schema))
     }
 
-    /// Returns whether calls may become tasks.
+    /// Returns whether calls may, must or cannot become tasks.
     #[must_use]
     pub const fn supports_tasks(&self) -> TaskSupport {
         match self.tasks {
@@ -328,7 +330,7 @@ impl<'a> ToolView<'a> {
     /// Returns the display name of the tool.
     ///
     /// The name is the member `title`. If this title is missing or empty, the name is the title in the hints. If both
-    /// are missing or empty, the name is the member `name`.
+    /// titles are missing or empty, the name is the member `name`.
     #[must_use]
     pub fn display_name(&self) -> Option<Str<'a>> {
         let titles = [self.title(), self.hints().title()];
@@ -361,8 +363,8 @@ impl<'a> ToolView<'a> {
         ToolHintsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 
-    /// Returns whether calls of the tool may become tasks (`2025-11-25`): see
-    /// [`Options::task`](crate::client::Options::task). Without this member, the value is `Forbidden`.
+    /// Returns whether calls of the tool may, must or cannot become tasks (`2025-11-25`): see
+    /// [`Options::task`](crate::client::Options::task). If the server omits the value, returns `Forbidden`.
     #[must_use]
     pub fn task_support(&self) -> TaskSupport {
         let support = object(self.json, "execution").and_then(|execution| text(execution, "taskSupport"));
@@ -384,7 +386,7 @@ view! {
 }
 
 impl<'a> ToolHintsView<'a> {
-    /// Returns the title in the annotations.
+    /// Returns the title of the tool in its annotations.
     #[must_use]
     pub fn title(&self) -> Option<Str<'a>> {
         text(self.json, "title")

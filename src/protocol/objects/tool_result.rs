@@ -14,8 +14,8 @@ use crate::rpc::Object;
 
 /// Writes a tool result: content blocks, structured content and the error flag.
 ///
-/// All blocks belong to one array. Write other members before the first block or after the last block. Otherwise the
-/// result is not valid. The client then receives an error, and the next event is a
+/// All blocks belong to one array. Write all other members, such as structured content, before the first block or
+/// after the last block. Otherwise the result is not valid. The client then receives an error, and the next event is a
 /// [`ProtocolError`](crate::ProtocolError).
 #[derive(Debug)]
 pub struct ToolResult<'w, 'a> {
@@ -33,7 +33,7 @@ struct Structured {
     before: Mark,
     from: usize,
     to: usize,
-    /// Whether the revision allows the value. If the flag is `false`, `end` removes the member.
+    /// Whether the revision allows the value. If not, `end` removes the member.
     stays: bool,
 }
 
@@ -92,7 +92,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.set_structured(&mut |out| out.serialize(value).is_ok());
     }
 
-    /// Adds the structured content that `body` writes.
+    /// Adds the structured content that `body` writes, like [`structured`](ToolResult::structured).
     pub fn structured_with(&mut self, body: impl FnOnce(&mut Writer<'_>)) {
         let mut body = Some(body);
         self.set_structured(&mut |out| write_once(out, &mut body));
@@ -142,7 +142,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         crate::protocol::objects::application_json::written_json(self.out, structured.from)
     }
 
-    /// Removes the structured content, and marks the result as a failure with this text.
+    /// Removes the structured content, adds this text, and marks the result as a failure.
     #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
     pub(crate) fn fail_instead(&mut self, text: impl WriteText) {
         if let Some(structured) = self.structured.take() {
@@ -152,7 +152,8 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.text(text);
     }
 
-    /// Completes the result. Returns `false` if the result is not valid.
+    /// Completes the result. Returns `false` if the result is not valid. `pad_structured` adds an empty object to a
+    /// result without structured content.
     pub(crate) fn end(mut self, pad_structured: bool) -> bool {
         match &self.structured {
             Some(Structured { from, to, .. }) if self.items.count == 0 => {
@@ -184,7 +185,7 @@ pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: boo
     write_end(out, failed, pad_structured);
 }
 
-/// Writes the members that follow the content.
+/// Writes the members that follow the content. `pad_structured` adds an empty object as structured content.
 #[inline]
 pub(crate) fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool) {
     if failed {

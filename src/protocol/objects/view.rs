@@ -5,7 +5,7 @@
 
 use crate::json::{Decimal, Elements, Json, Kind, Str};
 
-/// Declares a view type over one JSON value, with common functions.
+/// Declares a view type over one JSON value, with the functions that all views have.
 macro_rules! view {
     ($(#[$docs:meta])* $name:ident) => {
         $(#[$docs])*

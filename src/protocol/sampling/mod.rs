@@ -257,7 +257,7 @@ impl<'a> CreateMessageView<'a> {
         number(self.json, "temperature")
     }
 
-    /// Strings that stop the generation.
+    /// Returns the strings that stop the generation.
     pub fn stop_sequences(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.json, "stopSequences").filter_map(Json::string)
     }
@@ -287,7 +287,7 @@ impl<'a> CreateMessageView<'a> {
         mode.and_then(ToolChoice::from_json).unwrap_or(ToolChoice::Auto)
     }
 
-    /// Metadata for the provider of the model.
+    /// Returns the metadata for the provider of the model.
     #[must_use]
     pub fn metadata(&self) -> Option<Json<'a>> {
         self.json.get("metadata").filter(|metadata| !metadata.is_null())

@@ -80,7 +80,7 @@ view! {
 }
 
 impl<'a> ModelPreferencesView<'a> {
-    /// Substrings of model names, in order of preference.
+    /// Returns the substrings of model names, in order of preference.
     pub fn hints(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.json, "hints").filter_map(|hint| text(hint, "name"))
     }

@@ -1,4 +1,4 @@
-//! Sampling options that servers write and clients read.
+//! Sampling options: context and tool choice.
 //!
 //! Specification: *Sampling*.
 

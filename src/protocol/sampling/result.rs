@@ -78,7 +78,7 @@ impl<'a> Sampled<'_, 'a> {
     }
 }
 
-/// Returns whether a sampling message may contain this type of block.
+/// Returns whether a sampling message of this revision may contain this type of block.
 fn allows_block(revision: Revision, kind: &str) -> bool {
     match kind {
         "text" | "image" => true,
@@ -89,7 +89,7 @@ fn allows_block(revision: Revision, kind: &str) -> bool {
 }
 
 /// Writes a model's message. A single content block becomes an object, which every revision allows. Several content
-/// blocks become an array.
+/// blocks become an array. Returns `false` if the message is not valid in the revision.
 pub(crate) fn write_sampled(
     out: &mut Writer<'_>,
     revision: Revision,

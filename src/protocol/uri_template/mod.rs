@@ -20,8 +20,8 @@ enum Piece<'t> {
     },
 }
 
-/// Splits off the first part of a template. The search uses `memchr`, because the search functions of `str` link panics
-/// in small builds.
+/// Splits off the first part of a template, and returns this part and the rest. Returns `None` for an empty template.
+/// The search uses `memchr`, because the search functions of `str` link panics in small builds.
 fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     let [first, ..] = template.as_bytes() else { return None };
     if *first != b'{' {
@@ -64,7 +64,8 @@ pub(crate) const fn is_valid(template: &str) -> bool {
     true
 }
 
-/// Returns the part of the template after a name and its closing brace.
+/// Returns the part of the template after a name and its closing brace. Returns `None` if the name is empty or not
+/// valid, or has no closing brace.
 const fn after_name(text: &[u8]) -> Option<&[u8]> {
     let (mut rest, mut empty) = (text, true);
     while let [byte, tail @ ..] = rest {
@@ -82,7 +83,7 @@ const fn after_name(text: &[u8]) -> Option<&[u8]> {
 #[derive(Clone)]
 struct Position<'u> {
     rest: Chars<'u>,
-    /// The offset in bytes of the decoded URI.
+    /// The offset in the URI, in bytes, after decoding of JSON escapes.
     at: usize,
 }
 
@@ -99,7 +100,8 @@ impl Position<'_> {
         text.chars().all(|wanted| self.take(|next| next == wanted))
     }
 
-    /// Consumes one character of a value. A `%` and its two digits count as one character.
+    /// Consumes one character of a value. A `%` and its two digits count as one character. Returns `false` if a value
+    /// cannot contain the next character.
     fn take_value_char(&mut self, reserved: bool) -> bool {
         let hexadecimal = |next: char| next.is_ascii_hexdigit();
         if self.take(|next| next == '%') {
@@ -184,7 +186,8 @@ impl<'a> Matches<'a> {
     }
 }
 
-/// Returns the value of a variable in a URI.
+/// Returns the value of a variable in a URI. Returns `None` if the URI does not match, or the template has no variable
+/// of this name.
 pub(crate) fn value_of<'u>(template: &str, uri: &'u str, name: &str) -> Option<Variable<'u>> {
     let (from, to) = find(template, Chars::new(uri), name)??;
     Some(Variable { text: uri.get(from..to)? })
@@ -203,7 +206,7 @@ impl<'u> Variable<'u> {
         self.text
     }
 
-    /// Returns the text, or `None` if it is percent-encoded.
+    /// Returns the text, or `None` if the text contains percent-encoded characters.
     ///
     /// The operator `==`, [`bytes`](Variable::bytes), [`copy_to`](Variable::copy_to) and `Display` decode any text.
     #[must_use]
@@ -237,12 +240,12 @@ impl<'u> Variable<'u> {
     }
 }
 
-/// Returns the value of a hexadecimal digit.
+/// Returns the value of a hexadecimal digit, or 0 for any other byte.
 fn digit(byte: u8) -> u8 {
     char::from(byte).to_digit(16).unwrap_or_default() as u8
 }
 
-/// Compares the decoded text. For example, `%41` equals `A`.
+/// Compares the decoded text with a text. For example, `%41` equals `A`.
 impl PartialEq<str> for Variable<'_> {
     fn eq(&self, other: &str) -> bool {
         self.bytes().eq(other.bytes())
@@ -276,7 +279,7 @@ impl WriteText for Variable<'_> {
 
 prints!(Variable<'_>);
 
-/// Returns the number of continuation bytes after the first byte of a character.
+/// Returns the number of continuation bytes that UTF-8 requires after the first byte of a character.
 fn followers(first: u8) -> usize {
     match first {
         0xF0.. => 3,
