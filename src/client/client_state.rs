@@ -89,8 +89,8 @@ pub(crate) struct ClientState<'b> {
     /// Whether the client abandoned the probe (`server/discover`). The response to the probe may still arrive, possibly
     /// without an id.
     pub(crate) probe_abandoned: bool,
-    /// Whether the client repeated the probe. The client repeats the probe at most once. The reason is that a
-    /// stateless server missed the probe timeout, or refused a revision that its error names as supported.
+    /// Whether the client repeated the probe. The client does so at most once, after a stateless server missed the
+    /// probe timeout, or refused a revision that its error names as supported.
     pub(crate) probe_repeated: bool,
     /// Whether `notifications/initialized` waits to be written.
     pub(crate) initialized_pending: bool,

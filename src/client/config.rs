@@ -17,7 +17,7 @@ use crate::client::server_requests::respond::ServerRequests;
 use crate::client::stateless::StatelessEra;
 use crate::client::tasks::config::TaskConfig;
 
-/// The identity and behavior of a client. Usually a `static` value.
+/// The identity and behavior of a client. The value is usually a `static`.
 ///
 /// ```
 /// use mcp_proto::client::{ClientConfig, Connect};

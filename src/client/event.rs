@@ -37,7 +37,7 @@ pub enum Event<'a> {
     /// the request or [resets](crate::Client::reset) the client. A complete list ends with its last page instead.
     /// Subscriptions and tasks continue after [`reconnect`](crate::Client::reconnect).
     Response(Response<'a>),
-    /// A part of the content of a result, which arrives in [chunks](crate::Client::receive_chunks).
+    /// A part of the content of a result that arrives in [chunks](crate::Client::receive_chunks).
     Chunk {
         /// The ticket of the request.
         ticket: Ticket,
@@ -281,7 +281,7 @@ impl<'a> Response<'a> {
     pub fn completion(&self) -> Option<CompletionView<'a>> {
         Some(CompletionView::from_json(self.result_of(Method::Complete)?.json()))
     }
-    /// Returns the result, for member lookup.
+    /// Returns the result for the lookup of members, if the request succeeded.
     #[inline]
     fn result(&self) -> Option<Object<'a>> {
         match self.response.outcome {
@@ -298,7 +298,7 @@ impl<'a> Response<'a> {
         if self.response.method == method { self.result() } else { None }
     }
 
-    /// Returns the [required member](Method::member) of the result, such as `content`.
+    /// Returns the [required member](Method::member) of the result, such as `content`, if the result has this member.
     #[inline]
     fn member(&self) -> Option<Json<'a>> {
         match self.response.outcome {

@@ -85,8 +85,9 @@ fn handle_error_without_id(
 
 /// Processes a line that is not valid JSON, or that the decoder discarded.
 ///
-/// If the member `method` shows that the line is a request, responds with an error, provided that the id is intact. If
-/// the line is the response to a pending request, the request fails. For any other line, returns the error.
+/// A line that is an expected response ends its request with a failure. For any other line, returns the error. If the
+/// member `method` shows that the line is a request with an intact id, also responds with the error, except in the
+/// stateless era.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     bytes: &[u8],

@@ -39,7 +39,7 @@ impl Client<'_> {
     /// [cancelled](crate::client::Event::Cancelled).
     ///
     /// Subscriptions of the handshake era (`resources/subscribe`) end with the connection, without an event. The
-    /// application subscribes again.
+    /// application must subscribe again.
     pub fn reconnect(&mut self) {
         self.input.reset();
         self.state.drop_received_event();

@@ -181,7 +181,7 @@ pub enum Era {
 }
 
 impl Revision {
-    /// Whether the revision has this feature.
+    /// Returns whether the revision has this feature.
     // Always inlined, because the check of a constant feature is only one comparison.
     #[must_use]
     #[inline(always)]

@@ -25,10 +25,10 @@ impl<'i> ClientConfig<'i> {
     /// The client declares tasks for its [capabilities](ClientConfig::capabilities), and needs a table:
     /// [`Client::client_tasks`]. `options` returns options with new random bits for each task.
     ///
-    /// The server decides which requests become tasks. The application responds as always, through the request or,
-    /// after [`ServerRequest::defer`](crate::client::ServerRequest::defer), through its ticket. The client responds to
-    /// the server with the task, stores the response of the application, and serves `tasks/get`, `tasks/result`,
-    /// `tasks/list` and `tasks/cancel`. If the server cancels the task, the event is
+    /// The server decides which requests become tasks. The application responds as to any other request: through the
+    /// request or, after [`ServerRequest::defer`](crate::client::ServerRequest::defer), through its ticket. The client
+    /// responds to the server with the task, stores the response of the application, and serves `tasks/get`,
+    /// `tasks/result`, `tasks/list` and `tasks/cancel`. If the server cancels the task, the event is
     /// [`Event::Cancelled`](crate::client::Event::Cancelled). If the time to live expires before the response, the
     /// event is [`Event::Expired`](crate::client::Event::Expired).
     ///

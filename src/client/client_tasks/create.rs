@@ -84,7 +84,7 @@ pub(super) fn end(
     table.touch(ticket, state.peer.now);
 }
 
-/// Finds the open task of a deferred request.
+/// Finds the open task of a deferred request. Returns `None` if there is no such task.
 pub(super) fn find(table: &TaskTable<'_>, request: Ticket) -> Option<(Ticket, Context)> {
     let ticket = table.find_call(request)?;
     let revision = table.data(ticket)?.revision;

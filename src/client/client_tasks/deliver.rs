@@ -73,7 +73,7 @@ fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
             if !state.peer.reserve_response() {
                 return false;
             }
-            // A notification that does not fit is dropped, because the server also polls.
+            // The client drops a notification that does not fit, because the server also polls.
             let output = &mut state.peer.output;
             let _ = output.write(Routing::NOTIFICATION, output.max_reply_size(), &mut |out| {
                 begin_notification(out, methods::TASKS_STATUS.name);

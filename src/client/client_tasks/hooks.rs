@@ -60,6 +60,7 @@ pub(crate) trait ClientTaskHooks: Sync {
     );
 
     /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
+    /// Returns `None` if there is no such task.
     fn find(&self, state: &ClientState<'_>, request: Ticket) -> Option<(Ticket, Context)>;
 
     /// Returns the earliest expiry of a task, or `None` if no task expires.
@@ -181,6 +182,7 @@ impl ClientState<'_> {
     }
 
     /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
+    /// Returns `None` if there is no such task.
     pub(crate) fn task_of(&self, request: Ticket) -> Option<(Ticket, Context)> {
         self.client_task_hooks()?.find(self, request)
     }
@@ -192,7 +194,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Calls `act` with the state and the table. Returns `None` without a table.
+    /// Calls `act` with the state and the table. Returns `None` if there is no table.
     pub(super) fn with_client_tasks<R>(
         &mut self,
         act: impl FnOnce(&mut ClientState<'_>, &mut TaskTable<'_>) -> R,

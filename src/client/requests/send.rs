@@ -85,8 +85,8 @@ impl Client<'_> {
     }
 
     /// Lists the tools. The client emits an [`Event::Tools`](crate::client::Event::Tools) for each page. The client
-    /// requests the next page by itself, so one call lists all tools. [`is_last`](crate::client::ToolsPage::is_last)
-    /// marks the end of the list.
+    /// requests the next page by itself, so the application calls this function only once.
+    /// [`is_last`](crate::client::ToolsPage::is_last) marks the end of the list.
     ///
     /// To search for one tool, call [`find`](crate::client::ToolsPage::find) on each page, and
     /// [`cancel`](Client::cancel) the request after a match. A cancellation before the next poll sends nothing, because
@@ -146,8 +146,8 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has a response, was cancelled or has expired, or the connection of the request
-    /// has ended. [`SendError::Busy`]: the transmit buffer lacks space for a response, or other messages precede the
-    /// response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
+    /// has ended. [`SendError::Busy`]: the transmit buffer lacks space for a response, or queued messages must precede
+    /// the response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
     pub fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
         self.state.reply(ticket)
     }

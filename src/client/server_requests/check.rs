@@ -57,7 +57,8 @@ pub(crate) fn check(
     }
 }
 
-/// Validates an elicitation. The default mode is `form`.
+/// Validates an elicitation, and returns its kind. The default mode is `form`. Returns `None` if the parameters are
+/// not valid, or the client did not declare the mode.
 fn check_elicitation(params: Json<'_>, declared: Declared) -> Option<InputKind> {
     let [mode, message, schema] = params.pick(["mode", "message", "requestedSchema"]);
     let mode = mode.filter(|mode| !mode.is_null());

@@ -22,7 +22,8 @@ pub(crate) struct ServerRequests {
     /// Returns the kind of a server request with this method. Returns `None` for an unknown method, and if the client
     /// did not declare the required capability.
     pub(crate) kind_of_method: fn(&ClientState<'_>, Str<'_>) -> Option<InputKind>,
-    /// Validates a request of the server for input of this kind.
+    /// Validates a request of the server for input of this kind, and returns the properties that determine its
+    /// response.
     pub(crate) check:
         fn(&ClientState<'_>, InputKind, Option<Json<'_>>, StreamId) -> Result<Context, ProtocolError>,
     /// Counts the input requests of an object. Returns `None` if a request is not valid, or requires a capability that

@@ -384,7 +384,7 @@ impl<'a> FieldView<'a> {
         }
     }
 
-    /// Returns the choices, with their titles. The iterator is empty if the field is not a choice.
+    /// Returns the choices, with their titles. The iterator is empty if the schema has no choices.
     pub fn choices(&self) -> impl Iterator<Item = ChoiceView<'a>> {
         let of_items = self.schema.get("items").filter(|_| self.kind() == FieldKind::Choices);
         let [list, names, one_of, any_of] =

@@ -89,7 +89,7 @@ impl Sealed for Form<'_> {
     }
 }
 
-/// A web page for the user to open (from `2025-11-25` on).
+/// A request that the user opens a web page (from `2025-11-25` on).
 ///
 /// Examples are pages for a login, a payment or a secret. The response reports only whether the user agreed. The page
 /// must report the outcome to the server.

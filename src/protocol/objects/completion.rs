@@ -62,8 +62,7 @@ const MAX_VALUES: usize = 100;
 const TAIL: usize = 56;
 
 /// Writes the member `completion`. Calls `next` for each value until `next` returns `false`. Also stops at the first
-/// value beyond the maximum number of values, or at a value that does not fit into the message, and discards this
-/// value.
+/// value beyond the maximum number, or at a value that does not fit into the message, and discards this value.
 pub(crate) fn write_completion(
     out: &mut Writer<'_>,
     total: Option<u64>,

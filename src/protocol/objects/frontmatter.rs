@@ -157,7 +157,7 @@ const fn string<const CHECK: bool>(value: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns whether a text without quotes is a string for all parsers: no number, date, boolean, null, list or
+/// Returns whether a text without quotes is a string for all parsers, and not a number, date, boolean, null, list or
 /// comment.
 const fn is_plain(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 9] = [b"y", b"n", b"yes", b"no", b"on", b"off", b"true", b"false", b"null"];

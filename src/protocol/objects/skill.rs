@@ -73,7 +73,7 @@ impl<'t> Skill<'t> {
         self
     }
 
-    /// Sets the files besides `SKILL.md`.
+    /// Sets all files except `SKILL.md`.
     #[must_use]
     pub const fn files(mut self, files: &'t [SkillFile<'t>]) -> Self {
         self.files = files;

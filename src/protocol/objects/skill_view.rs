@@ -64,9 +64,9 @@ impl<'a> SkillView<'a> {
         self.files().find(|file| file.uri().is_some_and(|own| own == uri))
     }
 
-    /// Returns whether the skill has a name, a description, and a URI that ends with the name and `SKILL.md`. A skill
-    /// that is not dynamic must also list `SKILL.md`. Each listed file must be in the folder of the skill, and have a
-    /// size and a digest.
+    /// Returns whether the skill has a name, a description, and a URI that ends with `/NAME/SKILL.md`. A skill that is
+    /// not dynamic must also list `SKILL.md`. Each listed file must be in the folder of the skill, and have a size and
+    /// a digest.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]

@@ -29,9 +29,9 @@ pub enum TaskStatus {
     Working,
     /// The server needs input from the client.
     InputRequired,
-    /// The request has a result. In `2026-07-28`, this includes results with `isError`.
+    /// The request has a result. In `2026-07-28`, this status includes results with `isError`.
     Completed,
-    /// The request has failed with a JSON-RPC error. In `2025-11-25`, this includes results with `isError`.
+    /// The request has failed with a JSON-RPC error. In `2025-11-25`, this status includes results with `isError`.
     Failed,
     /// The task was cancelled.
     Cancelled,
@@ -190,8 +190,8 @@ impl<'a> TaskView<'a> {
         self.millis(["pollIntervalMs", "pollInterval"])
     }
 
-    /// Returns a text for the model while the task runs (`2025-11-25`). Only the response that creates a task has
-    /// such a text.
+    /// Returns a text that the model can use while the task runs (`2025-11-25`). Only the response that creates a task
+    /// has such a text.
     #[must_use]
     pub fn immediate_response(&self) -> Option<Str<'a>> {
         text(self.meta()?, "io.modelcontextprotocol/model-immediate-response")

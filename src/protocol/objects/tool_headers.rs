@@ -154,7 +154,7 @@ const fn is_same_header(one: &[u8], other: &[u8]) -> bool {
     one.is_empty() && other.is_empty()
 }
 
-/// Returns whether the text is a token of RFC 9110, section 5.6.2, of limited length.
+/// Returns whether the text is a token of RFC 9110, section 5.6.2, with at most `LONGEST` bytes.
 const fn is_token(text: &[u8]) -> bool {
     let mut rest = text;
     while let [byte, tail @ ..] = rest {

@@ -92,7 +92,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.set_structured(&mut |out| out.serialize(value).is_ok());
     }
 
-    /// Adds the structured content that `body` writes, like [`structured`](ToolResult::structured).
+    /// Adds the structured content that `body` writes, under the same rules as `structured`.
     pub fn structured_with(&mut self, body: impl FnOnce(&mut Writer<'_>)) {
         let mut body = Some(body);
         self.set_structured(&mut |out| write_once(out, &mut body));

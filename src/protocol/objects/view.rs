@@ -67,7 +67,8 @@ pub(crate) fn list<'a>(json: Json<'a>, name: &str) -> Elements<'a> {
     json.get(name).unwrap_or(Json::NULL).elements()
 }
 
-/// Returns the elements that are objects. Skips all other elements, because such entries are invalid.
+/// Returns those elements of an array member that are objects. Skips all other elements, because such entries are
+/// invalid.
 pub(crate) fn entries<'a>(json: Json<'a>, name: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
     list(json, name).filter(|entry| entry.kind() == Kind::Object)
 }

@@ -239,7 +239,8 @@ impl<'a> CreateMessageView<'a> {
         list(self.json, "messages").map(SampleMessageView::from_json)
     }
 
-    /// Returns the maximum number of tokens to generate. The client must not exceed this number.
+    /// Returns the maximum number of tokens to generate, or 0 if the server sent no number. The client must not exceed
+    /// this number.
     #[must_use]
     pub fn max_tokens(&self) -> u64 {
         self.json.get("maxTokens").and_then(Json::unsigned).unwrap_or(0)
