@@ -45,8 +45,8 @@ impl<'i> ClientConfig<'i> {
     /// Sets the methods of extensions that a server may request (up to `2025-11-25`).
     ///
     /// The client emits an [`Event::ServerRequest`](crate::client::Event::ServerRequest) with an
-    /// [`InputRequest::Other`](crate::client::InputRequest::Other) for such a request. The client refuses other unknown
-    /// methods.
+    /// [`InputRequest::Other`](crate::client::InputRequest::Other) for such a request. The client refuses all other
+    /// unknown methods.
     #[must_use]
     pub const fn methods(mut self, methods: &'i [&'i str]) -> Self {
         self.methods = methods;
@@ -72,7 +72,7 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// The capabilities that a server of this revision sees.
+    /// Returns the capabilities that the client declares in this revision.
     pub(crate) fn declared(&self, revision: Revision) -> ClientCapabilities {
         use ClientCapabilities as C;
         [

@@ -1,8 +1,8 @@
 //! Results in chunks: the content of a result that may be larger than the receive buffer.
 //!
-//! The client calls this module only through a [`ChunkHook`], so that a client without chunks does not link the module.
-//! The client removes the decoded strings of content from the line before it handles the line. The rest of the line is
-//! a result with empty strings.
+//! The client calls this module only through a [`ChunkHook`], so that a client without chunks does not link the
+//! module. The hook decodes the strings of the content, and removes them from the line before the client handles the
+//! line. The rest of the line is a result with empty strings.
 
 mod content_walk;
 
@@ -26,7 +26,7 @@ pub enum ChunkData<'a> {
     Blob(&'a [u8]),
 }
 
-/// Writes the beginning of a text, or the number of bytes.
+/// Prints the beginning of a text, or the number of bytes.
 impl core::fmt::Debug for ChunkData<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
@@ -36,7 +36,7 @@ impl core::fmt::Debug for ChunkData<'_> {
     }
 }
 
-/// Code of chunks. Only programs that call [`Client::receive_chunks`] link this code.
+/// The type of the function that emits chunks. Only programs that call [`Client::receive_chunks`] link this function.
 ///
 /// The client calls the hook before it handles a line. The argument is the content of the line, or `None` while the
 /// line is incomplete. The hook returns whether it has set an event or ended a request.
@@ -46,7 +46,7 @@ pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<Content>) -> bool;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkState {
     walk: ContentWalk,
-    /// The text of the previous chunk, which the next poll removes from the line.
+    /// The encoded text of the previous chunk. The next poll removes this text from the line.
     held: Span,
     /// The only request that awaited a response when the line had chunks, but no `id` yet.
     assumed: Option<Ticket>,
@@ -131,12 +131,12 @@ impl Client<'_> {
     /// [`Event::Chunk`](crate::client::Event::Chunk). The result may then be larger than the receive buffer.
     ///
     /// Call the method after [`call_json`](Client::call_json), [`read_resource`](Client::read_resource) or their
-    /// variants, before the next poll. All text and all binary data in the content blocks of a tool result, or in the
-    /// contents of a resource, arrives in chunks, in order. After the last chunk, the
+    /// variants, before the next poll. All text and binary data in the content blocks of a tool result, or in the
+    /// contents of a resource, arrives as chunks, in order. After the last chunk, the
     /// [`Response`](crate::client::Event::Response) contains the rest, such as `isError`, structured content and the
     /// media types. Empty strings take the place of the content. The rest must fit into the receive buffer. Otherwise
-    /// the request fails with [`RequestFailure::TooLong`], possibly after chunks. Unless the response is a result, the
-    /// application discards the chunks.
+    /// the request fails with [`RequestFailure::TooLong`], possibly after chunks. If the response is an error or a
+    /// failure, the application must discard the chunks.
     ///
     /// Each chunk restarts the timeout of the request, but does not extend the maximum duration. In message mode, a
     /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result. An
@@ -178,8 +178,8 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// The request to which the line so far responds, and the offset of the result. Returns `None` if the result has
-    /// not begun, or if no request that receives chunks awaits it.
+    /// Returns the request to which the incomplete line responds, and the offset of the result. Returns `None` if the
+    /// result has not begun, or if the request is unknown or does not receive chunks.
     fn chunked_result(&self) -> Option<(Ticket, usize)> {
         let (line, scanner) = (self.input.text_so_far(), self.input.scanner());
         let issued = match scanner.member(Member::Id) {
@@ -195,7 +195,8 @@ impl Client<'_> {
         (outbound.timing.is_chunked() && outbound.state.awaits_response()).then_some((ticket, result))
     }
 
-    /// The request that awaits a response, if it is the only one.
+    /// Returns the only request that awaits a response. Returns `None` if no request or several requests await a
+    /// response.
     fn only_request(&self) -> Option<Ticket> {
         let requests = self.state.peer.in_flight.requests().map(|(ticket, _)| ticket);
         let mut awaiting = requests.filter(|ticket| self.state.peer.awaits_response(*ticket));
@@ -214,10 +215,10 @@ impl Client<'_> {
     }
 
     /// Decodes a string in place. Returns the number of consumed bytes, and the length of the decoded data. Returns
-    /// `None` if the string is not valid base64.
+    /// `None` for a binary string that is not valid base64.
     fn decode(&mut self, found: FoundString) -> Option<(usize, usize)> {
         let FoundString { start, length, is_complete, is_blob, .. } = found;
-        // Length of a character or an escape whose last bytes have not arrived.
+        // Number of bytes of a character or an escape that has not completely arrived.
         let unfinished = if is_complete { 0 } else { self.input.scanner().unfinished() };
         let end = start.wrapping_add(length.saturating_sub(unfinished));
         let text = self.input.text_so_far_mut().get_mut(start..end)?;

@@ -89,8 +89,8 @@ pub(crate) struct ClientState<'b> {
     /// Whether the client abandoned the probe (`server/discover`). The response to the probe may still arrive, possibly
     /// without an id.
     pub(crate) probe_abandoned: bool,
-    /// Whether the client repeated the probe. The client repeats the probe once, if a stateless server missed the probe
-    /// timeout, or refused a revision that this server names as supported.
+    /// Whether the client repeated the probe. The client does so at most once, after a stateless server missed the
+    /// probe timeout, or refused a revision that its error names as supported.
     pub(crate) probe_repeated: bool,
     /// Whether `notifications/initialized` waits to be written.
     pub(crate) initialized_pending: bool,
@@ -102,9 +102,9 @@ pub(crate) struct ClientState<'b> {
     pub(crate) server_request_waits: bool,
     /// The tasks that the client runs.
     pub(crate) client_tasks: Option<Storage<'b, TaskTable<'b>>>,
-    /// The event that `event` returns, until the poll after this call.
+    /// The event that the next call of `Client::event` returns. The poll after that call drops the event.
     pub(crate) pending_event: Option<PendingEvent>,
-    /// Whether `event` has returned the pending event.
+    /// Whether the application has called `Client::event` since the last poll.
     pub(crate) event_received: bool,
 }
 
@@ -114,10 +114,10 @@ pub(crate) const ID_LIMIT: usize = 64;
 /// Maximum size, without the id, of a response from the client itself.
 const MAX_OWN_RESPONSE_SIZE: usize = 168;
 
-/// Number of bytes reserved for a response from the client itself.
+/// Number of bytes reserved for a response from the client itself, including the id.
 const RESERVE: usize = ID_LIMIT + MAX_OWN_RESPONSE_SIZE;
 
-/// The size limit of the connecting request without its parameters.
+/// Maximum size of the connecting request without its parameters and `_meta`.
 const REQUEST_HEAD: usize = 96;
 
 impl<'b> ClientState<'b> {
@@ -142,7 +142,7 @@ impl<'b> ClientState<'b> {
         }
     }
 
-    /// Sets the event that the next call of `event` returns.
+    /// Sets the event that the next call of `Client::event` returns.
     #[inline]
     pub(crate) fn emit(&mut self, event: PendingEvent) {
         self.pending_event = Some(event);
@@ -154,7 +154,8 @@ impl<'b> ClientState<'b> {
         self.emit(PendingEvent::Response(PendingResponse { ticket, method, outcome }));
     }
 
-    /// Drops the event that `event` has returned. Returns whether there was such an event.
+    /// Drops the pending event if the application has called `Client::event` since the last poll. Returns whether the
+    /// application has made this call.
     pub(crate) fn drop_received_event(&mut self) -> bool {
         let is_received = mem::take(&mut self.event_received);
         if is_received {
@@ -163,7 +164,7 @@ impl<'b> ClientState<'b> {
         is_received
     }
 
-    /// Resets the connection without removing the requests in flight.
+    /// Resets the connection, but keeps the requests in flight.
     pub(crate) fn reset_connection(&mut self) {
         self.peer.reset_connection();
         (self.connecting, self.unsent_connect, self.tried) = (None, None, Revisions::NONE);
@@ -171,7 +172,7 @@ impl<'b> ClientState<'b> {
         (self.initialized_pending, self.roots_changed_pending) = (false, false);
     }
 
-    /// The size in bytes of the largest message from the client itself.
+    /// Returns the maximum size, in bytes, of a message from the client itself.
     pub(crate) fn max_message_size(&self) -> usize {
         let mut largest = RESERVE;
         for revision in self.config.revisions.newest_first() {
@@ -184,20 +185,21 @@ impl<'b> ClientState<'b> {
         largest.saturating_add(self.peer.output.overhead())
     }
 
-    /// The size limit in bytes of a response from the client itself.
+    /// Returns the maximum size, in bytes, of a response from the client itself.
     pub(crate) fn own_response_size(&self) -> usize {
         RESERVE.saturating_add(self.peer.output.overhead())
     }
 
-    /// The size in bytes of the largest response from the client itself or about a task. Every reply needs at least
-    /// this space.
+    /// Returns the maximum size, in bytes, of a response from the client itself or about a task. Every reply needs at
+    /// least this space.
     pub(crate) fn min_reply_size(&self) -> usize {
         let tasks =
             self.client_task_hooks().map_or(0, |hooks| hooks.max_response_size(self.config.revisions));
         RESERVE.max(tasks.saturating_add(ID_LIMIT)).saturating_add(self.peer.output.overhead())
     }
 
-    /// Compacts the output, and writes a message of at most `space` bytes.
+    /// Compacts the output, and writes a message of at most `space` bytes. Returns [`Overflow`] if the message does
+    /// not fit.
     pub(crate) fn send(
         &mut self,
         routing: Routing,
@@ -208,23 +210,25 @@ impl<'b> ClientState<'b> {
         self.peer.output.write(routing, space, body)
     }
 
-    /// The free space for a request. While the server may send requests, this space excludes a reserve for responses.
+    /// Returns the free space for a request, in bytes. While the server may send requests, this space excludes a
+    /// reserve for responses.
     pub(crate) fn request_space(&self) -> usize {
         let reserve = if self.responds_to_requests() { RESERVE } else { 0 };
         self.peer.output.free().saturating_sub(reserve)
     }
 
-    /// Whether the client is connected in a revision with this feature.
+    /// Returns whether the client is connected in a revision with this feature.
     pub(crate) fn has(&self, feature: WireFeature) -> bool {
         self.peer.session.is_some_and(|session| session.revision.has(feature))
     }
 
-    /// Whether the client responds to requests of the server. The stateless era has no such requests.
+    /// Returns whether the client responds to requests of the server. The stateless era has no such requests.
     pub(crate) fn responds_to_requests(&self) -> bool {
         !self.has(WireFeature::StatelessRequests)
     }
 
-    /// Sends a request of the application, if the connection permits it now.
+    /// Sends a request of the application. `params` writes the members of the parameters, and returns `false` if these
+    /// members are not valid. After an error, nothing is sent.
     pub(crate) fn begin_request(
         &mut self,
         name: &str,
@@ -234,7 +238,8 @@ impl<'b> ClientState<'b> {
         self.begin_request_as(Method::from_name(name), name, options, params)
     }
 
-    /// Sends a request whose kind the caller passes as `method`. Otherwise like [`begin_request`](Self::begin_request).
+    /// Sends a request like [`begin_request`](Self::begin_request), but `method` is the kind of the request, whatever
+    /// its `name` is.
     #[inline]
     pub(crate) fn begin_request_as(
         &mut self,
@@ -282,7 +287,7 @@ impl<'b> ClientState<'b> {
         }
     }
 
-    /// The error for a request without a free slot.
+    /// Returns the error for a request without a free slot.
     #[cold]
     fn full(&mut self) -> SendError {
         // Writing a queued cancellation or error frees its slot. Report `Writable` when the transmit buffer has space.
@@ -290,7 +295,7 @@ impl<'b> ClientState<'b> {
         SendError::Full
     }
 
-    /// Returns the session if the application may send a message now.
+    /// Returns the session if the application may send a message now. Otherwise returns `NotConnected` or `Busy`.
     pub(crate) fn writable_session(&mut self) -> Result<Session, SendError> {
         let session = self.peer.session.filter(|_| self.is_connected()).ok_or(SendError::NotConnected)?;
         if self.initialized_pending || self.holds_reply_space() {
@@ -299,7 +304,7 @@ impl<'b> ClientState<'b> {
         Ok(session)
     }
 
-    /// Whether the connection accepts requests.
+    /// Returns whether the client is connected, so that the application may send requests.
     #[inline]
     pub(crate) fn is_connected(&self) -> bool {
         matches!(self.peer.lifecycle.state(), State::Ready | State::Stateless)
@@ -387,7 +392,7 @@ impl<'b> ClientState<'b> {
         true
     }
 
-    /// Writes a notification without parameters. Returns whether the notification fits.
+    /// Writes a notification without parameters. Returns `false` if the transmit buffer lacks space.
     fn write_own(&mut self, method: &str, space: usize) -> bool {
         let body = &mut |out: &mut Writer<'_>| write_notification(out, method, &mut |_| true);
         self.send(Routing::NOTIFICATION, space, body).is_ok()
@@ -421,7 +426,7 @@ impl<'b> ClientState<'b> {
                 self.peer.in_flight.set_deadline(ticket, None);
                 self.peer.in_flight.set_state(ticket, OutboundState::Closed);
             }
-            // The next request about the task is queued. A cancellation replaces this request in the queue.
+            // The next request about the task is in the queue. The cancellation takes its place.
             OutboundState::TaskPending => {
                 self.peer.in_flight.set_deadline(ticket, None);
                 self.peer.in_flight.set_state(ticket, OutboundState::TaskCancelPending);
@@ -455,19 +460,20 @@ impl<'b> ClientState<'b> {
         }
     }
 
-    /// Returns the open outbound request of a ticket.
+    /// Returns the open outbound request of a ticket, or `None` if there is none.
     ///
     /// A request is not open if the application cancelled it, or if an event has reported its end.
     pub(crate) fn open_request(&self, ticket: Ticket) -> Option<&Outbound<SentRequest>> {
         self.peer.in_flight.outbound(ticket).filter(|outbound| !outbound.state.is_closed())
     }
 
-    /// Whether the output has space for a response from the client itself.
+    /// Returns whether the output has space for a response from the client itself.
     pub(crate) fn has_own_response_space(&mut self) -> bool {
         self.peer.output.free() >= self.own_response_size()
     }
 
-    /// Responds to a server request with `error`, or with an empty result.
+    /// Responds to a server request with `error`, or with an empty result if `error` is `None`. The caller has
+    /// reserved space for the response.
     pub(crate) fn respond_by_itself(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
         self.peer.output.compact();
         let _ = match error {

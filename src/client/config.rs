@@ -17,7 +17,7 @@ use crate::client::server_requests::respond::ServerRequests;
 use crate::client::stateless::StatelessEra;
 use crate::client::tasks::config::TaskConfig;
 
-/// The identity and behavior of a client. Usually a `static` value.
+/// The identity and behavior of a client. The value is usually a `static`.
 ///
 /// ```
 /// use mcp_proto::client::{ClientConfig, Connect};
@@ -75,8 +75,9 @@ pub struct Timeouts {
     ///
     /// This timeout also applies to the response to `server/discover` if the client cannot fall back to the handshake.
     pub initialize: Millis,
-    /// The timeout for the response to a request without its own timeout. Unless the request [ignores
-    /// progress](crate::client::Options::ignore_progress), progress restarts this timeout. Default: one minute.
+    /// The timeout for the response to a request whose [options](crate::client::Options::timeout) set no timeout.
+    /// Unless the request [ignores progress](crate::client::Options::ignore_progress), progress restarts this timeout.
+    /// Default: one minute.
     pub request: Millis,
     /// The maximum duration of a request, regardless of progress. Default: ten minutes.
     ///
@@ -166,7 +167,7 @@ impl<'i> ClientConfig<'i> {
         self.with_eras()
     }
 
-    /// Sets the supported revisions. The client first requests the newest. Default: all.
+    /// Sets the supported revisions. The client requests the newest revision first. Default: all.
     #[must_use]
     pub const fn revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
@@ -198,7 +199,8 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// Sets the maximum number of pages of a list. Default: 1000.
+    /// Sets the maximum number of pages of a list. A longer list fails with
+    /// [`EndlessList`](crate::RequestFailure::EndlessList). Default: 1000.
     #[must_use]
     pub const fn pages(mut self, limit: u32) -> Self {
         self.pages = limit;
@@ -223,7 +225,8 @@ impl<'i> ClientConfig<'i> {
         self
     }
 
-    /// Sets the limit of input-required results per request (`2026-07-28`). Default: ten.
+    /// Sets the maximum number of input-required results per request (`2026-07-28`). The next such result fails the
+    /// request with [`TooManyRounds`](crate::RequestFailure::TooManyRounds). Default: ten.
     #[must_use]
     pub const fn rounds(mut self, limit: u32) -> Self {
         self.rounds = limit;
@@ -233,7 +236,7 @@ impl<'i> ClientConfig<'i> {
     /// Writes the `_meta` of a request.
     ///
     /// The object contains the members of this request and, in the stateless era, the members that all requests have.
-    /// Without members, the function writes nothing.
+    /// The function writes nothing if there are no members.
     #[inline]
     pub(crate) fn write_meta(
         &self,

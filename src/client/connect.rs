@@ -37,7 +37,7 @@ pub(crate) fn write_params(
 }
 
 impl ClientState<'_> {
-    /// Sends the first connecting request. Fails if the configuration has no revision to request.
+    /// Sends the first connecting request. Emits `ConnectFailed` if the configuration has no revision to request.
     pub(crate) fn connect(&mut self) {
         let (era, trigger) = match self.config.connect {
             Connect::Handshake => (Revisions::HANDSHAKE, Trigger::Initialize),
@@ -85,7 +85,7 @@ impl ClientState<'_> {
         sent.is_ok()
     }
 
-    /// Whether the client can fall back to the handshake after a probe.
+    /// Returns whether the client can fall back to the handshake after a probe.
     pub(crate) fn may_fall_back(&self) -> bool {
         self.config.connect == Connect::Automatic
             && self.config.revisions.and(Revisions::HANDSHAKE).latest().is_some()
@@ -148,7 +148,7 @@ impl ClientState<'_> {
     }
 }
 
-/// The known revisions among the strings of an array.
+/// Returns the known revisions among the strings of an array.
 pub(crate) fn known_revisions(versions: Json<'_>) -> Revisions {
     versions
         .elements()
@@ -161,7 +161,7 @@ pub(crate) fn code_of(error: Json<'_>) -> Option<i32> {
     error.get("code").and_then(Json::integer).and_then(|number| i32::try_from(number).ok())
 }
 
-/// The known revisions in `data.supported` of an error.
+/// Returns the known revisions in `data.supported` of an error.
 pub(crate) fn supported_revisions(error: Json<'_>) -> Revisions {
     error.get("data").and_then(|data| data.get("supported")).map_or(Revisions::NONE, known_revisions)
 }
@@ -174,19 +174,19 @@ pub struct Connected<'a> {
 }
 
 impl<'a> Connected<'a> {
-    /// The negotiated revision.
+    /// Returns the negotiated revision.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// The server's description of itself, which is not verified.
+    /// Returns the server's description of itself. The client does not verify this description.
     #[must_use]
     pub fn server(&self) -> ImplementationView<'a> {
         ImplementationView::from_json(self.server_info().unwrap_or(Json::NULL))
     }
 
-    /// The server's description of itself, as raw JSON.
+    /// Returns the server's description of itself as raw JSON, if the server sent one.
     #[must_use]
     pub fn server_info(&self) -> Option<Json<'a>> {
         // The handshake era and drafts of `2026-07-28` place `serverInfo` beside `capabilities`.
@@ -194,13 +194,13 @@ impl<'a> Connected<'a> {
         in_meta.or_else(|| self.result.get("serverInfo"))
     }
 
-    /// The capabilities that the server declared, as raw JSON.
+    /// Returns the capabilities that the server declared, as raw JSON.
     #[must_use]
     pub fn raw_capabilities(&self) -> Json<'a> {
         self.result.get("capabilities").unwrap_or(Json::EMPTY_OBJECT)
     }
 
-    /// The capabilities that the server declared.
+    /// Returns the capabilities that the server declared.
     #[must_use]
     pub fn capabilities(&self) -> ServerCapabilities {
         let declared = self.raw_capabilities();
@@ -208,30 +208,31 @@ impl<'a> Connected<'a> {
             .with(ServerCapabilities::tasks_from_json(declared, self.revision))
     }
 
-    /// Instructions for a model that uses the server.
+    /// Returns the instructions for a model that uses the server.
     #[must_use]
     pub fn instructions(&self) -> Option<Str<'a>> {
         self.result.get("instructions")?.string()
     }
 
-    /// All revisions that the server declares, including unknown revisions. The iterator is empty before `2026-07-28`.
+    /// Returns all revisions that the server declares, including unknown revisions. The iterator is empty before
+    /// `2026-07-28`.
     pub fn supported_versions(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.result, "supportedVersions").filter_map(Json::string)
     }
 
-    /// The cache lifetime of this result.
+    /// Returns the cache lifetime of this result.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         Freshness::from_json(self.result)
     }
 
-    /// The `_meta` object.
+    /// Returns the `_meta` object.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
         object(self.result, "_meta")
     }
 
-    /// The whole result, exactly as the server wrote it.
+    /// Returns the whole result, exactly as the server wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.result

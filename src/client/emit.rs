@@ -19,7 +19,7 @@ use crate::protocol::objects::task::TaskView;
 
 impl Client<'_> {
     /// Returns the event that the last poll announced with [`Action::Event`](crate::Action::Event). Returns `None` if
-    /// there is no such event, or if the application has already received it.
+    /// there is no such event, or if an earlier call has already returned the event.
     pub fn event(&mut self) -> Option<Event<'_>> {
         let Client { input, state, .. } = self;
         if mem::replace(&mut state.event_received, true) {
@@ -28,7 +28,8 @@ impl Client<'_> {
         let line = input.bytes();
         let view = |span: Span| rpc::view(line, span);
         let known = |span: Span| (!span.is_missing()).then(|| view(span));
-        // This event borrows the state mutably, so it precedes the events that refer to the pending event.
+        // This event borrows the state mutably. Its code therefore precedes the `match`, which borrows the pending
+        // event.
         if let Some(PendingEvent::ServerRequest { id, method, params, context }) = state.pending_event {
             let method = rpc::text(line, method);
             let request = state.server_request(view(id).bytes(), method, known(params), context);

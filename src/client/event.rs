@@ -37,7 +37,7 @@ pub enum Event<'a> {
     /// the request or [resets](crate::Client::reset) the client. A complete list ends with its last page instead.
     /// Subscriptions and tasks continue after [`reconnect`](crate::Client::reconnect).
     Response(Response<'a>),
-    /// A part of the content of a result, which arrives in [chunks](crate::Client::receive_chunks).
+    /// A part of the content of a result that arrives in [chunks](crate::Client::receive_chunks).
     Chunk {
         /// The ticket of the request.
         ticket: Ticket,
@@ -64,14 +64,14 @@ pub enum Event<'a> {
     Changed {
         /// The changed list.
         listed: Listed,
-        /// The subscription that reported the change (`2026-07-28`).
+        /// The subscription that reported the change (`2026-07-28`). The value is `None` in earlier revisions.
         subscription: Option<Ticket>,
     },
     /// A change of a subscribed resource. Cached copies of the resource are out of date.
     Updated {
         /// The changed resource, or the changed part of a subscribed resource.
         resource: Updated<'a>,
-        /// The subscription that reported the change (`2026-07-28`).
+        /// The subscription that reported the change (`2026-07-28`). The value is `None` in earlier revisions.
         subscription: Option<Ticket>,
     },
     /// The acknowledgment of a subscription by the server (`2026-07-28`).
@@ -186,7 +186,7 @@ prints!(ConnectFailure<'_>);
 pub struct Response<'a> {
     pub(crate) response: &'a PendingResponse,
     pub(crate) line: &'a [u8],
-    /// The scanner's index of the result.
+    /// The scanner's index of the result, if there is one.
     pub(crate) index: Option<&'a MemberIndex>,
     /// The era of the connection.
     pub(crate) era: Option<Era>,
@@ -201,13 +201,13 @@ impl core::fmt::Debug for Response<'_> {
 }
 
 impl<'a> Response<'a> {
-    /// The ticket of the request.
+    /// Returns the ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.response.ticket
     }
 
-    /// The outcome of the request.
+    /// Returns the outcome of the request.
     #[must_use]
     pub fn outcome(&self) -> Outcome<'a> {
         match self.response.outcome {
@@ -223,8 +223,9 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// The `resultType`, if an extension [defines](crate::client::ClientConfig::result_types) it. The result then has no
-    /// typed view. `None` before `2026-07-28`, because results of those revisions have no type.
+    /// Returns the `resultType` of a result whose type an extension
+    /// [defines](crate::client::ClientConfig::result_types). Such a result has no typed view. Returns `None` for any
+    /// other result, and before `2026-07-28`, because results of those revisions have no type.
     #[must_use]
     pub fn result_type(&self) -> Option<Str<'a>> {
         if self.era != Some(Era::Stateless) {
@@ -234,7 +235,7 @@ impl<'a> Response<'a> {
         Some(result_type).filter(|result_type| !result_type.is_name("complete"))
     }
 
-    /// Whether the request [failed](Outcome::Failed) and can be repeated safely.
+    /// Returns whether the request [failed](Outcome::Failed) and can be repeated safely.
     ///
     /// The application can repeat lists, reads, prompts, completions, pings and `subscriptions/listen`. Other requests,
     /// such as tool calls, may have side effects.
@@ -243,7 +244,7 @@ impl<'a> Response<'a> {
         matches!(self.response.outcome, PendingOutcome::Failed(_)) && self.response.method.is_repeatable()
     }
 
-    /// The tool's result, if the request was a tool call and succeeded.
+    /// Returns the tool's result, if the request was a tool call and has a result.
     #[inline]
     #[must_use]
     pub fn tool_result(&self) -> Option<ToolResultView<'a>> {
@@ -251,36 +252,36 @@ impl<'a> Response<'a> {
         Some(ToolResultView::with(result, self.member()))
     }
 
-    /// The contents of a resource, if the request was `resources/read` and succeeded.
+    /// Returns the contents of a resource, if the request was `resources/read` and succeeded.
     #[must_use]
     pub fn resource(&self) -> Option<ReadResultView<'a>> {
         Some(ReadResultView::from_json(self.result_of(Method::ReadResource)?.json()))
     }
 
-    /// The skill, if the request was `skills/get` and succeeded.
+    /// Returns the skill, if the request was `skills/get` and succeeded.
     #[must_use]
     pub fn skill(&self) -> Option<SkillView<'a>> {
         self.member().filter(|_| self.response.method == Method::GetSkill).map(SkillView::from_json)
     }
 
-    /// A page of a folder, if the request was `resources/directory/read` and succeeded.
+    /// Returns the page of a folder, if the request was `resources/directory/read` and succeeded.
     #[must_use]
     pub fn directory(&self) -> Option<DirectoryView<'a>> {
         Some(DirectoryView::from_json(self.result_of(Method::ReadDirectory)?.json()))
     }
 
-    /// The messages of a prompt, if the request was `prompts/get` and succeeded.
+    /// Returns the messages of a prompt, if the request was `prompts/get` and succeeded.
     #[must_use]
     pub fn prompt(&self) -> Option<PromptResultView<'a>> {
         Some(PromptResultView::from_json(self.result_of(Method::GetPrompt)?.json()))
     }
 
-    /// The proposed values, if the request was `completion/complete` and succeeded.
+    /// Returns the proposed values, if the request was `completion/complete` and succeeded.
     #[must_use]
     pub fn completion(&self) -> Option<CompletionView<'a>> {
         Some(CompletionView::from_json(self.result_of(Method::Complete)?.json()))
     }
-    /// The result, for member lookup.
+    /// Returns the result for the lookup of members, if the request succeeded.
     #[inline]
     fn result(&self) -> Option<Object<'a>> {
         match self.response.outcome {
@@ -291,13 +292,13 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// The result of a request with this method.
+    /// Returns the result, if the request has this method and succeeded.
     #[inline]
     fn result_of(&self, method: Method) -> Option<Object<'a>> {
         if self.response.method == method { self.result() } else { None }
     }
 
-    /// The [required member](Method::member) of the result, such as `content`.
+    /// Returns the [required member](Method::member) of the result, such as `content`, if the result has this member.
     #[inline]
     fn member(&self) -> Option<Json<'a>> {
         match self.response.outcome {

@@ -32,7 +32,7 @@ use crate::protocol::sampling::result::{Sampled, write_sampled};
 /// An input-required result: the server needs input to complete a request.
 ///
 /// [`Client::resume`] sends the request again with the responses, and [`Client::cancel`] cancels the request. The
-/// [maximum](crate::client::Options::maximum) duration of the request includes the time before the application calls
+/// [maximum](crate::client::Options::maximum) duration of the request includes the time until the application calls
 /// `resume`.
 ///
 /// The input requests borrow the receive buffer. An application that responds later must copy the parts that it needs.
@@ -45,13 +45,13 @@ pub struct InputRequired<'a> {
 }
 
 impl<'a> InputRequired<'a> {
-    /// The ticket of the request.
+    /// Returns the ticket of the request.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// The input requests, each with the key for its response. Without input requests, the application resumes the
+    /// Returns the input requests, each with the key for its response. If there are none, the application resumes the
     /// request after a delay.
     pub fn requests(&self) -> impl Iterator<Item = (Str<'a>, InputRequest<'a>)> {
         let requests = self.result.get("inputRequests").unwrap_or(Json::NULL).members();
@@ -62,13 +62,13 @@ impl<'a> InputRequired<'a> {
         })
     }
 
-    /// Whether the server sent a `requestState`. The client returns this state with the resumed request.
+    /// Returns whether the server sent a `requestState`. The client returns this state with the resumed request.
     #[must_use]
     pub fn has_state(&self) -> bool {
         self.result.get("requestState").is_some_and(|state| state.kind() == Kind::String)
     }
 
-    /// The whole result.
+    /// Returns the whole result, exactly as the server wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.result
@@ -154,7 +154,8 @@ impl Client<'_> {
     /// members `name` and `arguments`. The [`Options`](crate::client::Options) of the request still apply, including
     /// `_meta`.
     ///
-    /// For a [task](crate::client::ClientConfig::tasks), the client sends only the responses, and does not call `params`.
+    /// For a [task](crate::client::ClientConfig::tasks), the client sends only the responses, and does not call
+    /// `params`.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or needs no input. [`SendError::NotConnected`], [`SendError::Busy`]:
@@ -232,7 +233,8 @@ struct InputRequests<'l> {
 }
 
 impl ClientState<'_> {
-    /// Validates an input-required result against the declared capabilities. Returns `None` for an invalid result.
+    /// Validates an input-required result against the declared capabilities. Returns `None` if the result is not
+    /// valid.
     fn check_input_requests<'l>(&self, result: Json<'l>) -> Option<InputRequests<'l>> {
         let [requests, state] = result.pick(["inputRequests", "requestState"]);
         let present = |value: &Json<'_>| !value.is_null();
@@ -257,7 +259,7 @@ impl ClientState<'_> {
     }
 
     /// Handles an input-required result. Stores the `requestState`, and keeps the request in flight with the same
-    /// ticket.
+    /// ticket. An error is the failure with which the caller ends the request.
     pub(crate) fn handle_input_required(
         &mut self,
         ticket: Ticket,

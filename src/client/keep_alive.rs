@@ -1,4 +1,4 @@
-//! Sends the client's pings, and reports a server that does not respond.
+//! Keep-alive of the client: sends pings, and reports a server that does not respond.
 //!
 //! The client calls this module only through [`KeepAliveHooks`], so that a client without keep-alive does not link the
 //! module.
@@ -17,11 +17,12 @@ use crate::protocol::revision::Era;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a ping when it is due. If the server is unresponsive, sets the pending event and returns `true`. Then also
-    /// closes the input, if the settings demand it.
+    /// Sends a due ping. If the server is unresponsive, emits the event and returns `true`. In this case, also closes
+    /// the input if the settings demand this.
     fn advance(&self, client: &mut Client<'_>) -> bool;
 
-    /// The time of the next ping, or of the current ping's timeout.
+    /// Returns the time of the next ping, or the deadline of the current ping. Returns `None` if the client is not
+    /// connected.
     fn deadline(&self, state: &ClientState<'_>) -> Option<Millis>;
 
     /// Records a response to a ping. Returns `false` if no ping had this id.
@@ -30,7 +31,7 @@ pub(crate) trait KeepAliveHooks: Sync {
 
 struct Hooks;
 
-/// The hooks. The field of a client that refers to them is a `&&dyn`, which takes one word instead of two.
+/// The hooks. A client refers to this value with a `&&dyn`, which takes one word instead of two.
 pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
 
 impl KeepAliveHooks for Hooks {

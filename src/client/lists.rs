@@ -37,7 +37,7 @@ impl List {
         }
     }
 
-    /// The member of a page that contains the entries.
+    /// Returns the member of a page that contains the entries.
     pub(crate) fn member(self) -> &'static str {
         match self {
             List::Tools => "tools",
@@ -48,7 +48,7 @@ impl List {
         }
     }
 
-    /// The capability that a server with this list declares.
+    /// Returns the capability that a server with this list declares.
     pub(crate) fn capability(self) -> ServerCapabilities {
         match self {
             List::Tools => ServerCapabilities::TOOLS,
@@ -71,7 +71,8 @@ impl List {
 }
 
 impl ClientState<'_> {
-    /// Handles a page of a list. After any page but the last, queues the request for the next page, or fails the list.
+    /// Emits the event of a page. After any page but the last, queues the request for the next page, or fails the
+    /// list.
     pub(crate) fn handle_page(&mut self, list: List, ticket: Ticket, result: Object<'_>) {
         // Before 2026-07-28, some servers end a list with an empty cursor. Since 2026-07-28, an empty cursor is valid.
         let accepts_empty = self.has(WireFeature::EmptyCursors) || self.config.empty_cursors;
@@ -82,7 +83,8 @@ impl ClientState<'_> {
             return self.emit(PendingEvent::Page { ticket, list, result: result.span(), last: true });
         };
         let (_, last) = outbound.data.split_text(self.peer.in_flight.text(ticket));
-        // After the first page, `last` is empty, because no cursor is stored. The JSON text of a cursor is never empty.
+        // For the first page, `last` is empty, because no cursor is stored yet. The JSON text of a cursor is never
+        // empty.
         let repeated = last == cursor.bytes();
         let pages = outbound.data.partial_results.saturating_add(1);
         if repeated || pages >= self.config.pages {

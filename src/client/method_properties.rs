@@ -26,7 +26,7 @@ pub(crate) enum Method {
     TaskUpdate,
     /// The request of a task's result (`tasks/result`).
     TaskResult,
-    /// Another request without side effects, such as a ping.
+    /// Any other request without side effects, such as a ping.
     ReadOnly,
     Other,
 }
@@ -54,7 +54,7 @@ impl Method {
         KNOWN.into_iter().find(|(known, _)| *known == name).map_or(Method::Other, |(_, method)| method)
     }
 
-    /// The method name, if the server may respond with input requests (`2026-07-28`).
+    /// Returns the method name, if the server may respond to the request with input requests (`2026-07-28`).
     pub(crate) fn resumable_name(self) -> Option<&'static str> {
         match self {
             Method::CallTool => Some(methods::TOOLS_CALL.name),
@@ -64,22 +64,22 @@ impl Method {
         }
     }
 
-    /// Whether the request is about a task that the application started as a call.
+    /// Returns whether the request is about a task that the application started as a call.
     pub(crate) fn is_task(self) -> bool {
         matches!(self, Method::TaskGet | Method::TaskUpdate | Method::TaskResult)
     }
 
-    /// The kind of the application's request. For a request about a task, this is the call.
+    /// Returns the kind that events report. For a request about a task, this kind is the call that became the task.
     pub(crate) fn in_events(self) -> Method {
         if self.is_task() { Method::CallTool } else { self }
     }
 
-    /// Whether the application can repeat the request without side effects.
+    /// Returns whether the application can repeat the request without side effects.
     pub(crate) fn is_repeatable(self) -> bool {
         !matches!(self, Method::CallTool | Method::Other)
     }
 
-    /// The required member of the method's result, if there is one.
+    /// Returns the required member of the method's result, if there is one.
     #[inline]
     pub(crate) fn member(self) -> Option<&'static str> {
         match self {
@@ -95,7 +95,8 @@ impl Method {
         }
     }
 
-    /// Whether a result is valid for the method. `member` is the [required member](Method::member) of the result.
+    /// Returns whether a result is valid for the method. `member` is the [required member](Method::member) of the
+    /// result.
     #[inline]
     pub(crate) fn accepts_result(self, result: Object<'_>, member: Span) -> bool {
         let is_object = result.kind() == Kind::Object;

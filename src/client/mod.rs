@@ -142,36 +142,39 @@ pub struct Client<'b> {
     grace_deadline: Option<Millis>,
     /// While the connection closes, the first slot that `drain` has not processed.
     next_ended_slot: u32,
-    /// Code that receives results in chunks. The first call of `receive_chunks` sets this function.
+    /// The function that emits results in chunks. The first call of `receive_chunks` sets this field.
     chunk_hook: Option<ChunkHook>,
     chunks: ChunkState,
 }
 
 impl Client<'_> {
-    /// The number of slots in use. A slot holds a request in flight, a [deferred](ServerRequest::defer) request of the
-    /// server, or a cancellation that awaits transmit space.
+    /// Returns the number of slots in use. A slot holds a request in flight, a task, a
+    /// [deferred](ServerRequest::defer) request of the server, or a cancellation that awaits transmit space.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.state.peer.in_flight.len()
     }
 
-    /// Whether a request is in flight.
+    /// Returns whether the ticket belongs to a request in flight, or to a [deferred](ServerRequest::defer) request
+    /// that awaits its response.
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
         let is_deferred = self.state.peer.in_flight.deferred(ticket).is_some();
         is_deferred || self.state.open_request(ticket).is_some() || self.state.task_of(ticket).is_some()
     }
 
-    /// Maximum length of a line from the server in bytes, including its newline: the limit of the receive buffer.
+    /// Returns the maximum length of a line from the server in bytes, including its newline. This length is the limit
+    /// of the receive buffer.
     #[must_use]
     pub fn longest_line(&self) -> usize {
         self.input.limit()
     }
 
-    /// The line of the latest event, without its newline, such as the line of a [`ProtocolError`](Event::ProtocolError).
+    /// Returns the line of the latest event, without its newline, such as the line of a
+    /// [`ProtocolError`](Event::ProtocolError).
     ///
-    /// Valid until the next [`poll`](Client::poll). Empty if the event has no line. For an oversized line, returns only
-    /// the id of its message.
+    /// The line is valid until the next [`poll`](Client::poll), and empty if the event has no line. For an oversized
+    /// line, returns only the id of its message.
     #[must_use]
     pub fn line(&self) -> &[u8] {
         self.input.bytes()
@@ -179,34 +182,35 @@ impl Client<'_> {
 
     /// Frees the memory that grown buffers do not use.
     ///
-    /// A grown buffer also shrinks by itself: after many small messages, and when the connection was idle for five
-    /// seconds.
+    /// A grown buffer also shrinks by itself after many small messages, and after the connection has been idle for
+    /// five seconds.
     pub fn trim(&mut self) {
         self.input.trim();
         self.state.peer.output.trim();
     }
 
-    /// The number of messages about requests that had already ended. Such messages are no error, because messages of the
-    /// two peers can cross: see [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
+    /// Returns the number of messages about requests that had already ended. Such messages are not errors, because
+    /// messages of the two peers can cross: see [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count
+    /// stops at 65,535.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn late_messages(&self) -> u16 {
         self.state.peer.late_messages
     }
 
-    /// The state of the connection.
+    /// Returns the state of the connection.
     #[must_use]
     pub fn state(&self) -> State {
         self.state.peer.lifecycle.state()
     }
 
-    /// The negotiated revision. The value is `None` until the client is connected.
+    /// Returns the negotiated revision, or `None` until the client is connected.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.state.peer.session.map(|session| session.revision)
     }
 
-    /// The capabilities that the server declared. The value is `None` until the client is connected.
+    /// Returns the capabilities that the server declared, or `None` until the client is connected.
     #[must_use]
     pub fn capabilities(&self) -> Option<ServerCapabilities> {
         self.state.peer.session.map(|session| session.capabilities)

@@ -11,7 +11,7 @@ view! {
 }
 
 impl<'a> Updated<'a> {
-    /// The URI of the resource. Always present in events of the client.
+    /// Returns the URI of the resource. Events of the client always have a URI.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")

@@ -27,7 +27,8 @@ pub struct Options<'o> {
     pub log_level: Option<Level>,
     /// Additional members of `_meta`.
     pub meta: Option<&'o str>,
-    /// The time to live of the task that the call should become (`2025-11-25`), in milliseconds.
+    /// The time to live of the task that the call should become (`2025-11-25`), in milliseconds. `None` requests no
+    /// task.
     pub task: Option<Millis>,
 }
 
@@ -59,8 +60,8 @@ impl<'o> Options<'o> {
         self
     }
 
-    /// Removes the timeout and the maximum duration. For example, a request may stay open as a subscription of an
-    /// extension.
+    /// Removes the timeout and the maximum duration. Use this function for a request that stays open, such as a
+    /// subscription of an extension.
     #[must_use]
     pub const fn without_timeout(self) -> Self {
         self.timeout(Millis::MAX).maximum(Millis::MAX)
@@ -102,8 +103,8 @@ impl<'o> Options<'o> {
         self
     }
 
-    /// Requests a task (`2025-11-25`), which the server keeps for `ttl` milliseconds. With `u64::MAX`, the server chooses
-    /// the time.
+    /// Requests a task (`2025-11-25`), which the server keeps for `ttl` milliseconds. With `u64::MAX`, the server
+    /// chooses the time.
     ///
     /// Pass this option only for tools whose [`task_support`](crate::client::ToolView::task_support) is not
     /// `Forbidden`. If the server or the [configuration](crate::client::ClientConfig::tasks) has no tasks, the call is
@@ -114,7 +115,7 @@ impl<'o> Options<'o> {
         self
     }
 
-    /// Validates and returns the additional members of `_meta`.
+    /// Validates and returns the additional members of `_meta`, if there are any.
     #[inline]
     pub(crate) fn members(&self) -> Result<Option<Json<'o>>, SendError> {
         self.meta.map(Options::parse_members).transpose()

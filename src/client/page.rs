@@ -25,14 +25,15 @@ macro_rules! page {
         }
 
         impl<'a> $name<'a> {
-            /// The ticket of the request.
+            /// Returns the ticket of the request.
             #[must_use]
             pub fn ticket(&self) -> Ticket {
                 self.ticket
             }
 
-            /// Whether this is the last page. After any other page, the client requests the next page by itself. If the
-            /// list then fails, [`Event::Response`](crate::client::Event::Response) reports the reason.
+            /// Returns whether this is the last page. After any other page, the client requests the next page by
+            /// itself. If the list then fails, [`Event::Response`](crate::client::Event::Response) reports the
+            /// reason.
             #[must_use]
             pub fn is_last(&self) -> bool {
                 self.last
@@ -49,19 +50,19 @@ macro_rules! page {
                 self.$entries().find(|entry| entry.$key().is_some_and(|own| own == $key))
             }
 
-            /// The time for which the application may cache the page.
+            /// Returns the time for which the application may cache the page.
             #[must_use]
             pub fn freshness(&self) -> Freshness {
                 Freshness::from_json(self.result)
             }
 
-            /// The `_meta` object.
+            /// Returns the `_meta` object.
             #[must_use]
             pub fn meta(&self) -> Option<Json<'a>> {
                 object(self.result, "_meta")
             }
 
-            /// The whole result, exactly as the server wrote it.
+            /// Returns the whole result, exactly as the server wrote it.
             #[must_use]
             pub fn raw(&self) -> Json<'a> {
                 self.result
@@ -75,7 +76,7 @@ page! {
     ///
     /// Specification: *Tools*, *Listing tools*; *Pagination*.
     ToolsPage of ToolView from "tools",
-    /// The tools of the page, in the server's order.
+    /// Returns the tools of the page, in the server's order.
     tools,
     /// Finds the first tool of this name on the page.
     ///
@@ -101,7 +102,7 @@ page! {
     ///
     /// Specification: *Resources*, *Listing resources*; *Pagination*.
     ResourcesPage of ResourceView from "resources",
-    /// The resources of the page, in the server's order.
+    /// Returns the resources of the page, in the server's order.
     resources,
     /// Finds the first resource with this URI on the page.
     find by uri
@@ -112,7 +113,7 @@ page! {
     ///
     /// Specification: *Resources*, *Resource templates*; *Pagination*.
     TemplatesPage of ResourceTemplateView from "resourceTemplates",
-    /// The templates of the page, in the server's order.
+    /// Returns the templates of the page, in the server's order.
     templates,
     /// Finds the first template of this name on the page.
     find by name
@@ -123,7 +124,7 @@ page! {
     ///
     /// Specification: *Prompts*, *Listing prompts*; *Pagination*.
     PromptsPage of PromptView from "prompts",
-    /// The prompts of the page, in the server's order.
+    /// Returns the prompts of the page, in the server's order.
     prompts,
     /// Finds the first prompt of this name on the page.
     find by name
@@ -132,11 +133,12 @@ page! {
 page! {
     /// A page of the list of skills.
     ///
-    /// The list may be partial: [`Client::get_skill`](crate::Client::get_skill) also returns skills that are not listed.
+    /// The list may be incomplete: [`Client::get_skill`](crate::Client::get_skill) also returns skills that are not
+    /// listed.
     ///
     /// Specification: the extension *Skills*, *Listing skills*; *Pagination*.
     SkillsPage of SkillView from "skills",
-    /// The skills of the page, in the server's order.
+    /// Returns the skills of the page, in the server's order.
     skills,
     /// Finds the first skill with this URI on the page.
     find by uri

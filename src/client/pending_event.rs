@@ -12,8 +12,8 @@ use crate::client::lists::List;
 use crate::client::method_properties::Method;
 use crate::client::server_requests::Context;
 
-/// The event that the next call of `Client::event` returns. Its parts are spans of the line, so the event borrows
-/// nothing between calls.
+/// The event that the next call of `Client::event` returns. The event stores spans of the line, so that the event
+/// borrows nothing between calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingEvent {
     ProtocolError(ProtocolError),
@@ -48,7 +48,7 @@ pub(crate) struct PendingResponse {
 /// The outcome of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingOutcome {
-    /// A result. `member` is the [required member](Method::member) of the result, or empty.
+    /// A result. `member` is the [required member](Method::member) of the result, or a missing span.
     Result {
         result: Span,
         member: Span,
@@ -59,7 +59,7 @@ pub(crate) enum PendingOutcome {
     Failed(RequestFailure),
 }
 
-/// The reason of a failed connection attempt.
+/// The reason of a failed connection attempt: see [`ConnectFailure`](crate::client::ConnectFailure).
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PendingFailure {
     NoRevision,

@@ -20,7 +20,7 @@ use crate::time::Millis;
 use crate::time::earliest;
 
 impl Client<'_> {
-    /// The latest time for the next poll.
+    /// Returns the latest time for the next poll, or `None` if there is no deadline.
     pub(super) fn next_deadline(&self) -> Option<Millis> {
         let ClientState { peer, connecting, keep_alive_hooks, client_tasks, .. } = &self.state;
         let has_timers = self.grace_deadline.is_some()
@@ -31,7 +31,7 @@ impl Client<'_> {
         if has_timers { self.next_timer(timeout) } else { timeout }
     }
 
-    /// The earlier of `timeout` and the earliest deadline that does not belong to a request in flight.
+    /// Returns the earlier of `timeout` and the earliest deadline that does not belong to a request in flight.
     #[cold]
     #[inline(never)]
     fn next_timer(&self, timeout: Option<Millis>) -> Option<Millis> {
@@ -118,7 +118,8 @@ impl Client<'_> {
         is_due
     }
 
-    /// Starts the timeouts of the requests that were just sent. Then handles one request whose timeout has expired.
+    /// Starts the timeouts of the requests that were just sent. Then handles one request whose deadline has expired.
+    /// Returns `false` if no deadline has expired.
     fn expire_due_requests(&mut self) -> bool {
         while let Some(ticket) = self.state.peer.in_flight.due(self.state.peer.now) {
             if !self.state.peer.start_timeout(ticket) {
@@ -128,8 +129,8 @@ impl Client<'_> {
         false
     }
 
-    /// Handles a request whose timeout has expired. If the request waits for a task, polls the task. Any other request
-    /// fails, expires or is cancelled.
+    /// Handles a request whose deadline has expired. Queues the next poll of a waiting task. Any other request fails,
+    /// expires or is cancelled.
     #[cold]
     #[inline(never)]
     fn expire(&mut self, ticket: Ticket) -> bool {
@@ -200,7 +201,8 @@ impl Client<'_> {
         self.finish_line(outcome)
     }
 
-    /// Processes a line that is no message: text that is not valid JSON, a discarded line, or the end of a stream.
+    /// Processes a line that is not a message: invalid JSON, a discarded line, or the end of a stream. Returns `false`
+    /// if the transmit buffer lacks space for the response.
     #[cold]
     #[inline(never)]
     fn process_unreadable_line(&mut self, line: Line) -> bool {
@@ -257,14 +259,15 @@ impl Client<'_> {
         self.state.peer.lifecycle.apply(Trigger::EndOfInput)
     }
 
-    /// The end of the grace period. The first call of this function starts the grace period.
+    /// Returns the end of the grace period. The first call starts the grace period.
     fn grace_deadline(&mut self) -> Millis {
         *self.grace_deadline.get_or_insert(self.state.peer.now.plus(self.state.config.timeouts.grace))
     }
 
     /// Ends one request, or parks the request for the next connection. After the last request, ends the connection.
     ///
-    /// The connection ends when all output is sent, the grace period is over, or the output is broken.
+    /// The connection ends when all output is sent, the grace period is over, or the output is broken. Returns `false`
+    /// until then.
     fn drain(&mut self) -> bool {
         self.state.end_client_tasks(true);
         if self.advance_client_tasks() {
@@ -300,7 +303,8 @@ impl Client<'_> {
 }
 
 impl ClientState<'_> {
-    /// Emits the error of a line, unless the error is only counted. The application may read the line: `Client::line`.
+    /// Emits the error of a line, unless the error means only that the message came too late. The application may read
+    /// the line with `Client::line`.
     #[cold]
     fn report(&mut self, error: ProtocolError) {
         if let Some(error) = self.peer.reported(error) {
@@ -308,8 +312,9 @@ impl ClientState<'_> {
         }
     }
 
-    /// Whether the response to a server request fits, if the client responds to requests. `is_for_application` is
-    /// whether the application responds.
+    /// Returns whether the transmit buffer has space for the response to a server request. Always returns `true` in
+    /// the stateless era, which has no responses. `is_for_application` demands the space for any response, and not
+    /// only for an error or an empty result.
     fn reserve_response(&mut self, is_for_application: bool) -> bool {
         if !self.responds_to_requests() {
             return true;

@@ -23,8 +23,9 @@ use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome}
 use crate::client::server_requests::Context;
 use crate::client::server_requests::input_request::InputKind;
 
-/// Processes a valid JSON text. For a request, the caller has reserved space for the response. `input` is the
-/// [requested input](requested_input). `index` is the scanner's index of the result.
+/// Processes a line that is valid JSON, and returns the error of an invalid or unexpected message. For a request, the
+/// caller has reserved space for the response. `input` is the [requested input](requested_input). `index` is the
+/// scanner's index of the result.
 #[inline]
 pub(crate) fn handle_message(
     state: &mut ClientState<'_>,
@@ -84,7 +85,9 @@ fn handle_error_without_id(
 
 /// Processes a line that is not valid JSON, or that the decoder discarded.
 ///
-/// Responds to the line only if its id is intact, and the member `method` shows that the line is a request.
+/// A line that is an expected response ends its request with a failure. For any other line, returns the error. If the
+/// member `method` shows that the line is a request with an intact id, also responds with the error, except in the
+/// stateless era.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     bytes: &[u8],
@@ -137,8 +140,8 @@ pub(crate) fn handle_unreadable_line(
     }
 }
 
-/// Handles a request of the server. In the handshake era, the client accepts `ping`, requests about its tasks, and
-/// requests for the input that it declared. The client refuses all other requests.
+/// Handles a request of the server. In the handshake era, the client accepts `ping`, requests for declared input,
+/// requests about its tasks, and the configured methods of extensions. The client refuses all other requests.
 fn handle_request(
     state: &mut ClientState<'_>,
     line: &[u8],
@@ -193,7 +196,8 @@ fn check_request(
     (requests.check)(state, kind, params, stream)
 }
 
-/// The input that a request of the server requests from the application. `None` if it requests no input.
+/// Returns the kind of a server request with this method. Returns `None` if the client does not accept the method, and
+/// for `ping`.
 pub(crate) fn requested_input(state: &ClientState<'_>, method: Str<'_>) -> Option<InputKind> {
     (state.config.server_requests?.kind_of_method)(state, method)
 }
@@ -316,7 +320,7 @@ fn handle_response(
     Ok(())
 }
 
-/// Handles a response to no open request of the application.
+/// Handles a response that belongs to no open request of the application.
 #[cold]
 fn handle_other_response(
     state: &mut ClientState<'_>,
@@ -371,7 +375,8 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
     }
 }
 
-/// Handles a result with the `resultType` `kind`. Returns `false` if the type is `complete`.
+/// Handles a result by its type. `kind` is the `resultType`. Returns `false` for a complete result, which the caller
+/// handles.
 fn handle_result_type(
     state: &mut ClientState<'_>,
     ticket: Ticket,
@@ -403,7 +408,8 @@ fn handle_result_type(
     true
 }
 
-/// Whether `resultType` marks a complete result. Older servers omit this member.
+/// Returns whether the `resultType` `kind` marks a complete result. The value `null` stands for a missing member,
+/// because older servers omit `resultType`.
 pub(crate) fn is_complete(kind: Json<'_>) -> bool {
     kind.is_null() || kind.string().is_some_and(|kind| kind.is_name("complete"))
 }
@@ -417,8 +423,8 @@ pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: 
 }
 
 impl ClientState<'_> {
-    /// Fails the request that was sent on a closed stream. The client may instead fall back to the handshake, or poll a
-    /// task again.
+    /// Fails the request whose stream has closed without a response. If the request connects or concerns a task, the
+    /// client may instead fall back to the handshake, or poll the task again.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {
@@ -434,24 +440,24 @@ impl ClientState<'_> {
         }
     }
 
-    /// Whether an extension of the application defines this `resultType`.
+    /// Returns whether the configuration lists this `resultType` of an extension.
     fn is_extension_result(&self, kind: Json<'_>) -> bool {
         kind.string().is_some_and(|kind| self.config.result_types.iter().any(|known| kind.is_name(known)))
     }
 
-    /// Whether the connecting request has this sequence number and was sent. A message cannot respond to an unsent
-    /// request.
+    /// Returns whether the connecting request has this sequence number and was sent. A message cannot respond to an
+    /// unsent request.
     fn is_connect_sequence(&self, sequence: u64) -> bool {
         self.unsent_connect.is_none()
             && self.connecting.is_some_and(|connecting| connecting.sequence == sequence)
     }
 
-    /// Whether a ping has this id. If so, records the response to this ping.
+    /// Returns whether a ping has this id. If so, records the response to this ping.
     fn is_ping(&mut self, id: Json<'_>) -> bool {
         self.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(self, id))
     }
 
-    /// Whether the server declared a capability.
+    /// Returns whether the server declared a capability.
     pub(crate) fn has_server_capability(&self, capability: ServerCapabilities) -> bool {
         self.peer.session.is_some_and(|session| session.capabilities.has(capability))
     }

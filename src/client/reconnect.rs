@@ -21,12 +21,13 @@ impl Client<'_> {
     /// server. The client connects by itself.
     ///
     /// The tickets of open [subscriptions](Client::listen) remain valid. After connecting, the client sends each
-    /// subscription again, and the server acknowledges the subscription again. The client does not report changes that
-    /// occur between the two connections. A subscription fails with [`RequestFailure::Closed`] if the slot could not
-    /// store its filter. All subscriptions fail with this reason if the new server belongs to the handshake era.
+    /// subscription again, and the server acknowledges the subscription again. The client emits no events for changes
+    /// that occur between the two connections. A subscription fails with [`RequestFailure::Closed`] if the text of its
+    /// slot is too short for the filter. All subscriptions fail with this reason if the new server belongs to the
+    /// handshake era.
     ///
-    /// [Tasks](crate::client::ClientConfig::tasks) continue in the same way: the client polls them again. A task fails
-    /// with [`RequestFailure::Closed`] if the new server has no tasks.
+    /// [Tasks](crate::client::ClientConfig::tasks) continue in the same way: the client polls the tasks again. A task
+    /// fails with [`RequestFailure::Closed`] if the new server has no tasks.
     ///
     /// Tasks that the [client runs](crate::client::ClientConfig::client_tasks) continue only with
     /// [`TaskTable::keep_on_reset`](crate::client::TaskTable::keep_on_reset). Otherwise, the requests that became these
@@ -38,7 +39,7 @@ impl Client<'_> {
     /// [cancelled](crate::client::Event::Cancelled).
     ///
     /// Subscriptions of the handshake era (`resources/subscribe`) end with the connection, without an event. The
-    /// application subscribes again.
+    /// application must subscribe again.
     pub fn reconnect(&mut self) {
         self.input.reset();
         self.state.drop_received_event();
@@ -55,8 +56,8 @@ impl Client<'_> {
 }
 
 impl PendingEvent {
-    /// Converts a pending event whose line was dropped. An event for the end of a request remains, but a result or an
-    /// error becomes [`RequestFailure::Closed`]. Returns `None` for any other event.
+    /// Converts a pending event whose line was dropped. An event for the end of a request remains, but without its
+    /// data: a result or an error becomes [`RequestFailure::Closed`]. Returns `None` for any other event.
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
             PendingEvent::Response(response) => {
@@ -103,7 +104,8 @@ impl ClientState<'_> {
         can_park
     }
 
-    /// Prepares a task whose input requests were not emitted, so that the client emits them on the next connection.
+    /// Prepares a task whose input requests the application has not received. The client then emits these requests on
+    /// the next connection.
     fn require_input_again(&mut self, ticket: Ticket) {
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket)
             && outbound.data.method.is_task()

@@ -1,4 +1,4 @@
-//! Slot data, ids and encoding of requests that the client sends.
+//! Slot data, ids and encoding of the requests that the client sends.
 #![allow(clippy::as_conversions, reason = "a stream is the low half of an id")]
 
 use crate::framing::outbound_message::{Routing, StreamId};
@@ -52,7 +52,7 @@ impl OutboundData for SentRequest {
 }
 
 impl ClientState<'_> {
-    /// The id of the request in `slot`, or of the connecting request.
+    /// Returns the id of the request in `slot`, or of the connecting request.
     pub(crate) fn id_of(&self, sequence: u64, slot: Option<u32>) -> u64 {
         self.peer.id_at(sequence, slot.map_or(0, |slot| slot.saturating_add(1)))
     }
@@ -61,7 +61,8 @@ impl ClientState<'_> {
         self.peer.in_flight.outbound(ticket).map_or(Method::Other, |outbound| outbound.data.method)
     }
 
-    /// Finds the latest request that was sent on this stream.
+    /// Finds the latest request that was sent on this stream. Returns [`IssuedId::Unknown`] if there is no such
+    /// request.
     pub(crate) fn find_on_stream(&self, StreamId(stream): StreamId) -> IssuedId {
         // All ids are below this bound. Find the largest id whose low 32 bits are the stream.
         let bound = self.id_of(self.peer.next_sequence, None);
@@ -71,7 +72,7 @@ impl ClientState<'_> {
     }
 
     /// Writes a request as a message of at most `space` bytes. `params` writes the members of the parameters, and
-    /// returns whether they are valid.
+    /// returns whether these members are valid.
     #[inline(always)]
     pub(crate) fn write_request(
         &mut self,
@@ -114,9 +115,9 @@ impl ClientState<'_> {
 
     /// Sends the request of a slot again under a new id.
     ///
-    /// The new request asks for the next page of a list, contains input responses, renews a subscription on a new
-    /// connection, or asks about a task. `params` writes the members of the parameters from the text stored in the
-    /// slot.
+    /// The new request fetches the next page of a list, contains input responses, renews a subscription on a new
+    /// connection, or queries a task. `params` writes the members of the parameters. Its second argument is the text
+    /// in the slot, without the additional `_meta`. Returns [`Overflow`] if the request does not fit.
     pub(crate) fn resend(
         &mut self,
         ticket: Ticket,
@@ -144,8 +145,8 @@ impl ClientState<'_> {
         Ok(())
     }
 
-    /// Writes a request under a new id. `params` writes the members of the parameters from the slot's text. The request
-    /// also contains the additional `_meta` that the text stores.
+    /// Writes a request under a new id. The parameters are as for [`resend`](ClientState::resend). The request also
+    /// contains the additional `_meta` in the slot's text.
     pub(crate) fn write_stored(
         &mut self,
         ticket: Ticket,
@@ -172,9 +173,9 @@ impl ClientState<'_> {
         Ok(())
     }
 
-    /// Stores the additional `_meta` for sending a request again. Returns `false` if the `_meta` of a list does not
-    /// fit. For a resumable request, returns `true` even if the `_meta` does not fit. Such a request fails only if the
-    /// server requires input.
+    /// Stores the additional `_meta` of a request that the client may send again. Returns `false` if the `_meta` of a
+    /// list does not fit. For a resumable request, returns `true` even if the `_meta` does not fit, because such a
+    /// request fails only if the server requires input.
     #[cold]
     #[inline(never)]
     pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Json<'_>) -> bool {
@@ -194,7 +195,7 @@ impl SentRequest {
         SentRequest { sequence, maximum, partial_results: 0, meta_length: 0, level, method }
     }
 
-    /// The number of input requests for a request that needs input.
+    /// Returns the number of input requests that await responses. The request must need input.
     pub(crate) fn input_requests(&self) -> u64 {
         self.sequence.saturating_sub(NO_SEQUENCE)
     }
@@ -206,7 +207,8 @@ impl SentRequest {
     }
 }
 
-/// The request's stream in message mode: the id's low 32 bits. Ids grow, so no two requests in flight share a stream.
+/// Returns the request's stream in message mode: the low 32 bits of the id. Two requests share a stream only if their
+/// ids differ by a multiple of 2^32.
 pub(crate) fn stream_of(id: u64) -> StreamId {
     StreamId(id as u32)
 }

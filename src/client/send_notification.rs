@@ -1,4 +1,4 @@
-//! Sends notifications of the application.
+//! Function of the client that sends notifications of the application.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::Routing;
@@ -53,8 +53,8 @@ impl ClientState<'_> {
         sent.map_err(|Overflow| self.send_error(valid))
     }
 
-    /// The error for an unsent message of the application. The error is `Unwritable` if the message is invalid or too
-    /// large. The error is `Busy` if the transmit buffer currently lacks space.
+    /// Returns the error for an unsent message of the application. The error is `Unwritable` if the message is
+    /// invalid or too large. The error is `Busy` if the transmit buffer currently lacks space.
     #[cold]
     pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
         if !valid || self.peer.output.is_empty() {

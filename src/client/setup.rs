@@ -58,10 +58,12 @@ impl<'b> Client<'b> {
     /// - the state of a request that [requires input](crate::client::InputRequired),
     /// - the filter of a [subscription](Client::listen),
     /// - the id of a [task](ClientConfig::tasks),
-    /// - the id of a [deferred](crate::client::ServerRequest::defer) request of the server.
+    /// - the id of a [deferred](crate::client::ServerRequest::defer) request of the server,
+    /// - the reason of a [cancellation](Client::cancel) that awaits transmit space.
     ///
-    /// For a list or a resumable request, this part also stores the additional [`_meta`](crate::client::Options::meta).
-    /// Without slots, every request fails with [`SendError::Full`](crate::SendError::Full).
+    /// For a list or a resumable request, this part also stores the additional
+    /// [`_meta`](crate::client::Options::meta). Without slots, every request of the application fails with
+    /// [`SendError::Full`](crate::SendError::Full).
     #[must_use]
     pub fn in_flight(mut self, slots: &'b mut [Slot], text: &'b mut [u8]) -> Client<'b> {
         self.set_in_flight(InFlight::lent(slots, text));
@@ -118,7 +120,7 @@ impl<'b> Client<'b> {
         self
     }
 
-    /// Enables keep-alive: pings a server that has been idle for a while.
+    /// Enables keep-alive: the client pings an idle server, and reports a server that does not respond.
     #[must_use]
     pub fn keep_alive(mut self, pings: KeepAlive) -> Client<'b> {
         self.state.peer.keep_alive.set(pings);

@@ -77,8 +77,8 @@ impl<'f> Filter<'f> {
 
     /// Sets the ids of the tasks that the filter covers.
     ///
-    /// The client needs [tasks](crate::client::ClientConfig::tasks). A notification about a task that the client
-    /// follows counts as the response to a poll, so the call does not wait for the next poll.
+    /// The client needs [tasks](crate::client::ClientConfig::tasks). The client handles a notification about a
+    /// followed task like the response to a poll. The call therefore does not wait for the next poll.
     #[must_use]
     pub const fn tasks<'n>(self, ids: &'n [&'n str]) -> Filter<'n>
     where
@@ -139,41 +139,41 @@ pub struct Acknowledged<'a> {
 }
 
 impl<'a> Acknowledged<'a> {
-    /// The ticket of the subscription.
+    /// Returns the ticket of the subscription.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// Whether the acknowledged filter covers changes of the list of tools.
+    /// Returns whether the acknowledged filter covers changes of the list of tools.
     #[must_use]
     pub fn tools(&self) -> bool {
         self.has(TOOLS)
     }
 
-    /// Whether the acknowledged filter covers changes of the list of prompts.
+    /// Returns whether the acknowledged filter covers changes of the list of prompts.
     #[must_use]
     pub fn prompts(&self) -> bool {
         self.has(PROMPTS)
     }
 
-    /// Whether the acknowledged filter covers changes of the list of resources.
+    /// Returns whether the acknowledged filter covers changes of the list of resources.
     #[must_use]
     pub fn resources(&self) -> bool {
         self.has(RESOURCES)
     }
 
-    /// The resources whose changes the acknowledged filter covers.
+    /// Returns the resources whose changes the acknowledged filter covers.
     pub fn uris(&self) -> impl Iterator<Item = Str<'a>> {
         list(self.raw(), URIS).filter_map(Json::string)
     }
 
-    /// The ids of the tasks that the acknowledged filter covers.
+    /// Returns the ids of the tasks that the acknowledged filter covers.
     pub fn tasks(&self) -> impl Iterator<Item = Str<'a>> {
         granted_tasks(self.params)
     }
 
-    /// The acknowledged filter, as raw JSON.
+    /// Returns the acknowledged filter, as raw JSON.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         filter_of(self.params)
@@ -188,7 +188,7 @@ fn filter_of(params: Json<'_>) -> Json<'_> {
     params.get("notifications").unwrap_or(Json::EMPTY_OBJECT)
 }
 
-/// The ids of tasks in an acknowledgment.
+/// Returns the ids of tasks in an acknowledgment.
 pub(crate) fn granted_tasks<'a>(params: Json<'a>) -> impl Iterator<Item = Str<'a>> {
     list(filter_of(params), TASKS).filter_map(Json::string)
 }
@@ -229,13 +229,13 @@ impl Client<'_> {
 
 pub(crate) const LISTEN: &str = methods::SUBSCRIPTIONS_LISTEN.name;
 
-/// The id of the request that a notification belongs to.
+/// Returns the id of the subscription to which a notification belongs, or `None` if the notification has no such id.
 fn subscription_id(params: Json<'_>) -> Option<Json<'_>> {
     params.get("_meta")?.get(meta::SUBSCRIPTION_ID)
 }
 
 impl Outbound<SentRequest> {
-    /// Whether this request is a subscription that has not ended.
+    /// Returns whether this request is a subscription that has not ended.
     pub(crate) fn is_subscription(&self) -> bool {
         let is_open = self.state.awaits_response()
             || matches!(self.state, OutboundState::Parked | OutboundState::Resubscribe);
@@ -244,8 +244,8 @@ impl Outbound<SentRequest> {
 }
 
 impl ClientState<'_> {
-    /// Finds the subscription of a notification. The state of the subscription must be `state`. The id in the
-    /// notification must be a number, because the client sent a number.
+    /// Finds the subscription of a notification. Returns `UnknownSubscription` if no subscription has this id and the
+    /// state `state`. The id must be a number, because the client sent a number.
     fn find_subscription(&self, params: Json<'_>, state: OutboundState) -> Result<Ticket, ProtocolError> {
         subscription_id(params)
             .filter(|id| id.kind() == Kind::Number)
@@ -259,8 +259,8 @@ impl ClientState<'_> {
             .ok_or(ProtocolError::UnknownSubscription)
     }
 
-    /// Finds the request of a notification of an extension. Returns `Ok(None)` if the notification names no request. In
-    /// revisions without subscriptions, an unknown id also means no request.
+    /// Finds the request to which a notification of an extension belongs. Returns `Ok(None)` if the notification names
+    /// no request. In revisions without subscriptions, also returns `Ok(None)` for an unknown id.
     ///
     /// The request is a subscription, or any other request that awaits its response.
     pub(crate) fn find_tagged_request(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {

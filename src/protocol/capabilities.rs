@@ -11,19 +11,19 @@ macro_rules! bits {
             /// The empty set.
             pub const NONE: $name = $name(0);
 
-            /// Whether the set contains all capabilities of `other`.
+            /// Returns whether the set contains all capabilities of `other`.
             #[must_use]
             pub const fn has(self, other: $name) -> bool {
                 self.0 & other.0 == other.0
             }
 
-            /// The union with `other`.
+            /// Returns the union with `other`.
             #[must_use]
             pub const fn with(self, other: $name) -> $name {
                 $name(self.0 | other.0)
             }
 
-            /// The difference: this set without `other`.
+            /// Returns this set without the capabilities of `other`.
             #[must_use]
             pub const fn without(self, other: $name) -> $name {
                 $name(self.0 & !other.0)
@@ -94,7 +94,7 @@ impl ClientCapabilities {
         bits
     }
 
-    /// Writes the object in which a client declares the capabilities.
+    /// Writes the capabilities as the object that a client declares.
     pub(crate) fn write(self, out: &mut Writer<'_>) {
         use ClientCapabilities as C;
         let groups = [
@@ -152,7 +152,7 @@ impl ServerCapabilities {
     pub const LOGGING: ServerCapabilities = ServerCapabilities(256);
     /// `tasks.requests.tools.call` (`2025-11-25`), or the extension of tasks (`2026-07-28`).
     ///
-    /// [`Client::capabilities`](crate::Client::capabilities) has the capabilities of tasks only if the client is
+    /// [`Client::capabilities`](crate::Client::capabilities) contains the capabilities for tasks only if the client is
     /// [configured](crate::client::ClientConfig::tasks) for tasks.
     pub const TASKS: ServerCapabilities = ServerCapabilities(512);
     /// `tasks.cancel`, which the extension includes.
@@ -183,7 +183,7 @@ impl ServerCapabilities {
         bits
     }
 
-    /// Reads only the capabilities of tasks.
+    /// Reads only the capabilities for tasks.
     pub(crate) fn tasks_from_json(declared: Json<'_>, revision: Revision) -> ServerCapabilities {
         let mut bits = ServerCapabilities::NONE;
         if revision.has(WireFeature::TasksExtension) {
@@ -200,7 +200,7 @@ impl ServerCapabilities {
     }
 }
 
-/// Whether a value declares a capability.
+/// Returns whether a value declares a capability.
 ///
 /// Such a value is an object. Some implementations write `true` instead.
 fn is_declared(value: Option<Json<'_>>) -> bool {

@@ -39,7 +39,7 @@ impl Level {
         Level::Emergency,
     ];
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

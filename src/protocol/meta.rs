@@ -25,9 +25,10 @@ pub(crate) const OF_REQUESTS: [&str; 5] =
 pub(crate) struct RequestMeta {
     /// The span of the revision's name in `_meta`.
     pub(crate) version: Span,
-    /// The revision, if it is known.
+    /// The revision, or `None` if the name is unknown.
     pub(crate) revision: Option<Revision>,
     pub(crate) capabilities: Option<ClientCapabilities>,
+    /// The log level. `Some(Err(()))` means that the level is not valid.
     pub(crate) level: Option<Result<Level, ()>>,
 }
 
@@ -62,7 +63,7 @@ pub(crate) fn write_progress_token(token: u64, out: &mut Writer<'_>) {
     out.end_object();
 }
 
-/// The progress token, a string or an integer, as raw JSON.
+/// Returns the progress token as raw JSON. Returns `None` unless the token is a string or an integer.
 pub(crate) fn progress_token(meta: Json<'_>) -> Option<Json<'_>> {
     meta.get(PROGRESS_TOKEN).filter(|token| crate::rpc::is_id(*token))
 }

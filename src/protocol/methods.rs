@@ -68,37 +68,37 @@ impl Method {
         self
     }
 
-    /// Adds the revisions of the extension to the revisions in which a client sends the method.
+    /// Returns the method with `by_client` extended by the revisions in which an extension defines the method.
     pub(crate) const fn including_extension(mut self) -> Method {
         self.by_client = self.by_client.or(self.by_extension);
         self
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Whether the method is a request. Any other method is a notification.
+    /// Returns whether the method is a request. Any other method is a notification.
     #[must_use]
     pub const fn is_request(&self) -> bool {
         self.is_request
     }
 
-    /// The revisions in which a client sends the method.
+    /// Returns the revisions in which a client sends the method.
     #[must_use]
     pub const fn by_client(&self) -> Revisions {
         self.by_client
     }
 
-    /// The revisions in which a server sends the method as a message.
+    /// Returns the revisions in which a server sends the method as a message.
     #[must_use]
     pub const fn by_server(&self) -> Revisions {
         self.by_server
     }
 
-    /// The revisions in which a server sends the method inside a result.
+    /// Returns the revisions in which a server sends the method inside a result.
     ///
     /// The member of the result is `inputRequests` (`2026-07-28`).
     #[must_use]
@@ -106,14 +106,15 @@ impl Method {
         self.in_results
     }
 
-    /// The revisions in which only an extension, *Tasks* or *Skills*, defines the method. Clients send the requests of
-    /// the extension, and servers send its notifications.
+    /// Returns the revisions in which only an extension, *Tasks* or *Skills*, defines the method. Clients send the
+    /// requests of the extension, and servers send its notifications.
     #[must_use]
     pub const fn by_extension(&self) -> Revisions {
         self.by_extension
     }
 
-    /// The required capability, such as `server.tools.listChanged`.
+    /// Returns the required capability, such as `server.tools.listChanged`. Returns `None` if the method requires no
+    /// capability.
     ///
     /// The prefix is the side that declares the capability. The capabilities of tasks have no prefix. `server.skills`
     /// stands for the extension *Skills*. `completion/complete` requires no capability before `2025-03-26`.
@@ -132,7 +133,7 @@ const RESOURCE_SUBSCRIPTIONS: Revisions = WireFeature::ResourceSubscriptions.rev
 const ELICITATION: Revisions = WireFeature::Elicitation.revisions();
 const TASKS_CORE: Revisions = WireFeature::Tasks.revisions();
 
-/// Defines the constants and their list. The list is therefore always complete.
+/// Defines the constants and their list together, so that the list is always complete.
 macro_rules! table {
     ($($(#[$doc:meta])* $constant:ident = $kind:ident($name:literal)$(.$set:ident($($value:expr)?))*;)*) => {
         $($(#[$doc])* pub const $constant: Method = Method::$kind($name)$(.$set($($value)?))*;)*

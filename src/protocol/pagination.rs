@@ -1,4 +1,4 @@
-//! Writes the entries that fit into a page. Writes and parses cursors.
+//! Pages of lists: writes the entries that fit into a page, and writes and parses cursors.
 //!
 //! Specification: *Utilities*, *Pagination*.
 
@@ -7,7 +7,8 @@ use crate::json::{Json, Writer, magnitude};
 /// The longest end of a page, followed by the end of the response. The spaces are spare bytes.
 pub(crate) const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}        "#;
 
-/// Parses a cursor: a letter, and the index of the first entry. The letter shows that the cursor is opaque.
+/// Parses a cursor: a letter, and the index of the first entry. The letter shows that the cursor is opaque. Returns
+/// `None` if the cursor is not valid.
 pub(crate) fn parse(cursor: Json<'_>) -> Option<u32> {
     match cursor.bytes() {
         [b'"', b'p', digits @ .., b'"'] if !digits.starts_with(b"0") => magnitude(digits)?.try_into().ok(),
@@ -20,7 +21,7 @@ pub(crate) fn parse(cursor: Json<'_>) -> Option<u32> {
 pub(crate) struct Page {
     /// Number of omitted entries. An omitted entry is too large for any page, or not valid.
     pub(crate) left_out: usize,
-    /// Whether more entries follow.
+    /// Whether the list has a next page.
     pub(crate) has_next: bool,
 }
 

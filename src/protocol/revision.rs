@@ -1,7 +1,7 @@
 //! Table of the protocol's revisions and their wire features.
 //!
 //! To add a revision, add a row to [`Revision`]. The rows of [`WireFeature`] describe the additions and removals of
-//! each revision. No other file of this crate tests for a particular revision.
+//! each revision. Outside tests, no other file of this crate names a particular revision.
 
 use crate::json::{Str, WriteText, prints};
 
@@ -23,7 +23,7 @@ macro_rules! revisions {
             /// All revisions, oldest first.
             pub const ALL: [Revision; [$($name),*].len()] = [$(Revision::$revision),*];
 
-            /// The name on the wire.
+            /// Returns the name on the wire.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -67,7 +67,7 @@ macro_rules! features {
             /// All features, in the order of their first revision.
             pub const ALL: &[WireFeature] = &[$(WireFeature::$feature),*];
 
-            /// The first and the last revision that have the feature.
+            /// Returns the first and the last revision that have the feature.
             #[inline(always)]
             const fn range(self) -> [Revision; 2] {
                 match self {
@@ -95,7 +95,7 @@ features! {
     Batches = V2025_03_26..=V2025_03_26,
     /// Audio content.
     Audio = V2025_03_26,
-    /// The hints about a tool's behavior.
+    /// Hints about a tool's behavior.
     ToolAnnotations = V2025_03_26,
     /// `message` in progress notifications.
     ProgressMessages = V2025_03_26,
@@ -162,7 +162,7 @@ features! {
 }
 
 impl WireFeature {
-    /// The revisions that have the feature.
+    /// Returns the revisions that have the feature.
     #[must_use]
     pub const fn revisions(self) -> Revisions {
         let [first, last] = self.range();
@@ -181,7 +181,7 @@ pub enum Era {
 }
 
 impl Revision {
-    /// Whether the revision has this feature.
+    /// Returns whether the revision has this feature.
     // Always inlined, because the check of a constant feature is only one comparison.
     #[must_use]
     #[inline(always)]
@@ -190,7 +190,7 @@ impl Revision {
         first.position() <= self.position() && self.position() <= last.position()
     }
 
-    /// The revision with exactly this name. The function accepts neither prefixes nor unknown dates.
+    /// Returns the revision with exactly this name. Returns `None` for a prefix or an unknown date.
     #[must_use]
     pub fn parse(text: &str) -> Option<Revision> {
         Revision::ALL.into_iter().find(|revision| revision.as_str() == text)
@@ -200,7 +200,7 @@ impl Revision {
         Revision::ALL.into_iter().find(|revision| text == *revision.as_str())
     }
 
-    /// The era of the revision.
+    /// Returns the era of the revision.
     #[must_use]
     pub const fn era(self) -> Era {
         if self.has(WireFeature::StatelessRequests) { Era::Stateless } else { Era::Handshake }
@@ -215,7 +215,7 @@ impl Revision {
         latest
     };
 
-    /// The index in [`ALL`](Revision::ALL).
+    /// Returns the index in [`ALL`](Revision::ALL).
     #[inline(always)]
     #[expect(clippy::as_conversions, reason = "the discriminants are the row numbers of the table")]
     pub(crate) const fn position(self) -> u32 {
@@ -258,60 +258,60 @@ impl Revisions {
     /// The revisions without a handshake.
     pub const STATELESS: Revisions = WireFeature::StatelessRequests.revisions();
 
-    /// The set that contains only this revision.
+    /// Returns the set that contains only this revision.
     #[must_use]
     pub const fn only(revision: Revision) -> Revisions {
         Revisions(revision.bit())
     }
 
-    /// This revision and every later revision.
+    /// Returns this revision and every later revision.
     #[must_use]
     pub const fn since(revision: Revision) -> Revisions {
         Revisions(Revisions::ALL.0 & !revision.bit().wrapping_sub(1))
     }
 
-    /// This revision and every earlier revision.
+    /// Returns this revision and every earlier revision.
     #[must_use]
     pub const fn until(revision: Revision) -> Revisions {
         Revisions(revision.bit() | revision.bit().wrapping_sub(1))
     }
 
-    /// This set with one more revision.
+    /// Returns this set with an additional revision.
     #[must_use]
     pub const fn with(self, revision: Revision) -> Revisions {
         Revisions(self.0 | revision.bit())
     }
 
-    /// The union of both sets.
+    /// Returns the union of both sets.
     pub(crate) const fn or(self, other: Revisions) -> Revisions {
         Revisions(self.0 | other.0)
     }
 
-    /// The intersection of both sets.
+    /// Returns the intersection of both sets.
     #[must_use]
     pub const fn and(self, other: Revisions) -> Revisions {
         Revisions(self.0 & other.0)
     }
 
-    /// Whether the set contains this revision.
+    /// Returns whether the set contains this revision.
     #[must_use]
     pub const fn contains(self, revision: Revision) -> bool {
         self.0 & revision.bit() != 0
     }
 
-    /// Whether both sets have a revision in common.
+    /// Returns whether both sets have a revision in common.
     #[must_use]
     pub const fn intersects(self, other: Revisions) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The revisions of the set, starting with the newest.
+    /// Returns the revisions of the set, starting with the newest.
     pub fn newest_first(self) -> impl Iterator<Item = Revision> {
         let mut left = self;
         core::iter::from_fn(move || left.take_latest())
@@ -323,7 +323,7 @@ impl Revisions {
         Some(latest)
     }
 
-    /// The newest revision of the set.
+    /// Returns the newest revision of the set, or `None` if the set is empty.
     #[must_use]
     pub fn latest(mut self) -> Option<Revision> {
         self.take_latest()

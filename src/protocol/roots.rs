@@ -46,7 +46,7 @@ impl Roots<'_, '_> {
     /// Adds a root with its URI and its human-readable name.
     ///
     /// The client omits an empty name. The URI must start with `file://` and must be percent-encoded
-    /// (`file:///my%20files`).
+    /// (`file:///my%20files`). Otherwise the response is not valid.
     pub fn add(&mut self, uri: &str, name: &str) {
         // A URI consists of these characters. RFC 3986 requires percent-encoding for all other characters.
         let is_uri = |byte: u8| byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte);
@@ -60,7 +60,7 @@ impl Roots<'_, '_> {
     }
 }
 
-/// Writes a result with roots. Calls `body` once.
+/// Writes a result with roots. Calls `body` once. Returns whether the URIs of all roots are valid.
 pub(crate) fn write_roots(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mut Roots<'_, '_>)>) -> bool {
     out.key("roots");
     out.begin_array();
@@ -108,19 +108,19 @@ impl<'a> Iterator for RootsView<'a> {
 }
 
 impl<'a> RootView<'a> {
-    /// The URI.
+    /// Returns the URI.
     #[must_use]
     pub fn uri(&self) -> Str<'a> {
         self.uri
     }
 
-    /// Whether the URI starts with `file://`, as the specification requires.
+    /// Returns whether the URI starts with `file://`, as the specification requires.
     #[must_use]
     pub fn is_file(&self) -> bool {
         self.uri.chars().map(|char| char.to_ascii_lowercase()).take(7).eq("file://".chars())
     }
 
-    /// The human-readable name.
+    /// Returns the human-readable name.
     #[must_use]
     pub fn name(&self) -> Option<Str<'a>> {
         self.name

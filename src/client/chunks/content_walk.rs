@@ -4,7 +4,7 @@ use crate::json::partial::{PartialEntry, after_value, next_element_start, next_e
 
 /// A walk over a result. The walk stops at the end of the text, and continues when more text has arrived.
 ///
-/// The text is the start of a valid JSON text, up to any byte.
+/// The text is the start of a valid JSON text. The text may end after any byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ContentWalk {
     /// Offset of the next byte in the line.
@@ -49,9 +49,9 @@ pub(crate) struct FoundString {
 impl ContentWalk {
     pub(crate) const START: ContentWalk = ContentWalk { at: 0, blocks: 0, place: Place::Start };
 
-    /// Returns the next string of content. Returns the same string again unless the caller has removed its text, or has
-    /// called [`skip_string`](ContentWalk::skip_string). `line` is the text so far, and `result` the offset of the
-    /// result.
+    /// Returns the next string of content, or `None` if no such string has begun. Returns the same string again unless
+    /// the caller has removed its text, or has called [`skip_string`](ContentWalk::skip_string). `line` is the text so
+    /// far, and `result` is the offset of the result.
     pub(crate) fn next_string(&mut self, line: &[u8], result: usize) -> Option<FoundString> {
         loop {
             match self.place {
@@ -130,7 +130,8 @@ impl Place {
         }
     }
 
-    /// The place of a member whose value starts with this byte. `None` if the value has no content.
+    /// Returns the place of a member whose value starts with the byte `first`. Returns `None` if the value contains no
+    /// content.
     fn child(self, name: &[u8], first: u8) -> Option<Place> {
         let in_resource = self == Place::Resource;
         match (self, name, first) {

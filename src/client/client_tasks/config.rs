@@ -1,4 +1,4 @@
-//! `ClientConfig::client_tasks` declares the tasks of a client. `Client::client_tasks` lends the table of these tasks.
+//! Configuration of the tasks that a client runs, and the table of these tasks.
 
 use crate::client::Client;
 use crate::client::client_tasks::hooks::{ClientTaskHooks, HOOKS};
@@ -10,7 +10,8 @@ use crate::peer::tasks::storage::Storage;
 use crate::peer::tasks::table::TaskTable;
 use crate::protocol::capabilities::ClientCapabilities;
 
-/// The configuration of a client's tasks. Only this value refers to the hooks, so other clients do not link them.
+/// The configuration of the tasks that a client runs. Only this value refers to the hooks, so clients without such
+/// tasks do not link the hooks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClientTaskConfig {
     pub(crate) options: fn() -> TaskOptions,
@@ -18,21 +19,22 @@ pub(crate) struct ClientTaskConfig {
 }
 
 impl<'i> ClientConfig<'i> {
-    /// Lets requests of the server for sampling and elicitation become tasks (`2025-11-25`). Default: off.
+    /// Allows requests of the server for sampling and elicitation to become tasks (`2025-11-25`). By default, these
+    /// requests never become tasks.
     ///
     /// The client declares tasks for its [capabilities](ClientConfig::capabilities), and needs a table:
     /// [`Client::client_tasks`]. `options` returns options with new random bits for each task.
     ///
-    /// The server decides which requests become tasks. The application responds as always, through the request or,
-    /// after [`ServerRequest::defer`](crate::client::ServerRequest::defer), through its ticket. The client responds to
-    /// the server with the task, stores the response of the application, and serves `tasks/get`, `tasks/result`,
-    /// `tasks/list` and `tasks/cancel`. If the server cancels the task, the event is
+    /// The server decides which requests become tasks. The application responds as to any other request: through the
+    /// request or, after [`ServerRequest::defer`](crate::client::ServerRequest::defer), through its ticket. The client
+    /// responds to the server with the task, stores the response of the application, and serves `tasks/get`,
+    /// `tasks/result`, `tasks/list` and `tasks/cancel`. If the server cancels the task, the event is
     /// [`Event::Cancelled`](crate::client::Event::Cancelled). If the time to live expires before the response, the
     /// event is [`Event::Expired`](crate::client::Event::Expired).
     ///
-    /// A deferred request keeps its ticket, but a task takes no slot of [`Client::in_flight`] and sends no progress. If
-    /// the table is full, the server receives the error -32603 instead of the application's response, and `defer`
-    /// returns the request to the application.
+    /// A deferred request keeps its ticket, but a task takes no slot of [`Client::in_flight`] and sends no progress.
+    /// If the table is full, `defer` returns the request to the application. Instead of an immediate result, the
+    /// server then receives the error -32603.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;
@@ -74,7 +76,7 @@ impl<'b> Client<'b> {
     }
 }
 
-/// Whether requests that need these capabilities can become tasks.
+/// Returns whether requests that need these capabilities can become tasks.
 pub(super) fn may_run(declared: ClientCapabilities) -> bool {
     declared.has(ClientCapabilities::SAMPLING) || has_elicitation(declared)
 }

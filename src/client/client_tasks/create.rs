@@ -34,7 +34,8 @@ pub(super) fn defer(
     is_sent
 }
 
-/// Responds with a task that ends at once with this result.
+/// Responds with a new task, and ends the task at once with the result that `body` writes. If this is not possible,
+/// responds with an error.
 pub(super) fn respond_at_once(
     state: &mut ClientState<'_>,
     pending: &Pending<'_>,
@@ -66,7 +67,7 @@ pub(super) fn respond_at_once(
     }
 }
 
-/// Ends a task with the response of the application.
+/// Ends a task with the response of the application. Does nothing if the task has already ended.
 pub(super) fn end(
     state: &mut ClientState<'_>,
     table: &mut TaskTable<'_>,
@@ -83,7 +84,7 @@ pub(super) fn end(
     table.touch(ticket, state.peer.now);
 }
 
-/// Finds the open task of a deferred request.
+/// Finds the open task of a deferred request. Returns `None` if there is no such task.
 pub(super) fn find(table: &TaskTable<'_>, request: Ticket) -> Option<(Ticket, Context)> {
     let ticket = table.find_call(request)?;
     let revision = table.data(ticket)?.revision;
@@ -128,7 +129,7 @@ fn respond_created(
     })
 }
 
-/// The kind of a request, as stored in the text of its task.
+/// Encodes the kind of a request for the text of its task.
 fn kind_byte(kind: InputKind) -> u8 {
     match kind {
         InputKind::Form => b'f',

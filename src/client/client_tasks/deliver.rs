@@ -16,8 +16,8 @@ use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
 use crate::time::Millis;
 
-/// Marks a request that waits for the end of a task. This byte follows the id in the text of the slot, and the ticket
-/// of the task follows this byte.
+/// Marks a `tasks/result` request that waits for the end of its task. This byte follows the id in the text of the
+/// slot, and precedes the ticket of the task.
 pub(super) const LINK: u8 = b't';
 
 /// Expires a task, or sends pending messages. Emits the event of a request whose task has expired or was removed at
@@ -73,7 +73,7 @@ fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
             if !state.peer.reserve_response() {
                 return false;
             }
-            // A notification that does not fit is dropped, because the server also polls.
+            // The client drops a notification that does not fit, because the server also polls.
             let output = &mut state.peer.output;
             let _ = output.write(Routing::NOTIFICATION, output.max_reply_size(), &mut |out| {
                 begin_notification(out, methods::TASKS_STATUS.name);
@@ -88,7 +88,7 @@ fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
     true
 }
 
-/// Responds to requests that wait for the end of a task. Returns `false` if the transmit buffer has no space.
+/// Responds to the requests whose task has ended. Returns `false` if the transmit buffer has no space.
 fn respond_to_waiting(state: &mut ClientState<'_>, table: &TaskTable<'_>) -> bool {
     let Some(session) = state.peer.session else { return false };
     let mut slot = 0;
@@ -109,12 +109,12 @@ fn respond_to_waiting(state: &mut ClientState<'_>, table: &TaskTable<'_>) -> boo
     true
 }
 
-/// The task whose end a request awaits.
+/// Returns the task whose end a request awaits, or `None` for any other request.
 fn linked_task(state: &ClientState<'_>, receiver: Ticket) -> Option<Ticket> {
     unpacked(state.peer.in_flight.text_after_id(receiver).strip_prefix(&[LINK])?)
 }
 
-/// Responds to `tasks/result` with the outcome of an ended task.
+/// Responds to `tasks/result` with the stored response of an ended task, or with an error if there is no response.
 pub(super) fn respond_result(
     state: &mut ClientState<'_>,
     table: &TaskTable<'_>,

@@ -23,17 +23,19 @@ pub(crate) trait ClientTaskHooks: Sync {
     /// Writes the capability `tasks`.
     fn write_capability(&self, declared: ClientCapabilities, out: &mut Writer<'_>);
 
-    /// The size of the largest response about a task in these revisions, in bytes, without the id of the request.
+    /// Returns the maximum size of a response about a task in these revisions, in bytes, without the id of the
+    /// request. Returns 0 if no revision has tasks.
     fn max_response_size(&self, revisions: Revisions) -> usize;
 
     /// Returns the time to live of the task that a request asks for, or 0 if the request names no time. Returns `None`
-    /// if the request asks for no task.
+    /// if the request asks for no task, and an error if the member `task` is not an object.
     fn requested(&self, context: Context, params: Json<'_>) -> Result<Option<u64>, ProtocolError>;
 
-    /// Whether the client accepts requests about tasks with this method in its session.
+    /// Returns whether the client accepts requests about tasks with this method in its session.
     fn accepts(&self, state: &ClientState<'_>, method: Str<'_>) -> bool;
 
-    /// Responds to a request about a task. The caller has reserved space for the response.
+    /// Responds to a request about a task, and returns the error that the client has sent, if any. The caller has
+    /// reserved space for the response.
     fn on_request(
         &self,
         state: &mut ClientState<'_>,
@@ -58,9 +60,10 @@ pub(crate) trait ClientTaskHooks: Sync {
     );
 
     /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
+    /// Returns `None` if there is no such task.
     fn find(&self, state: &ClientState<'_>, request: Ticket) -> Option<(Ticket, Context)>;
 
-    /// The earliest expiry of a task.
+    /// Returns the earliest expiry of a task, or `None` if no task expires.
     fn next_deadline(&self, state: &ClientState<'_>) -> Option<Millis>;
 
     /// Expires a task, or sends pending messages about tasks. Emits the event of a request whose task has expired or
@@ -172,13 +175,14 @@ impl ClientTaskHooks for Hooks {
 }
 
 impl ClientState<'_> {
-    /// Hooks of tasks, if the client runs tasks.
+    /// Returns the hooks of tasks, if the client runs tasks.
     pub(crate) fn client_task_hooks(&self) -> Option<&'static dyn ClientTaskHooks> {
         self.client_tasks.as_ref()?;
         self.config.client_tasks.map(|tasks| tasks.hooks)
     }
 
     /// Finds the open task of a deferred request. Returns the ticket of the task, and the context of the response.
+    /// Returns `None` if there is no such task.
     pub(crate) fn task_of(&self, request: Ticket) -> Option<(Ticket, Context)> {
         self.client_task_hooks()?.find(self, request)
     }
@@ -190,7 +194,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Calls `act` with the state and the table. Returns `None` without a table.
+    /// Calls `act` with the state and the table. Returns `None` if there is no table.
     pub(super) fn with_client_tasks<R>(
         &mut self,
         act: impl FnOnce(&mut ClientState<'_>, &mut TaskTable<'_>) -> R,

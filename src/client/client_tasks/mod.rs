@@ -1,9 +1,9 @@
 //! Tasks that the client runs for its server (`2025-11-25`).
 //!
 //! A request of the server for sampling or elicitation may request a task. The client then responds with the task, and
-//! stores the response of the application until the server fetches it. Only
+//! stores the application's response until the server fetches this response. Only
 //! [`ClientConfig::client_tasks`](crate::client::ClientConfig::client_tasks) refers to the
-//! [`ClientTaskHooks`](hooks::ClientTaskHooks), so other clients do not link this module.
+//! [`ClientTaskHooks`](hooks::ClientTaskHooks), so clients without such tasks do not link this module.
 //!
 //! Specification: 2025-11-25, *Tasks*.
 

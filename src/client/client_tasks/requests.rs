@@ -36,7 +36,7 @@ impl TaskMethod {
 }
 
 impl ClientState<'_> {
-    /// Responds to a request about a task.
+    /// Responds to a request about a task. Returns the error that the client has sent, if any.
     pub(super) fn handle_task_request(
         &mut self,
         id: Json<'_>,
@@ -98,7 +98,8 @@ fn about(
     Ok(())
 }
 
-/// Lets `tasks/result` wait for the end of its task. The request has no timeout.
+/// Defers `tasks/result` until the end of its task. The request has no timeout. Returns an error if no slot can store
+/// the request.
 fn wait(state: &mut ClientState<'_>, pending: &Pending<'_>, ticket: Ticket) -> Result<(), ProtocolError> {
     let Pending { source, context, .. } = pending;
     let full = ProtocolError::TooManyInFlight { limit: state.peer.in_flight.limit() };
@@ -112,7 +113,7 @@ fn wait(state: &mut ClientState<'_>, pending: &Pending<'_>, ticket: Ticket) -> R
     Ok(())
 }
 
-/// Handles `tasks/list`. A cursor is the slot of the next task.
+/// Handles `tasks/list`. A cursor encodes the slot of the next task.
 fn list(
     state: &mut ClientState<'_>,
     table: &TaskTable<'_>,

@@ -23,7 +23,7 @@ impl Client<'_> {
     /// resources. [`SendError::Full`]: no slot is free. [`SendError::Busy`]: the transmit buffer lacks space, or
     /// reserves the space for a response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
     /// [`SendError::Unwritable`]: the request is larger than the transmit buffer, or its `_meta` is not valid. A list
-    /// request also returns this error if its `_meta` does not fit into the slot, which stores it for the next pages.
+    /// request also fails with this error if the text of the slot cannot store its `_meta` for the next pages.
     pub fn list_resources(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         self.list(List::Resources, options)
     }
@@ -92,7 +92,7 @@ impl Client<'_> {
         })
     }
 
-    /// Gets the messages of a prompt. `arguments` are pairs of a name and a value.
+    /// Requests the messages of a prompt. `arguments` are pairs of a name and a value.
     /// [`Response::prompt`](crate::client::Response::prompt) returns the messages.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Requests of the application: tool calls, lists, resources, prompts, completion.
+//! Functions of the client that send requests: tool calls, lists, resources, prompts, completion, skills.
 
 pub(crate) mod features;
 pub(crate) mod send;

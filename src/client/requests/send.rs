@@ -85,8 +85,8 @@ impl Client<'_> {
     }
 
     /// Lists the tools. The client emits an [`Event::Tools`](crate::client::Event::Tools) for each page. The client
-    /// requests the next page by itself, so one call lists all tools. [`is_last`](crate::client::ToolsPage::is_last)
-    /// marks the end of the list.
+    /// requests the next page by itself, so the application calls this function only once.
+    /// [`is_last`](crate::client::ToolsPage::is_last) marks the end of the list.
     ///
     /// To search for one tool, call [`find`](crate::client::ToolsPage::find) on each page, and
     /// [`cancel`](Client::cancel) the request after a match. A cancellation before the next poll sends nothing, because
@@ -98,8 +98,8 @@ impl Client<'_> {
         self.list(List::Tools, options)
     }
 
-    /// Checks that the server responds. The request is `ping`. In `2026-07-28`, which has no `ping`, the request is
-    /// `server/discover`.
+    /// Sends a request without effect, to check that the server responds. The request is `ping` or, in `2026-07-28`,
+    /// which has no `ping`, `server/discover`.
     ///
     /// # Errors
     /// Same as [`call_with`](Client::call_with).
@@ -109,12 +109,12 @@ impl Client<'_> {
         self.state.begin_request(method, options, &mut |_| true)
     }
 
-    /// Sends any other request. `params` writes the keys and values of the parameters, except `_meta`. The client
-    /// writes `_meta`.
+    /// Sends a request with any method. `params` writes the keys and values of the parameters, except `_meta`. The
+    /// client itself writes `_meta`.
     ///
-    /// If the client has a function for the method, the request has the same events as a call of that function. A
+    /// If the client has a function for the method, the request causes the same events as this function. A
     /// `tools/call`, for example, may [require input](crate::client::InputRequired), and ends with a
-    /// [`tool_result`](crate::client::Response::tool_result). Lists are an exception. The client does not request
+    /// [`tool_result`](crate::client::Response::tool_result). Lists are an exception: the client does not request
     /// further pages, and the request ends with an [`Event::Response`](crate::client::Event::Response).
     ///
     /// # Errors
@@ -146,8 +146,8 @@ impl Client<'_> {
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has a response, was cancelled or has expired, or the connection of the request
-    /// has ended. [`SendError::Busy`]: the transmit buffer lacks space for a response, or other messages precede the
-    /// response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
+    /// has ended. [`SendError::Busy`]: the transmit buffer lacks space for a response, or queued messages must precede
+    /// the response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
     pub fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
         self.state.reply(ticket)
     }

@@ -22,7 +22,7 @@ impl Client<'_> {
         self.list(List::Skills, options)
     }
 
-    /// Gets a skill by the URI of its `SKILL.md`, even if the server does not list the skill.
+    /// Requests a skill by the URI of its `SKILL.md`. The server may respond with a skill that its list lacks.
     /// [`Response::skill`](crate::client::Response::skill) returns the skill.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ impl Client<'_> {
         self.begin_with_uri(methods::SKILLS_GET.name, uri, options)
     }
 
-    /// Lists the files and folders in a folder. `cursor` requests a further page.
+    /// Lists the files and folders in a folder. `None` as `cursor` requests the first page.
     /// [`Response::directory`](crate::client::Response::directory) returns the page.
     ///
     /// # Errors

@@ -14,8 +14,8 @@ use crate::rpc::hash_text;
 
 use crate::client::server_requests::input_request::InputKind;
 
-/// The kind of input that a method requests. Returns `None` if the method requests no input, or the client did not
-/// declare the capability. For `elicitation/create`, the kind is always `Form`.
+/// Returns the kind of input that a method requests. Returns `None` if the method requests no input, or the client
+/// did not declare the capability. For `elicitation/create`, the kind is always `Form`.
 pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<InputKind> {
     let has_elicitation = declared.has(Declared::ELICITATION_FORM) || declared.has(Declared::ELICITATION_URL);
     let kinds = [
@@ -26,7 +26,8 @@ pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<Inpu
     kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }
 
-/// The kind of a validated input request.
+/// Returns the kind of a validated input request. Returns `None` if the protocol defines no input request with this
+/// method.
 pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<InputKind> {
     let kind = kind_of_method(method, Declared::EVERYTHING)?;
     let is_url = params.is_some_and(|params| has_text(params, "mode", "url"));
@@ -56,7 +57,8 @@ pub(crate) fn check(
     }
 }
 
-/// Validates an elicitation. The default mode is `form`.
+/// Validates an elicitation, and returns its kind. The default mode is `form`. Returns `None` if the parameters are
+/// not valid, or the client did not declare the mode.
 fn check_elicitation(params: Json<'_>, declared: Declared) -> Option<InputKind> {
     let [mode, message, schema] = params.pick(["mode", "message", "requestedSchema"]);
     let mode = mode.filter(|mode| !mode.is_null());
@@ -77,9 +79,9 @@ fn check_sampling(params: Json<'_>, declared: Declared, seed: u64) -> bool {
         && (!with_tools || declared.has(Declared::SAMPLING_TOOLS))
 }
 
-/// A set of tool-use ids in one message. Stores the number of ids and the sum of their hashes, which does not depend on
-/// the order. The comparison of two sets must take constant time and memory, because the server controls the number of
-/// ids.
+/// A set of tool-use ids in one message. Stores the number of ids and the sum of their hashes. The sum does not depend
+/// on the order of the ids. The comparison of two sets must take constant time and memory, because the server controls
+/// the number of ids.
 #[derive(Default, PartialEq, Eq)]
 struct Ids {
     count: usize,
@@ -94,8 +96,9 @@ impl Ids {
     }
 }
 
-/// Whether tool uses and tool results match. A message with tool results must contain no other blocks. Each result must
-/// belong to a use in the previous message. Each use must have a result in the next message.
+/// Returns whether tool uses and tool results match. Only the assistant may use tools. A message with tool results
+/// must not come from the assistant, and must contain no other blocks. Each result must belong to a use in the
+/// previous message. Each use must have a result in the next message.
 fn tool_uses_match(messages: Json<'_>, seed: u64) -> bool {
     let mut wanted = Ids::default();
     for message in messages.elements().map(SampleMessageView::from_json) {

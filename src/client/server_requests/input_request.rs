@@ -36,21 +36,21 @@ pub enum InputKind {
     Sample,
     /// A request with a method of an extension.
     Other,
-    /// A request about a task of the client. The client responds by itself.
+    /// A request about a task that the client runs. The client responds by itself.
     Task,
 }
 
 impl InboundData for InputKind {}
 
 impl Inbound<InputKind> {
-    /// Whether the application receives the request.
+    /// Returns whether the application receives the request. If not, the client itself responds.
     pub(crate) fn is_for_application(&self) -> bool {
         self.context != InputKind::Task
     }
 }
 
 impl InputKind {
-    /// The method. Empty for [`InputKind::Other`] and [`InputKind::Task`].
+    /// Returns the method. Returns an empty text for [`InputKind::Other`] and [`InputKind::Task`].
     pub(crate) fn method(self) -> &'static str {
         match self {
             InputKind::Other | InputKind::Task => "",
@@ -73,7 +73,7 @@ impl<'a> InputRequest<'a> {
         Some(InputRequest::from_json(if is_url { InputKind::Url } else { kind }, "", params))
     }
 
-    /// The method of the request.
+    /// Returns the method of the request.
     #[must_use]
     pub fn method(&self) -> &'a str {
         match self {
@@ -85,7 +85,7 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// All parameters. For [`Roots`](InputRequest::Roots), the parameters are an empty object.
+    /// Returns all parameters. For [`Roots`](InputRequest::Roots), returns an empty object.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         match self {
@@ -97,7 +97,7 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// Creates a view of validated parameters. `method` is the method of an extension.
+    /// Creates a view of validated parameters. `method` matters only for a method of an extension.
     pub(crate) fn from_json(kind: InputKind, method: &'a str, params: Json<'a>) -> InputRequest<'a> {
         match kind {
             InputKind::Other | InputKind::Task => InputRequest::Other { method, params },

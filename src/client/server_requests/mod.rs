@@ -48,8 +48,8 @@ pub(crate) enum RequestTask {
     Created(Ticket),
 }
 
-/// Access to the [`ClientState`] behind a [`ServerRequestReply`]. The trait object hides the lifetime of the state. A
-/// reply therefore has only one lifetime.
+/// Access to the [`ClientState`] behind a [`ServerRequestReply`]. The trait object hides the lifetime parameter of the
+/// state, so that a reply has only one lifetime.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ClientState<'_>));
 }
@@ -80,7 +80,7 @@ impl StateAccess for ClientState<'_> {
 #[must_use = "a request needs a response"]
 #[derive(Debug)]
 pub struct ServerRequest<'a> {
-    /// The method of an extension. Empty for other requests.
+    /// The method of an extension. The text is empty for a method that the protocol defines.
     pub(crate) method: &'a str,
     pub(crate) params: Json<'a>,
     pub(crate) reply: ServerRequestReply<'a>,
@@ -99,26 +99,26 @@ pub struct ServerRequestReply<'a> {
 }
 
 impl<'a> ServerRequest<'a> {
-    /// The requested input.
+    /// Returns the requested input.
     #[must_use]
     pub fn input(&self) -> InputRequest<'a> {
         InputRequest::from_json(self.reply.pending.context.kind, self.method, self.params)
     }
 
-    /// The raw parameters, an object.
+    /// Returns the raw parameters, an object.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.params
     }
 
-    /// The stream of the request, in message mode.
+    /// Returns the stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.reply.stream()
     }
 
-    /// Whether the request becomes a [task](crate::client::ClientConfig::client_tasks), so that the server fetches the
-    /// response later.
+    /// Returns whether the request becomes a [task](crate::client::ClientConfig::client_tasks), so that the server
+    /// fetches the response later.
     #[must_use]
     pub fn is_task(&self) -> bool {
         self.reply.pending.task.is_some()
@@ -170,16 +170,16 @@ impl<'a> ServerRequest<'a> {
     /// Defers the response, for example until the user has decided. [`Client::reply`](crate::Client::reply) returns the
     /// reply for the ticket. A deferred request occupies a slot.
     ///
-    /// The request expires after `time`. If `time` is `None`, the request expires after the client's
-    /// [`maximum`](crate::client::Timeouts::maximum). The client then responds with an error and emits
-    /// [`Event::Expired`](crate::client::Event::Expired).
+    /// The request expires after `time`, or after the client's [`maximum`](crate::client::Timeouts::maximum) if `time`
+    /// is `None`. The client then responds with an error and emits [`Event::Expired`](crate::client::Event::Expired).
     ///
     /// A request that becomes a [task](crate::client::ClientConfig::client_tasks) frees its slot at once. Such a
     /// request expires after the time to live of the task instead of `time`.
     ///
     /// # Errors
-    /// Returns the request itself if no slot is free, or if the id of the request does not fit into the text of a slot.
-    /// Also returns the request if the table of tasks is full.
+    /// Returns the request itself if no slot is free, or if the id of the request does not fit into the text of a
+    /// slot. Also returns a request that cannot become a task, because the table of tasks is full or the response does
+    /// not fit.
     pub fn defer(mut self, time: Option<Millis>) -> Result<Ticket, ServerRequest<'a>> {
         let ServerRequestReply { state, pending } = &mut self.reply;
         let mut ticket = None;
@@ -192,7 +192,7 @@ impl<'a> ServerRequest<'a> {
 }
 
 impl ServerRequestReply<'_> {
-    /// The stream of the request, in message mode.
+    /// Returns the stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
         self.pending.context.stream
@@ -214,7 +214,7 @@ impl ServerRequestReply<'_> {
         });
     }
 
-    /// Accepts a form with any content that serializes to an object.
+    /// Responds that the user accepts a form. `content` must serialize to an object.
     #[cfg(feature = "serde")]
     pub fn accept_value<T: serde_core::Serialize + ?Sized>(self, content: &T) {
         let revision = self.pending.context.revision;
@@ -277,9 +277,9 @@ impl ServerRequestReply<'_> {
     /// Reports progress, if the request has a progress token. The progress must increase with each call.
     ///
     /// # Errors
-    /// [`SendError::NotWanted`]: the request has no progress token, or the progress has not increased.
-    /// [`SendError::Unwritable`]: the notification would leave too little space for a response. In both cases, the
-    /// request remains open.
+    /// [`SendError::NotWanted`]: the request has no progress token or has become a task, or the progress has not
+    /// increased. [`SendError::Unwritable`]: the notification would leave too little space for a response. In both
+    /// cases, the request remains open.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,

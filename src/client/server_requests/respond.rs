@@ -19,10 +19,11 @@ use crate::client::server_requests::{
 /// code, so its client does not link the code.
 #[derive(Debug)]
 pub(crate) struct ServerRequests {
-    /// The kind of input that a method requests. Returns `None` for an unknown method, and if the client did not declare
-    /// the required capability.
+    /// Returns the kind of a server request with this method. Returns `None` for an unknown method, and if the client
+    /// did not declare the required capability.
     pub(crate) kind_of_method: fn(&ClientState<'_>, Str<'_>) -> Option<InputKind>,
-    /// Validates a request of the server for input of this kind.
+    /// Validates a request of the server for input of this kind, and returns the properties that determine its
+    /// response.
     pub(crate) check:
         fn(&ClientState<'_>, InputKind, Option<Json<'_>>, StreamId) -> Result<Context, ProtocolError>,
     /// Counts the input requests of an object. Returns `None` if a request is not valid, or requires a capability that
@@ -39,7 +40,8 @@ impl ServerRequests {
 }
 
 impl ClientState<'_> {
-    /// The capabilities that the client declared to this server. The set is empty until the client is connected.
+    /// Returns the capabilities that the client declared to this server. The set is empty until the client is
+    /// connected.
     pub(crate) fn declared(&self) -> ClientCapabilities {
         self.peer.session.map_or(ClientCapabilities::NONE, |session| self.config.declared(session.revision))
     }
@@ -78,7 +80,7 @@ impl ClientState<'_> {
         Some(count)
     }
 
-    /// Builds the request to which the application responds.
+    /// Creates the event's view of a validated server request, with its reply.
     pub(crate) fn server_request<'a>(
         &'a mut self,
         id: &'a [u8],
@@ -100,7 +102,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Whether a server request holds or awaits transmit space for its response.
+    /// Returns whether a server request holds or awaits transmit space for its response.
     pub(crate) fn holds_reply_space(&self) -> bool {
         self.peer.response_pending || self.server_request_waits
     }
@@ -113,7 +115,7 @@ impl ClientState<'_> {
         self.peer.pending_error = Some(ProtocolError::Unanswered);
     }
 
-    /// Returns the reply to a deferred request.
+    /// Returns the reply to a deferred request: see [`Client::reply`](crate::Client::reply).
     pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
         if let Some((task, context)) = self.task_of(ticket) {
             let (source, task) = (Source::Slot(ticket), Some(RequestTask::Created(task)));
@@ -129,7 +131,7 @@ impl ClientState<'_> {
         Ok(ServerRequestReply { state: self, pending })
     }
 
-    /// Writes an error response in a message of at most `space` bytes.
+    /// Writes an error response in a message of at most `space` bytes. Returns an error if the response does not fit.
     pub(crate) fn write_error(
         &mut self,
         source: &Source<'_>,
@@ -148,9 +150,9 @@ impl ClientState<'_> {
         })
     }
 
-    /// Sends the application's response, or stores it if the request is a task. `body` writes the members of the
-    /// result. If `error` contains a code, `body` writes the members of the error after the code. `body` returns
-    /// whether the members are valid.
+    /// Sends the application's response, or stores the response if the request becomes a task. `body` writes the
+    /// members of the result. If `error` contains a code, `body` writes the members of the error after the code.
+    /// `body` returns whether the members are valid.
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,
@@ -163,7 +165,7 @@ impl ClientState<'_> {
         }
     }
 
-    /// Sends a response like [`respond`](ClientState::respond), but never stores it.
+    /// Sends a response like [`respond`](ClientState::respond), but never stores the response.
     pub(crate) fn respond_directly(
         &mut self,
         pending: &Pending<'_>,
@@ -226,8 +228,8 @@ impl ClientState<'_> {
         self.peer.pending_error = Some(error);
     }
 
-    /// Defers a request of the server. Returns `None` if no slot is free, the id does not fit into a slot, or the table
-    /// of tasks is full.
+    /// Defers a request of the server. Returns `None` if no slot is free, or the id does not fit into a slot. Also
+    /// returns `None` if the table of tasks is full, or the response with the task does not fit.
     pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
         let Pending { source, context, task } = pending;
         let time = time.unwrap_or(self.config.timeouts.maximum);

@@ -1,4 +1,4 @@
-//! `ClientConfig::tasks`: declares tasks, and limits their polls and their duration.
+//! Configuration of the tasks that a client follows: limits of polls and duration.
 
 use crate::client::config::ClientConfig;
 use crate::client::tasks::hooks::{HOOKS, TaskHooks};
@@ -19,10 +19,10 @@ pub struct TaskLimits {
     /// The maximum duration of a task, from its creation. Default: one hour.
     ///
     /// When this time is over, the client cancels the task, and the call fails with
-    /// [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the limits in
-    /// its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the task.
+    /// [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the maximum
+    /// in its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the task.
     pub maximum: Millis,
-    /// Whether the client subscribes to each task that a call becomes (`2026-07-28`). Default: no.
+    /// Whether the client subscribes to each task that a call becomes (`2026-07-28`). Default: false.
     ///
     /// If the server grants the subscription, notifications replace most polls: the client then waits for the maximum
     /// time between polls. Otherwise the client polls as without a subscription. A subscription takes one more slot.
@@ -39,7 +39,7 @@ impl TaskLimits {
         listens: false,
     };
 
-    /// The time until the next poll of a task. Returns the server's suggestion or the default, within the limits.
+    /// Returns the time until the next poll of a task: the server's suggestion or the default, within the limits.
     pub(crate) fn interval(&self, task: Json<'_>) -> Millis {
         let [long, short] = task.pick(["pollIntervalMs", "pollInterval"]);
         let suggested = long.or(short).and_then(Json::unsigned).map_or(self.interval, Millis);
@@ -54,7 +54,8 @@ impl Default for TaskLimits {
     }
 }
 
-/// The task support of a configuration. Only this value refers to the hooks, so other clients do not link them.
+/// The task support of a configuration. Only this value refers to the hooks, so clients without task support do not
+/// link the hooks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TaskConfig {
     pub(crate) limits: TaskLimits,
@@ -62,7 +63,7 @@ pub(crate) struct TaskConfig {
 }
 
 impl ClientConfig<'_> {
-    /// Lets calls of tools become tasks (since `2025-11-25`). Default: off.
+    /// Allows tool calls to become tasks (since `2025-11-25`). By default, calls never become tasks.
     ///
     /// A call that becomes a task still ends with one [`Event::Response`](crate::client::Event::Response), which has
     /// the result of the tool. The client polls the task by itself. [`Event::Task`](crate::client::Event::Task) has the
@@ -73,8 +74,8 @@ impl ClientConfig<'_> {
     /// - `2026-07-28`: the client declares the extension, and the server decides which calls become tasks.
     /// - `2025-11-25`: a call becomes a task only with [`Options::task`](crate::client::Options::task).
     ///
-    /// A task stays in the slot of its call. The text of the slot stores 18 bytes, the id of the task as JSON, and four
-    /// bytes for each input request. If the text has less space, the call fails with
+    /// A task stays in the slot of its call. The text of the slot stores a header of 18 bytes, the id of the task as
+    /// JSON, and four bytes for each input request. If the text has less space, the call fails with
     /// [`StateTooLong`](crate::RequestFailure::StateTooLong).
     ///
     /// ```
@@ -87,7 +88,8 @@ impl ClientConfig<'_> {
         self
     }
 
-    /// The extension of tasks, if the client declares it in this revision.
+    /// Returns the name and the settings of the extension of tasks, or nothing if the client does not declare the
+    /// extension in this revision.
     pub(crate) fn task_extension(&self, revision: Revision) -> &'static [(&'static str, &'static str)] {
         match self.tasks {
             Some(_) if revision.has(WireFeature::TasksExtension) => &[(EXTENSION, "{}")],

@@ -30,8 +30,8 @@ impl ClientState<'_> {
         self.queue_task_request(ticket, Method::TaskGet);
     }
 
-    /// Queues `tasks/result` (`2025-11-25`). The response may wait for the end of the task, so only the limit of the task
-    /// applies.
+    /// Queues `tasks/result` (`2025-11-25`). The response may arrive only at the end of the task, so only the limit of
+    /// the task applies.
     pub(super) fn fetch_task_result(&mut self, ticket: Ticket) {
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
             outbound.timeout = Timeout::new(Millis(u64::MAX));
@@ -48,8 +48,7 @@ impl ClientState<'_> {
         self.peer.in_flight.enqueue(ticket);
     }
 
-    /// If a lost `tasks/update` carried the input responses, removes the keys of the emitted input requests, so that
-    /// the client emits these requests again.
+    /// Makes the client emit the input requests of a task again, if the `tasks/update` with their responses was lost.
     pub(super) fn ask_again(&mut self, ticket: Ticket) {
         if self.method_of(ticket) == Method::TaskUpdate {
             self.clear_keys(ticket);
@@ -64,8 +63,8 @@ impl ClientState<'_> {
         self.resend(ticket, method, &mut |out, text| write_id(text, out))
     }
 
-    /// Ends the subscription to the task. Writes `tasks/cancel`, if the server supports it. The client ignores the
-    /// response, because the ticket is no longer valid.
+    /// Ends the subscription to the task. Writes `tasks/cancel`, if the server supports this method. The client
+    /// ignores the response, because the ticket is no longer valid.
     pub(super) fn write_task_cancel(&mut self, ticket: Ticket) -> Result<(), Overflow> {
         self.unwatch_task(ticket);
         if !self.has_server_capability(ServerCapabilities::TASKS_CANCEL) {

@@ -16,9 +16,10 @@ use crate::protocol::revision::Revision;
 use crate::rpc::Object;
 use crate::time::Millis;
 
-/// Hooks of tasks. Only [`ClientConfig::tasks`](crate::client::ClientConfig::tasks) refers to the implementation.
+/// Hooks of tasks that the server runs. Only [`ClientConfig::tasks`](crate::client::ClientConfig::tasks) refers to the
+/// implementation.
 pub(crate) trait TaskHooks: Sync {
-    /// The capabilities of tasks that a server declares.
+    /// Returns the capabilities for tasks that a server declares.
     fn server_capabilities(&self, declared: Json<'_>, revision: Revision) -> ServerCapabilities;
 
     /// Writes the member `task` of a call, if the server accepts tasks (`2025-11-25`).
@@ -41,7 +42,7 @@ pub(crate) trait TaskHooks: Sync {
     /// Handles the acknowledgment of a subscription to a task.
     fn on_watched(&self, state: &mut ClientState<'_>, listener: Ticket, params: Json<'_>);
 
-    /// Finds the task to which progress belongs (`2025-11-25`).
+    /// Finds the task to which a progress notification belongs (`2025-11-25`).
     fn find_progress(&self, state: &ClientState<'_>, params: Json<'_>) -> Option<Ticket>;
 
     /// Queues a poll of a task.
@@ -50,7 +51,7 @@ pub(crate) trait TaskHooks: Sync {
     /// Continues a task after the stream of a request about this task has closed without a response.
     fn on_lost(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
-    /// Continues, on a new connection, a task that the client kept when the old connection ended.
+    /// Continues a parked task on a new connection.
     fn on_connected(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
     /// Writes the queued request about a task.
@@ -59,7 +60,7 @@ pub(crate) trait TaskHooks: Sync {
     /// Ends the subscription to a task. If the server can cancel tasks, also writes the request that cancels the task.
     fn write_cancel(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow>;
 
-    /// The keys of a task's earlier input requests. The client does not emit these requests again.
+    /// Returns the keys of a task's earlier input requests. The client does not emit these requests again.
     fn answered_keys<'a>(&self, state: &'a ClientState<'_>, ticket: Ticket) -> Keys<'a>;
 
     /// Writes the id of a task from the text of its slot.

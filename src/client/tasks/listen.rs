@@ -40,8 +40,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// Handles the acknowledgment of a subscription. `params` has the filter that the server grants. If the filter
-    /// lacks the task, the client ends the subscription.
+    /// Handles the acknowledgment of a subscription. `params` contains the filter that the server grants. If the
+    /// filter lacks the task, the client ends the subscription.
     pub(super) fn handle_watched(&mut self, listener: Ticket, params: Json<'_>) {
         let id = Json::trusted(self.peer.in_flight.text(listener)).string();
         let is_granted = id.is_some_and(|id| granted_tasks(params).any(|granted| granted == id));
@@ -64,7 +64,8 @@ impl ClientState<'_> {
         }
     }
 
-    /// The time until the next poll of a task.
+    /// Returns the time until the next poll of a task. With an acknowledged subscription, this time is at least the
+    /// maximum interval.
     pub(super) fn poll_interval(&self, task: Ticket) -> Millis {
         let interval = self.task(task).map_or(Millis::ZERO, |record| record.interval());
         let listener = self.listener_of(task).and_then(|listener| self.open_request(listener));

@@ -1,4 +1,4 @@
-//! Tasks: calls whose result the client fetches later.
+//! Tasks that the server runs: calls whose result the client fetches later.
 //!
 //! A call that becomes a task keeps its slot and its ticket. The text of the slot stores the task (`record.rs`). The
 //! rest of the client reaches tasks only through [`TaskHooks`](hooks::TaskHooks), so that clients without tasks do not

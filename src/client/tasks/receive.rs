@@ -31,7 +31,7 @@ impl ClientState<'_> {
         true
     }
 
-    /// The task in the result of a call.
+    /// Returns the task in the result of a call, or `None` if the call has not become a task.
     fn created_task<'l>(&self, kind: Json<'_>, result: Object<'l>) -> Option<Object<'l>> {
         if self.has(WireFeature::TasksExtension) {
             return kind.string().is_some_and(|kind| kind.is_name("task")).then_some(result);
@@ -136,8 +136,8 @@ impl ClientState<'_> {
         end_request(self, ticket, outcome);
     }
 
-    /// Emits the input requests of a task, or fails the task if they are invalid or exceed a limit. Returns `false`
-    /// if the client has already emitted all these requests.
+    /// Emits the input requests of a task. If the requests are invalid or exceed a limit, fails the task. Returns
+    /// `false` if the client has already emitted all these requests.
     fn require_task_input(&mut self, ticket: Ticket, task: Object<'_>, requests: Span) -> bool {
         let requests = if requests.is_missing() { Json::NULL } else { rpc::view(task.line(), requests) };
         let is_object = requests.is_null() || requests.kind() == Kind::Object;
@@ -167,14 +167,15 @@ impl ClientState<'_> {
         true
     }
 
-    /// Handles a notification about a task. Returns `false` if no slot contains this task.
+    /// Handles a notification about a task. Returns `false` if no slot contains this task, or the notification is not
+    /// valid.
     pub(super) fn handle_task_status(&mut self, task: Object<'_>) -> bool {
         let Some((ticket, status)) = self.task_in_slot(task.json()) else { return false };
         match self.open_request(ticket).map(|request| request.state) {
             Some(OutboundState::TaskWaiting) => self.handle_task(ticket, task),
             // While the application has to respond to input requests, only the end of the task matters.
             Some(OutboundState::NeedsInput) if status.is_terminal() => self.handle_task(ticket, task),
-            // Ignore the notification. If a request about the task is in flight, the response is at least as new.
+            // Ignore the notification. If a request about the task is in flight, its response is at least as new.
             Some(_) => {}
             None => return false,
         }

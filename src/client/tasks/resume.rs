@@ -16,15 +16,15 @@ impl Client<'_> {
     ///
     /// The client emits the same events for the returned ticket as for the call that became the task. The last event
     /// has the result of the tool. If the server does not know the task, the last event has the server's error
-    /// (-32602). The timeout in `options` limits each request about the task. If `options` has no maximum, the
-    /// [configured limit](crate::client::TaskLimits) of tasks applies.
+    /// (-32602). The timeout in `options` limits each request about the task. If `options` has no maximum duration,
+    /// the [configured limit](crate::client::TaskLimits) of tasks applies.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tasks,
-    /// or the client did not [declare](crate::client::ClientConfig::tasks) them. [`SendError::Full`]: no slot is free.
-    /// [`SendError::Busy`]: the transmit buffer lacks space, or reserves the space for a response.
+    /// or the client did not [declare](crate::client::ClientConfig::tasks) tasks. [`SendError::Full`]: no slot is
+    /// free. [`SendError::Busy`]: the transmit buffer lacks space, or reserves the space for a response.
     /// [`SendError::Unwritable`]: the id does not fit into the text of the slot, or the request does not fit into the
-    /// transmit buffer.
+    /// transmit buffer. This error also occurs if the `_meta` in `options` is not valid.
     ///
     /// ```
     /// use mcp_proto::client::{Client, Event, Options};
@@ -47,7 +47,8 @@ impl Client<'_> {
         self.state.resume_task(id, options)
     }
 
-    /// The id of the task that a call has become. Returns `None` if the request has ended, or is not a task.
+    /// Returns the id of the task that a call has become. Returns `None` if the request has ended, or has not become a
+    /// task.
     #[must_use]
     pub fn task_id(&self, ticket: Ticket) -> Option<Str<'_>> {
         self.state.task(ticket).and_then(|record| Json::trusted(record.id).string())

@@ -9,10 +9,10 @@ use crate::protocol::elicitation::choice::{
 use crate::protocol::objects::view::{number, text};
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// A field of a [`Form`](super::Form). A field is optional unless it is made [`required`](Field::required).
+/// A field of a [`Form`](super::Form). A field is optional by default: see [`required`](Field::required).
 ///
-/// The schema omits or replaces the features that a revision lacks. Multiple-choice fields, and defaults other than
-/// booleans, exist from `2025-11-25` on. In older revisions, the user chooses only one value.
+/// The written schema omits or replaces the features that a revision lacks. Multiple-choice fields, and defaults other
+/// than booleans, exist from `2025-11-25` on. In older revisions, the user chooses only one value.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'a> {
     name: &'a str,
@@ -50,7 +50,7 @@ impl<'a> Field<'a> {
         self.name
     }
 
-    /// Whether the user may choose several values.
+    /// Returns whether the user may choose several values.
     #[cfg(feature = "derive")]
     pub(crate) fn has_choices(&self) -> bool {
         matches!(self.kind, Kind::Choices { .. })
@@ -65,31 +65,31 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A text field.
+    /// Creates a text field.
     #[must_use]
     pub const fn text(name: &'a str) -> Field<'a> {
         Field::new(name, Kind::Text { format: None, length: [None, None] })
     }
 
-    /// A field for an e-mail address.
+    /// Creates a field for an e-mail address.
     #[must_use]
     pub const fn email(name: &'a str) -> Field<'a> {
         Field::formatted(name, "email")
     }
 
-    /// A field for a URI.
+    /// Creates a field for a URI.
     #[must_use]
     pub const fn uri(name: &'a str) -> Field<'a> {
         Field::formatted(name, "uri")
     }
 
-    /// A field for a date, such as `2026-07-28`.
+    /// Creates a field for a date, such as `2026-07-28`.
     #[must_use]
     pub const fn date(name: &'a str) -> Field<'a> {
         Field::formatted(name, "date")
     }
 
-    /// A field for a date with a time, such as `2026-07-28T12:00:00Z`.
+    /// Creates a field for a date with a time, such as `2026-07-28T12:00:00Z`.
     #[must_use]
     pub const fn date_time(name: &'a str) -> Field<'a> {
         Field::formatted(name, "date-time")
@@ -99,31 +99,32 @@ impl<'a> Field<'a> {
         Field::new(name, Kind::Text { format: Some(format), length: [None, None] })
     }
 
-    /// A field for a number.
+    /// Creates a field for a number.
     #[must_use]
     pub const fn number(name: &'a str) -> Field<'a> {
         Field::new(name, Kind::Number { integer: false, bounds: [None, None] })
     }
 
-    /// A field for an integer.
+    /// Creates a field for an integer.
     #[must_use]
     pub const fn integer(name: &'a str) -> Field<'a> {
         Field::new(name, Kind::Number { integer: true, bounds: [None, None] })
     }
 
-    /// A field for a boolean.
+    /// Creates a field for a boolean.
     #[must_use]
     pub const fn boolean(name: &'a str) -> Field<'a> {
         Field::new(name, Kind::Boolean)
     }
 
-    /// A field for one of these values.
+    /// Creates a field for one of these values.
     #[must_use]
     pub const fn choice(name: &'a str, options: &'a [Choice<'a>]) -> Field<'a> {
         Field::new(name, Kind::Choice { options })
     }
 
-    /// A field for any number of these values. In revisions before `2025-11-25`, clients respond with only one value.
+    /// Creates a field for any number of these values. In revisions before `2025-11-25`, clients respond with only
+    /// one value.
     #[must_use]
     pub const fn choices(name: &'a str, options: &'a [Choice<'a>]) -> Field<'a> {
         Field::new(name, Kind::Choices { options, count: [None, None] })
@@ -153,7 +154,7 @@ impl<'a> Field<'a> {
     /// Sets the minimum and maximum length.
     ///
     /// The length of a text is its number of characters. The length of a multiple choice is the number of chosen
-    /// values. No effect on other fields.
+    /// values. This setting has no effect on other fields.
     #[must_use]
     pub const fn length(mut self, least: Option<u32>, most: Option<u32>) -> Self {
         match &mut self.kind {
@@ -164,7 +165,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the minimum and maximum of a number. No effect on other fields.
+    /// Sets the minimum and maximum of a number. This setting has no effect on other fields.
     #[must_use]
     pub const fn range(mut self, least: Option<Decimal>, greatest: Option<Decimal>) -> Self {
         if let Kind::Number { bounds, .. } = &mut self.kind {
@@ -173,7 +174,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the default of a text or a single choice. No effect on other fields.
+    /// Sets the default of a text or a single choice. This setting has no effect on other fields.
     #[must_use]
     pub const fn default_text(mut self, value: &'a str) -> Self {
         if matches!(self.kind, Kind::Text { .. } | Kind::Choice { .. }) {
@@ -182,7 +183,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the default of a number. No effect on other fields.
+    /// Sets the default of a number. This setting has no effect on other fields.
     #[must_use]
     pub const fn default_number(mut self, value: Decimal) -> Self {
         if matches!(self.kind, Kind::Number { .. }) {
@@ -191,7 +192,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the default of a boolean. No effect on other fields.
+    /// Sets the default of a boolean. This setting has no effect on other fields.
     #[must_use]
     pub const fn default_boolean(mut self, value: bool) -> Self {
         if matches!(self.kind, Kind::Boolean) {
@@ -200,7 +201,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Sets the default of a multiple-choice field. No effect on other fields.
+    /// Sets the default of a multiple-choice field. This setting has no effect on other fields.
     #[must_use]
     pub const fn default_choices(mut self, values: &'a [&'a str]) -> Self {
         if matches!(self.kind, Kind::Choices { .. }) {
@@ -294,7 +295,7 @@ fn write_counts(keys: [&str; 2], counts: [Option<u32>; 2], out: &mut Writer<'_>)
     }
 }
 
-/// Writes the schema of a form.
+/// Writes the JSON Schema of a form with these fields.
 pub(super) fn write_schema(fields: &[Field<'_>], revision: Revision, out: &mut Writer<'_>) {
     out.begin_object();
     out.field_string("type", "object");
@@ -340,32 +341,32 @@ pub enum FieldKind {
 }
 
 impl<'a> FieldView<'a> {
-    /// The name of the field in the response.
+    /// Returns the name of the field in the response.
     #[must_use]
     pub fn name(&self) -> Str<'a> {
         self.name
     }
 
-    /// The display name: the title, or else the name.
+    /// Returns the display name: the title, or the name if there is no title.
     #[must_use]
     pub fn title(&self) -> Str<'a> {
         text(self.schema, "title").unwrap_or(self.name)
     }
 
-    /// The description of the field.
+    /// Returns the description of the field.
     #[must_use]
     pub fn description(&self) -> Option<Str<'a>> {
         text(self.schema, "description")
     }
 
-    /// Whether the response must contain the field.
+    /// Returns whether the response must contain the field.
     #[must_use]
     pub fn is_required(&self) -> bool {
         let required = self.required.unwrap_or(Json::NULL);
         required.elements().filter_map(Json::string).any(|name| name == self.name)
     }
 
-    /// The type of the field.
+    /// Returns the type of the field.
     #[must_use]
     pub fn kind(&self) -> FieldKind {
         let [kind, list, titled] = self.schema.pick(["type", "enum", "oneOf"]);
@@ -383,7 +384,7 @@ impl<'a> FieldView<'a> {
         }
     }
 
-    /// The choices, with their titles. The iterator is empty if the field is not a choice.
+    /// Returns the choices, with their titles. The iterator is empty if the schema has no choices.
     pub fn choices(&self) -> impl Iterator<Item = ChoiceView<'a>> {
         let of_items = self.schema.get("items").filter(|_| self.kind() == FieldKind::Choices);
         let [list, names, one_of, any_of] =
@@ -402,19 +403,20 @@ impl<'a> FieldView<'a> {
         untitled.chain(titled)
     }
 
-    /// The default value.
+    /// Returns the default value.
     #[must_use]
     pub fn default(&self) -> Option<Json<'a>> {
         self.schema.get("default").filter(|value| !value.is_null())
     }
 
-    /// The format of a string: `email`, `uri`, `date` or `date-time`.
+    /// Returns the format of a string: `email`, `uri`, `date` or `date-time`.
     #[must_use]
     pub fn format(&self) -> Option<Str<'a>> {
         text(self.schema, "format")
     }
 
-    /// The minimum and maximum of a number, of the length of a string in characters, or of the number of chosen values.
+    /// Returns the minimum and maximum of a number, of the length of a string in characters, or of the number of
+    /// chosen values.
     #[must_use]
     pub fn limits(&self) -> (Option<Decimal>, Option<Decimal>) {
         let [least, most] = match self.kind() {
@@ -425,7 +427,7 @@ impl<'a> FieldView<'a> {
         (number(self.schema, least), number(self.schema, most))
     }
 
-    /// The whole schema of the field.
+    /// Returns the whole schema of the field.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.schema

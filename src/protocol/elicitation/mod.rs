@@ -89,7 +89,7 @@ impl Sealed for Form<'_> {
     }
 }
 
-/// A web page for the user to open (from `2025-11-25` on).
+/// A request that the user opens a web page (from `2025-11-25` on).
 ///
 /// Examples are pages for a login, a payment or a secret. The response reports only whether the user agreed. The page
 /// must report the outcome to the server.
@@ -109,19 +109,19 @@ impl<'a> OpenUrl<'a> {
         OpenUrl { message, url, id }
     }
 
-    /// The message for the user.
+    /// Returns the message for the user.
     #[must_use]
     pub const fn message(&self) -> &'a str {
         self.message
     }
 
-    /// The URL.
+    /// Returns the URL.
     #[must_use]
     pub const fn url(&self) -> &'a str {
         self.url
     }
 
-    /// The id of this elicitation.
+    /// Returns the id of this elicitation.
     #[must_use]
     pub const fn id(&self) -> &'a str {
         self.id
@@ -163,13 +163,13 @@ view! {
 }
 
 impl<'a> FormView<'a> {
-    /// The message that explains the request to the user.
+    /// Returns the message that explains the request to the user.
     #[must_use]
     pub fn message(&self) -> Str<'a> {
         text(self.json, "message").unwrap_or_default()
     }
 
-    /// The JSON Schema of the form's content.
+    /// Returns the JSON Schema of the form's content.
     ///
     /// The schema describes an object whose properties are primitive.
     #[must_use]
@@ -177,7 +177,7 @@ impl<'a> FormView<'a> {
         self.json.get("requestedSchema").unwrap_or(Json::EMPTY_OBJECT)
     }
 
-    /// The fields of the form, in the order of the schema.
+    /// Returns the fields of the form, in the order of the schema.
     pub fn fields(&self) -> impl Iterator<Item = FieldView<'a>> {
         let [properties, required] = self.requested_schema().pick(["properties", "required"]);
         let members = properties.unwrap_or(Json::EMPTY_OBJECT).members();
@@ -188,33 +188,33 @@ impl<'a> FormView<'a> {
 view! {
     /// A URL for the user to open.
     ///
-    /// The application must show the whole URL, must not fetch the URL, and may open it only with the user's consent.
-    /// The response reports only the consent, not the user's actions on the page.
+    /// The application must show the whole URL, must not fetch the URL, and may open the URL only with the user's
+    /// consent. The response reports only the consent, not the user's actions on the page.
     ///
     /// Specification: *Elicitation*, *URL mode*.
     OpenUrlView with meta
 }
 
 impl<'a> OpenUrlView<'a> {
-    /// The message that explains the request to the user.
+    /// Returns the message that explains the request to the user.
     #[must_use]
     pub fn message(&self) -> Str<'a> {
         text(self.json, "message").unwrap_or_default()
     }
 
-    /// The URL.
+    /// Returns the URL.
     #[must_use]
     pub fn url(&self) -> Str<'a> {
         text(self.json, "url").unwrap_or_default()
     }
 
-    /// The id in `notifications/elicitation/complete` (`2025-11-25`).
+    /// Returns the id that `notifications/elicitation/complete` repeats (`2025-11-25`).
     #[must_use]
     pub fn elicitation_id(&self) -> Option<Str<'a>> {
         text(self.json, "elicitationId")
     }
 
-    /// Whether the parameters are valid for a URL request.
+    /// Returns whether the parameters are valid for a URL request.
     pub(crate) fn is_one(params: Json<'_>) -> bool {
         let [message, url] = params.pick(["message", "url"]);
         [message, url].into_iter().all(|text| text.is_some_and(|text| text.kind() == Kind::String))

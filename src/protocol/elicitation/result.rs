@@ -27,8 +27,8 @@ impl Action {
     }
 }
 
-/// Writes a submitted form. `content` writes an object of strings, numbers and booleans. From 2025-11-25 on, a value
-/// may also be an array of strings.
+/// Writes a submitted form. `content` writes an object of strings, numbers and booleans. From `2025-11-25` on, a value
+/// may also be an array of strings. Returns `false` if the object has any other value.
 pub(crate) fn write_form(
     out: &mut Writer<'_>,
     revision: Revision,
@@ -85,32 +85,32 @@ impl<'a> ElicitResultView<'a> {
         Some(ElicitResultView { action, content })
     }
 
-    /// The user's choice.
+    /// Returns the user's choice.
     #[must_use]
     pub fn action(&self) -> ElicitAction {
         self.action
     }
 
-    /// The submitted fields as an object. The object is empty if the user submitted no field. The server must check the
-    /// object against the form.
+    /// Returns the submitted fields as an object. The object is empty if the user submitted no field. The server
+    /// must check the object against the form.
     #[must_use]
     pub fn content(&self) -> Json<'a> {
         self.content.unwrap_or(Json::EMPTY_OBJECT)
     }
 
-    /// The value of a submitted field.
+    /// Returns the value of a submitted field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Json<'a>> {
         self.content?.get(name)
     }
 
-    /// The chosen values of a multiple-choice field. Older clients send a single value.
+    /// Returns the chosen values of a multiple-choice field, or the single value that older clients send.
     pub fn choices(&self, name: &str) -> impl Iterator<Item = Str<'a>> + use<'a> {
         one_or_many(self.field(name)).filter_map(Json::string)
     }
 }
 
-/// The elements of an array. For any other value, the iterator returns only this value.
+/// Returns the elements of an array. For any other value, the iterator yields only this value.
 fn one_or_many<'a>(value: Option<Json<'a>>) -> impl Iterator<Item = Json<'a>> + use<'a> {
     let array = value.filter(|value| value.kind() == Kind::Array);
     let one = if array.is_some() { None } else { value };

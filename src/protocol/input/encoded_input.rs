@@ -9,7 +9,7 @@ use crate::protocol::revision::{Revision, Revisions};
 
 /// An input request that owns its data, encoded for one revision and the capabilities of one client.
 ///
-/// A thread of the application that needs input passes this value to the thread of the server.
+/// A thread that needs input passes this value to the thread that owns the server.
 ///
 /// ```
 /// use mcp_proto::input::{EncodedInput, Form, Input};

@@ -16,7 +16,7 @@
 //! | a model's message | [`CreateMessage`], of [`SampleMessage`]s | [`SAMPLING`](ClientCapabilities::SAMPLING) | [`SampledView::from_json`] |
 //! | a method of an extension | [`OtherRequest`] | nothing | [`Response::outcome`](crate::server::Response::outcome) |
 //!
-//! A server writes these types. The other types of an exchange:
+//! A server writes these types. The following types also belong to an exchange:
 //!
 //! | type | who uses it | for what |
 //! |---|---|---|
@@ -56,16 +56,16 @@ use crate::protocol::revision::{Revision, Revisions};
 /// An input request of a server: [`ListRoots`], [`Form`], [`OpenUrl`], [`CreateMessage`] or [`OtherRequest`].
 #[expect(private_bounds, reason = "the protocol defines the set of input requests")]
 pub trait Input: Sealed {
-    /// The method of the request.
+    /// Returns the method of the request.
     fn method(&self) -> &str;
 
-    /// The capabilities that the client must have declared.
+    /// Returns the capabilities that the client must have declared.
     fn needs(&self) -> ClientCapabilities;
 
-    /// The revisions that define the request.
+    /// Returns the revisions in which a server may send the request.
     fn revisions(&self) -> Revisions;
 
-    /// Whether a client with these capabilities accepts the request in this revision.
+    /// Returns whether a client with these capabilities accepts the request in this revision.
     fn fits(&self, revision: Revision, client: ClientCapabilities) -> bool {
         self.revisions().contains(revision) && client.has(self.needs())
     }
@@ -73,11 +73,11 @@ pub trait Input: Sealed {
 
 #[cfg(feature = "alloc")]
 impl dyn Input + '_ {
-    /// The parameters of the [`method`](Input::method) as the JSON text of an object. Returns `None` if the request is
-    /// not valid.
+    /// Returns the parameters of the [`method`](Input::method) as the JSON text of an object. Returns `None` if the
+    /// request is not valid.
     ///
-    /// The parameters depend on the revision and on the capabilities of the client. A thread without access to the
-    /// server uses an [`EncodedInput`].
+    /// The parameters depend on the revision and on the capabilities of the client. To pass an input request to
+    /// another thread, use an [`EncodedInput`].
     ///
     /// ```
     /// use mcp_proto::input::{Form, Input};
@@ -132,8 +132,8 @@ pub(crate) fn write_request(
     valid
 }
 
-/// Writes a notification. The closure `params` writes the parameters. The closure returns `false` if the parameters are
-/// not valid. If the closure writes nothing, the message has no member `params`.
+/// Writes a notification. The closure `params` writes the parameters. The closure returns `false` if the parameters
+/// are not valid, and the message then fails. If the closure writes nothing, the message has no member `params`.
 pub(crate) fn write_notification(
     out: &mut Writer<'_>,
     method: &str,

@@ -9,8 +9,8 @@ use crate::protocol::revision::{Revisions, WireFeature};
 
 /// A request with a method of an extension, for [`Server::request`](crate::Server::request) (handshake era).
 ///
-/// The server checks no capability. `2026-07-28` has no such requests: a server sends no requests, and an input request
-/// has a method of the protocol.
+/// The server checks no capability. `2026-07-28` has no such requests, because a server sends no requests, and the
+/// specification defines the methods of input requests.
 ///
 /// ```
 /// use mcp_proto::input::OtherRequest;
@@ -30,7 +30,7 @@ pub struct OtherRequest<'r> {
 }
 
 impl<'r> OtherRequest<'r> {
-    /// A request with this method. `params` writes the keys and values of the parameters, except `_meta`.
+    /// Creates a request with this method. `params` writes the keys and values of the parameters, except `_meta`.
     #[must_use]
     pub fn new(method: &'r str, params: &'r dyn Fn(&mut Writer<'_>)) -> OtherRequest<'r> {
         OtherRequest { method, params }

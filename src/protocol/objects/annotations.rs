@@ -16,7 +16,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ pub struct Annotations<'n> {
 }
 
 impl<'n> Annotations<'n> {
-    /// Empty annotations.
+    /// Creates empty annotations.
     #[must_use]
     pub const fn new() -> Annotations<'n> {
         Annotations { audience: &[], priority: None, last_modified: None }
@@ -104,24 +104,24 @@ view! {
 }
 
 impl<'a> AnnotationsView<'a> {
-    /// The intended audience. The iterator is empty if the server specifies no known role.
+    /// Returns the intended audience. The iterator is empty if the server specifies no known role.
     pub fn audience(&self) -> impl Iterator<Item = Role> + use<'a> {
         list(self.json, "audience").filter_map(Role::from_json)
     }
 
-    /// Whether the audience includes `role`. An audience without known roles includes all roles.
+    /// Returns whether the audience includes `role`. An audience without known roles includes all roles.
     #[must_use]
     pub fn is_for(&self, role: Role) -> bool {
         self.audience().next().is_none() || self.audience().any(|one| one == role)
     }
 
-    /// The importance, from 0 (entirely optional) to 1 (required).
+    /// Returns the importance, from 0 (entirely optional) to 1 (required).
     #[must_use]
     pub fn priority(&self) -> Option<Decimal> {
         number(self.json, "priority")
     }
 
-    /// The time of the last change, in ISO 8601.
+    /// Returns the time of the last change, in ISO 8601.
     #[must_use]
     pub fn last_modified(&self) -> Option<Str<'a>> {
         text(self.json, "lastModified")

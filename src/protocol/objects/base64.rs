@@ -5,8 +5,8 @@ use crate::json::{Str, WriteText, prints};
 
 /// Binary data in base64.
 ///
-/// The decoder accepts both alphabets of RFC 4648, with or without padding, and skips line breaks. Servers send all
-/// these variants.
+/// The decoder accepts both alphabets of RFC 4648, with or without padding, and skips line breaks, because servers
+/// send all these variants.
 ///
 /// ```
 /// use mcp_proto::client::BlockView;
@@ -59,13 +59,13 @@ impl<'a> Base64<'a> {
         Base64 { text }
     }
 
-    /// The encoded text.
+    /// Returns the encoded text.
     #[must_use]
     pub fn text(self) -> Str<'a> {
         self.text
     }
 
-    /// The decoded length in bytes, if the text is valid.
+    /// Returns the decoded length in bytes. For text that is not valid base64, the length is unspecified.
     #[must_use]
     pub fn decoded_len(self) -> usize {
         let digits = self.text.chars().filter(|character| digit(*character).is_some()).count();
@@ -74,7 +74,7 @@ impl<'a> Base64<'a> {
         (digits / 4).saturating_mul(3).saturating_add((digits % 4).saturating_sub(1))
     }
 
-    /// Decodes to the start of `target`, and returns the decoded bytes.
+    /// Decodes into the start of `target`, and returns the decoded bytes.
     ///
     /// # Errors
     /// `target` is too small, or the text is not base64. The content of `target` is then unspecified.
@@ -160,9 +160,9 @@ impl Bytes<'_> {
 
 /// Decodes base64 in place, in the text of a JSON string. Accepts what [`Base64`] accepts.
 ///
-/// The result is at the start of `text`. Returns the number of bytes of `text` that were consumed, and the length of the
-/// result. If the string is not complete, an incomplete group at its end is not consumed. Returns `None` if the text is
-/// not valid; `text` is then unchanged.
+/// The result is at the start of `text`. Returns the number of consumed bytes of `text`, and the length of the result.
+/// If the string is not complete, the function does not consume an incomplete group at its end. Returns `None` if the
+/// text is not valid; `text` is then unchanged.
 pub(crate) fn decode_in_json(text: &mut [u8], is_complete: bool) -> Option<(usize, usize)> {
     let mut groups = Groups { read: 0, padding: 0, digits: 0, bits: 0 };
     while groups.next_group(text, is_complete)? {}
@@ -185,7 +185,7 @@ pub(crate) fn decode_in_json(text: &mut [u8], is_complete: bool) -> Option<(usiz
 struct Groups {
     read: usize,
     padding: u8,
-    /// Number of digits of the group.
+    /// Number of base64 digits in the group.
     digits: u32,
     bits: u32,
 }
@@ -227,7 +227,8 @@ impl Groups {
     }
 }
 
-/// The character of four hexadecimal digits.
+/// Returns the character with this code in four hexadecimal digits. Returns `None` for a surrogate, or if a byte is
+/// not a hexadecimal digit.
 fn code_unit(digits: &[u8; 4]) -> Option<char> {
     char::from_u32(u32::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()?)
 }
@@ -287,7 +288,7 @@ mod tests {
         }
     }
 
-    /// Decodes text that arrives in two pieces, the second from the offset `cut` on.
+    /// Decodes text that arrives in two pieces. The second piece begins at the offset `cut`.
     fn decoded_in_pieces(text: &str, cut: usize) -> Option<std::vec::Vec<u8>> {
         let (head, tail) = text.as_bytes().split_at(cut);
         let (mut left, mut all) = (head.to_vec(), std::vec::Vec::new());

@@ -23,10 +23,10 @@ pub(crate) trait ListedObject {
     /// Name of the result member that contains the list.
     const LIST: &'static str;
 
-    /// The key of the entry: a name, URI or URI template.
+    /// Returns the key of the entry: a name, URI or URI template.
     fn key(&self) -> &str;
 
-    /// The JSON texts that must be objects.
+    /// Returns the JSON texts from the application that must be objects.
     fn objects(&self) -> Objects<'_>;
 
     /// Writes the entry with the members that the revision defines.
@@ -79,7 +79,7 @@ impl<'t> BaseMetadata<'t> {
         *description = Some(text);
     }
 
-    /// The maximum size of the members in any revision, in bytes.
+    /// Returns the maximum size of the members in any revision, in bytes.
     pub(crate) const fn size(&self) -> usize {
         let [name, title, description] = self.texts;
         size::text("name", name)
@@ -131,7 +131,7 @@ macro_rules! base_metadata {
                 self
             }
 
-            /// The name.
+            /// Returns the name.
             #[must_use]
             pub const fn name(&self) -> &'t str {
                 self.base.name()
@@ -151,13 +151,13 @@ macro_rules! base_metadata_view {
                 $crate::protocol::objects::view::text(self.json, "name")
             }
 
-            /// The title.
+            /// Returns the title.
             #[must_use]
             pub fn title(&self) -> Option<$crate::json::Str<'a>> {
                 $crate::protocol::objects::view::text(self.json, "title")
             }
 
-            /// The display name. This name is the title, or the name if there is no title.
+            /// Returns the display name: the title, or the name if the title is missing or empty.
             #[must_use]
             pub fn display_name(&self) -> Option<$crate::json::Str<'a>> {
                 self.title().filter(|title| !title.is_empty()).or_else(|| self.name())

@@ -29,7 +29,7 @@ impl Freshness {
         out.field_string("cacheScope", if self.shared { "public" } else { "private" });
     }
 
-    /// Reads the freshness of a result.
+    /// Reads the cache hints of a result.
     #[must_use]
     pub fn from_json(result: Json<'_>) -> Freshness {
         let [time, scope] = result.pick(["ttlMs", "cacheScope"]);
@@ -39,7 +39,7 @@ impl Freshness {
         }
     }
 
-    /// Whether a result from the time `since` is fresh at `now`.
+    /// Returns whether a result that arrived at the time `since` is still fresh at the time `now`.
     #[must_use]
     pub fn is_fresh(&self, since: Millis, now: Millis) -> bool {
         now < since.plus(self.fresh_for)

@@ -62,7 +62,7 @@ const MAX_VALUES: usize = 100;
 const TAIL: usize = 56;
 
 /// Writes the member `completion`. Calls `next` for each value until `next` returns `false`. Also stops at the first
-/// value beyond the maximum number, or without space in the message, and discards this value.
+/// value beyond the maximum number, or at a value that does not fit into the message, and discards this value.
 pub(crate) fn write_completion(
     out: &mut Writer<'_>,
     total: Option<u64>,
@@ -108,18 +108,18 @@ impl<'a> CompletionView<'a> {
         self.json.get("completion").unwrap_or(Json::NULL)
     }
 
-    /// The proposed values, starting with the best. The specification allows at most 100 values.
+    /// Returns the proposed values, starting with the best. The specification allows at most 100 values.
     pub fn values(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.inner(), "values").filter_map(Json::string)
     }
 
-    /// The total number of values, if the server reports it.
+    /// Returns the total number of values, if the server reports it.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
         self.inner().get("total")?.unsigned()
     }
 
-    /// Whether the server has more values.
+    /// Returns whether the server has more values.
     #[must_use]
     pub fn has_more(&self) -> bool {
         self.inner().get("hasMore").and_then(Json::boolean) == Some(true)

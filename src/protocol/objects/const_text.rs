@@ -1,6 +1,6 @@
-//! Functions for text at compile time. The operators and methods of `core` are not `const`.
+//! Text functions for compile time, because the corresponding operators and methods of `core` are not `const`.
 
-/// Whether two texts are equal.
+/// Returns whether two texts are equal.
 pub(crate) const fn is_same(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len() && starts_with(left, right)
 }
@@ -25,7 +25,7 @@ pub(crate) const fn contains(mut text: &[u8], part: &[u8]) -> bool {
     false
 }
 
-/// Splits a text. The second part is empty if the text is shorter than `at`.
+/// Splits a text at the offset `at`. The second part is empty if the text is shorter.
 pub(crate) const fn split(text: &[u8], at: usize) -> (&[u8], &[u8]) {
     match text.split_at_checked(at) {
         Some(parts) => parts,

@@ -33,7 +33,7 @@ pub struct ContentBlock<'w, 'a> {
     out: &'w mut Writer<'a>,
     items: &'w mut ResultArray,
     revision: Revision,
-    /// The role of the speaker. Used only for a message of a prompt.
+    /// The role of the speaker, for a message of a prompt. `None` for a block of a result.
     role: Option<Role>,
     annotations: Annotations<'w>,
     meta: Option<&'w str>,
@@ -225,7 +225,7 @@ pub enum ContentView<'a> {
 }
 
 impl<'a> BlockView<'a> {
-    /// The content, by type.
+    /// Returns the content, by type.
     #[must_use]
     pub fn content(&self) -> ContentView<'a> {
         let [kind, text, data, mime] = self.json.pick(["type", "text", "data", "mimeType"]);
@@ -244,7 +244,8 @@ impl<'a> BlockView<'a> {
         found.unwrap_or(ContentView::Other(self.json))
     }
 
-    /// The text of a [text](ContentView::Text) block. Faster than `content`, because the lookup reads only two members.
+    /// Returns the text of a [text](ContentView::Text) block. This function is faster than `content`, because the
+    /// lookup reads only two members.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
         let (mut is_text, mut text) = (false, None);
         self.json.each_member(|name, value, _| {
@@ -257,20 +258,21 @@ impl<'a> BlockView<'a> {
         text.filter(|_| is_text)
     }
 
-    /// The blocks of a member. The member is a single block or an array.
+    /// Returns the blocks of a member, which is a single block or an array of blocks.
     pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
         let one = content.filter(|content| content.kind() == Kind::Object);
         content.unwrap_or(Json::NULL).elements().chain(one).map(BlockView::from_json)
     }
 
-    /// The annotations: audience, priority and time of the last change.
+    /// Returns the annotations: audience, priority and time of the last change.
     #[must_use]
     pub fn annotations(&self) -> AnnotationsView<'a> {
         AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 }
 
-/// Reads an embedded resource. Some servers embed a resource without contents. The function then returns a link.
+/// Reads an embedded resource. Returns a link if the resource has no contents, as some servers send. Returns `None` if
+/// the resource also has no URI.
 fn resource(json: Json<'_>) -> Option<ContentView<'_>> {
     let contents = ResourceContentsView::from_json(json);
     let is_full = contents.text().is_some() || contents.blob().is_some();

@@ -11,7 +11,8 @@ pub(crate) struct Fields<'t> {
     rest: &'t [u8],
 }
 
-/// A field: a name and a string. Both texts are parts of valid UTF-8, cut at ASCII characters.
+/// A field: a name and a string. Both texts are valid UTF-8, because this module cuts the text only at ASCII
+/// characters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<'t> {
     pub(crate) name: &'t [u8],
@@ -59,7 +60,7 @@ impl<'t> Fields<'t> {
         line
     }
 
-    /// Reads the next line. Without `CHECK`, the caller guarantees that this module can read all lines.
+    /// Reads the next line. If `CHECK` is `false`, the caller guarantees that this module can read all lines.
     const fn next_line<const CHECK: bool>(&mut self) -> Line<'t> {
         if self.rest.is_empty() {
             return Line::Unknown;
@@ -86,7 +87,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Whether this module can read all lines, and no field occurs twice.
+    /// Returns whether this module can read all lines, and no field occurs twice.
     pub(crate) const fn is_known(self) -> bool {
         let mut rest = self;
         loop {
@@ -103,7 +104,8 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Returns the value of a field that occurs once. Requires that this module can read [all lines](Fields::is_known).
+    /// Returns the value of a field. Returns `None` if the field is missing or occurs twice. Requires that this module
+    /// can read [all lines](Fields::is_known).
     pub(crate) const fn get(self, name: &str) -> Option<&'t str> {
         match self.value(name.as_bytes()) {
             Some(value) => match core::str::from_utf8(value) {
@@ -144,7 +146,8 @@ impl<'t> Iterator for Fields<'t> {
     }
 }
 
-/// The text of a string in quotes without escapes, or of a string without quotes.
+/// Returns the text of a string in quotes without escapes, or of a string without quotes. Returns `None` for any other
+/// value.
 const fn string<const CHECK: bool>(value: &[u8]) -> Option<&[u8]> {
     match value {
         [b'"', text @ .., b'"'] if !CHECK || !contains(text, b"\"") && !contains(text, b"\\") => Some(text),
@@ -154,7 +157,8 @@ const fn string<const CHECK: bool>(value: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether a text without quotes is a string for all parsers: no number, date, boolean, null, list or comment.
+/// Returns whether a text without quotes is a string for all parsers, and not a number, date, boolean, null, list or
+/// comment.
 const fn is_plain(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 9] = [b"y", b"n", b"yes", b"no", b"on", b"off", b"true", b"false", b"null"];
     let mut words: &[&[u8]] = &WORDS;
@@ -172,7 +176,7 @@ const fn is_plain(text: &[u8]) -> bool {
         && !contains(text, b"\t#")
 }
 
-/// Whether two texts are equal, without regard to the case of ASCII letters.
+/// Returns whether two texts are equal, without regard to the case of ASCII letters.
 const fn is_same_word(mut left: &[u8], mut right: &[u8]) -> bool {
     while let ([first, left_tail @ ..], [second, right_tail @ ..]) = (left, right) {
         if !first.eq_ignore_ascii_case(second) {
@@ -194,7 +198,7 @@ mod tests {
         fields.get(key).filter(|_| fields.is_known()).map(Into::into)
     }
 
-    /// PyYAML, which reads YAML 1.1, and parsers of YAML 1.2 read these lines alike.
+    /// Parsers of YAML 1.1, such as PyYAML, and parsers of YAML 1.2 agree on these lines.
     #[test]
     fn strings_on_one_line_are_read() {
         let cases = [
@@ -219,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn other_yaml_is_refused() {
+    fn unsupported_yaml_is_refused() {
         let lines = [
             "name:",
             "name:led",

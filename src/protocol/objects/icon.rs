@@ -46,7 +46,7 @@ impl<'i> Icon<'i> {
         self
     }
 
-    /// Sets the suitable sizes. An example is `48x48`. The size of a scalable image is `any`.
+    /// Sets the suitable sizes, such as `48x48`. The size of a scalable image is `any`.
     #[must_use]
     pub const fn sizes(mut self, sizes: &'i [&'i str]) -> Self {
         self.sizes = sizes;
@@ -60,7 +60,7 @@ impl<'i> Icon<'i> {
         self
     }
 
-    /// The maximum size of the object and its comma, in bytes.
+    /// Returns the maximum size of the object and its comma, in bytes.
     const fn size(&self) -> usize {
         let mut length = r#"{},"theme":"light""#.len();
         let mut sizes = self.sizes;
@@ -90,7 +90,7 @@ impl<'i> Icon<'i> {
     }
 }
 
-/// A list of icons with their write function. A program without icons does not link the function.
+/// A list of icons, with the function that writes the list. A program without icons does not link this function.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Icons<'i> {
     icons: &'i [Icon<'i>],
@@ -104,7 +104,7 @@ impl<'i> Icons<'i> {
         Icons { icons, write: Some(write_icons) }
     }
 
-    /// The maximum size of the member `icons` and its comma, in bytes.
+    /// Returns the maximum size of the member `icons` and its comma, in bytes.
     pub(crate) const fn size(&self) -> usize {
         let (mut length, mut rest) = (0usize, self.icons);
         while let [icon, tail @ ..] = rest {
@@ -139,24 +139,24 @@ view! {
 }
 
 impl<'a> IconView<'a> {
-    /// The URI of the image. The scheme should be `https` or `data`.
+    /// Returns the URI of the image. The scheme should be `https` or `data`.
     #[must_use]
     pub fn source(&self) -> Option<Str<'a>> {
         text(self.json, "src")
     }
 
-    /// The MIME type.
+    /// Returns the MIME type.
     #[must_use]
     pub fn mime(&self) -> Option<Str<'a>> {
         text(self.json, "mimeType")
     }
 
-    /// The intended sizes, such as `48x48`. The size of a scalable image is `any`.
+    /// Returns the intended sizes, such as `48x48`. The size of a scalable image is `any`.
     pub fn sizes(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.json, "sizes").filter_map(Json::string)
     }
 
-    /// The intended theme: `light` or `dark`.
+    /// Returns the intended theme: `light` or `dark`.
     #[must_use]
     pub fn theme(&self) -> Option<Str<'a>> {
         text(self.json, "theme")

@@ -17,7 +17,7 @@ const NAMES: &Names = &[
     ("websiteUrl", WireFeature::ImplementationDetails.revisions()),
 ];
 
-/// The name and version of an implementation, with optional descriptive texts.
+/// The name and version of an implementation, with optional descriptive texts and icons.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Implementation<'i> {
     /// The texts in the order of `NAMES`.
@@ -53,7 +53,7 @@ impl<'i> Implementation<'i> {
         self
     }
 
-    /// The maximum size of the object in any revision, in bytes.
+    /// Returns the maximum size of the object in any revision, in bytes.
     pub(crate) const fn size(&self) -> usize {
         let [name, version, title, description, website] = self.texts;
         "{}".len()
@@ -84,19 +84,19 @@ view! {
 base_metadata_view!(ImplementationView, "The programmatic name.", "The description.");
 
 impl<'a> ImplementationView<'a> {
-    /// The version.
+    /// Returns the version.
     #[must_use]
     pub fn version(&self) -> Option<Str<'a>> {
         text(self.json, "version")
     }
 
-    /// The URL of the server's website.
+    /// Returns the URL of the server's website.
     #[must_use]
     pub fn website(&self) -> Option<Str<'a>> {
         text(self.json, "websiteUrl")
     }
 
-    /// The icons.
+    /// Returns the icons.
     pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
         icons(self.json)
     }

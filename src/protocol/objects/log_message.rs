@@ -35,19 +35,19 @@ view! {
 }
 
 impl<'a> LogMessage<'a> {
-    /// The level. Returns `None` if the level is missing or unknown.
+    /// Returns the level. Returns `None` if the level is missing or unknown.
     #[must_use]
     pub fn level(&self) -> Option<Level> {
         Level::from_json(text(self.json, "level")?)
     }
 
-    /// The name of the server's logger.
+    /// Returns the name of the server's logger.
     #[must_use]
     pub fn logger(&self) -> Option<Str<'a>> {
         text(self.json, "logger")
     }
 
-    /// The logged data. The data can be any JSON value, and is often a string.
+    /// Returns the logged data. The data can be any JSON value, and is often a string.
     #[must_use]
     pub fn data(&self) -> Json<'a> {
         self.json.get("data").unwrap_or(Json::NULL)

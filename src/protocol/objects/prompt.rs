@@ -138,12 +138,12 @@ base_metadata_view!(
 );
 
 impl<'a> PromptView<'a> {
-    /// The arguments of the prompt.
+    /// Returns the arguments of the prompt.
     pub fn arguments(&self) -> impl Iterator<Item = PromptArgumentView<'a>> + use<'a> {
         entries(self.json, "arguments").map(PromptArgumentView::from_json)
     }
 
-    /// The icons.
+    /// Returns the icons.
     pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
         icons(self.json)
     }
@@ -157,7 +157,7 @@ view! {
 base_metadata_view!(PromptArgumentView, "The name.", "The description.");
 
 impl<'a> PromptArgumentView<'a> {
-    /// Whether the prompt requires the argument.
+    /// Returns whether the prompt requires the argument.
     #[must_use]
     pub fn is_required(&self) -> bool {
         self.json.get("required").and_then(Json::boolean) == Some(true)

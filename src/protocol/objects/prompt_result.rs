@@ -28,7 +28,8 @@ impl<'w, 'a> Messages<'w, 'a> {
         self.items.valid
     }
 
-    /// Writes the description of the prompt. Call this method at most once, before or after all messages.
+    /// Writes the description of the prompt. Call this method at most once, before the first message or after the last
+    /// message.
     pub fn description(&mut self, text: impl WriteText) {
         self.items.member(self.out);
         self.out.key("description");
@@ -59,13 +60,13 @@ view! {
 }
 
 impl<'a> PromptResultView<'a> {
-    /// The description of the prompt.
+    /// Returns the description of the prompt.
     #[must_use]
     pub fn description(&self) -> Option<Str<'a>> {
         text(self.json, "description")
     }
 
-    /// The messages of the prompt.
+    /// Returns the messages of the prompt.
     pub fn messages(&self) -> impl Iterator<Item = PromptMessageView<'a>> + use<'a> {
         entries(self.json, "messages").map(PromptMessageView::from_json)
     }
@@ -77,19 +78,19 @@ view! {
 }
 
 impl<'a> PromptMessageView<'a> {
-    /// The role of the speaker.
+    /// Returns the role of the speaker.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
         Role::from_json(self.json.get("role")?)
     }
 
-    /// The content of the message.
+    /// Returns the content of the message.
     #[must_use]
     pub fn content(&self) -> ContentView<'a> {
         self.block().content()
     }
 
-    /// The content block of the message, with its annotations.
+    /// Returns the content block of the message, with its annotations.
     #[must_use]
     pub fn block(&self) -> BlockView<'a> {
         BlockView::from_json(self.json.get("content").unwrap_or(Json::NULL))

@@ -67,18 +67,18 @@ impl<'t> Resource<'t> {
         self
     }
 
-    /// The URI.
+    /// Returns the URI.
     #[must_use]
     pub const fn uri(&self) -> &'t str {
         self.uri
     }
 
-    /// The display name. This name is the title, or the name if there is no title.
+    /// Returns the display name: the title, or the name if there is no title.
     pub(crate) fn display_name(&self) -> &'t str {
         self.base.title().unwrap_or(self.base.name())
     }
 
-    /// Writes the list entry's members that the revision defines.
+    /// Writes those members of the list entry that the revision defines.
     pub(crate) fn write_members(&self, revision: Revision, out: &mut Writer<'_>) {
         out.field_string("uri", self.uri);
         self.base.write(revision, out);
@@ -158,7 +158,7 @@ impl<'t> ResourceTemplate<'t> {
         self
     }
 
-    /// The URI template.
+    /// Returns the URI template.
     #[must_use]
     pub const fn uri_template(&self) -> &'t str {
         self.uri
@@ -217,19 +217,19 @@ macro_rules! entry {
         base_metadata_view!($name, "The programmatic name.", "The description.");
 
         impl<'a> $name<'a> {
-            /// The MIME type.
+            /// Returns the MIME type.
             #[must_use]
             pub fn mime(&self) -> Option<Str<'a>> {
                 text(self.json, "mimeType")
             }
 
-            /// The annotations: audience, priority and time of the last change.
+            /// Returns the annotations: audience, priority and time of the last change.
             #[must_use]
             pub fn annotations(&self) -> AnnotationsView<'a> {
                 AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
             }
 
-            /// The icons.
+            /// Returns the icons.
             pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
                 icons(self.json)
             }
@@ -241,19 +241,20 @@ entry!(ResourceView);
 entry!(ResourceTemplateView);
 
 impl<'a> ResourceView<'a> {
-    /// The URI, which the application passes to [`Client::read_resource`](crate::Client::read_resource).
+    /// Returns the URI, which the application passes to [`Client::read_resource`](crate::Client::read_resource).
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")
     }
 
-    /// Whether the resource is a folder, which [`Client::read_directory`](crate::Client::read_directory) lists.
+    /// Returns whether the resource is a folder, which [`Client::read_directory`](crate::Client::read_directory)
+    /// lists.
     #[must_use]
     pub fn is_directory(&self) -> bool {
         self.mime().is_some_and(|mime| mime == DIRECTORY)
     }
 
-    /// The size in bytes, before any encoding.
+    /// Returns the size in bytes, before any encoding.
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         self.json.get("size")?.unsigned()
@@ -261,7 +262,7 @@ impl<'a> ResourceView<'a> {
 }
 
 impl<'a> ResourceTemplateView<'a> {
-    /// The URI template (RFC 6570).
+    /// Returns the URI template (RFC 6570).
     #[must_use]
     pub fn uri_template(&self) -> Option<Str<'a>> {
         text(self.json, "uriTemplate")

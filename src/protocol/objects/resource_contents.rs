@@ -8,7 +8,7 @@ use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::result_array::ResultArray;
 use crate::protocol::objects::view::{entries, text, view};
 
-/// The default media types of text and binary resources. Some clients require a media type in all contents.
+/// Default media type of a text resource. The server always sends a media type, because some clients require one.
 const TEXT: &str = "text/plain";
 const BYTES: &str = "application/octet-stream";
 const JSON: &str = "application/json";
@@ -28,7 +28,7 @@ pub(crate) fn write_contents(out: &mut Writer<'_>, uri: &str, mime_type: Option<
     out.end_object();
 }
 
-/// Writes the members besides the URI.
+/// Writes all members except the URI.
 pub(crate) fn write_members(out: &mut Writer<'_>, mime_type: Option<&str>, body: Body<'_>) {
     begin_body(out, mime_type, matches!(body, Body::Text(_)));
     match body {
@@ -37,8 +37,8 @@ pub(crate) fn write_members(out: &mut Writer<'_>, mime_type: Option<&str>, body:
     }
 }
 
-/// Writes the contents of a resource with its URI. The text is the JSON that `value` writes. Returns whether this JSON
-/// is valid, as `value` reports. After an overflow, always returns `true`.
+/// Writes the contents of a resource with its URI. The text is the JSON that `value` writes. `value` returns whether
+/// this JSON is valid, and the function returns the same result. After an overflow, always returns `true`.
 pub(crate) fn write_json_contents(
     out: &mut Writer<'_>,
     uri: &str,
@@ -121,25 +121,25 @@ view! {
 }
 
 impl<'a> ResourceContentsView<'a> {
-    /// The URI of the requested resource, or of a part.
+    /// Returns the URI of the requested resource, or of a part.
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")
     }
 
-    /// The MIME type.
+    /// Returns the MIME type.
     #[must_use]
     pub fn mime(&self) -> Option<Str<'a>> {
         text(self.json, "mimeType")
     }
 
-    /// The text. Returns `None` for binary contents.
+    /// Returns the text. Returns `None` for binary contents.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         text(self.json, "text")
     }
 
-    /// The binary data. Returns `None` for text.
+    /// Returns the binary data. Returns `None` for text.
     #[must_use]
     pub fn blob(&self) -> Option<Base64<'a>> {
         text(self.json, "blob").map(Base64::new)
@@ -154,18 +154,18 @@ view! {
 }
 
 impl<'a> ReadResultView<'a> {
-    /// The parts of the contents. A directory, for example, has several parts.
+    /// Returns the parts of the contents. A directory, for example, has several parts.
     pub fn contents(&self) -> impl Iterator<Item = ResourceContentsView<'a>> + use<'a> {
         entries(self.json, "contents").map(ResourceContentsView::from_json)
     }
 
-    /// The text of the first text part.
+    /// Returns the text of the first text part.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         self.contents().find_map(|contents| contents.text())
     }
 
-    /// The cache hints of the result: lifetime and scope.
+    /// Returns the cache hints of the result: lifetime and scope.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         Freshness::from_json(self.json)

@@ -1,4 +1,4 @@
-//! Array in a result, with elements that the application writes.
+//! `ResultArray`: an array in a result, with elements that the application writes.
 
 use crate::json::Writer;
 
@@ -30,7 +30,7 @@ impl ResultArray {
         ResultArray { key: "", position: Position::Inside, count: 0, valid: true }
     }
 
-    /// Whether no element has opened the array yet.
+    /// Returns whether the array is not open yet.
     pub(crate) fn not_begun(&self) -> bool {
         self.position == Position::Before
     }

@@ -2,7 +2,8 @@
 
 use crate::protocol::objects::const_text::is_same;
 
-/// A reader of valid JSON. For other texts the results are unspecified, because the server refuses such texts later.
+/// A reader of valid JSON. For any other text, the results are unspecified, because the server refuses such a text
+/// later.
 #[derive(Clone, Copy)]
 pub(super) struct SchemaReader<'t> {
     pub(super) rest: &'t [u8],
@@ -73,7 +74,8 @@ impl<'t> SchemaReader<'t> {
         }
     }
 
-    /// Moves to the next member or element. At the end of the container, moves past it and returns `true`.
+    /// Moves to the next member or element. At the end of the container, moves past the closing bracket and returns
+    /// `true`.
     pub(super) const fn is_end(&mut self) -> bool {
         self.skip_separators();
         match self.rest {
@@ -92,7 +94,7 @@ impl<'t> SchemaReader<'t> {
         }
     }
 
-    /// Takes a string, and returns its content with escapes. Returns an empty text for any other value.
+    /// Consumes a string, and returns its content with escapes. Returns an empty text for any other value.
     pub(super) const fn string(&mut self) -> &'t [u8] {
         let [b'"', text @ ..] = self.rest else { return &[] };
         let mut rest = text;

@@ -5,7 +5,7 @@
     reason = "sums of five words fit into 64 bits; rotations are below 32"
 )]
 
-/// The SHA-256 digest of some bytes. [`Skill`](crate::server::Skill) computes the digests of its files.
+/// Returns the SHA-256 digest of some bytes. [`Skill`](crate::server::Skill) computes the digests of its files.
 ///
 /// ```
 /// const DIGEST: [u8; 32] = mcp_proto::sha256(b"abc");
@@ -35,7 +35,7 @@ pub const fn sha256(bytes: &[u8]) -> [u8; 32] {
     digest
 }
 
-/// The last blocks: the rest of the text, a one bit, zeros, and the length in bits.
+/// Returns the last one or two blocks: `tail`, a 1 bit, zeros, and the length in bits.
 const fn padded(tail: &[u8], bits: u64) -> ([u8; 64], Option<[u8; 64]>) {
     let (mut first, mut second) = ([0; 64], [0; 64]);
     if let Some((text, [mark, ..])) = first.split_at_mut_checked(tail.len()) {
@@ -85,9 +85,9 @@ const fn compress(state: [u32; 8], block: &[u8; 64]) -> [u32; 8] {
     state
 }
 
-// The compiler limits the number of calls at compile time, so these functions use operators only.
+// The compiler limits the number of function calls at compile time, so these functions use only operators.
 
-/// The exclusive or of three rotations to the right.
+/// Returns the exclusive or of three rotations to the right.
 #[expect(clippy::manual_rotate, reason = "operators instead of calls")]
 const fn rotations(word: u32, [x, y, z]: [u32; 3]) -> u32 {
     ((word >> x) | (word << (32 - x)))
@@ -95,7 +95,7 @@ const fn rotations(word: u32, [x, y, z]: [u32; 3]) -> u32 {
         ^ ((word >> z) | (word << (32 - z)))
 }
 
-/// The sum without its carry.
+/// Returns the low 32 bits of the sum.
 #[expect(clippy::cast_possible_truncation, reason = "the carry is dropped")]
 const fn sum([a, b, c, d, e]: [u32; 5]) -> u32 {
     (a as u64 + b as u64 + c as u64 + d as u64 + e as u64) as u32
@@ -118,7 +118,7 @@ const CONSTANTS: [u32; 64] = [
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
 ];
 
-/// A digest as text: `sha256:` and 64 lowercase hexadecimal digits.
+/// Encodes a digest as text: `sha256:` and 64 lowercase hexadecimal digits.
 pub(crate) fn digest_text(digest: &[u8; 32]) -> [u8; 71] {
     let mut text = *b"sha256:################################################################";
     let digits = text.last_chunk_mut::<64>().map(|digits| digits.as_chunks_mut::<2>().0);
@@ -157,8 +157,8 @@ mod tests {
         }
     }
 
-    /// Hashes the digests of one text of each length from 0 to 200 bytes. The expected result is from another
-    /// implementation.
+    /// Hashes the digests of one text of each length from 0 to 200 bytes. The expected result comes from an
+    /// independent implementation.
     #[test]
     fn padding_of_every_length_is_that_of_the_standard() {
         let digests: std::vec::Vec<u8> =

@@ -1,8 +1,8 @@
-//! Constant functions that compute sizes of JSON texts, for checks of buffers at compile time.
+//! Sizes of JSON texts, for the checks of buffer sizes at compile time.
 
 use crate::json::writer::escape::escape_length;
 
-/// The length of a JSON string with its quotes.
+/// Returns the length of a text as a JSON string, with its quotes and escapes.
 pub(crate) const fn string(text: &str) -> usize {
     let (mut length, mut rest) = (2usize, text.as_bytes());
     while let [byte, tail @ ..] = rest {
@@ -12,7 +12,7 @@ pub(crate) const fn string(text: &str) -> usize {
     length
 }
 
-/// The length of a member with a raw value, and of its comma. Zero if there is no value.
+/// Returns the length of a member with a raw value, and of its comma. Returns 0 if there is no value.
 pub(crate) const fn raw(key: &str, value: Option<&str>) -> usize {
     match value {
         Some(value) => value.len().saturating_add(key.len()).saturating_add(4),
@@ -20,7 +20,7 @@ pub(crate) const fn raw(key: &str, value: Option<&str>) -> usize {
     }
 }
 
-/// The length of a string member and of its comma. Zero if there is no text.
+/// Returns the length of a string member, and of its comma. Returns 0 if there is no text.
 pub(crate) const fn text(key: &str, text: Option<&str>) -> usize {
     match text {
         Some(text) => string(text).saturating_add(raw(key, Some(""))),

@@ -23,8 +23,8 @@ pub(crate) const MAIN_SUFFIX: &str = "/SKILL.md";
 
 /// A skill: instructions for an agent, in a folder with a `SKILL.md` and other files.
 ///
-/// The compiler computes the digests of the files. The compiler also reads the frontmatter, so a skill whose URI and
-/// `SKILL.md` contradict each other does not compile. See [`Skills`](crate::server::Skills).
+/// In a `static`, the compiler computes the digests of the files. The compiler also checks the frontmatter, so that a
+/// skill does not compile if its URI and its `SKILL.md` contradict each other. See [`Skills`](crate::server::Skills).
 ///
 /// ```
 /// use mcp_proto::server::{Skill, SkillFile};
@@ -37,7 +37,7 @@ pub(crate) const MAIN_SUFFIX: &str = "/SKILL.md";
 #[derive(Debug, Clone, Copy)]
 pub struct Skill<'t> {
     pub(crate) uri: &'t str,
-    /// `SKILL.md`. Missing if the skill is dynamic.
+    /// `SKILL.md`, or `None` if the skill is dynamic.
     pub(crate) main: Option<SkillFile<'t>>,
     /// JSON text of an object.
     pub(crate) frontmatter: Option<&'t str>,
@@ -73,26 +73,27 @@ impl<'t> Skill<'t> {
         self
     }
 
-    /// Sets the files besides `SKILL.md`.
+    /// Sets all files except `SKILL.md`.
     #[must_use]
     pub const fn files(mut self, files: &'t [SkillFile<'t>]) -> Self {
         self.files = files;
         self
     }
 
-    /// The URI of `SKILL.md`.
+    /// Returns the URI of `SKILL.md`.
     #[must_use]
     pub const fn uri(&self) -> &'t str {
         self.uri
     }
 
-    /// The name: the folder of `SKILL.md`. Unspecified if the URI is not valid.
+    /// Returns the name, which is the name of the folder of `SKILL.md`. If the URI is not valid, the name is
+    /// unspecified.
     #[must_use]
     pub const fn name(&self) -> &'t str {
         last_segment(split_end(self.uri, MAIN_SUFFIX.len()).0)
     }
 
-    /// The description in the frontmatter. `None` if the frontmatter is JSON, or has no description.
+    /// Returns the description in the frontmatter. Returns `None` if the frontmatter is JSON, or has no description.
     #[must_use]
     pub const fn description(&self) -> Option<&'t str> {
         match self.fields() {
@@ -101,7 +102,7 @@ impl<'t> Skill<'t> {
         }
     }
 
-    /// Describes `SKILL.md` as a resource, for a list of [`Resources`](crate::server::Resources).
+    /// Returns `SKILL.md` as a resource, for a list of [`Resources`](crate::server::Resources).
     #[must_use]
     pub const fn resource(&self) -> Resource<'t> {
         let mut resource = Resource::new(self.uri, self.name()).mime_type(MARKDOWN);
@@ -114,7 +115,8 @@ impl<'t> Skill<'t> {
         }
     }
 
-    /// The fields of the frontmatter, unless the frontmatter is JSON.
+    /// Returns the fields of the frontmatter. Returns `None` if the frontmatter is JSON, or if `SKILL.md` does not
+    /// begin with `---`.
     pub(crate) const fn fields(&self) -> Option<Fields<'t>> {
         match (self.frontmatter, self.main) {
             (None, Some(SkillFile { content: FileContent::Text(text), .. })) => Fields::new(text),
@@ -122,12 +124,12 @@ impl<'t> Skill<'t> {
         }
     }
 
-    /// The URI of the folder.
+    /// Returns the URI of the folder.
     pub(crate) fn directory(&self) -> &'t str {
         split_end(self.uri, MAIN_SUFFIX.len()).0
     }
 
-    /// All files, `SKILL.md` first.
+    /// Returns all files. Unless the skill is dynamic, `SKILL.md` is the first file.
     pub(crate) fn all_files(&self) -> impl Iterator<Item = &SkillFile<'t>> + Clone {
         self.main.iter().chain(self.files)
     }
@@ -139,7 +141,7 @@ impl<'t> Skill<'t> {
         }
     }
 
-    /// Writes the entry of a list.
+    /// Writes the skill as an entry of a list.
     pub(crate) fn write(&self, out: &mut Writer<'_>) {
         out.begin_object();
         out.field_string("uri", self.uri);
@@ -217,12 +219,12 @@ impl<'t> SkillFile<'t> {
         self
     }
 
-    /// The media type, if it is set or the path ends with `.md`.
+    /// Returns the media type, if it is set or the path ends with `.md`.
     pub(crate) fn media_type(&self) -> Option<&'t str> {
         self.mime_type.or_else(|| self.path.ends_with(".md").then_some(MARKDOWN))
     }
 
-    /// The content. `None` if the application reads the file.
+    /// Returns the content, or `None` if the application reads the file.
     pub(crate) fn body(&self) -> Option<Body<'_>> {
         match &self.content {
             FileContent::Text(text) => Some(Body::Text(text)),
@@ -262,7 +264,7 @@ impl<'t> SkillFile<'t> {
     }
 }
 
-/// The text after the last `/`.
+/// Returns the text after the last `/`.
 const fn last_segment(text: &str) -> &str {
     let (mut rest, mut length) = (text.as_bytes(), 0usize);
     while let [head @ .., last] = rest

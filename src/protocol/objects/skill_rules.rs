@@ -1,4 +1,4 @@
-//! Rules of skills, checked at compile time.
+//! Rules of skills. The compiler checks all rules, except the rules for JSON frontmatter.
 //!
 //! Specification: the extension *Skills* of `2026-07-28`, *Resource mapping* and *Limits*; *Agent Skills*.
 
@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1024;
 
 impl Skill<'_> {
-    /// Returns the first rule that the skill breaks.
+    /// Returns the first rule that the skill breaks, or `None` if the skill is valid.
     pub(crate) const fn invalid(&self) -> Option<InvalidSkill> {
         if !is_skill_uri(self.uri) || !is_name(self.name()) {
             return Some(InvalidSkill::Uri);
@@ -57,7 +57,8 @@ impl Skill<'_> {
         }
     }
 
-    /// Checks frontmatter that is JSON. The caller has checked that the text is an object.
+    /// Returns the first rule that JSON frontmatter breaks, or `None`. The caller has checked that the text is an
+    /// object.
     pub(crate) fn invalid_json(&self) -> Option<InvalidSkill> {
         let frontmatter = Json::trusted(self.frontmatter?.as_bytes());
         if !has_text(frontmatter, "name", self.name()) {
@@ -67,7 +68,7 @@ impl Skill<'_> {
         (!is_description_length(length)).then_some(InvalidSkill::Description)
     }
 
-    /// Whether this skill is in the folder of the other skill.
+    /// Returns whether this skill is in the folder of the skill `other`.
     pub(crate) const fn is_in(&self, other: &Skill<'_>) -> bool {
         let folder = split_end(other.uri, MAIN.len()).0;
         starts_with(self.uri.as_bytes(), folder.as_bytes())
@@ -89,7 +90,7 @@ const fn character_count(text: &str) -> usize {
     count
 }
 
-/// Whether a URI has a scheme, folders and `SKILL.md`.
+/// Returns whether a URI consists of a scheme, at least one folder, and `SKILL.md`.
 pub(crate) const fn is_skill_uri(uri: &str) -> bool {
     let (before, end) = split_end(uri, MAIN_SUFFIX.len());
     let [b'a'..=b'z' | b'A'..=b'Z', rest @ ..] = before.as_bytes() else { return false };
@@ -103,7 +104,7 @@ pub(crate) const fn is_skill_uri(uri: &str) -> bool {
     }
 }
 
-/// Whether a text is a name of a skill.
+/// Returns whether a text is a valid name of a skill.
 const fn is_name(name: &str) -> bool {
     let mut rest = name.as_bytes();
     while let [b'a'..=b'z' | b'0'..=b'9' | b'-', tail @ ..] = rest {
@@ -113,7 +114,7 @@ const fn is_name(name: &str) -> bool {
     rest.is_empty() && !is_delimited && !contains(name.as_bytes(), b"--") && name.len() <= LONGEST_NAME
 }
 
-/// Whether a text is a relative path of a file, in the characters of a URI path.
+/// Returns whether a text is a relative path that consists of URI characters, without the segments `.` and `..`.
 const fn is_path(path: &[u8]) -> bool {
     let (mut rest, mut length, mut dots) = (path, 0usize, 0usize);
     loop {
@@ -138,7 +139,7 @@ const fn is_path(path: &[u8]) -> bool {
     }
 }
 
-/// Whether a character is a `pchar` of RFC 3986, or part of an escape.
+/// Returns whether a character is a `pchar` of RFC 3986, or the `%` of an escape.
 const fn is_path_character(byte: u8) -> bool {
     matches!(byte, b'!' | b'$' | b'%' | b'&'..=b'.' | b'0'..=b';' | b'=' | b'@'..=b'Z' | b'_' | b'a'..=b'z' | b'~')
 }

@@ -13,59 +13,60 @@ use crate::protocol::objects::view::{entries, has_text, object, text, view};
 view! {
     /// A skill that the server lists.
     ///
-    /// The application reads a file of a skill only when the file is needed, and then
-    /// [verifies](SkillFileView::matches) the content.
+    /// The application should read a file only when the file is needed, and must then [verify](SkillFileView::matches)
+    /// the content.
     ///
     /// Specification: the extension *Skills*, *Skill entries*.
     SkillView
 }
 
 impl<'a> SkillView<'a> {
-    /// The URI of `SKILL.md`, which the application passes to [`Client::read_resource`](crate::Client::read_resource).
+    /// Returns the URI of `SKILL.md`, which the application passes to
+    /// [`Client::read_resource`](crate::Client::read_resource).
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")
     }
 
-    /// The frontmatter of `SKILL.md` as JSON. Empty if the server sends none.
+    /// Returns the frontmatter of `SKILL.md` as JSON. Returns an empty object if the server sends none.
     #[must_use]
     pub fn frontmatter(&self) -> Json<'a> {
         object(self.json, "frontmatter").unwrap_or(Json::EMPTY_OBJECT)
     }
 
-    /// The name: a label that other skills may have too. The URI identifies the skill.
+    /// Returns the name. Several skills may have the same name, so the URI identifies a skill.
     #[must_use]
     pub fn name(&self) -> Option<Str<'a>> {
         text(self.frontmatter(), "name")
     }
 
-    /// The description.
+    /// Returns the description.
     #[must_use]
     pub fn description(&self) -> Option<Str<'a>> {
         text(self.frontmatter(), "description")
     }
 
-    /// Whether the server generates the files, so that the application cannot verify them.
+    /// Returns whether the server generates the files, so that the application cannot verify them.
     #[must_use]
     pub fn is_dynamic(&self) -> bool {
         has_text(self.json, "resources", "dynamic")
     }
 
-    /// The files, including `SKILL.md`. Empty if the skill [is dynamic](Self::is_dynamic).
+    /// Returns the files, including `SKILL.md`. The iterator is empty if the skill [is dynamic](Self::is_dynamic).
     pub fn files(&self) -> impl Iterator<Item = SkillFileView<'a>> + use<'a> {
         entries(self.json, "resources").map(SkillFileView::from_json)
     }
 
-    /// The file with this URI. `None` if the skill has no such file. The application must then not use the contents of
-    /// the URI.
+    /// Returns the file with this URI. Returns `None` if the skill has no such file. The application must then not use
+    /// the contents of the URI.
     #[must_use]
     pub fn file(&self, uri: &str) -> Option<SkillFileView<'a>> {
         self.files().find(|file| file.uri().is_some_and(|own| own == uri))
     }
 
-    /// Whether the skill has a name, a description, and a URI that ends with the name and `SKILL.md`. A skill that is
-    /// not dynamic must also list `SKILL.md`. Each file of the skill must be in the folder of the skill, and have a
-    /// size and a digest.
+    /// Returns whether the skill has a name, a description, and a URI that ends with `/NAME/SKILL.md`. A skill that is
+    /// not dynamic must also list `SKILL.md`. Each listed file must be in the folder of the skill, and have a size and
+    /// a digest.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]
@@ -85,10 +86,11 @@ impl<'a> SkillView<'a> {
         is_named && has_description && (self.is_dynamic() || is_listed())
     }
 
-    /// Whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no others.
+    /// Returns whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no
+    /// others.
     ///
-    /// Returns `None` if the text has no frontmatter, if a field occurs twice, or if a line of the frontmatter is not a
-    /// field with a string. The application then needs a parser of YAML to compare the fields. The application must not
+    /// Returns `None` if the text has no frontmatter, a field occurs twice, or a line of the frontmatter is not a
+    /// field with a string. The application then needs a YAML parser to compare the fields. The application must not
     /// load the skill if the fields differ.
     #[must_use]
     pub fn has_frontmatter_of(&self, text: &str) -> Option<bool> {
@@ -110,25 +112,26 @@ view! {
 }
 
 impl<'a> SkillFileView<'a> {
-    /// The URI, which the application passes to [`Client::read_resource`](crate::Client::read_resource).
+    /// Returns the URI, which the application passes to [`Client::read_resource`](crate::Client::read_resource).
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")
     }
 
-    /// The digest: `sha256:` and 64 hexadecimal digits.
+    /// Returns the digest: `sha256:` and 64 hexadecimal digits.
     #[must_use]
     pub fn digest(&self) -> Option<Str<'a>> {
         text(self.json, "digest")
     }
 
-    /// The number of bytes.
+    /// Returns the size of the file, in bytes.
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         self.json.get("size")?.unsigned()
     }
 
-    /// Whether a content has the size and the digest of the file. The application must not use any other content.
+    /// Returns whether `content` has the size and the digest of the file. If not, the application must not use
+    /// `content`.
     #[must_use]
     pub fn matches(&self, content: &[u8]) -> bool {
         self.size() == Some(content.len() as u64)
@@ -144,12 +147,12 @@ view! {
 }
 
 impl<'a> DirectoryView<'a> {
-    /// The files and folders in the folder. A folder has the media type `inode/directory`.
+    /// Returns the files and folders in the folder. A folder has the media type `inode/directory`.
     pub fn resources(&self) -> impl Iterator<Item = ResourceView<'a>> + use<'a> {
         entries(self.json, "resources").map(ResourceView::from_json)
     }
 
-    /// The cursor of the next page, for [`Client::read_directory`](crate::Client::read_directory).
+    /// Returns the cursor of the next page, for [`Client::read_directory`](crate::Client::read_directory).
     #[must_use]
     pub fn next_cursor(&self) -> Option<Str<'a>> {
         text(self.json, "nextCursor")

@@ -29,9 +29,9 @@ pub enum TaskStatus {
     Working,
     /// The server needs input from the client.
     InputRequired,
-    /// The request has a result. In `2026-07-28`, this includes results with `isError`.
+    /// The request has a result. In `2026-07-28`, this status includes results with `isError`.
     Completed,
-    /// The request has failed with a JSON-RPC error. In `2025-11-25`, this includes results with `isError`.
+    /// The request has failed with a JSON-RPC error. In `2025-11-25`, this status includes results with `isError`.
     Failed,
     /// The task was cancelled.
     Cancelled,
@@ -47,7 +47,7 @@ impl TaskStatus {
         TaskStatus::Cancelled,
     ];
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,13 +59,13 @@ impl TaskStatus {
         }
     }
 
-    /// Whether the status is final.
+    /// Returns whether the status is final.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         !matches!(self, TaskStatus::Working | TaskStatus::InputRequired)
     }
 
-    /// The status with exactly this name.
+    /// Returns the status with exactly this name on the wire, or `None` for an unknown name.
     #[must_use]
     pub fn from_json(text: Str<'_>) -> Option<TaskStatus> {
         TaskStatus::ALL.into_iter().find(|status| text == *status.as_str())
@@ -91,13 +91,13 @@ pub enum TaskSupport {
 }
 
 impl TaskSupport {
-    /// The value with exactly this name.
+    /// Returns the value with exactly this name on the wire, or `None` for an unknown name.
     pub(crate) fn from_json(text: Str<'_>) -> Option<TaskSupport> {
         let all = [TaskSupport::Forbidden, TaskSupport::Optional, TaskSupport::Required];
         all.into_iter().find(|support| text == *support.as_str())
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -108,7 +108,8 @@ impl TaskSupport {
     }
 }
 
-/// The task support of a tool with the function that writes it. Tools without tasks do not link the function.
+/// The task support of a tool, with the function that writes the support. Tools without tasks do not link the
+/// function.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolTasks {
     pub(crate) support: TaskSupport,
@@ -146,55 +147,58 @@ view! {
 }
 
 impl<'a> TaskView<'a> {
-    /// The id. An application stores the id to continue with the task after a restart.
+    /// Returns the id. An application stores the id to continue with the task after a restart.
     #[must_use]
     pub fn id(&self) -> Option<Str<'a>> {
         text(self.task(), "taskId")
     }
 
-    /// The status.
+    /// Returns the status.
     #[must_use]
     pub fn status(&self) -> Option<TaskStatus> {
         TaskStatus::from_json(text(self.task(), "status")?)
     }
 
-    /// A text about the status, for people.
+    /// Returns a human-readable text about the status.
     #[must_use]
     pub fn message(&self) -> Option<Str<'a>> {
         text(self.task(), "statusMessage")
     }
 
-    /// The time of the creation, in ISO 8601.
+    /// Returns the time of the creation, in ISO 8601.
     #[must_use]
     pub fn created_at(&self) -> Option<Str<'a>> {
         text(self.task(), "createdAt")
     }
 
-    /// The time of the last change, in ISO 8601.
+    /// Returns the time of the last change, in ISO 8601.
     #[must_use]
     pub fn last_updated_at(&self) -> Option<Str<'a>> {
         text(self.task(), "lastUpdatedAt")
     }
 
-    /// The time from the creation to the removal of the task, in milliseconds. `None` is unlimited.
+    /// Returns the time from the creation to the removal of the task, in milliseconds. Returns `None` if the time is
+    /// unlimited or missing.
     #[must_use]
     pub fn ttl(&self) -> Option<Millis> {
         self.millis(["ttlMs", "ttl"])
     }
 
-    /// The suggested time between polls, in milliseconds.
+    /// Returns the suggested time between polls, in milliseconds.
     #[must_use]
     pub fn poll_interval(&self) -> Option<Millis> {
         self.millis(["pollIntervalMs", "pollInterval"])
     }
 
-    /// A text for the model while the task runs (`2025-11-25`). Only the response that creates a task has such a text.
+    /// Returns a text that the model can use while the task runs (`2025-11-25`). Only the response that creates a task
+    /// has such a text.
     #[must_use]
     pub fn immediate_response(&self) -> Option<Str<'a>> {
         text(self.meta()?, "io.modelcontextprotocol/model-immediate-response")
     }
 
-    /// The object with the members. A response that creates a task of `2025-11-25` contains the task as a member.
+    /// Returns the object with the members of the task. In `2025-11-25`, this object is a member of the response that
+    /// creates the task.
     fn task(&self) -> Json<'a> {
         object(self.json, "task").unwrap_or(self.json)
     }
@@ -210,12 +214,12 @@ impl<'a> TaskView<'a> {
 pub(crate) struct TaskMembers<'t> {
     pub(crate) id: &'t str,
     pub(crate) status: TaskStatus,
-    /// A text about the status. Omitted if empty.
+    /// A human-readable text about the status. The writer omits an empty text.
     pub(crate) message: &'t str,
     /// Unix time in milliseconds.
     pub(crate) created: Millis,
     pub(crate) updated: Millis,
-    /// `None` is unlimited.
+    /// The time to live. `None` means an unlimited time.
     pub(crate) ttl: Option<Millis>,
     pub(crate) poll_interval: Millis,
 }
@@ -251,7 +255,7 @@ impl TaskMembers<'_> {
 /// The last second of the year 9999. Later years have more than four digits.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// Writes a Unix time as an ISO 8601 timestamp, such as `"2026-07-28T09:30:00.250Z"`.
+/// Writes a Unix time in milliseconds as an ISO 8601 timestamp, such as `"2026-07-28T09:30:00.250Z"`.
 fn write_timestamp(Millis(time): Millis, out: &mut Writer<'_>) {
     let (seconds, millis) = divide(time, 1000);
     let (minutes, second) = divide(seconds.min(LAST_SECOND), 60);
@@ -303,7 +307,7 @@ fn date(days: u64) -> (u32, u32, u32) {
     (year, month, day)
 }
 
-/// Divides with `divide`, because other code on small processors links that function anyway.
+/// Returns the quotient. Calls `divide`, because small programs link that function anyway.
 fn part(value: u32, by: u32) -> u32 {
     divide(value.into(), by).0.try_into().unwrap_or(u32::MAX)
 }

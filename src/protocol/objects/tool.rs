@@ -24,7 +24,7 @@ pub struct Tool<'t> {
     pub(crate) generators: Generators,
 }
 
-/// A function that generates the schema of a type, and its description.
+/// A function that returns the schema of a type, and the description of the type.
 #[cfg(all(feature = "derive", feature = "std"))]
 pub type Generator = fn() -> (&'static str, Option<&'static str>);
 
@@ -75,13 +75,14 @@ impl<'t> Tool<'t> {
         }
     }
 
-    /// Whether a schema is generated at run time.
+    /// Returns whether a schema is generated at run time.
     #[cfg(all(feature = "derive", feature = "std"))]
     pub(crate) const fn has_generators(&self) -> bool {
         self.generators.input.is_some() || self.generators.output.is_some()
     }
 
-    /// Generates the schemas. The description of the arguments' type applies to a tool without a description.
+    /// Returns the tool with generated schemas. A tool without a description gets the description of the type of its
+    /// arguments.
     #[cfg(all(feature = "derive", feature = "std"))]
     pub(crate) fn generated(mut self) -> Tool<'t> {
         let Generators { input, output } = self.generators;
@@ -143,13 +144,14 @@ impl<'t> Tool<'t> {
         self
     }
 
-    /// Names the argument that may be larger than the receive buffer: a string, such as the content of a file.
+    /// Sets the name of the argument that may be larger than the receive buffer. The argument is a string, such as the
+    /// content of a file.
     ///
     /// A line with a call may fill the receive buffer within the argument. The server then emits the part of the
     /// argument that has arrived as [`Event::ArgumentChunk`](crate::server::Event::ArgumentChunk), and removes this
-    /// part from the buffer. The chunks end with the [`Event::Call`](crate::server::Event::Call), whose argument is the
-    /// rest of the string. A call that fits into the buffer has no chunks. An application handles all calls alike: it
-    /// appends the argument of the call to the chunks. If the line is not a valid call,
+    /// part from the buffer. The chunks end with the [`Event::Call`](crate::server::Event::Call), whose argument is
+    /// the rest of the string. A call that fits into the buffer has no chunks. An application handles all calls alike:
+    /// the application appends the argument of the call to the chunks. If the line is not a valid call,
     /// [`Event::ArgumentsAborted`](crate::server::Event::ArgumentsAborted) ends the chunks.
     ///
     /// ```
@@ -191,8 +193,8 @@ impl<'t> Tool<'t> {
     /// ```
     ///
     /// In message mode, which HTTP uses, a message arrives whole: each call has the whole string, and no chunks. A
-    /// message must then fit into the receive buffer, and over HTTP also into the limit of a body. So the same
-    /// application serves a UART and HTTP, with a larger buffer for HTTP.
+    /// message must then fit into the receive buffer, and over HTTP also into the limit of a body. The same
+    /// application can therefore serve a UART and HTTP, with a larger buffer for HTTP.
     ///
     /// Tools of a [dynamic list](crate::server::Tools::dynamic_list) cannot have such an argument. An
     /// [observer](crate::Observer) sees the message without the chunks.
@@ -209,20 +211,21 @@ impl<'t> Tool<'t> {
         self
     }
 
-    /// The JSON Schema of the arguments, as JSON text. The server does not validate arguments against the schema.
+    /// Returns the JSON Schema of the arguments, as JSON text. The server does not validate arguments against the
+    /// schema.
     #[must_use]
     pub const fn input_schema(&self) -> &'t str {
         self.input_schema
     }
 
-    /// The JSON Schema of structured results, if set. Only debug builds with the features `std` and `derive` check
-    /// structured results against the schema.
+    /// Returns the JSON Schema of structured results, if the tool has one. Only debug builds with the features `std`
+    /// and `derive` check structured results against the schema.
     #[must_use]
     pub const fn result_schema(&self) -> Option<&'t str> {
         self.output_schema
     }
 
-    /// The maximum size of the list entry and its comma in any revision, in bytes.
+    /// Returns the maximum size of the list entry and its comma in any revision, in bytes.
     pub(crate) const fn size(&self) -> usize {
         let mut length = r#"{},"annotations":{},"execution":{"taskSupport":"forbidden"}"#.len();
         let (mut keys, mut hints) = (HINTS.as_slice(), self.hints.0.as_slice());
@@ -240,7 +243,7 @@ impl<'t> Tool<'t> {
             .saturating_add(size::raw("outputSchema", self.output_schema))
     }
 
-    /// Whether calls may become tasks.
+    /// Returns whether calls may, must or cannot become tasks.
     #[must_use]
     pub const fn supports_tasks(&self) -> TaskSupport {
         match self.tasks {
@@ -312,63 +315,63 @@ view! {
 const ANY_OBJECT: &[u8] = br#"{"type":"object"}"#;
 
 impl<'a> ToolView<'a> {
-    /// The name, which the application passes to [`Client::call_with`](crate::Client::call_with).
+    /// Returns the name, which the application passes to [`Client::call_with`](crate::Client::call_with).
     #[must_use]
     pub fn name(&self) -> Option<Str<'a>> {
         text(self.json, "name")
     }
 
-    /// The member `title`. To show a tool to users, call [`display_name`](ToolView::display_name) instead.
+    /// Returns the member `title`. To show a tool to users, call [`display_name`](ToolView::display_name) instead.
     #[must_use]
     pub fn title(&self) -> Option<Str<'a>> {
         text(self.json, "title")
     }
 
-    /// The display name of the tool.
+    /// Returns the display name of the tool.
     ///
     /// The name is the member `title`. If this title is missing or empty, the name is the title in the hints. If both
-    /// are missing or empty, the name is the member `name`.
+    /// titles are missing or empty, the name is the member `name`.
     #[must_use]
     pub fn display_name(&self) -> Option<Str<'a>> {
         let titles = [self.title(), self.hints().title()];
         titles.into_iter().flatten().find(|title| !title.is_empty()).or_else(|| self.name())
     }
 
-    /// The description.
+    /// Returns the description.
     #[must_use]
     pub fn description(&self) -> Option<Str<'a>> {
         text(self.json, "description")
     }
 
-    /// The JSON Schema of the arguments. If the server sends no schema or an empty schema, returns a schema that
-    /// accepts any object.
+    /// Returns the JSON Schema of the arguments. If the server sends no schema or an empty schema, returns a schema
+    /// that accepts any object.
     #[must_use]
     pub fn input_schema(&self) -> Json<'a> {
         let schema = object(self.json, "inputSchema").filter(|schema| schema.members().next().is_some());
         schema.unwrap_or(Json::trusted(ANY_OBJECT))
     }
 
-    /// The JSON Schema of structured results.
+    /// Returns the JSON Schema of structured results.
     #[must_use]
     pub fn output_schema(&self) -> Option<Json<'a>> {
         self.json.get("outputSchema")
     }
 
-    /// The hints about the tool's behavior.
+    /// Returns the hints about the tool's behavior.
     #[must_use]
     pub fn hints(&self) -> ToolHintsView<'a> {
         ToolHintsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 
-    /// Whether calls of the tool may become tasks (`2025-11-25`): see
-    /// [`Options::task`](crate::client::Options::task). Without this member, the value is `Forbidden`.
+    /// Returns whether calls of the tool may, must or cannot become tasks (`2025-11-25`): see
+    /// [`Options::task`](crate::client::Options::task). If the server omits the value, returns `Forbidden`.
     #[must_use]
     pub fn task_support(&self) -> TaskSupport {
         let support = object(self.json, "execution").and_then(|execution| text(execution, "taskSupport"));
         support.and_then(TaskSupport::from_json).unwrap_or_default()
     }
 
-    /// The icons.
+    /// Returns the icons.
     pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
         icons(self.json)
     }
@@ -383,32 +386,33 @@ view! {
 }
 
 impl<'a> ToolHintsView<'a> {
-    /// The title in the annotations.
+    /// Returns the title of the tool in its annotations.
     #[must_use]
     pub fn title(&self) -> Option<Str<'a>> {
         text(self.json, "title")
     }
 
-    /// Whether the tool has no side effects. Default: false.
+    /// Returns whether the tool has no side effects. Default: false.
     #[must_use]
     pub fn read_only(&self) -> bool {
         self.flag("readOnlyHint", false)
     }
 
-    /// Whether the tool may destroy data. Default: true. This hint has no meaning for a read-only tool.
+    /// Returns whether the tool may destroy data. Default: true. This hint has no meaning for a read-only tool.
     #[must_use]
     pub fn destructive(&self) -> bool {
         self.flag("destructiveHint", true)
     }
 
-    /// Whether a repeated call with the same arguments has no further effect. Default: false. This hint has no meaning
-    /// for a read-only tool.
+    /// Returns whether a repeated call with the same arguments has no further effect. Default: false. This hint has
+    /// no meaning for a read-only tool.
     #[must_use]
     pub fn idempotent(&self) -> bool {
         self.flag("idempotentHint", false)
     }
 
-    /// Whether the tool reaches beyond its own data and devices, for example to the web (`openWorldHint`). Default: true.
+    /// Returns whether the tool reaches beyond its own data and devices, for example to the web (`openWorldHint`).
+    /// Default: true.
     #[must_use]
     pub fn open_world(&self) -> bool {
         self.flag("openWorldHint", true)

@@ -5,15 +5,17 @@
 use crate::error::InvalidToolHeader;
 use crate::protocol::objects::schema_reader::SchemaReader;
 
-/// Maximum number of annotations in one schema. `DEEPEST` limits the number of properties in the path to an annotation.
+/// Maximum number of annotations in one schema.
 const MOST: usize = 32;
+/// Maximum number of properties in the path to an annotation.
 const DEEPEST: u8 = 8;
 /// Maximum length of a name, in bytes.
 const LONGEST: usize = 64;
 
-/// Returns the first rule that the annotations of an input schema break.
+/// Returns the first rule that the annotations of an input schema break, or `None` if the annotations are valid.
 ///
-/// The text must be valid JSON. For other texts the result is unspecified, because the server refuses such texts later.
+/// The text must be valid JSON. For any other text, the result is unspecified, because the server refuses such a text
+/// later.
 pub(crate) const fn invalid_header(schema: &str) -> Option<InvalidToolHeader> {
     // Take one step per byte, because the compiler limits the number of steps.
     let mut rest = schema.as_bytes();
@@ -152,7 +154,7 @@ const fn is_same_header(one: &[u8], other: &[u8]) -> bool {
     one.is_empty() && other.is_empty()
 }
 
-/// Returns whether the text is a token of RFC 9110, section 5.6.2, of limited length.
+/// Returns whether the text is a token of RFC 9110, section 5.6.2, with at most `LONGEST` bytes.
 const fn is_token(text: &[u8]) -> bool {
     let mut rest = text;
     while let [byte, tail @ ..] = rest {
@@ -176,7 +178,7 @@ mod tests {
 
     // E-X12
     #[test]
-    fn annotations_are_checked() {
+    fn invalid_header_annotation_is_reported() {
         let with = |schema: &str| format!(r#"{{"type":"object","properties":{{"a":{schema}}}}}"#);
         let named = |name: &str| with(&format!(r#"{{"type":"string","x-mcp-header":"{name}"}}"#));
         let nested = |depth: usize| {

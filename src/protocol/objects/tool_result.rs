@@ -14,8 +14,8 @@ use crate::rpc::Object;
 
 /// Writes a tool result: content blocks, structured content and the error flag.
 ///
-/// All blocks belong to one array. Write other members before the first block or after the last block. Otherwise the
-/// result is not valid. The client then receives an error, and the next event is a
+/// All blocks belong to one array. Write all other members, such as structured content, before the first block or
+/// after the last block. Otherwise the result is not valid. The client then receives an error, and the next event is a
 /// [`ProtocolError`](crate::ProtocolError).
 #[derive(Debug)]
 pub struct ToolResult<'w, 'a> {
@@ -33,7 +33,7 @@ struct Structured {
     before: Mark,
     from: usize,
     to: usize,
-    /// Whether the revision allows the value. If the flag is `false`, `end` removes the member.
+    /// Whether the revision allows the value. If not, `end` removes the member.
     stays: bool,
 }
 
@@ -92,7 +92,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.set_structured(&mut |out| out.serialize(value).is_ok());
     }
 
-    /// Adds the structured content that `body` writes.
+    /// Adds the structured content that `body` writes, under the same rules as `structured`.
     pub fn structured_with(&mut self, body: impl FnOnce(&mut Writer<'_>)) {
         let mut body = Some(body);
         self.set_structured(&mut |out| write_once(out, &mut body));
@@ -130,19 +130,19 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.failed = true;
     }
 
-    /// Whether the result is marked as a failure.
+    /// Returns whether the result is marked as a failure.
     pub(crate) fn is_failed(&self) -> bool {
         self.failed
     }
 
-    /// The structured content, if it was written and fits into the output.
+    /// Returns the structured content, if it was written and fits into the output.
     #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
     pub(crate) fn structured_json(&self) -> Option<Json<'_>> {
         let structured = self.structured.as_ref().filter(|_| self.items.valid)?;
         crate::protocol::objects::application_json::written_json(self.out, structured.from)
     }
 
-    /// Removes the structured content, and marks the result as a failure with this text.
+    /// Removes the structured content, adds this text, and marks the result as a failure.
     #[cfg(all(feature = "derive", feature = "std", debug_assertions))]
     pub(crate) fn fail_instead(&mut self, text: impl WriteText) {
         if let Some(structured) = self.structured.take() {
@@ -152,7 +152,8 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         self.text(text);
     }
 
-    /// Completes the result. Returns `false` if the result is not valid.
+    /// Completes the result. Returns `false` if the result is not valid. `pad_structured` adds an empty object to a
+    /// result without structured content.
     pub(crate) fn end(mut self, pad_structured: bool) -> bool {
         match &self.structured {
             Some(Structured { from, to, .. }) if self.items.count == 0 => {
@@ -184,7 +185,7 @@ pub(crate) fn write_text(out: &mut Writer<'_>, text: &dyn WriteText, failed: boo
     write_end(out, failed, pad_structured);
 }
 
-/// Writes the members that follow the content.
+/// Writes the members that follow the content. `pad_structured` adds an empty object as structured content.
 #[inline]
 pub(crate) fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool) {
     if failed {
@@ -196,7 +197,7 @@ pub(crate) fn write_end(out: &mut Writer<'_>, failed: bool, pad_structured: bool
     }
 }
 
-/// Whether the revision allows a structured tool result of this type.
+/// Returns whether the revision allows a structured tool result of this type.
 pub(crate) fn may_be_structured(revision: Revision, is_object: bool) -> bool {
     revision.has(WireFeature::StructuredValues) || is_object && revision.has(WireFeature::StructuredContent)
 }
@@ -231,35 +232,35 @@ impl<'a> ToolResultView<'a> {
         ToolResultView { result, content }
     }
 
-    /// The whole value, exactly as the server wrote it.
+    /// Returns the whole value, exactly as the server wrote it.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.result.json()
     }
 
-    /// The `_meta` object.
+    /// Returns the `_meta` object.
     #[must_use]
     pub fn meta(&self) -> Option<Json<'a>> {
         self.result.get("_meta").filter(|meta| meta.kind() == Kind::Object)
     }
 
-    /// Whether the tool reports an error.
+    /// Returns whether the tool reports an error.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.result.get("isError").and_then(Json::boolean) == Some(true)
     }
 
-    /// The content, one item per block. The iterator is empty if the server omitted the content.
+    /// Returns the content, one item per block. The iterator is empty if the server omitted the content.
     pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
 
-    /// The content blocks with their annotations.
+    /// Returns the content blocks with their annotations.
     pub fn blocks(&self) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
         self.content.map_or_else(|| list(self.raw(), "content"), Json::elements).map(BlockView::from_json)
     }
 
-    /// The first text block.
+    /// Returns the first text block.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         let content = self.content.or_else(|| self.result.get("content"))?;
@@ -272,7 +273,7 @@ impl<'a> ToolResultView<'a> {
         first.or_else(|| content.elements().skip(1).map(BlockView::from_json).find_map(|block| block.text()))
     }
 
-    /// The structured content. The value is an object or, in `2026-07-28`, any JSON value.
+    /// Returns the structured content. The value is an object or, in `2026-07-28`, any JSON value.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'a>> {
         self.result.get("structuredContent")

@@ -5,7 +5,7 @@
 
 use crate::json::{Decimal, Elements, Json, Kind, Str};
 
-/// Declares a view type over one JSON value, with common functions.
+/// Declares a view type over one JSON value, with the functions that all views have.
 macro_rules! view {
     ($(#[$docs:meta])* $name:ident) => {
         $(#[$docs])*
@@ -21,7 +21,7 @@ macro_rules! view {
                 $name { json }
             }
 
-            /// The whole value, exactly as the peer wrote it.
+            /// Returns the whole value, exactly as the peer wrote it.
             #[must_use]
             pub fn raw(&self) -> $crate::json::Json<'a> {
                 self.json
@@ -32,7 +32,7 @@ macro_rules! view {
         view! { $(#[$docs])* $name }
 
         impl<'a> $name<'a> {
-            /// The `_meta` object.
+            /// Returns the `_meta` object.
             #[must_use]
             pub fn meta(&self) -> Option<$crate::json::Json<'a>> {
                 $crate::protocol::objects::view::object(self.json, "_meta")
@@ -47,7 +47,7 @@ pub(crate) fn text<'a>(json: Json<'a>, name: &str) -> Option<Str<'a>> {
     json.get(name)?.string()
 }
 
-/// Whether a member equals this string.
+/// Returns whether a member equals this string.
 pub(crate) fn has_text(json: Json<'_>, name: &str, value: &str) -> bool {
     text(json, name).is_some_and(|text| text == value)
 }
@@ -67,7 +67,8 @@ pub(crate) fn list<'a>(json: Json<'a>, name: &str) -> Elements<'a> {
     json.get(name).unwrap_or(Json::NULL).elements()
 }
 
-/// Returns the elements that are objects. Skips all other elements, because such entries are invalid.
+/// Returns those elements of an array member that are objects. Skips all other elements, because such entries are
+/// invalid.
 pub(crate) fn entries<'a>(json: Json<'a>, name: &str) -> impl Iterator<Item = Json<'a>> + use<'a> {
     list(json, name).filter(|entry| entry.kind() == Kind::Object)
 }

@@ -21,25 +21,26 @@ enum Kind<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// A text block.
+    /// Creates a text block.
     #[must_use]
     pub const fn text(text: &'a str) -> Block<'a> {
         Block(Kind::Text(text))
     }
 
-    /// An image with its MIME type.
+    /// Creates an image block with the MIME type of the image.
     #[must_use]
     pub const fn image(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
         Block(Kind::Image { bytes, mime_type })
     }
 
-    /// Audio with its MIME type. In `2024-11-05`, which has no audio, the client receives a placeholder text.
+    /// Creates an audio block with the MIME type of the audio. In `2024-11-05`, which has no audio, the client
+    /// receives a placeholder text.
     #[must_use]
     pub const fn audio(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
         Block(Kind::Audio { bytes, mime_type })
     }
 
-    /// A tool use by the model (from `2025-11-25` on).
+    /// Creates the block of a tool use by the model (from `2025-11-25` on).
     ///
     /// `id` is the id of the use, and `name` is the name of the tool. `input` contains the arguments as the JSON text
     /// of an object.
@@ -48,7 +49,7 @@ impl<'a> Block<'a> {
         Block(Kind::ToolUse { id, name, input })
     }
 
-    /// The result of a tool use (from `2025-11-25` on).
+    /// Creates the block of a tool result (from `2025-11-25` on).
     ///
     /// `id` is the id of the tool use. The content is text, images or audio.
     #[must_use]
@@ -57,7 +58,7 @@ impl<'a> Block<'a> {
     }
 
     /// Sets the structured value of a tool result, as JSON text. In `2025-11-25`, the server omits a value that is not
-    /// an object. No effect on other blocks.
+    /// an object. This setting has no effect on other blocks.
     #[must_use]
     pub const fn structured(mut self, json: &'a str) -> Self {
         if let Kind::ToolResult { structured, .. } = &mut self.0 {
@@ -66,7 +67,7 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// Marks a tool result as an error. No effect on other blocks.
+    /// Marks a tool result as an error. This setting has no effect on other blocks.
     #[must_use]
     pub const fn failed(mut self) -> Self {
         if let Kind::ToolResult { failed, .. } = &mut self.0 {
@@ -75,17 +76,17 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// The id, if the block is a tool use.
+    /// Returns the id, if the block is a tool use.
     pub(super) fn tool_use_id(&self) -> Option<&'a str> {
         if let Kind::ToolUse { id, .. } = self.0 { Some(id) } else { None }
     }
 
-    /// The tool use's id, if the block is a tool result.
+    /// Returns the id of the tool use, if the block is a tool result.
     pub(super) fn tool_result_id(&self) -> Option<&'a str> {
         if let Kind::ToolResult { id, .. } = self.0 { Some(id) } else { None }
     }
 
-    /// Whether the block requires a client with tool support in sampling.
+    /// Returns whether the block requires a client with tool support in sampling.
     pub(super) fn needs_tools(&self) -> bool {
         matches!(self.0, Kind::ToolUse { .. } | Kind::ToolResult { .. })
     }

@@ -23,20 +23,20 @@ enum Content<'a> {
 }
 
 impl<'a> SampleMessage<'a> {
-    /// A text message of the user.
+    /// Creates a text message of the user.
     #[must_use]
     pub const fn user(text: &'a str) -> SampleMessage<'a> {
         SampleMessage { role: Role::User, content: Content::One(Block::text(text)) }
     }
 
-    /// A text message of the model.
+    /// Creates a text message of the model.
     #[must_use]
     pub const fn assistant(text: &'a str) -> SampleMessage<'a> {
         SampleMessage { role: Role::Assistant, content: Content::One(Block::text(text)) }
     }
 
-    /// A message with several content blocks. In revisions before `2025-11-25`, each block becomes a separate message,
-    /// because a message may have only one block.
+    /// Creates a message with several content blocks. In revisions before `2025-11-25`, each block becomes a
+    /// separate message, because a message may have only one block.
     #[must_use]
     pub const fn new(role: Role, content: &'a [Block<'a>]) -> SampleMessage<'a> {
         SampleMessage { role, content: Content::Many(content) }
@@ -79,18 +79,19 @@ view! {
 }
 
 impl<'a> SampleMessageView<'a> {
-    /// The role of the speaker.
+    /// Returns the role of the speaker.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
         Role::from_json(self.json.get("role")?)
     }
 
-    /// The content of the message, one item per block. On the wire, the content is a single block or an array.
+    /// Returns the content of the message, one item per block. On the wire, the content is a single block or an
+    /// array.
     pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
 
-    /// The content blocks of the message, with their annotations.
+    /// Returns the content blocks of the message, with their annotations.
     pub fn blocks(&self) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
         BlockView::one_or_many(self.json.get("content"))
     }

@@ -128,9 +128,9 @@ impl<'a> CreateMessage<'a> {
             || self.messages.iter().any(|message| message.blocks().iter().any(Block::needs_tools))
     }
 
-    /// Whether every tool use has its result in the next message. A message with tool uses must have the role of the
-    /// assistant. A message with results must have the role of the user, and must contain only results of known tool
-    /// uses.
+    /// Returns whether every tool use has its result in the next message. A message with tool uses must have the
+    /// role of the assistant. A message with results must have the role of the user, and must contain only results
+    /// of known tool uses.
     fn tool_uses_have_results(&self) -> bool {
         let mut calls: &[Block<'_>] = &[];
         for message in self.messages {
@@ -234,60 +234,61 @@ view! {
 }
 
 impl<'a> CreateMessageView<'a> {
-    /// The messages of the conversation so far.
+    /// Returns the messages of the conversation so far.
     pub fn messages(&self) -> impl Iterator<Item = SampleMessageView<'a>> + use<'a> {
         list(self.json, "messages").map(SampleMessageView::from_json)
     }
 
-    /// The maximum number of tokens to generate. The client must not exceed this number.
+    /// Returns the maximum number of tokens to generate, or 0 if the server sent no number. The client must not exceed
+    /// this number.
     #[must_use]
     pub fn max_tokens(&self) -> u64 {
         self.json.get("maxTokens").and_then(Json::unsigned).unwrap_or(0)
     }
 
-    /// The system prompt that the server prefers.
+    /// Returns the system prompt that the server prefers.
     #[must_use]
     pub fn system_prompt(&self) -> Option<Str<'a>> {
         text(self.json, "systemPrompt")
     }
 
-    /// The temperature that the server prefers.
+    /// Returns the temperature that the server prefers.
     #[must_use]
     pub fn temperature(&self) -> Option<Decimal> {
         number(self.json, "temperature")
     }
 
-    /// Strings that stop the generation.
+    /// Returns the strings that stop the generation.
     pub fn stop_sequences(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.json, "stopSequences").filter_map(Json::string)
     }
 
-    /// The server's preferences for the choice of a model.
+    /// Returns the server's preferences for the choice of a model.
     #[must_use]
     pub fn model_preferences(&self) -> Option<ModelPreferencesView<'a>> {
         self.json.get("modelPreferences").map(ModelPreferencesView::from_json)
     }
 
-    /// The requested context of MCP servers for the prompt. The application may ignore this request.
+    /// Returns the requested context of MCP servers for the prompt. The application may ignore this request.
     #[must_use]
     pub fn include_context(&self) -> IncludeContext {
         self.json.get("includeContext").and_then(IncludeContext::from_json).unwrap_or(IncludeContext::None)
     }
 
-    /// The tools that the model may use. A server sends tools only to a client that declared
+    /// Returns the tools that the model may use. A server sends tools only to a client that declared
     /// [`SAMPLING_TOOLS`](crate::ClientCapabilities::SAMPLING_TOOLS).
     pub fn tools(&self) -> impl Iterator<Item = ToolView<'a>> + use<'a> {
         list(self.json, "tools").map(ToolView::from_json)
     }
 
-    /// Whether the model may, must or must not use the tools.
+    /// Returns whether the model may, must or must not use the tools.
     #[must_use]
     pub fn tool_choice(&self) -> ToolChoice {
         let mode = self.json.get("toolChoice").and_then(|choice| choice.get("mode"));
         mode.and_then(ToolChoice::from_json).unwrap_or(ToolChoice::Auto)
     }
 
-    /// Metadata for the provider of the model.
+    /// Returns the metadata for the provider of the model.
     #[must_use]
     pub fn metadata(&self) -> Option<Json<'a>> {
         self.json.get("metadata").filter(|metadata| !metadata.is_null())

@@ -80,24 +80,24 @@ view! {
 }
 
 impl<'a> ModelPreferencesView<'a> {
-    /// Substrings of model names, in order of preference.
+    /// Returns the substrings of model names, in order of preference.
     pub fn hints(&self) -> impl Iterator<Item = Str<'a>> + use<'a> {
         list(self.json, "hints").filter_map(|hint| text(hint, "name"))
     }
 
-    /// The priority of a low cost, from 0 to 1.
+    /// Returns the priority of a low cost, from 0 to 1.
     #[must_use]
     pub fn cost(&self) -> Option<Decimal> {
         number(self.json, "costPriority")
     }
 
-    /// The priority of speed, from 0 to 1.
+    /// Returns the priority of speed, from 0 to 1.
     #[must_use]
     pub fn speed(&self) -> Option<Decimal> {
         number(self.json, "speedPriority")
     }
 
-    /// The priority of intelligence, from 0 to 1.
+    /// Returns the priority of intelligence, from 0 to 1.
     #[must_use]
     pub fn intelligence(&self) -> Option<Decimal> {
         number(self.json, "intelligencePriority")

@@ -1,4 +1,4 @@
-//! Sampling options that servers write and clients read.
+//! Sampling options: context and tool choice.
 //!
 //! Specification: *Sampling*.
 
@@ -16,7 +16,7 @@ pub enum IncludeContext {
 }
 
 impl IncludeContext {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ pub enum ToolChoice {
 }
 
 impl ToolChoice {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -78,7 +78,7 @@ impl<'a> Sampled<'_, 'a> {
     }
 }
 
-/// Whether a sampling message may contain this type of block.
+/// Returns whether a sampling message of this revision may contain this type of block.
 fn allows_block(revision: Revision, kind: &str) -> bool {
     match kind {
         "text" | "image" => true,
@@ -89,7 +89,7 @@ fn allows_block(revision: Revision, kind: &str) -> bool {
 }
 
 /// Writes a model's message. A single content block becomes an object, which every revision allows. Several content
-/// blocks become an array.
+/// blocks become an array. Returns `false` if the message is not valid in the revision.
 pub(crate) fn write_sampled(
     out: &mut Writer<'_>,
     revision: Revision,
@@ -142,35 +142,35 @@ impl<'a> SampledView<'a> {
         Some(SampledView { role, content, model, stop_reason })
     }
 
-    /// The role of the speaker, usually the assistant.
+    /// Returns the role of the speaker, usually the assistant.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// The content, one item per block. On the wire, the content is a single block or an array.
+    /// Returns the content, one item per block. On the wire, the content is a single block or an array.
     pub fn content(&self) -> impl Iterator<Item = ContentView<'a>> + use<'a> {
         self.blocks().map(|block| block.content())
     }
 
-    /// The content blocks, with their annotations.
+    /// Returns the content blocks, with their annotations.
     pub fn blocks(&self) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
         BlockView::one_or_many(Some(self.content)).filter(|block| block.raw().kind() == Kind::Object)
     }
 
-    /// The first text block.
+    /// Returns the first text block.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         self.blocks().find_map(|block| block.text())
     }
 
-    /// The name of the model.
+    /// Returns the name of the model.
     #[must_use]
     pub fn model(&self) -> Str<'a> {
         self.model
     }
 
-    /// The stop reason: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another reason.
+    /// Returns the stop reason: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another reason.
     #[must_use]
     pub fn stop_reason(&self) -> Option<Str<'a>> {
         self.stop_reason

@@ -20,8 +20,8 @@ enum Piece<'t> {
     },
 }
 
-/// Splits off the first part of a template. The search uses `memchr`, because the search functions of `str` link panics
-/// in small builds.
+/// Splits off the first part of a template, and returns this part and the rest. Returns `None` for an empty template.
+/// The search uses `memchr`, because the search functions of `str` link panics in small builds.
 fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     let [first, ..] = template.as_bytes() else { return None };
     if *first != b'{' {
@@ -38,8 +38,8 @@ fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     })
 }
 
-/// Whether a template is valid. Braces must enclose names. No `{name}` may follow a `{+name}`, because the boundary
-/// between the values would be ambiguous.
+/// Returns whether a template is valid. Braces must enclose names. No `{name}` may follow a `{+name}`, because the
+/// boundary between the values would be ambiguous.
 pub(crate) const fn is_valid(template: &str) -> bool {
     let mut rest = template.as_bytes();
     let mut any_reserved = false;
@@ -64,7 +64,8 @@ pub(crate) const fn is_valid(template: &str) -> bool {
     true
 }
 
-/// The part of the template after a name and its closing brace.
+/// Returns the part of the template after a name and its closing brace. Returns `None` if the name is empty or not
+/// valid, or has no closing brace.
 const fn after_name(text: &[u8]) -> Option<&[u8]> {
     let (mut rest, mut empty) = (text, true);
     while let [byte, tail @ ..] = rest {
@@ -82,7 +83,7 @@ const fn after_name(text: &[u8]) -> Option<&[u8]> {
 #[derive(Clone)]
 struct Position<'u> {
     rest: Chars<'u>,
-    /// The offset in bytes of the decoded URI.
+    /// The offset in the URI, in bytes, after decoding of JSON escapes.
     at: usize,
 }
 
@@ -99,7 +100,8 @@ impl Position<'_> {
         text.chars().all(|wanted| self.take(|next| next == wanted))
     }
 
-    /// Consumes one character of a value. A `%` and its two digits count as one character.
+    /// Consumes one character of a value. A `%` and its two digits count as one character. Returns `false` if a value
+    /// cannot contain the next character.
     fn take_value_char(&mut self, reserved: bool) -> bool {
         let hexadecimal = |next: char| next.is_ascii_hexdigit();
         if self.take(|next| next == '%') {
@@ -157,7 +159,7 @@ pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Optio
     }
 }
 
-/// Whether a template has a variable of this name.
+/// Returns whether a template has a variable of this name.
 pub(crate) fn has_variable(template: &str, wanted: Str<'_>) -> bool {
     let mut rest = template;
     while let Some((piece, tail)) = split(rest) {
@@ -177,14 +179,15 @@ pub struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    /// The value of a variable. Returns `None` if the template has no variable of this name.
+    /// Returns the value of a variable. Returns `None` if the template has no variable of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Variable<'a>> {
         value_of(self.template, self.uri, name)
     }
 }
 
-/// The value of a variable in a URI.
+/// Returns the value of a variable in a URI. Returns `None` if the URI does not match, or the template has no variable
+/// of this name.
 pub(crate) fn value_of<'u>(template: &str, uri: &'u str, name: &str) -> Option<Variable<'u>> {
     let (from, to) = find(template, Chars::new(uri), name)??;
     Some(Variable { text: uri.get(from..to)? })
@@ -197,13 +200,13 @@ pub struct Variable<'u> {
 }
 
 impl<'u> Variable<'u> {
-    /// The percent-encoded text, as in the URI.
+    /// Returns the percent-encoded text, as in the URI.
     #[must_use]
     pub fn raw(self) -> &'u str {
         self.text
     }
 
-    /// The text, or `None` if it is percent-encoded.
+    /// Returns the text, or `None` if the text contains percent-encoded characters.
     ///
     /// The operator `==`, [`bytes`](Variable::bytes), [`copy_to`](Variable::copy_to) and `Display` decode any text.
     #[must_use]
@@ -211,7 +214,7 @@ impl<'u> Variable<'u> {
         memchr(b'%', self.text.as_bytes()).is_none().then_some(self.text)
     }
 
-    /// The decoded bytes, which may not be UTF-8.
+    /// Returns the decoded bytes, which may not be UTF-8.
     pub fn bytes(self) -> impl Iterator<Item = u8> + Clone + 'u {
         let mut rest = self.text.as_bytes();
         core::iter::from_fn(move || {
@@ -237,12 +240,12 @@ impl<'u> Variable<'u> {
     }
 }
 
-/// The value of a hexadecimal digit.
+/// Returns the value of a hexadecimal digit, or 0 for any other byte.
 fn digit(byte: u8) -> u8 {
     char::from(byte).to_digit(16).unwrap_or_default() as u8
 }
 
-/// Compares the decoded text. For example, `%41` equals `A`.
+/// Compares the decoded text with a text. For example, `%41` equals `A`.
 impl PartialEq<str> for Variable<'_> {
     fn eq(&self, other: &str) -> bool {
         self.bytes().eq(other.bytes())
@@ -276,7 +279,7 @@ impl WriteText for Variable<'_> {
 
 prints!(Variable<'_>);
 
-/// The number of continuation bytes after the first byte of a character.
+/// Returns the number of continuation bytes that UTF-8 requires after the first byte of a character.
 fn followers(first: u8) -> usize {
     match first {
         0xF0.. => 3,

@@ -6,7 +6,7 @@ use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// The values of `names` in `uri`. Returns `None` if the template does not match.
+/// Returns the values of the variables `names` in `uri`. Returns `None` if the template does not match.
 fn values(template: &str, uri: &str, names: &[&str]) -> Option<Vec<String>> {
     find(template, Chars::new(uri), "")?;
     Some(names.iter().map(|name| value_of(template, uri, name).unwrap().raw().to_string()).collect())
