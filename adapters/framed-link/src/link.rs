@@ -15,7 +15,7 @@ pub struct FramedLink {
     frame: [u8; FRAME],
     start: usize,
     end: usize,
-    /// Whether the link repeats this frame if no answer arrives.
+    /// Whether the link repeats the frame if no answer arrives.
     awaits_answer: bool,
 }
 
@@ -38,13 +38,13 @@ impl FramedLink {
         }
     }
 
-    /// Whether both ends have agreed on a session.
+    /// Returns whether both ends have agreed on a session.
     #[must_use]
     pub const fn is_connected(&self) -> bool {
         self.endpoint.is_connected
     }
 
-    /// Whether the other end has received and consumed all bytes that were [sent](FramedLink::send).
+    /// Returns whether the other end has received and consumed all bytes that were [sent](FramedLink::send).
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.endpoint.is_idle()
@@ -58,7 +58,7 @@ impl FramedLink {
         (self.start, self.end) = (0, 0);
     }
 
-    /// Whether the other end has begun a new session, so that bytes in transit were lost.
+    /// Returns whether the other end has begun a new session, so that bytes in transit were lost.
     ///
     /// Returns `true` once after one or more sessions have ended. Until this call, no byte is received or sent.
     #[must_use]
@@ -105,7 +105,8 @@ impl FramedLink {
         }
     }
 
-    /// Returns when [`output`](FramedLink::output) has a frame to repeat.
+    /// Returns the time at which [`output`](FramedLink::output) has a frame to repeat, or `None` if no frame waits for
+    /// an answer.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         self.endpoint.deadline()
@@ -128,7 +129,8 @@ impl FramedLink {
         }
     }
 
-    /// Returns the text that has arrived since the last frame, and was not returned yet.
+    /// Returns the text that has arrived since the last frame, and was not returned yet. Returns `None` without such
+    /// text.
     ///
     /// Call this method when the line has been silent for a while, because the next frame may be far away.
     pub fn take_text(&mut self) -> Option<&[u8]> {

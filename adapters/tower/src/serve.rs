@@ -1,4 +1,4 @@
-//! `Serve`: a server's limits, and the creation of its service.
+//! `Serve`: the limits of a server, and the creation of its service.
 
 use mcp_proto::server::{Event, ServerConfig};
 use mcp_proto_handles::{HttpAccess, HttpMachines, HttpMemory, ServeError, ServerSettings};

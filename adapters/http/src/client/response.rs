@@ -26,7 +26,7 @@ pub enum Head {
     /// The server has ended the session. All exchanges have ended. Close their HTTP exchanges, and
     /// [`reset`](mcp_proto::Client::reset) the client, which connects again.
     SessionLost,
-    /// The exchange has ended before. Close the HTTP exchange.
+    /// The exchange has already ended. Close the HTTP exchange.
     Unknown,
 }
 

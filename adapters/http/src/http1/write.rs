@@ -96,7 +96,7 @@ impl<'b> HeadWriter<'b> {
         self.text.finish()
     }
 
-    /// Appends a field.
+    /// Appends a field without consuming the writer.
     pub(crate) fn add(&mut self, name: &str, value: &str) {
         self.begin_field(name);
         self.text.push_checked(value.as_bytes(), is_value);

@@ -1,9 +1,9 @@
-//! `Policy`: decisions of the application, such as authorization and randomness.
+//! `Policy`: decisions and data of the application, such as authorization, randomness and signatures.
 
 use super::authorization::Verdict;
 use super::request::RequestHead;
 
-/// Decisions of the application.
+/// Decisions and data of the application.
 pub trait Policy {
     /// Whether the program contains the code of the handshake era. If so, the [`SessionMode`](super::SessionMode)
     /// decides whether the server serves that era.
@@ -28,7 +28,7 @@ pub trait Policy {
         None
     }
 
-    /// Returns 16 bytes of cryptographic randomness, for a session id.
+    /// Returns 16 cryptographically random bytes for a session id.
     fn random(&mut self) -> [u8; 16];
 
     /// Returns the input schema of a tool whose properties are marked with `x-mcp-header`.

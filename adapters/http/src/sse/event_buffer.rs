@@ -98,7 +98,7 @@ impl<'b> EventBuffer<'b> {
         (self.name, self.data, self.line) = (0, None, 0);
     }
 
-    /// Ends the event: its id becomes the last event id, and all else is dropped.
+    /// Ends the event: its id becomes the last event id, and the rest of the event is dropped.
     pub(super) fn end_event(&mut self) {
         if let Some(length) = self.id.take() {
             let end = self.last_id.saturating_add(length);
