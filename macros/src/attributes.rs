@@ -15,9 +15,9 @@ use crate::parse::{
 /// The direction of a derived schema.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Direction {
-    /// The schema describes what the derived decoder accepts.
+    /// The schema describes the values that the derived decoder accepts.
     Decode,
-    /// The schema describes what serde's `Serialize` writes.
+    /// The schema describes the values that serde's `Serialize` writes.
     Encode,
     /// The macro derives the fields of a form, and the decoder of its content.
     Form,

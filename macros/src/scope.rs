@@ -68,8 +68,8 @@ impl Scope {
         self.is_generic() && mentions(ty.to_token_stream(), &self.parameters)
     }
 
-    /// Returns the type of a field as it occurs in constants. `__Recursive` stands for the derived type itself, because
-    /// a constant cannot depend on itself.
+    /// Returns the type of a field as it occurs in constants. `__Recursive` stands for the derived type itself,
+    /// because a constant cannot depend on itself. Fails if a type with type or const parameters contains itself.
     pub(crate) fn schema_type(&self, ty: &Type) -> Result<TokenStream> {
         let (tokens, found) = self.replace_own_name(ty.to_token_stream());
         if found {

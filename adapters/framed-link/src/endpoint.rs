@@ -230,7 +230,7 @@ impl Endpoint {
         if !self.is_connected {
             self.is_connected = true;
             self.due.hello = false;
-            // Unanswered hellos have increased the time limit, which thus says nothing about the round trip.
+            // Unanswered hellos have increased the time limit, so the limit does not reflect the round trip.
             self.timer = Timer::new();
         }
     }

@@ -23,9 +23,9 @@ impl FramedLink {
     /// Creates one end of a line.
     ///
     /// `number` should be different at each start of the program, so that the other end distinguishes a restart from a
-    /// continued session: a random number, or a counter of starts. A constant suffices if the numbers of the other end
-    /// are random. But with a constant, data can be lost without a report if this end restarts twice within a round
-    /// trip.
+    /// continued session. A random number or a counter of starts suffices. A constant also suffices if the numbers of
+    /// the other end are random. But with a constant, data can be lost without a report if this end restarts twice
+    /// within a round trip.
     #[must_use]
     pub const fn new(number: u16) -> FramedLink {
         FramedLink {
@@ -38,13 +38,14 @@ impl FramedLink {
         }
     }
 
-    /// Returns whether both ends have agreed on a session.
+    /// Returns whether this end has a session with the other end.
     #[must_use]
     pub const fn is_connected(&self) -> bool {
         self.endpoint.is_connected
     }
 
-    /// Returns whether the other end has received and consumed all bytes that were [sent](FramedLink::send).
+    /// Returns whether no [sent](FramedLink::send) byte awaits its acknowledgment. The other end acknowledges bytes
+    /// that it has consumed.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.endpoint.is_idle()

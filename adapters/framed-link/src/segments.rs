@@ -27,7 +27,7 @@ impl Segments {
         Segments { bytes: [0; SEGMENT], len: 0, is_overlong: false }
     }
 
-    /// Adds a byte of the line. Returns a segment that is complete, or text that fills the buffer.
+    /// Adds a byte of the line. Returns a complete segment, or text that fills the buffer, otherwise `None`.
     pub(crate) fn push(&mut self, byte: u8) -> Option<Segment<'_>> {
         if byte == 0 {
             return self.end();

@@ -154,7 +154,7 @@ impl<'b> Exchange<'b> {
         }
     }
 
-    /// Returns the stored message, if there is one.
+    /// Returns the stored message, or `None` if no message is stored.
     pub(super) fn stored(&self) -> Option<&[u8]> {
         let Memory::Text(buffer, _) = &self.memory else { return None };
         buffer.bytes().get(..self.stored).filter(|message| !message.is_empty())

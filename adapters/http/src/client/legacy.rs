@@ -1,8 +1,8 @@
 //! HTTP+SSE of 2024-11-05: an event stream, which is the session, and an endpoint for messages.
 //!
-//! A server may speak this transport if it refuses the POST of `initialize` with 400, 404 or 405, without a JSON-RPC
-//! response to this request in the body. The client then opens the stream with GET. The first event names the
-//! endpoint, and the client sends `initialize` again.
+//! A server may speak this transport if it refuses the POST of `initialize` with 400, 404 or 405. A JSON-RPC response
+//! to this request in the body rules the transport out. The client then opens the stream with GET. The first event
+//! names the endpoint, and the client sends `initialize` again.
 
 use mcp_proto::Millis;
 use mcp_proto::rpc::{Message, MessageKind};

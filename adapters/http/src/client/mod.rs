@@ -44,9 +44,9 @@ use tool_headers::ToolHeaders;
 /// The client side of the Streamable HTTP transport.
 ///
 /// One value is for one server. All revisions are supported, and the [`Client`](mcp_proto::Client) selects one. If the
-/// server refuses `initialize` with 400, 404 or 405, the transport falls back to HTTP+SSE of 2024-11-05, whose stream
-/// takes one of the exchanges. `T` is a table with one [`Exchange`] for each concurrent HTTP request: an array, a
-/// `Vec`, or a lent slice.
+/// server refuses `initialize` with 400, 404 or 405, the transport falls back to HTTP+SSE of 2024-11-05. The stream of
+/// HTTP+SSE takes one of the exchanges. `T` is a table with one [`Exchange`] for each concurrent HTTP request: an
+/// array, a `Vec`, or a lent slice.
 pub struct HttpClient<'b, T> {
     exchanges: T,
     tool_headers: ToolHeaders<'b>,

@@ -166,7 +166,7 @@ fn parameter_field(
     Ok(())
 }
 
-/// Returns the revision in `_meta` of the parameters of a request of the stateless era.
+/// Returns the revision in `_meta` of the parameters of a request. Returns `None` for a message of the handshake era.
 pub(super) fn stateless_version(params: Json<'_>) -> Option<Str<'_>> {
     params.get("_meta")?.get(VERSION_KEY)?.string()
 }

@@ -1,4 +1,4 @@
-//! Tool parameters that a server wants as header fields: `x-mcp-header` in input schemas.
+//! Tool parameters that a client repeats as header fields: `x-mcp-header` in input schemas.
 
 use mcp_proto::json::{Json, Kind, Str};
 use mcp_proto::{Buffer, InvalidToolHeader};
@@ -47,7 +47,7 @@ impl<'s> Parameters<'s> {
         self.found.iter().flatten()
     }
 
-    /// Adds the annotated parameters of the schema at `path`.
+    /// Adds the annotated parameters of the schema at `path`. Fails with the first rule that the schema breaks.
     fn read_object(&mut self, schema: Json<'s>, path: Path<'s>) -> Result<(), InvalidToolHeader> {
         for (keyword, value) in schema.members() {
             if keyword == "properties" {

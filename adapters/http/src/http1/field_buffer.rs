@@ -139,7 +139,7 @@ impl<'b> FieldBuffer<'b> {
         Ok(())
     }
 
-    /// Returns the first entry with this tag and name, and its offset.
+    /// Returns the first entry with this tag and name, and its offset. Returns `None` if there is no such entry.
     fn find_entry(&self, tag: u8, name: &[u8]) -> Option<(usize, Entry<'_>)> {
         let mut offset = self.entries;
         loop {
@@ -151,7 +151,7 @@ impl<'b> FieldBuffer<'b> {
         }
     }
 
-    /// Returns the entry at an offset, and the offset of the next entry.
+    /// Returns the entry at an offset, and the offset of the next entry. Returns `None` after the last entry.
     fn entry(&self, offset: usize) -> Option<(Entry<'_>, usize)> {
         let bytes = self.bytes.get(offset..self.length)?;
         let ([tag, name_length, high, low], bytes) = bytes.split_first_chunk::<ENTRY_HEAD>()?;

@@ -39,7 +39,8 @@ impl BodyFraming {
 const CONTENT_LENGTH: &str = "Content-Length";
 const TRANSFER_ENCODING: &str = "Transfer-Encoding";
 
-/// Returns the framing that the fields announce, or `None` if the fields announce no framing.
+/// Returns the framing that the fields announce, or `None` if the fields announce no framing. Fails if the fields are
+/// invalid or contradict each other.
 pub(super) fn announced(
     fields: &FieldBuffer<'_>,
     version: HttpVersion,

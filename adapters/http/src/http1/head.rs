@@ -107,7 +107,7 @@ impl<'b, L: StartLine> HeadDecoder<'b, L> {
         Ok(input.get(consumed..).unwrap_or_default())
     }
 
-    /// Returns the start line and the fields of a complete head.
+    /// Returns the start line and the fields of a complete head, or `None` until the head is complete.
     pub(super) fn head(&self) -> Option<(&L, &FieldBuffer<'b>)> {
         matches!(self.stage, Stage::Complete).then_some((&self.line, &self.section.buffer))
     }

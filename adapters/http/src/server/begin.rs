@@ -158,7 +158,8 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Opens the general stream of a session (GET), or resumes the stream that `Last-Event-ID` names.
+    /// Opens the general stream of a session (GET), or resumes the stream that `Last-Event-ID` names. Fails if too few
+    /// exchanges are free, or if the id is invalid.
     fn begin_stream(&mut self, head: &RequestHead<'_>, key: SessionKey) -> Result<ExchangeId, Refusal> {
         if let Some(last) = head.field("last-event-id").filter(|_| self.has_replay()) {
             return self.resume(last, key);
@@ -187,7 +188,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(index)
     }
 
-    /// Ends a session (DELETE).
+    /// Ends a session (DELETE). Fails if no exchange is free.
     fn begin_end(&mut self, key: SessionKey) -> Result<ExchangeId, Refusal> {
         let index = self.take_exchange(Phase::Waiting)?;
         self.end_session(key);

@@ -95,8 +95,9 @@ pub(super) fn is_modern_head(head: &RequestHead<'_>) -> bool {
     header_revision(head).is_some_and(|revision| revision.era() == Era::Stateless)
 }
 
-/// Checks a body. `session` is the revision of the session that the head names. The outer `None` means that the head
-/// names no session, and the inner `None` that the session has no revision yet.
+/// Checks a body. Returns the refusal of the first check that fails. `session` is the revision of the session that the
+/// head names. The outer `None` means that the head names no session, and the inner `None` that the session has no
+/// revision yet.
 pub(super) fn check<'m>(
     config: &HttpConfig<'_>,
     policy: &impl Policy,

@@ -121,7 +121,7 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Pauses each response whose client has unread output, and resumes the others.
+    /// Pauses each response whose client has unread output, and resumes all other responses.
     fn pace(&mut self, server: &mut Server<'_>) {
         self.has_new_pace = false;
         let is_late = |slot: &super::ExchangeSlot| {

@@ -20,11 +20,11 @@ pub enum AllowList<'c> {
 pub enum SessionMode {
     /// The endpoint speaks `2026-07-28` only.
     Off,
-    /// The server answers `initialize`, but gives no session id and stores no session.
+    /// The server answers `initialize`, but sends no session id and stores no session.
     Stateless,
-    /// The server gives a session id, and keeps a table of sessions.
+    /// The server sends a session id, and keeps a table of sessions.
     Sessions,
-    /// The server gives a session id that contains the session, signed by [`Policy::sign`](super::Policy::sign).
+    /// The server sends a session id that contains the session, signed by [`Policy::sign`](super::Policy::sign).
     ///
     /// Any server with the same key can continue the session. No table is needed. The server cannot end such a session,
     /// send requests to its client, or remember its log level.

@@ -66,7 +66,7 @@ impl<P: Policy> HttpServer<'_, P> {
         if !is_taken {
             return Delivery::Busy;
         }
-        // Before the next poll handles the message, tell the core server whether it may respond in pieces.
+        // Before the next poll handles the message, inform the core server whether a response in pieces is possible.
         if let Some(hook) = self.piece_hook {
             hook(self, PieceStep::Accept(server));
         }

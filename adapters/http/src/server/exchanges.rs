@@ -174,7 +174,7 @@ impl<'b> Exchanges<'b> {
         self.slots.as_mut_slice().get_mut(usize::from(index))
     }
 
-    /// Returns the exchange with this identifier, if it has not ended.
+    /// Returns the exchange with this identifier, or `None` if the exchange has ended.
     pub(super) fn get(&self, id: ExchangeId) -> Option<&ExchangeSlot> {
         self.slot(id.index).filter(|slot| slot.generation == id.generation && slot.phase != Phase::Free)
     }
@@ -191,7 +191,7 @@ impl<'b> Exchanges<'b> {
         (slot.phase != Phase::Free && slot.stream == stream).then_some(index)
     }
 
-    /// Returns the first exchange that satisfies a condition.
+    /// Returns the first exchange that satisfies a condition, or `None` without such an exchange.
     pub(super) fn position(&self, condition: impl Fn(&ExchangeSlot) -> bool) -> Option<u16> {
         let found =
             self.slots.as_slice().iter().position(|slot| slot.phase != Phase::Free && condition(slot))?;
@@ -275,7 +275,8 @@ impl<'b> Exchanges<'b> {
         append(self.slots.as_mut_slice(), &mut self.ready, index, |slot| &mut slot.next_ready);
     }
 
-    /// Takes the next exchange out of the list of exchanges with output. This exchange may have ended meanwhile.
+    /// Takes the next exchange out of the list of exchanges with output, or returns `None` if the list is empty. The
+    /// exchange may have ended meanwhile.
     pub(super) fn take_ready(&mut self) -> Option<ExchangeId> {
         let index = take_first(self.slots.as_mut_slice(), &mut self.ready, |slot| &mut slot.next_ready)?;
         let slot = self.slots.as_mut_slice().get_mut(usize::from(index))?;
@@ -294,7 +295,7 @@ impl<'b> Exchanges<'b> {
         }
     }
 
-    /// Returns an exchange whose deadline has passed, and updates the earliest deadline.
+    /// Returns an exchange whose deadline has passed, or `None`. Updates the earliest deadline.
     pub(super) fn due(&mut self, now: Millis) -> Option<u16> {
         if self.earliest > now {
             return None;
@@ -317,7 +318,7 @@ fn append(slots: &mut [ExchangeSlot], list: &mut List, index: u16, link: fn(&mut
     list.last = index;
 }
 
-/// Takes the first slot out of a list.
+/// Takes the first slot out of a list. Returns `None` if the list is empty.
 fn take_first(
     slots: &mut [ExchangeSlot],
     list: &mut List,

@@ -138,7 +138,7 @@ impl Accepted {
         let Some(value) = head.field("accept") else {
             return Accepted { anything: true, ..Accepted::default() };
         };
-        // Fast path: nearly all clients send this value.
+        // Fast path: most clients send this value.
         if value == b"application/json, text/event-stream" {
             return Accepted { json: true, event_stream: true, anything: false };
         }

@@ -16,8 +16,8 @@
 //! A program without an HTTP library uses a [`Connection`], which makes these calls from the bytes of a socket.
 //!
 //! All memory is lent: slots for exchanges and sessions, parts for bodies, and pages for output. With the feature
-//! `alloc`, each can also grow to a limit: [`Slots::grown`], [`Buffer::grown`]. A client that neither sends its body
-//! nor reads its response loses its exchange after a time.
+//! `alloc`, each can also grow to a limit: [`Slots::grown`], [`Buffer::grown`]. A client that does not send its body,
+//! or does not read its response, loses its exchange after a time.
 
 mod allow_list;
 mod authorization;

@@ -12,7 +12,9 @@ pub trait Policy {
     /// replay and HTTP+SSE.
     const HANDSHAKE: bool = true;
 
-    /// Decides whether a request is authorized. The server calls this method for every request, also within a session.
+    /// Decides whether a request is authorized. The server calls this method for every request that passes the checks
+    /// of path, method, `Host` and `Origin`, also within a session. A request for the resource metadata needs no
+    /// authorization.
     fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
         let _ = head;
         Verdict::Allow { user: 0 }
@@ -21,7 +23,8 @@ pub trait Policy {
     /// Returns the metadata document of the protected resource, as JSON. See RFC 9728, section 2.
     ///
     /// The server sends the document without authorization, at [`RESOURCE_METADATA_PATH`] and at
-    /// [`RESOURCE_METADATA_PATH`] followed by the path of the endpoint. By default there is no document.
+    /// [`RESOURCE_METADATA_PATH`] followed by the path of the endpoint. `None`, the default, means that there is no
+    /// document.
     ///
     /// [`RESOURCE_METADATA_PATH`]: super::RESOURCE_METADATA_PATH
     fn resource_metadata(&self) -> Option<&str> {

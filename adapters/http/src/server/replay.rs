@@ -160,7 +160,8 @@ impl<'b> Replay<'b> {
         }
     }
 
-    /// Returns the first event of a stream at `from` or later, with a number above `after`.
+    /// Returns the first event of a stream at `from` or later, with a number above `after`, and its offset. Returns
+    /// `None` if there is no such event.
     pub(super) fn find(
         &self,
         from: Option<usize>,

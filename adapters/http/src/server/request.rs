@@ -56,7 +56,7 @@ impl<'a> RequestHead<'a> {
             .map(|(_, it)| it)
     }
 
-    /// Returns the value of a field without the white space around it.
+    /// Returns the value of a field without the white space around it, or `None` without this field.
     pub(super) fn field(&self, name: &str) -> Option<&'a [u8]> {
         self.fields.field(name).map(<[u8]>::trim_ascii)
     }

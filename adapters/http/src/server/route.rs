@@ -116,8 +116,8 @@ impl<P: Policy> HttpServer<'_, P> {
         })
     }
 
-    /// Routes a response that is the first message of its exchange: as JSON, unless the status is 200 and the client
-    /// accepts only an event stream. Returns `false` if there is no space yet.
+    /// Routes a response that is the first message of its exchange. The response is JSON, unless the status is 200 and
+    /// the client accepts only an event stream. Returns `false` if there is no space yet.
     fn route_first_response(&mut self, index: u16, frame: &OutboundMessage<'_>) -> bool {
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();

@@ -21,7 +21,8 @@ pub(super) enum NotSelected {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Selects the session of an exchange in the core server.
+    /// Selects the session of an exchange in the core server. Fails if the core server is busy, or if the session
+    /// cannot be served.
     pub(super) fn select(&mut self, server: &mut Server<'_>, index: u16) -> Result<(), NotSelected> {
         if self.selected == Some(index) {
             return Ok(());

@@ -268,7 +268,8 @@ impl<'b> Sessions<'b> {
         self.dropped
     }
 
-    /// Returns the session that was not used for the longest time, among those without an exchange.
+    /// Returns the session that was not used for the longest time, among those without an exchange. Returns `None` if
+    /// each session has an exchange.
     pub(super) fn longest_idle(&self) -> Option<SessionKey> {
         let mut index = self.oldest;
         while let Some(slot) = self.slots.as_slice().get(usize::from(index)) {
@@ -281,7 +282,7 @@ impl<'b> Sessions<'b> {
     }
 
     /// Returns the session that was not used for the longest time: its key, its last use, and whether it has an
-    /// exchange.
+    /// exchange. Returns `None` without a session.
     pub(super) fn oldest(&self) -> Option<(SessionKey, Millis, bool)> {
         let slot = self.slots.as_slice().get(usize::from(self.oldest))?;
         Some((key_of(self.oldest), slot.last_used, slot.open > 0))
@@ -320,7 +321,8 @@ impl<'b> Sessions<'b> {
         }
     }
 
-    /// Returns a session that has ended, and that the core server has to remove.
+    /// Returns a session that has ended, and that the core server has to remove. Returns `None` without such a
+    /// session.
     pub(super) fn ending(&self) -> Option<SessionKey> {
         (self.ending != NONE).then(|| key_of(self.ending))
     }

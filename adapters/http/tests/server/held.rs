@@ -108,7 +108,7 @@ fn session_holds_a_limited_number_of_messages() {
     for (session, count) in [(&session, 2), (&other, 1)] {
         let stream = harness.send(&get(session)).unwrap();
         assert_eq!(harness.reply(stream).events().len(), count);
-        // After these messages were sent, the session can hold others.
+        // After the server has sent these messages, the session can hold further messages.
         harness.http.close(stream);
         harness.run();
         ping(&mut harness, session);

@@ -44,7 +44,8 @@ fn sealed_session_keeps_its_revision() {
     assert_eq!((reply.code(), reply.field("mcp-session-id")), (-32602, ""));
 }
 
-/// Two sealed sessions whose random bytes are nearly equal share nothing: neither ids of requests, nor cancellations.
+/// Two sealed sessions whose random bytes differ in one byte share nothing: neither ids of requests, nor
+/// cancellations.
 #[test]
 fn sealed_sessions_with_similar_ids_are_independent() {
     let mut harness = Harness::new(HTTP);

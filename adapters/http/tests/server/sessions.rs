@@ -50,7 +50,7 @@ fn late_response_of_a_lost_client_reaches_no_client() {
     assert!(harness.reply(other).body.contains(r#""id":2"#) && harness.reply(third).status == 0);
 }
 
-/// B-S21, B-S22, B-S23, D-S10: the response to `initialize` gives a session id.
+/// B-S21, B-S22, B-S23, D-S10: the response to `initialize` has a session id.
 #[test]
 fn initialize_creates_a_session() {
     let mut harness = Harness::new(HTTP);

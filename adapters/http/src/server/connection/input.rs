@@ -35,7 +35,8 @@ impl Connection<'_> {
         total
     }
 
-    /// Parses input, without the servers. Returns the number of consumed bytes, and the part of the body among them.
+    /// Parses input, without access to the servers. Returns the number of consumed bytes, and the part of the body
+    /// among them.
     ///
     /// A caller with several threads uses this method in place of [`receive`](Connection::receive), and collects the
     /// body. The caller then locks the servers, and calls [`pass`](Connection::pass).

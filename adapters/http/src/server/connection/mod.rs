@@ -96,7 +96,7 @@ pub struct Connection<'b> {
 pub enum ConnectionStatus {
     /// The connection serves a request or waits for one.
     Open,
-    /// All output was sent. The caller ends the output of the socket, and continues to pass in its input. Unread input
+    /// All output was sent. The caller ends the output of the socket, and continues to pass in input. Unread input
     /// would reset the connection, and the client could lose the response.
     Closing,
     /// The caller closes the socket, and calls [`Connection::close`].
