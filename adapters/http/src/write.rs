@@ -5,7 +5,7 @@ use core::fmt;
 
 use mcp_proto::WriteText;
 
-/// The reason for which a text was not written.
+/// The reason why a text was not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {

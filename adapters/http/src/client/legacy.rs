@@ -1,7 +1,7 @@
 //! HTTP+SSE of 2024-11-05: an event stream, which is the session, and an endpoint for messages.
 //!
 //! A server may speak this transport if it refuses the POST of `initialize` with 400, 404 or 405. A JSON-RPC response
-//! to this request in the body rules the transport out. The client then opens the stream with GET. The first event
+//! to this request in the body excludes the transport. The client then opens the stream with GET. The first event
 //! names the endpoint, and the client sends `initialize` again.
 
 use mcp_proto::Millis;

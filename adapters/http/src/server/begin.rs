@@ -32,8 +32,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Starts an exchange for a request with this head.
     ///
     /// # Errors
-    /// The request breaks a rule of the head, is not authorized, or finds no free memory. The refusal is the whole
-    /// response. The transport need not read the body, and may close the connection.
+    /// The head breaks a rule, the request is not authorized, or no memory is free. The refusal is the whole response.
+    /// The transport need not read the body, and may close the connection.
     #[inline(never)]
     pub fn begin(&mut self, head: &RequestHead<'_>, now: Millis) -> Result<ExchangeId, Refusal> {
         self.now = self.now.max(now);

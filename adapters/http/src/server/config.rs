@@ -73,12 +73,13 @@ pub struct HttpLimits {
     pub body: usize,
     /// The size of a page of output, in bytes. Default: 1,024.
     pub page: usize,
-    /// The maximum unread output of one stream, in bytes. Beyond it, notifications of a call are dropped, and a stream
-    /// without a call ends. Default: 65,536.
+    /// The maximum unread output of one stream, in bytes. Beyond this limit, notifications of a call are dropped, and
+    /// a stream that no call has opened ends. Default: 65,536.
     pub stream: usize,
     /// The maximum number of messages that wait for the event stream of a session. Default: 16.
     pub held: usize,
-    /// The number of exchanges that are reserved for calls: event streams without a call cannot take them. Default: 1.
+    /// The number of exchanges that are reserved for calls. An event stream that no call has opened cannot take a
+    /// reserved exchange. Default: 1.
     pub reserved: usize,
     /// The maximum length of a request id, in bytes, at most the limit of the core server. Default: 64.
     pub id: usize,
@@ -187,7 +188,7 @@ impl<'c> HttpConfig<'c> {
 
     /// Refuses a POST to the MCP endpoint unless its `Accept` names `application/json` and `text/event-stream`.
     ///
-    /// By default, one of them suffices, and `*/*` or no `Accept` stands for JSON.
+    /// By default, one of these media types suffices, and `*/*` or no `Accept` stands for JSON.
     #[must_use]
     pub const fn strict_accept(mut self) -> Self {
         self.is_accept_strict = true;

@@ -7,7 +7,7 @@ use crate::sse::event_buffer::{EventBuffer, Full};
 
 /// Incremental decoder of an event stream (WHATWG HTML, "Interpreting an event stream").
 ///
-/// The lent buffer takes the last event id and the current event: its id, its name and its data. The decoder reports an
+/// The buffer holds the last event id and the current event: its id, its name and its data. The decoder reports an
 /// event that does not fit, and finds the next event.
 ///
 /// The decoder does not replace invalid UTF-8.
@@ -144,7 +144,7 @@ impl<'b> SseDecoder<'b> {
     }
 
     /// Returns the event that the last call of [`decode`](SseDecoder::decode) returned. Returns `None` if that call
-    /// returned no event.
+    /// returned no complete event.
     #[must_use]
     pub fn event(&self) -> Option<SseEvent<'_>> {
         match self.item() {

@@ -27,7 +27,7 @@ impl<'b> EventBuffer<'b> {
         EventBuffer { bytes, last_id: 0, id: None, name: 0, data: None, line: 0 }
     }
 
-    /// Returns the lent buffer.
+    /// Returns the buffer.
     pub(super) fn into_bytes(self) -> Buffer<'b> {
         self.bytes
     }
