@@ -15,16 +15,16 @@ use crate::parse::{
 /// The direction of a derived schema.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Direction {
-    /// The schema describes what the derived decoder accepts.
+    /// The schema describes the values that the derived decoder accepts.
     Decode,
-    /// The schema describes what serde's `Serialize` writes.
+    /// The schema describes the values that serde's `Serialize` writes.
     Encode,
     /// The macro derives the fields of a form, and the decoder of its content.
     Form,
 }
 
 impl Direction {
-    /// The name of the derive macro.
+    /// Returns the name of the derive macro.
     fn macro_name(self) -> &'static str {
         match self {
             Direction::Decode => "ToolArguments",
@@ -33,12 +33,12 @@ impl Direction {
         }
     }
 
-    /// Whether the macro derives a decoder.
+    /// Returns whether the macro derives a decoder.
     pub(crate) fn has_decoder(self) -> bool {
         self != Direction::Encode
     }
 
-    /// Whether this attribute of serde has no effect on the schema.
+    /// Returns whether this attribute of serde has no effect on the schema.
     fn ignores(self, name: &str) -> bool {
         match self {
             Direction::Decode | Direction::Form => {
@@ -157,7 +157,7 @@ const TYPE_ITEMS: &[&str] = &["description", "allow_unknown_fields", "crate"];
 /// The items of `#[tool(…)]` on a variant.
 const VARIANT_ITEMS: &[&str] = &["description"];
 
-/// The items of `#[tool(…)]` on a field.
+/// Returns the items of `#[tool(…)]` on a field.
 fn field_items(direction: Direction) -> Vec<&'static str> {
     let mut items = vec!["description", "range", "minimum", "maximum", "min_length", "max_length"];
     items.extend(["min_items", "max_items", "format", "schema"]);
@@ -441,7 +441,7 @@ impl FieldAttributes {
         self.fewest.is_some() || self.most.is_some()
     }
 
-    /// Returns the default, if the default is a literal.
+    /// Returns the default if it is a literal, otherwise `None`.
     pub(crate) fn literal_default(&self) -> Option<Literal> {
         match &self.default {
             Some(DefaultValue::Literal { expression, .. }) => Literal::parse(expression),

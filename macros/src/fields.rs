@@ -75,7 +75,7 @@ impl Value {
         &self.ty
     }
 
-    /// Generates an expression of type `&'static Node`.
+    /// Generates the node of the field, with its limits, format and header: an expression of type `&'static Node`.
     pub(crate) fn node(&self) -> TokenStream {
         let (mut node, span) = (self.limited_node(), located_at(&self.ty));
         if let Some(format) = &self.attributes.format {
@@ -118,7 +118,7 @@ impl Value {
         }
     }
 
-    /// Generates the JSON text of the default, if the schema contains it.
+    /// Generates the JSON text of the default. Returns `None` if the schema does not contain the default.
     fn default_json(&self) -> Option<TokenStream> {
         match self.attributes.default.as_ref()? {
             DefaultValue::Literal { json, .. } => Some(quote!(#json)),
@@ -130,7 +130,8 @@ impl Value {
         }
     }
 
-    /// Generates the method call that sets the default of a field in a form.
+    /// Generates the method call that sets the default of a field in a form. Returns `None` if the form does not show
+    /// a default.
     fn form_default(&self) -> Option<TokenStream> {
         match self.attributes.default.as_ref()? {
             DefaultValue::Literal { expression, .. } => Some(match Literal::parse(expression)? {
@@ -148,7 +149,7 @@ impl Value {
         }
     }
 
-    /// Generates the method call that applies the limits to the node.
+    /// Generates the method call that applies the limits to the node. Returns `None` without limits.
     fn limit(&self) -> Option<TokenStream> {
         let (attributes, span) = (&self.attributes, located_at(&self.ty));
         if attributes.has_range() {
@@ -186,7 +187,7 @@ impl Value {
         })
     }
 
-    /// Generates code that returns an error if `__value` is not within the limits.
+    /// Generates code that returns an error if `__value` is not within the limits. Returns `None` without limits.
     fn check(&self, error: &TokenStream) -> Option<TokenStream> {
         let (attributes, span) = (&self.attributes, located_at(&self.ty));
         let is_valid = if attributes.has_range() {
@@ -373,7 +374,7 @@ impl Fields {
 }
 
 impl Named {
-    /// Generates the value of the field, or the default of a missing field.
+    /// Generates the value of the field. For a missing field without a default, the code returns an error.
     fn value_or_default(&self, slot: &Ident) -> TokenStream {
         let name = &self.name;
         match &self.value.attributes.default {

@@ -69,13 +69,15 @@ use crate::handler::Kind;
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(crate = path)]` | the path of the crate `mcp_proto` |
 ///
-/// Contradictory attributes are compile errors. Examples are bounds that the type cannot hold, a default out of bounds,
-/// a format of a number, and a field with the name of the tag. The keys of a map are strings or an enumeration. A
-/// struct that contains itself may be the type of a field, but not the content of a variant.
+/// Contradictory attributes are compile errors. Examples are bounds that the type cannot hold, and a default out of
+/// bounds. A number with a format, and a field with the name of the tag, are errors, too. The keys of a map are
+/// strings or an enumeration. A struct that contains itself may be the type of a field, but not the content of a
+/// variant.
 ///
 /// A field with a header is a string, an integer, a boolean or an `Option` of one. The arguments contain the field
-/// directly or in a struct, but not in an array or an enum. The schema has the annotation `x-mcp-header`, and never the
-/// type `null`, because clients refuse `null` in a field with a header. Anything else is a compile error.
+/// directly or in a struct, but not in an array or an enum. The schema has the annotation `x-mcp-header`, and never
+/// the type `null`, because clients refuse `null` in a field with a header. A header on any other field is a compile
+/// error.
 ///
 /// Other attributes of serde are compile errors, because the schema would not reflect them. Attributes that only affect
 /// `Serialize` are allowed.
@@ -130,8 +132,8 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 
 /// Derives the JSON Schema of a type that is serialized, such as the structured result of a tool.
 ///
-/// The schema describes what serde's derived `Serialize` writes: the attributes of serde have the meaning that they
-/// have for `Serialize`. The macro has the same attributes and supports the same types as
+/// The schema describes the values that serde's derived `Serialize` writes: the attributes of serde have the meaning
+/// that they have for `Serialize`. The macro has the same attributes and supports the same types as
 /// [`ToolArguments`](macro@ToolArguments), but without defaults. A field is required unless it is an `Option` or has
 /// `skip_serializing_if`. A type that derives `ToolArguments` has a schema already.
 ///
@@ -173,7 +175,7 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 /// enumerations. An `Option`, or a field with a default, is not required. The macro has the attributes of
 /// [`ToolArguments`](macro@ToolArguments). `#[tool(title = "…")]` is the title of a field for the user. The titles of
 /// choices are the doc comments of the variants. The type of an enumeration derives `ToolArguments`. The formats are
-/// `email`, `uri`, `date` and `date-time`. Anything else is a compile error.
+/// `email`, `uri`, `date` and `date-time`. Any other type or format is a compile error.
 ///
 /// ```
 /// use mcp_proto::input::Form;

@@ -14,7 +14,8 @@ pub(crate) fn parse_string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     meta.value()?.parse()
 }
 
-/// Parses `rename = "…"` or `rename(serialize = "…", deserialize = "…")`. Returns the name for this direction.
+/// Parses `rename = "…"` or `rename(serialize = "…", deserialize = "…")`. Returns the name for this direction, or
+/// `None` if only the other direction has a name.
 pub(crate) fn parse_rename(meta: &ParseNestedMeta<'_>, direction: Direction) -> Result<Option<LitStr>> {
     if meta.input.peek(Token![=]) {
         return parse_string(meta).map(Some);
@@ -53,7 +54,7 @@ pub(crate) fn skip_value(meta: &ParseNestedMeta<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Stores a value, and refuses a second value.
+/// Stores a value. Fails if there is a value already.
 pub(crate) fn set_once<T>(meta: &ParseNestedMeta<'_>, target: &mut Option<T>, value: T) -> Result<()> {
     if target.replace(value).is_some() {
         return Err(meta.error("this attribute is repeated"));
@@ -83,7 +84,7 @@ impl Parse for Range {
     }
 }
 
-/// Parses the expression before `..`, if there is one.
+/// Parses the expression before `..`. Returns `None` without an expression.
 fn parse_range_start(input: ParseStream<'_>) -> Result<Option<Expr>> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![..]) && !input.peek(Token![,]) {
@@ -151,7 +152,7 @@ pub(crate) fn json_string(text: &str) -> String {
     json + "\""
 }
 
-/// Returns the text of the doc comment.
+/// Returns the text of the doc comment, or `None` if there is no text. Fails if the comment is not a literal.
 pub(crate) fn doc_text(attributes: &[Attribute]) -> Result<Option<TokenStream>> {
     let mut lines = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
@@ -193,7 +194,7 @@ pub(crate) fn with_static_lifetimes(tokens: impl ToTokens) -> TokenStream {
     map_lifetimes(tokens, &|name| Ident::new("static", name.span()))
 }
 
-/// Replaces the lifetime `'_` with a named one.
+/// Replaces the lifetime `'_` with the lifetime `name`.
 pub(crate) fn with_named_lifetimes(tokens: impl ToTokens, name: &str) -> TokenStream {
     map_lifetimes(tokens, &|old| if old == "_" { Ident::new(name, old.span()) } else { old })
 }
@@ -218,7 +219,7 @@ fn map_lifetimes(tokens: impl ToTokens, map: &dyn Fn(Ident) -> Ident) -> TokenSt
     tokens.into_token_stream().into_iter().map(replace).collect()
 }
 
-/// The error for an item that the attribute does not support. The error lists the supported items.
+/// Returns the error text for an item that the attribute does not support. The text lists the supported items.
 pub(crate) fn unsupported_item(attribute: &str, name: &str, items: &[&str]) -> String {
     format!("`#[{attribute}({name})]` is not supported here; supported are `{}`", items.join("`, `"))
 }

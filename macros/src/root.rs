@@ -10,7 +10,7 @@ use syn::Ident;
 /// The crates that export all items of `mcp-proto`, in order of preference.
 const CRATES: [&str; 4] = ["mcp-proto", "mcp-proto-tokio", "mcp-proto-std", "mcp-proto-tower"];
 
-/// The path of `mcp-proto`, or of the adapter through which the compiled package uses `mcp-proto`.
+/// Returns the path of `mcp-proto`, or of the adapter through which the compiled package uses `mcp-proto`.
 ///
 /// An adapter exports all items of `mcp-proto`, so an application with an adapter does not depend on `mcp-proto`
 /// itself. The macro searches the manifest of the package for these crates. If the dependency is renamed, the
@@ -26,13 +26,14 @@ pub(crate) fn default_root() -> TokenStream {
     quote!(::#name)
 }
 
-/// The first of the [`CRATES`] that the package with this manifest depends on, or `mcp-proto` if there is none.
+/// Returns the first of the [`CRATES`] that is a dependency in this manifest, or `mcp-proto` without such a
+/// dependency.
 fn root_of(manifest: &str) -> &'static str {
     let has = |name: &&&str| dependencies(manifest).any(|dependency| dependency == **name);
     CRATES.iter().find(has).unwrap_or(&CRATES[0])
 }
 
-/// The names of all dependencies in a manifest, including those for builds and tests.
+/// Returns the names of all dependencies in a manifest, including those for builds and tests.
 fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
     let mut is_table = false;
     manifest.lines().map(str::trim).filter_map(move |line| {

@@ -38,27 +38,28 @@ impl Scope {
         }
     }
 
-    /// The direction of the schema.
+    /// Returns the direction of the schema.
     pub(crate) fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// Whether the type has type or const parameters.
+    /// Returns whether the type has type or const parameters.
     pub(crate) fn is_generic(&self) -> bool {
         !self.parameters.is_empty()
     }
 
-    /// Whether the type contains itself. Valid after [`schema_type`](Scope::schema_type) was called for all fields.
+    /// Returns whether the type contains itself. Valid after [`schema_type`](Scope::schema_type) was called for all
+    /// fields.
     pub(crate) fn is_recursive(&self) -> bool {
         self.is_recursive.get()
     }
 
-    /// The name of the type.
+    /// Returns the name of the type.
     pub(crate) fn name(&self) -> String {
         self.name.unraw().to_string()
     }
 
-    /// The type with static lifetimes.
+    /// Returns the type with static lifetimes.
     pub(crate) fn static_type(&self) -> &TokenStream {
         &self.static_type
     }
@@ -67,8 +68,8 @@ impl Scope {
         self.is_generic() && mentions(ty.to_token_stream(), &self.parameters)
     }
 
-    /// Returns the type of a field as it occurs in constants. `__Recursive` stands for the derived type itself, because
-    /// a constant cannot depend on itself.
+    /// Returns the type of a field as it occurs in constants. `__Recursive` stands for the derived type itself,
+    /// because a constant cannot depend on itself. Fails if a type with type or const parameters contains itself.
     pub(crate) fn schema_type(&self, ty: &Type) -> Result<TokenStream> {
         let (tokens, found) = self.replace_own_name(ty.to_token_stream());
         if found {

@@ -26,7 +26,7 @@ pub(crate) struct Endpoint {
     /// The number of the other end, or 0.
     remote: u16,
     pub(crate) is_connected: bool,
-    /// Whether the end of a session was not reported to the caller yet.
+    /// Whether a session has ended, and the caller has not received the report.
     pub(crate) is_reset: bool,
     due: Due,
     timer: Timer,
@@ -75,7 +75,7 @@ impl Endpoint {
         }
     }
 
-    /// Ends the session, and begins a session with the end that has this number. 0 stands for an unknown number.
+    /// Ends the session, and begins a session with the end `remote`. 0 stands for an unknown number.
     pub(crate) fn begin(&mut self, remote: u16) {
         // Any sequence of numbers without short cycles suffices.
         let next = self.local.wrapping_mul(25_173).wrapping_add(13_849);
@@ -95,7 +95,7 @@ impl Endpoint {
         self.sent_len
     }
 
-    /// Whether all bytes of the stream were acknowledged.
+    /// Returns whether all bytes of the stream were acknowledged.
     pub(crate) fn is_idle(&self) -> bool {
         self.sent_len == 0
     }
@@ -160,7 +160,7 @@ impl Endpoint {
         }
     }
 
-    /// The session of received frames, if the number of the other end is known.
+    /// Returns the session of received frames, or `None` if the number of the other end is unknown.
     pub(crate) fn incoming(&self) -> Option<Session> {
         let ([a, b], [c, d]) = (self.remote.to_le_bytes(), self.local.to_le_bytes());
         (self.remote != 0).then_some([a, b, c, d])
@@ -230,7 +230,7 @@ impl Endpoint {
         if !self.is_connected {
             self.is_connected = true;
             self.due.hello = false;
-            // Unanswered hellos have increased the time limit, which thus says nothing about the round trip.
+            // Unanswered hellos have increased the time limit, so the limit does not reflect the round trip.
             self.timer = Timer::new();
         }
     }
@@ -262,7 +262,7 @@ impl Endpoint {
         }
     }
 
-    /// The sequence number up to which all payloads were consumed.
+    /// Returns the sequence number before which all payloads were consumed.
     fn acknowledged(&self) -> u8 {
         match self.received_start == self.received_end {
             true => self.next_seq,

@@ -12,8 +12,8 @@
 //!
 //! **Guarantee.** Bytes are received in the order in which they were sent, without gaps and duplicates, until an end
 //! begins a new session. Then [`take_reset`](FramedLink::take_reset) reports the new session at the other end, and
-//! bytes in transit are lost. Damage that the CRC does not detect is the exception: a frame with more than 3 wrong bits
-//! passes with a probability of 1 in 65,536.
+//! bytes in transit are lost. The exception is damage that the CRC does not detect. A frame with more than 3 wrong
+//! bits passes with a probability of 1 in 65,536.
 //!
 //! **Text.** [`input`](FramedLink::input) passes text outside of frames, such as log lines of a board, to a callback.
 //!

@@ -15,7 +15,7 @@ pub struct FramedLink {
     frame: [u8; FRAME],
     start: usize,
     end: usize,
-    /// Whether the link repeats this frame if no answer arrives.
+    /// Whether the link repeats the frame if no answer arrives.
     awaits_answer: bool,
 }
 
@@ -23,9 +23,9 @@ impl FramedLink {
     /// Creates one end of a line.
     ///
     /// `number` should be different at each start of the program, so that the other end distinguishes a restart from a
-    /// continued session: a random number, or a counter of starts. A constant suffices if the numbers of the other end
-    /// are random. But with a constant, data can be lost without a report if this end restarts twice within a round
-    /// trip.
+    /// continued session. A random number or a counter of starts suffices. A constant also suffices if the numbers of
+    /// the other end are random. But with a constant, data can be lost without a report if this end restarts twice
+    /// within a round trip.
     #[must_use]
     pub const fn new(number: u16) -> FramedLink {
         FramedLink {
@@ -38,13 +38,14 @@ impl FramedLink {
         }
     }
 
-    /// Whether both ends have agreed on a session.
+    /// Returns whether this end has a session with the other end.
     #[must_use]
     pub const fn is_connected(&self) -> bool {
         self.endpoint.is_connected
     }
 
-    /// Whether the other end has received and consumed all bytes that were [sent](FramedLink::send).
+    /// Returns whether no [sent](FramedLink::send) byte awaits its acknowledgment. The other end acknowledges bytes
+    /// that it has consumed.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.endpoint.is_idle()
@@ -58,7 +59,7 @@ impl FramedLink {
         (self.start, self.end) = (0, 0);
     }
 
-    /// Whether the other end has begun a new session, so that bytes in transit were lost.
+    /// Returns whether the other end has begun a new session, so that bytes in transit were lost.
     ///
     /// Returns `true` once after one or more sessions have ended. Until this call, no byte is received or sent.
     #[must_use]
@@ -105,7 +106,8 @@ impl FramedLink {
         }
     }
 
-    /// Returns when [`output`](FramedLink::output) has a frame to repeat.
+    /// Returns the time at which [`output`](FramedLink::output) has a frame to repeat, or `None` if no frame waits for
+    /// an answer.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         self.endpoint.deadline()
@@ -128,7 +130,8 @@ impl FramedLink {
         }
     }
 
-    /// Returns the text that has arrived since the last frame, and was not returned yet.
+    /// Returns the text that has arrived since the last frame, and was not returned yet. Returns `None` without such
+    /// text.
     ///
     /// Call this method when the line has been silent for a while, because the next frame may be far away.
     pub fn take_text(&mut self) -> Option<&[u8]> {

@@ -7,7 +7,7 @@ use crate::frame::SEGMENT;
 pub(crate) enum Segment<'s> {
     /// A frame, or damaged bytes.
     Frame(&'s mut [u8]),
-    /// Text outside of frames, or a part of it.
+    /// A piece of text outside of frames.
     Text(&'s [u8]),
     /// Damaged bytes that are too many for a frame.
     Overlong,
@@ -27,7 +27,7 @@ impl Segments {
         Segments { bytes: [0; SEGMENT], len: 0, is_overlong: false }
     }
 
-    /// Adds a byte of the line. Returns a segment that is complete, or text that fills the buffer.
+    /// Adds a byte of the line. Returns a complete segment, or text that fills the buffer, otherwise `None`.
     pub(crate) fn push(&mut self, byte: u8) -> Option<Segment<'_>> {
         if byte == 0 {
             return self.end();
@@ -42,7 +42,7 @@ impl Segments {
         if is_full_of_text { self.take_text() } else { None }
     }
 
-    /// Takes the incomplete segment if it is text.
+    /// Takes the incomplete segment if it is text, otherwise returns `None`.
     pub(crate) fn take_text(&mut self) -> Option<Segment<'_>> {
         let text = self.bytes.get(..self.len).filter(|bytes| !bytes.is_empty() && is_text(bytes))?;
         self.len = 0;
@@ -60,7 +60,7 @@ impl Segments {
     }
 }
 
-/// Whether the bytes may be text. The first byte of a frame's body never occurs in UTF-8.
+/// Returns whether the bytes may be text. The first byte of a frame's body never occurs in UTF-8.
 fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | 0x1B | b' '..=b'~' | 0x80..=0xF4))
 }

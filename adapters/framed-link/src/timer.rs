@@ -47,7 +47,7 @@ impl Timer {
         self.started.map(|started| started.plus(Millis(self.limit.into())))
     }
 
-    /// Whether the time limit has passed. If so, doubles the time limit and stops the timer.
+    /// Returns whether the time limit has passed. If so, doubles the time limit and stops the timer.
     pub(crate) fn take_expired(&mut self, now: Millis) -> bool {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return false;

@@ -3,7 +3,7 @@
 /// Number of bytes that [`split_long_run`] tests at once, because compilers use vector instructions for such a block.
 const BLOCK: usize = 16;
 
-/// Splits off the bytes at the front for which the predicate holds.
+/// Splits off the bytes at the front for which the predicate holds. Returns these bytes and the rest.
 #[inline]
 pub(crate) fn split_run(bytes: &[u8], is_member: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
     let length = bytes.iter().position(|byte| !is_member(*byte)).unwrap_or(bytes.len());
@@ -26,7 +26,8 @@ pub(crate) fn write_at(buffer: &mut [u8], at: usize, bytes: &[u8]) -> Option<usi
     at.checked_add(bytes.len())
 }
 
-/// Moves the last `n` bytes to the front. `slice::rotate_right` takes much flash memory, and may panic.
+/// Moves the last `n` bytes to the front. `n` must not exceed the length. `slice::rotate_right` would take more flash
+/// memory, and may panic.
 pub(crate) fn rotate_right(bytes: &mut [u8], n: usize) {
     reverse(bytes);
     if let Some((front, rest)) = bytes.split_at_mut_checked(n) {

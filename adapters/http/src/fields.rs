@@ -2,7 +2,8 @@
 
 /// Header fields of one request or response.
 ///
-/// An HTTP library's own map of fields implements this trait, and so does the parser in [`http1`](crate::http1).
+/// The heads of [`http1`](crate::http1) implement this trait. With an HTTP library, the application implements the
+/// trait for a wrapper of its map of fields.
 pub trait HeaderFields {
     /// Returns the value of the first field with this name.
     ///

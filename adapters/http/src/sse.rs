@@ -1,7 +1,7 @@
 //! Server-sent events: a decoder and a writer (WHATWG HTML, section "Server-sent events").
 //!
 //! [`SseDecoder`] takes the body of a `text/event-stream` response in pieces of any size. [`SseWriter`] writes the
-//! body, event by event. Both use a slice that the caller lends.
+//! body, event by event. Both use a buffer of the caller.
 //!
 //! ```
 //! use mcp_proto_http::sse::{SseDecoder, SseItem, SseWriter};

@@ -11,7 +11,8 @@ use mcp_proto::WriteText;
 pub enum WriteError {
     /// The text is longer than the lent slice.
     BufferFull,
-    /// A name or a value contains a byte that its place does not allow, for example a line end.
+    /// A name or a value contains a byte that is not allowed in it, for example a line end, or a required name is
+    /// empty.
     InvalidByte,
 }
 
@@ -64,12 +65,12 @@ impl<'b> SliceWriter<'b> {
         text.pieces(&mut |piece| self.push_checked(piece.as_bytes(), is_allowed));
     }
 
-    /// Records an error. The first error counts.
+    /// Records an error, unless an earlier error is recorded.
     pub(crate) fn fail(&mut self, error: WriteError) {
         self.error = self.error.or(Some(error));
     }
 
-    /// Returns the whole text.
+    /// Returns the whole text, or the first error.
     pub(crate) fn finish(self) -> Result<&'b [u8], WriteError> {
         match self.error {
             Some(error) => Err(error),

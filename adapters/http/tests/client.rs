@@ -249,7 +249,7 @@ fn lost_session_is_followed_by_a_new_one() {
 }
 
 #[test]
-fn server_without_a_stream_of_its_own_is_asked_once() {
+fn refused_session_stream_is_not_requested_again() {
     for status in [404, 405] {
         with_harness(Connect::Handshake, 64, |mut harness| {
             let listen = harness.connect_session();
@@ -415,7 +415,7 @@ fn annotated_parameters_of_listed_tools_are_fields() {
 
 /// E-C5, E-C6: a message with a method of an extension has no field `Mcp-Name`.
 #[test]
-fn own_messages_repeat_their_method_only() {
+fn extension_messages_repeat_only_their_method() {
     for (result, event) in [
         (r#"{"resultType":"complete","value":7}"#, "result"),
         (r#"{"resultType":"com.example/later","value":7}"#, "result"),

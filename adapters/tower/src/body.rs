@@ -1,4 +1,4 @@
-//! `ResponseBody`: a JSON text, or a stream.
+//! `ResponseBody`: a complete text, or a stream.
 
 use std::fmt;
 use std::mem;

@@ -36,7 +36,7 @@ impl Exchange {
         self.id
     }
 
-    /// Returns the start of the response as soon as it is known.
+    /// Returns the start of the response as soon as it is known. Fails if the exchange has ended early.
     pub(crate) fn poll_start(&mut self, context: &mut Context<'_>) -> Poll<Result<Start, StreamCut>> {
         let id = self.id;
         self.shared.with(|shared, machines, now| machines.poll_start(shared, id, now, context))
@@ -53,7 +53,8 @@ impl Exchange {
         }
     }
 
-    /// Returns the next part of a stream, and whether it is the last one.
+    /// Returns the next part of a stream, and whether this part is the last one. Fails if the exchange has ended
+    /// early.
     pub(crate) fn poll_output(
         &mut self,
         context: &mut Context<'_>,
@@ -84,7 +85,8 @@ impl Exchange {
 }
 
 impl Machines {
-    /// Returns the start of a response, or stores the waker if the response has not started.
+    /// Returns the start of a response, or stores the waker if the response has not started. Fails if the exchange has
+    /// ended early.
     pub(crate) fn poll_start(
         &mut self,
         shared: &Shared,

@@ -1,4 +1,4 @@
-//! `ResponseFuture`: from a request to its response.
+//! `ResponseFuture`: the future of a response.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -30,7 +30,7 @@ pin_project! {
     }
 }
 
-/// A request without its body.
+/// The state of a request: its head, the received part of its body, and its exchange.
 struct RequestState<D> {
     shared: Arc<Shared>,
     head: Parts,
@@ -112,7 +112,7 @@ impl<D: bytes::Buf> RequestState<D> {
 }
 
 impl Machines {
-    /// Begins an exchange. A refusal is the whole response.
+    /// Begins an exchange. An error is the whole response to a refused request.
     fn begin(
         &mut self,
         shared: &Arc<Shared>,

@@ -11,12 +11,12 @@ use crate::body::ResponseBody;
 /// Header fields of a request.
 pub(crate) struct Fields<'r> {
     headers: &'r HeaderMap,
-    /// Fields that the state machine reads in every request: see [`index_of`]. A lookup in the map would hash their
-    /// names each time.
+    /// Fields that the state machine reads in every request: see [`index_of`]. A lookup in the map would hash the name
+    /// of a field each time.
     known: [Option<&'r HeaderValue>; KNOWN_FIELDS],
     /// Bits of the known fields that occur more than once.
     repeated: u16,
-    /// Host of a request of HTTP/2, which need not have the field `Host`.
+    /// Authority of the URI, which replaces the field `Host`. A request of HTTP/2 need not have this field.
     authority: Option<&'r str>,
 }
 
@@ -57,7 +57,7 @@ impl HeaderFields for Fields<'_> {
 
 const KNOWN_FIELDS: usize = 10;
 
-/// Returns the index of a field that the state machine reads in every request.
+/// Returns the index of a field that the state machine reads in every request, or `None` for any other field.
 fn index_of(name: &str) -> Option<usize> {
     Some(match name {
         "accept" => 0,
@@ -74,7 +74,7 @@ fn index_of(name: &str) -> Option<usize> {
     })
 }
 
-/// Returns the head in the form of the state machine.
+/// Converts the head of a request for the state machine.
 pub(crate) fn request_head<'r>(
     head: &'r Parts,
     fields: &'r Fields<'r>,
@@ -109,7 +109,7 @@ pub(crate) fn response(head: &ResponseHead, body: ResponseBody) -> Response<Resp
     response
 }
 
-/// Returns the response to a request that was refused by its head.
+/// Returns the response to a request whose head was refused.
 pub(crate) fn refusal(refusal: &Refusal) -> Response<ResponseBody> {
     let mut text = [0; REFUSAL_SIZE];
     let (head, body) = refusal.write(&mut text);

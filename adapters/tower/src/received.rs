@@ -18,7 +18,7 @@ pub(crate) enum Received<D> {
 pub(crate) struct Unreadable;
 
 impl<D: Buf> Received<D> {
-    /// Reads until the end of the body, or until it is longer than `limit`.
+    /// Reads until the end of the body, or until the body is longer than `limit`. Fails if the body cannot be read.
     pub(crate) fn poll<B: Body<Data = D>>(
         &mut self,
         mut body: Pin<&mut B>,

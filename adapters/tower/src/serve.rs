@@ -1,4 +1,4 @@
-//! `Serve`: a server's limits, and the creation of its service.
+//! `Serve`: the limits of a server, and the creation of its service.
 
 use mcp_proto::server::{Event, ServerConfig};
 use mcp_proto_handles::{HttpAccess, HttpMachines, HttpMemory, ServeError, ServerSettings};
@@ -28,9 +28,9 @@ pub struct Serve {
 impl Serve {
     /// Creates a server with the default limits.
     ///
-    /// The limits are 8 MiB for a message and for a response, 1,024 workers, 1,024 requests that wait for a worker,
-    /// 4,096 exchanges, 65,534 sessions, and 4 MiB for the replay of events. [`HttpLimits`](crate::HttpLimits) has
-    /// the limit of a body. Memory grows to these limits on demand.
+    /// The limits are 8 MiB for a message and for a response, 1,024 workers, and 1,024 requests that wait for a
+    /// worker. The server has up to 4,096 exchanges, 65,534 sessions, and 4 MiB for the replay of events.
+    /// [`HttpLimits`](crate::HttpLimits) has the limit of a body. Memory grows to these limits on demand.
     #[must_use]
     pub fn new(config: &'static ServerConfig<'static>) -> Serve {
         let settings = ServerSettings { workers: 1024, ..ServerSettings::new(config) };

@@ -48,7 +48,7 @@ pub(crate) struct Machines {
 const NEVER: Millis = Millis(u64::MAX);
 
 impl Shared {
-    /// `workers` limits the requests that run, and `requests` those that run or wait.
+    /// Creates the shared state. `workers` limits the requests that run, and `requests` the requests that run or wait.
     pub(crate) fn new(
         core: HttpMachines<'static>,
         workers: usize,

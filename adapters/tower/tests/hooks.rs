@@ -12,7 +12,7 @@ use mcp_proto_tower::{HttpAccess, Refusal, RequestHook, RequestInfo, RequestOutc
 
 use crate::support::{CONFIG, HTTP, TestServer};
 
-/// Refuses the tool `large`, and records how requests end.
+/// Refuses the tool `large`, and records the outcome of each request.
 #[derive(Default)]
 struct Recorder(Mutex<Vec<String>>);
 

@@ -198,13 +198,13 @@ fn begin_session(server: &TestServer) -> String {
     session
 }
 
-/// A request without a body for a session.
+/// Returns a request without a body for a session.
 fn bodiless(method: &str, session: &str) -> String {
     format!("{method} /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{CLOSE}{session}\r\n")
 }
 
 #[test]
-fn session_ends_with_its_stream() {
+fn delete_ends_the_session_and_its_stream() {
     let server = TestServer::start();
     let session = begin_session(&server);
     let ping = old_post(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#, &session);

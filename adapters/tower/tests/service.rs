@@ -171,7 +171,7 @@ fn service_runs_in_another_runtime() {
     }
 }
 
-/// In the handshake era, the call of a client that has left continues until the server ends.
+/// In the handshake era, the call of a disconnected client continues until the server ends.
 #[tokio::test]
 async fn dropped_service_cancels_its_tasks() {
     let (mut mcp, reports) = start();

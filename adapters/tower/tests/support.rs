@@ -56,7 +56,7 @@ pub(crate) enum Report {
     Listening,
 }
 
-/// The handler of all tests.
+/// Handles the events of all tests.
 fn handle(event: Event<'_>, server: &ServerHandle, reports: &Sender<Report>, gathered: &Arc<Barrier>) {
     let call = match event {
         Event::Call(call) => call,
@@ -166,7 +166,7 @@ impl TestServer {
         let listener = runtime.block_on(async {
             let socket = tokio::net::TcpSocket::new_v4().unwrap();
             socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-            // Tests open many connections at once. The kernel resets those that exceed the queue.
+            // Tests open many connections at once. The kernel resets connections that exceed the queue.
             socket.listen(2048).unwrap()
         });
         let address = listener.local_addr().unwrap();
@@ -206,7 +206,7 @@ impl TestServer {
         stream
     }
 
-    /// Sends bytes on a new connection, and returns everything that the server sends until it closes the connection.
+    /// Sends bytes on a new connection, and returns all bytes that the server sends until the connection closes.
     pub(crate) fn exchange(&self, request: &str) -> String {
         let mut response = Vec::new();
         let _ = self.open(request).read_to_end(&mut response);
@@ -236,14 +236,14 @@ pub(crate) fn read_until(stream: &mut TcpStream, text: &str) -> String {
     received
 }
 
-/// The body of a `tools/call` of 2026-07-28.
+/// Returns the body of a `tools/call` of 2026-07-28.
 pub(crate) fn call_body(tool: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{{}},"_meta":{{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
     )
 }
 
-/// The header fields of a `tools/call` of 2026-07-28.
+/// Returns the header fields of a `tools/call` of 2026-07-28.
 pub(crate) fn call_fields(tool: &str) -> Vec<(&'static str, String)> {
     vec![
         ("Host", "localhost".into()),
@@ -255,14 +255,14 @@ pub(crate) fn call_fields(tool: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A POST of a `tools/call` of 2026-07-28, with more header fields, each with its end of line.
+/// Returns a POST of a `tools/call` of 2026-07-28. `fields` are more header fields, each with its line end.
 pub(crate) fn post(tool: &str, fields: &str) -> String {
     let body = call_body(tool);
     let own: String = call_fields(tool).iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     format!("POST /mcp HTTP/1.1\r\n{own}Content-Length: {}\r\n{fields}\r\n{body}", body.len())
 }
 
-/// A POST in the handshake era, with more header fields.
+/// Returns a POST in the handshake era. `fields` are more header fields, each with its line end.
 pub(crate) fn old_post(body: &str, fields: &str) -> String {
     format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nConnection: close\r\n{fields}Content-Length: {}\r\n\r\n{body}",

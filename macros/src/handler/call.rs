@@ -11,7 +11,8 @@ use crate::parse::with_static_lifetimes;
 
 /// The memory for all arguments of a prompt, in bytes. Only programs without a heap have this limit.
 const ARGUMENTS: usize = 256;
-/// The same memory for one variable, or for the typed text of a completion.
+/// The memory for one variable, or for the typed text of a completion, in bytes. This limit also applies only to
+/// programs without a heap.
 const TEXT: usize = 128;
 
 /// The code that calls a handler after its values are decoded, and responds.
@@ -74,8 +75,8 @@ impl Handler {
         Invocation { generics, bounds: TokenStream::new(), code }
     }
 
-    /// The path of a function next to the annotated function. A function with a receiver is in an `impl` block, so its
-    /// path begins with `Self`.
+    /// Returns the path of a function next to the annotated function. A function with a receiver is in an `impl`
+    /// block, so its path begins with `Self`.
     pub(super) fn path(&self, name: &Ident) -> TokenStream {
         let is_receiver = |parameter: &Parameter| matches!(parameter, Parameter::Receiver { .. });
         match self.signature.parameters.iter().any(is_receiver) {

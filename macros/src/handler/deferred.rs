@@ -12,8 +12,8 @@ use crate::parse::with_static_lifetimes;
 /// The types of parameters whose values come from the deferred request.
 const REQUEST_PARTS: [&str; 5] = ["Ask", "Cancellation", "ClientDetails", "Log", "Progress"];
 
-/// Whether a type has a lifetime other than `'static`. Lifetimes after `impl`, `dyn` or `fn` do not count, because they
-/// may be local to that inner type, as in `fn(&str)`.
+/// Returns whether a type has a lifetime other than `'static`. Lifetimes after `impl`, `dyn` or `fn` do not count,
+/// because they may be local to that inner type, as in `fn(&str)`.
 fn is_borrowed(tokens: TokenStream) -> bool {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
@@ -29,20 +29,20 @@ fn is_borrowed(tokens: TokenStream) -> bool {
     false
 }
 
-/// Whether a parameter of this type comes from the deferred request.
+/// Returns whether a parameter of this type comes from the deferred request.
 pub(super) fn is_request_part(ty: &Type) -> bool {
     REQUEST_PARTS.iter().any(|name| is_named(ty, name))
 }
 
 impl Handler {
-    /// Whether the handler runs outside of the event loop.
+    /// Returns whether the handler runs outside of the event loop.
     pub(super) fn is_deferred(&self) -> bool {
         let has_parts = self.roles.iter().any(|role| matches!(role, Role::Part(_)));
         self.signature.asynchronous.is_some() || self.attributes.is_blocking || has_parts
     }
 
-    /// Refuses what a handler outside of the event loop cannot have: both `async` and `blocking`, some parameters, and
-    /// borrowed types.
+    /// Refuses features that a handler outside of the event loop cannot have: both `async` and `blocking`, some
+    /// parameters, and borrowed types.
     pub(super) fn check_deferred(&self) -> Result<()> {
         if let Some(span) = self.signature.asynchronous.filter(|_| self.attributes.is_blocking) {
             return Err(Error::new(span, "an `async` handler is a task, so it cannot be `blocking`"));
@@ -197,7 +197,7 @@ impl Handler {
         }
     }
 
-    /// Whether the handler has a parameter that reports the cancellation of its request.
+    /// Returns whether the handler has a parameter that reports the cancellation of its request.
     fn observes_cancellation(&self) -> bool {
         self.roles.iter().any(|role| matches!(role, Role::Part(ty) if is_named(ty, "Cancellation")))
     }

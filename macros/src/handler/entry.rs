@@ -28,7 +28,7 @@ impl Handler {
         ))
     }
 
-    /// The name in the catalog.
+    /// Returns the name in the catalog.
     fn name(&self) -> String {
         match &self.attributes.name {
             Some(name) => name.value(),
@@ -47,7 +47,8 @@ impl Handler {
         Ok(quote!(#description #methods))
     }
 
-    /// The type of the result. Returns `None` for an `impl Trait`, because generated code cannot name this type.
+    /// Returns the type of the result. Returns `None` without a result, and for an `impl Trait`, because generated
+    /// code cannot name this type.
     fn output(&self) -> Option<TokenStream> {
         let output = self.signature.output.as_ref();
         output.filter(|ty| !matches!(ty, Type::ImplTrait(_))).map(with_static_lifetimes)
@@ -155,7 +156,7 @@ impl Handler {
     }
 }
 
-/// The names of the variables of a URI template.
+/// Returns the names of the variables of a URI template. Fails if a variable has no end.
 fn variables(template: &LitStr) -> Result<Vec<String>> {
     let text = template.value();
     let mut parts = text.split('{');

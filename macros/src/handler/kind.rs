@@ -10,7 +10,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The name of the attribute.
+    /// Returns the name of the attribute.
     pub(crate) fn attribute(self) -> &'static str {
         match self {
             Kind::Tool => "tool",
@@ -20,7 +20,7 @@ impl Kind {
         }
     }
 
-    /// The items of the attribute.
+    /// Returns the items of the attribute.
     pub(crate) fn items(self) -> &'static [&'static str] {
         match self {
             Kind::Tool => &[
@@ -41,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// The name of the request's type.
+    /// Returns the name of the request's type.
     pub(crate) fn request(self) -> &'static str {
         match self {
             Kind::Tool => "Call",
@@ -51,7 +51,8 @@ impl Kind {
         }
     }
 
-    /// The error if a handler has a second parameter for a value. `None` if a handler may have several such parameters.
+    /// Returns the error for a handler with a second parameter for a value. Returns `None` if a handler may have
+    /// several such parameters.
     pub(crate) fn one_value(self) -> Option<&'static str> {
         match self {
             Kind::Tool => Some("a tool has one parameter for its arguments: put all of them into one struct"),

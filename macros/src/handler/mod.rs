@@ -51,7 +51,7 @@ impl Role {
     }
 }
 
-/// Whether the last segment of the type's path has this name.
+/// Returns whether the last segment of the type's path has this name.
 fn is_named(ty: &Type, name: &str) -> bool {
     match ty {
         Type::Path(path) => path.path.segments.last().is_some_and(|segment| segment.ident == name),
@@ -60,7 +60,7 @@ fn is_named(ty: &Type, name: &str) -> bool {
     }
 }
 
-/// Whether the type is `&str`.
+/// Returns whether the type is `&str`.
 fn is_text_reference(ty: &Type) -> bool {
     matches!(ty, Type::Reference(reference) if is_named(&reference.elem, "str"))
 }
@@ -74,13 +74,13 @@ struct Handler {
     root: TokenStream,
 }
 
-/// The name of the generated function that returns the entry of the catalog.
+/// Returns the name of the generated function that returns the entry of the catalog.
 fn entry_name(name: &Ident) -> Ident {
     format_ident!("__entry_from_attribute_of_{}", name)
 }
 
-/// The name of the generated function that returns the handler. The compiler shows this name if the attribute is
-/// missing.
+/// Returns the name of the generated function that returns the handler. The compiler shows this name if the attribute
+/// is missing.
 fn handler_name(name: &Ident) -> Ident {
     format_ident!("__handler_from_attribute_of_{}", name)
 }
@@ -140,12 +140,12 @@ impl Handler {
         }
     }
 
-    /// Whether the handler itself responds.
+    /// Returns whether the handler itself responds.
     fn responds(&self) -> bool {
         self.roles.iter().any(|role| matches!(role, Role::Request))
     }
 
-    /// The names and types of the parameters for values.
+    /// Returns the names and types of the parameters for values.
     fn values(&self) -> impl Iterator<Item = (Option<&Ident>, &Type)> {
         self.roles.iter().filter_map(|role| match role {
             Role::Value { name, ty } => Some((name.as_ref(), &**ty)),
@@ -153,7 +153,7 @@ impl Handler {
         })
     }
 
-    /// The generic parameters of the context, and the expression of the state.
+    /// Returns the generic parameters of the context, and the expression of the state.
     fn context(&self) -> (TokenStream, TokenStream) {
         let state = self.roles.iter().find_map(|role| match role {
             Role::State { is_mutable, ty } => Some((*is_mutable, ty)),

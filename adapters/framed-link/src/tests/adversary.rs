@@ -87,7 +87,7 @@ fn apply(line: &mut Line, side: usize, operation: &Operation) {
 
 proptest! {
     #[test]
-    fn stream_is_intact_or_reset_whatever_happens(
+    fn random_operations_lose_no_byte_without_a_reset(
         numbers in any::<[u16; 2]>(),
         is_connected in any::<bool>(),
         operations in prop::collection::vec((0..2_usize, operation()), 0..300),

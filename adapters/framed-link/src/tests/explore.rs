@@ -28,14 +28,14 @@ struct Model {
 }
 
 impl Model {
-    /// The state without times, because a time limit may expire at any moment.
+    /// Returns the state without times, because a time limit may expire at any moment.
     fn key(&self) -> String {
         let ends = [0, 1].map(|side| self.line.links[side].endpoint().state());
         let wires = [0, 1].map(|side| &self.line.wires[side].bytes);
         format!("{ends:?} {wires:?} {:?} {} {:?}", self.sent, self.restarts, self.line.received)
     }
 
-    /// The end of the first frame on a wire.
+    /// Returns the end of the first frame on a wire, or `None` without a frame.
     fn first_frame(&self, side: usize) -> Option<usize> {
         let bytes = &self.line.wires[side].bytes;
         bytes.iter().skip(1).position(|byte| *byte == 0).map(|end| end + 2)
@@ -46,7 +46,7 @@ impl Model {
         zeros / 2 < self.bounds.in_transit
     }
 
-    /// All states after one operation.
+    /// Returns all states that one operation can reach.
     fn next(&self) -> Vec<Model> {
         let mut states = Vec::new();
         let mut after = |operation: &dyn Fn(&mut Model)| {

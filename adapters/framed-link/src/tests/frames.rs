@@ -27,7 +27,7 @@ fn frames_are_encoded_as_documented() {
 }
 
 #[test]
-fn every_frame_is_decoded_in_its_session_only() {
+fn frames_round_trip_and_only_a_hello_needs_no_session() {
     let payload: Vec<u8> = (0..PAYLOAD as u8).map(|at| at.wrapping_mul(3)).collect();
     let mut frames = std::vec![
         Frame::Hello { sender: 0xFF00, receiver: 0x00FF },
@@ -84,7 +84,7 @@ fn damaged_structure_is_no_frame() {
     }
 }
 
-/// The text that a link finds in these bytes, joined.
+/// Returns all text that a link finds in these bytes.
 fn text_in(bytes: &[u8], piece: usize) -> Vec<u8> {
     let (mut link, mut text) = (FramedLink::new(1), Vec::new());
     for bytes in bytes.chunks(piece) {

@@ -54,7 +54,7 @@ impl Line {
         }
     }
 
-    /// Two links that are connected.
+    /// Creates two connected links.
     pub(super) fn connected() -> Line {
         let mut line = Line::new([0x1234, 1]);
         line.settle();
@@ -76,7 +76,7 @@ impl Line {
         while self.write_one(side) {}
     }
 
-    /// Writes one frame. Returns false if none is due.
+    /// Writes one frame. Returns `false` if no frame is due.
     pub(super) fn write_one(&mut self, side: usize) -> bool {
         let bytes = self.links[side].output(self.now).to_vec();
         let [0, segment @ .., 0] = &*bytes else { return false };
@@ -111,7 +111,7 @@ impl Line {
         }
     }
 
-    /// Passes new bytes to a link. Returns how many it accepts.
+    /// Passes new bytes to a link. Returns the number of accepted bytes.
     pub(super) fn send(&mut self, side: usize, count: usize) -> usize {
         let bytes: Vec<u8> = (0..count).map(|at| self.next_byte.wrapping_add(at as u8)).collect();
         let count = self.links[side].send(&bytes);

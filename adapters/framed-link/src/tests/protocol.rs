@@ -6,7 +6,7 @@ use super::line::Line;
 use crate::frame::{FRAME, Frame};
 use crate::{FramedLink, PAYLOAD};
 
-/// Removes the next segment of a wire.
+/// Writes the due output of a link, and drops all bytes on its wire.
 fn lose(line: &mut Line, side: usize) {
     line.write(side);
     line.wires[side].bytes.clear();

@@ -2,8 +2,9 @@
 
 /// Resolves the endpoint that a server of HTTP+SSE has named: see [`Request::endpoint`](super::Request::endpoint).
 ///
-/// Returns the parts of the URL: origin, folder and the rest. Returns `None` for a path with the segment `..`, and for
-/// an endpoint on another origin than `url`. An endpoint on another origin must not receive messages and credentials.
+/// Returns the URL of the endpoint in three parts: origin, folder and rest. Returns `None` if `url` is not an absolute
+/// URL, or if the path of the endpoint has the segment `..`. Also returns `None` if the endpoint is not on the origin
+/// of `url`, because another origin must not receive messages and credentials.
 ///
 /// ```
 /// use mcp_proto_http::client::resolve_endpoint;
@@ -28,7 +29,7 @@ pub fn resolve_endpoint<'a>(url: &'a str, endpoint: &'a str) -> Option<[&'a str;
     (!has_parent).then_some([origin, folder, rest])
 }
 
-/// Splits an absolute URL after its authority.
+/// Splits an absolute URL after its authority. Returns `None` for a relative reference.
 fn split_origin(url: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = url.split_once("://")?;
     if scheme.is_empty() || !scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) {

@@ -77,21 +77,22 @@ pub struct Exchange<'b> {
     pub(super) is_stateless: bool,
     /// For a request of `tools/list`: whether it requests the first page.
     pub(super) tools_page: Option<bool>,
-    /// Whether the stream needs no resumption, because the response was received or the request was cancelled.
+    /// Whether the stream needs no resumption, for example because the client has received the response or cancelled
+    /// the request.
     pub(super) is_complete: bool,
     /// The exchange of the cancelled request, if this exchange sends a cancellation.
     pub(super) cancelled: Option<ExchangeId>,
-    /// The number of connections in a row without an event.
+    /// The number of reconnections since the last event.
     pub(super) attempts: u8,
-    /// The length of the stored message: `initialize`, in case it is sent again over HTTP+SSE.
+    /// The length of the stored message: `initialize`, which the client may send again over HTTP+SSE.
     stored: usize,
     /// Whether the server refused `initialize` with a status after which the client tries HTTP+SSE.
     pub(super) is_fallback: bool,
 }
 
 impl<'b> Exchange<'b> {
-    /// Creates an exchange. `buffer` holds the body of a response, or one event of a stream with its id. The size of
-    /// `buffer` must be that of the longest message.
+    /// Creates an exchange. `buffer` holds the body of a response, or one event of a stream with its id. `buffer` must
+    /// have space for the longest message.
     #[must_use]
     pub fn new(buffer: impl Into<Buffer<'b>>) -> Exchange<'b> {
         Exchange {
@@ -115,6 +116,7 @@ impl<'b> Exchange<'b> {
         ExchangeId { index: u16::try_from(index).unwrap_or(u16::MAX), generation: self.generation }
     }
 
+    /// Returns whether `id` names this exchange, and the exchange has not ended.
     pub(super) fn is(&self, id: ExchangeId) -> bool {
         self.generation == id.generation && self.progress != Progress::Free
     }
@@ -152,7 +154,7 @@ impl<'b> Exchange<'b> {
         }
     }
 
-    /// Returns the stored message, if there is one.
+    /// Returns the stored message, or `None` if no message is stored.
     pub(super) fn stored(&self) -> Option<&[u8]> {
         let Memory::Text(buffer, _) = &self.memory else { return None };
         buffer.bytes().get(..self.stored).filter(|message| !message.is_empty())
@@ -197,13 +199,13 @@ impl<'b> Exchange<'b> {
         self.progress = Progress::Events;
     }
 
-    /// Returns the id to resume the stream from.
+    /// Returns the id to resume the stream from, or `None` if the stream has sent no id.
     pub(super) fn last_event_id(&self) -> Option<&str> {
         let Memory::Events(decoder) = &self.memory else { return None };
         core::str::from_utf8(decoder.last_event_id()).ok().filter(|id| !id.is_empty())
     }
 
-    /// Returns whether a stream can be resumed, and should be.
+    /// Returns whether the stream continues in another connection after its end.
     pub(super) fn is_resumable(&self) -> bool {
         let wants_more = match self.purpose {
             Purpose::Request | Purpose::Initialize => !self.is_complete && !self.is_stateless,
@@ -214,8 +216,8 @@ impl<'b> Exchange<'b> {
     }
 
     /// Returns the pause before the next connection: the retry time of the server (at least 100 ms), or one second.
-    /// After a connection without an event, the pause is at least one second. The pause doubles with each further
-    /// connection without an event, up to 30 seconds. A longer retry time of the server takes precedence.
+    /// After a reconnection without an event, the pause is at least two seconds. The pause doubles with each further
+    /// reconnection without an event, up to 30 seconds. A longer retry time of the server takes precedence.
     pub(super) fn delay(&self) -> Millis {
         const LEAST: u64 = 1_000;
         const LEAST_SET: Millis = Millis(100);

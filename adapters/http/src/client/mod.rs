@@ -44,9 +44,9 @@ use tool_headers::ToolHeaders;
 /// The client side of the Streamable HTTP transport.
 ///
 /// One value is for one server. All revisions are supported, and the [`Client`](mcp_proto::Client) selects one. If the
-/// server refuses `initialize` with 400, 404 or 405, the transport falls back to HTTP+SSE of 2024-11-05, whose stream
-/// takes one of the exchanges. `T` is a table with one [`Exchange`] for each concurrent HTTP request: an array, a
-/// `Vec`, or a lent slice.
+/// server refuses `initialize` with 400, 404 or 405, the transport falls back to HTTP+SSE of 2024-11-05. The stream of
+/// HTTP+SSE takes one of the exchanges. `T` is a table with one [`Exchange`] for each concurrent HTTP request: an
+/// array, a `Vec`, or a lent slice.
 pub struct HttpClient<'b, T> {
     exchanges: T,
     tool_headers: ToolHeaders<'b>,
@@ -73,10 +73,10 @@ pub enum Begin {
     Busy,
 }
 
-/// Step for a cancellation.
+/// Result of [`HttpClient::abort`].
 enum Aborted {
     Begin(Begin),
-    /// Send the cancellation. When it is sent, close the exchange of the cancelled request, if that is open.
+    /// Send the cancellation. Then close the exchange of the cancelled request, if that exchange is open.
     Send(Option<ExchangeId>),
 }
 
@@ -97,15 +97,15 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
     }
 
-    /// Does not open a stream for messages that the server sends without a request. Only sessions of the handshake era
-    /// have such a stream.
+    /// Configures the client to open no stream for messages that the server sends without a request. Only sessions of
+    /// the handshake era have such a stream.
     #[must_use]
     pub fn without_listening(mut self) -> HttpClient<'b, T> {
         self.listens = false;
         self
     }
 
-    /// Starts an exchange for an outbound message, or decides what else to do with the message.
+    /// Starts an exchange for an outbound message, unless the message needs none. Returns the step for the caller.
     pub fn begin(&mut self, message: &OutboundMessage<'_>) -> Begin {
         let Ok(parsed) = Message::parse(message.message()) else { return Begin::Drop };
         let version = parsed.params().and_then(request::stateless_version);
@@ -151,8 +151,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         Begin::Send(id)
     }
 
-    /// Whether the session is still starting: `notifications/initialized` has no response, or the stream of the session
-    /// is not requested. A server may drop a message for that stream while the stream is not open.
+    /// Returns whether the session is still starting: `notifications/initialized` has no response, or the stream of
+    /// the session is not requested. A server may drop a message for that stream while the stream is not open.
     fn session_starts(&self) -> bool {
         self.exchanges.as_ref().iter().any(|exchange| match (exchange.purpose, exchange.progress) {
             (_, Progress::Free) => false,
@@ -170,7 +170,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                 && exchange.progress != Progress::Free
         };
         let Some((index, exchange)) = self.exchanges.as_mut().iter_mut().enumerate().find(is_request) else {
-            // The exchange has ended. Without a session, the end of the exchange has also cancelled the request.
+            // The exchange has ended, or belongs to HTTP+SSE. Without a session, the end of the exchange has also
+            // cancelled the request.
             return if self.session.is_some() { Aborted::Send(None) } else { Aborted::Begin(Begin::Drop) };
         };
         let id = exchange.id(index);
@@ -193,8 +194,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         found.map(Exchange::free).is_some()
     }
 
-    /// Takes a free exchange. Requests of Streamable HTTP and listening streams do not take the last free exchange,
-    /// unless the table has only one.
+    /// Takes a free exchange, or returns `None`. Requests of Streamable HTTP and listening streams do not take the
+    /// last free exchange, unless the table has only one.
     fn start(&mut self, purpose: Purpose, progress: Progress) -> Option<(ExchangeId, &mut Exchange<'b>)> {
         let free =
             self.exchanges.as_ref().iter().filter(|exchange| exchange.progress == Progress::Free).count();
@@ -247,8 +248,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         None
     }
 
-    /// Returns the time at which [`poll`](HttpClient::poll) has an exchange to return, or `None` if no exchange waits
-    /// for a time.
+    /// Returns the time at which [`poll`](HttpClient::poll) has an exchange to return, or `None` if no request will be
+    /// due.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
         let due = |exchange: &Exchange<'_>| match exchange.progress {
@@ -271,7 +272,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         self.exchanges.as_mut().iter_mut().for_each(Exchange::free);
     }
 
-    /// Returns the session id, which is a secret.
+    /// Returns the session id, which is a secret. Returns `None` without a session, and for HTTP+SSE.
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         self.session.as_str().filter(|_| !self.is_legacy)

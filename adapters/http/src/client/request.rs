@@ -1,4 +1,4 @@
-//! An HTTP request that carries a message, or opens or resumes a stream.
+//! An HTTP request that carries a message, opens or resumes a stream, or ends the session.
 
 use core::fmt;
 
@@ -54,8 +54,8 @@ impl<'r> Request<'r> {
         self.method
     }
 
-    /// Returns the endpoint that the request goes to instead of the URL of the server. Only a server of HTTP+SSE
-    /// (2024-11-05) names an endpoint.
+    /// Returns the endpoint to which the application sends the request. `None` means the URL of the server. Only a
+    /// server of HTTP+SSE (2024-11-05) names an endpoint.
     ///
     /// The endpoint is a URI, or a reference relative to the URL: see [`resolve_endpoint`](super::resolve_endpoint).
     /// The endpoint is a secret, because it names the session.
@@ -64,7 +64,7 @@ impl<'r> Request<'r> {
         self.endpoint
     }
 
-    /// Returns the body: one JSON text. Only a POST has a body.
+    /// Returns the body: one JSON text. Only a POST has a body; `None` means no body.
     #[must_use]
     pub fn body(&self) -> Option<&'r [u8]> {
         self.message.map(Json::bytes)
@@ -75,7 +75,8 @@ impl<'r> Request<'r> {
     ///
     /// # Errors
     ///
-    /// Returns the length of a value that does not fit into `scratch`. A call with such a value cannot be sent.
+    /// Returns the length of a name or value that does not fit into `scratch`. The application cannot send such a
+    /// request.
     pub fn fields(&self, scratch: &mut [u8], each: &mut dyn FnMut(&str, &str)) -> Result<(), TooShort> {
         each("Accept", if self.method == Method::Get { "text/event-stream" } else { ACCEPT });
         if self.message.is_some() {
@@ -165,12 +166,12 @@ fn parameter_field(
     Ok(())
 }
 
-/// Returns the revision in `_meta` of the parameters of a request of the stateless era.
+/// Returns the revision in `_meta` of the parameters of a request. Returns `None` for a message of the handshake era.
 pub(super) fn stateless_version(params: Json<'_>) -> Option<Str<'_>> {
     params.get("_meta")?.get(VERSION_KEY)?.string()
 }
 
-/// Returns the name of the parameter that `Mcp-Name` repeats.
+/// Returns the name of the parameter that `Mcp-Name` repeats, or `None` for a method without this field.
 fn name_member(method: Str<'_>) -> Option<&'static str> {
     let names = [
         (methods::TOOLS_CALL.name(), "name"),

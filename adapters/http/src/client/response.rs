@@ -20,13 +20,13 @@ pub enum Head {
     /// The server refused the request. Pass the body to [`HttpClient::body`] nevertheless, because it may contain the
     /// error response.
     ///
-    /// With 401 and 403, the field `WWW-Authenticate` says which authorization is missing. With 429 and 503,
-    /// `Retry-After` says when to try again.
+    /// With 401 and 403, the field `WWW-Authenticate` names the missing authorization. With 429 and 503, `Retry-After`
+    /// is the time to wait before the next try.
     Refused,
     /// The server has ended the session. All exchanges have ended. Close their HTTP exchanges, and
     /// [`reset`](mcp_proto::Client::reset) the client, which connects again.
     SessionLost,
-    /// The exchange has ended before. Close the HTTP exchange.
+    /// The exchange has already ended. Close the HTTP exchange.
     Unknown,
 }
 

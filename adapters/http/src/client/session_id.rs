@@ -1,11 +1,11 @@
-//! The id of a session: up to 1,024 visible ASCII characters that the server chose.
+//! The id of a session, or the endpoint of HTTP+SSE: up to 1,024 visible ASCII characters that the server chose.
 
 use core::fmt;
 
-/// The longest session id that a client takes.
+/// The longest session id that a client accepts.
 const LONGEST: usize = 1024;
 
-/// An optional session id.
+/// An optional session id or endpoint.
 pub(super) struct SessionId {
     bytes: [u8; LONGEST],
     length: u16,
@@ -14,7 +14,7 @@ pub(super) struct SessionId {
 impl SessionId {
     pub(super) const NONE: SessionId = SessionId { bytes: [0; LONGEST], length: 0 };
 
-    /// Takes the value of a header field. Returns `None` if it is not an id, or is too long.
+    /// Creates an id from the value of a header field. Returns `None` if the value is not an id, or is too long.
     pub(super) fn new(value: &[u8]) -> Option<SessionId> {
         let is_id = !value.is_empty() && value.iter().all(u8::is_ascii_graphic);
         let mut id =

@@ -1,4 +1,4 @@
-//! Tool parameters that a server wants as header fields: `x-mcp-header` in input schemas.
+//! Tool parameters that a client repeats as header fields: `x-mcp-header` in input schemas.
 
 use mcp_proto::json::{Json, Kind, Str};
 use mcp_proto::{Buffer, InvalidToolHeader};
@@ -36,7 +36,7 @@ struct Parameters<'s> {
 }
 
 impl<'s> Parameters<'s> {
-    /// Finds the annotated parameters of an input schema.
+    /// Finds the annotated parameters of an input schema. Fails with the first rule that the schema breaks.
     fn from_schema(schema: Json<'s>) -> Result<Parameters<'s>, InvalidToolHeader> {
         let mut parameters = Parameters { found: [None; MOST] };
         parameters.read_object(schema, Path::default())?;
@@ -47,7 +47,7 @@ impl<'s> Parameters<'s> {
         self.found.iter().flatten()
     }
 
-    /// Reads a schema whose place in the arguments is `path`.
+    /// Adds the annotated parameters of the schema at `path`. Fails with the first rule that the schema breaks.
     fn read_object(&mut self, schema: Json<'s>, path: Path<'s>) -> Result<(), InvalidToolHeader> {
         for (keyword, value) in schema.members() {
             if keyword == "properties" {
@@ -88,7 +88,7 @@ impl<'s> Parameters<'s> {
     }
 }
 
-/// Fails if a schema, or a list or map of schemas, has an annotation. The names in a map are not keywords.
+/// Fails if a schema, or a list or map of schemas, has an annotation. `is_map` means that the names are not keywords.
 fn refuse_annotations(part: Json<'_>, is_map: bool) -> Result<(), InvalidToolHeader> {
     match part.kind() {
         Kind::Object if is_map => {
@@ -175,7 +175,7 @@ impl<'b> ToolHeaders<'b> {
         }
     }
 
-    /// Returns whether the tool has a record. Without this check, two lists at the same time would add a tool twice.
+    /// Returns whether the tool has a record. Without this check, two concurrent lists would add a tool twice.
     fn contains(&self, tool: Str<'_>) -> bool {
         let mut found = false;
         self.for_each_record(&mut |name, _, _| found |= tool == *name);
@@ -240,7 +240,7 @@ impl<'b> ToolHeaders<'b> {
     }
 }
 
-/// Takes a part of a record. Returns `None` at the end of a record.
+/// Takes a part of a record. Returns `None` at the end of a record or of the table.
 fn take_part<'r>(rest: &mut &'r [u8]) -> Option<&'r str> {
     let (length, tail) = rest.split_first_chunk()?;
     let (part, tail) = tail.split_at_checked(u16::from_le_bytes(*length).into())?;

@@ -12,7 +12,8 @@ const LINE_END: &[u8] = b"\r\n";
 
 /// The line in front of the data of a chunk. [`ChunkHead::END`] follows the data.
 ///
-/// The line has a fixed length, so that a caller can reserve its place before the length of the data is known.
+/// The line has a fixed length, so that a caller can reserve space for the line before the length of the data is
+/// known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkHead([u8; CHUNK_OFFSET]);
 
@@ -52,11 +53,11 @@ impl ChunkHead {
 
 /// Frames data that is already in a buffer, at [`CHUNK_OFFSET`]. Returns the whole chunk.
 ///
-/// Returns an empty slice for no data.
+/// Returns an empty slice if `length` is 0.
 ///
 /// # Errors
 ///
-/// The buffer has no space for the two bytes after the data.
+/// The buffer is shorter than `CHUNK_OFFSET + length + 2` bytes, or `length` exceeds 32 bits.
 pub fn frame_chunk(buffer: &mut [u8], length: usize) -> Result<&[u8], WriteError> {
     let Some(head) = ChunkHead::new(length) else {
         return if length == 0 { Ok(&[]) } else { Err(WriteError::BufferFull) };
@@ -77,7 +78,7 @@ pub fn frame_chunk(buffer: &mut [u8], length: usize) -> Result<&[u8], WriteError
 ///
 /// # Errors
 ///
-/// The buffer is too small: the chunk has `CHUNK_OFFSET + data.len() + 2` bytes.
+/// The buffer is shorter than `CHUNK_OFFSET + data.len() + 2` bytes, or the length of the data exceeds 32 bits.
 pub fn write_chunk<'b>(buffer: &'b mut [u8], data: &[u8]) -> Result<&'b [u8], WriteError> {
     let place = buffer.get_mut(CHUNK_OFFSET..).and_then(|rest| rest.get_mut(..data.len()));
     match place {

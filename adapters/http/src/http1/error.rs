@@ -9,8 +9,8 @@ use mcp_proto::WriteText;
 /// A server responds with [`HttpError::status`] and closes the connection, because the end of the message is unknown. A
 /// client closes the connection; a gateway also responds with status 502.
 ///
-/// The text names the defective element and the reason, for example `Host: missing`. The text contains no byte of
-/// the peer.
+/// The displayed text names the defective element and the reason, for example `Host: missing`. The text contains no
+/// byte of the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpError {
     status: u16,
@@ -34,7 +34,8 @@ impl HttpError {
         self.status
     }
 
-    /// Returns the defective element: the name of a header field, `request line`, `status line`, `head` or `body`.
+    /// Returns the defective element: the name of a header field, `request line`, `status line`, `field line`, `head`,
+    /// `body` or `trailer field`.
     #[must_use]
     pub const fn element(&self) -> &'static str {
         self.element

@@ -25,7 +25,7 @@ pub(super) struct FieldBuffer<'b> {
     name_length: usize,
 }
 
-/// The text does not fit in the buffer.
+/// The text does not fit in the buffer, or its length does not fit in the head of an entry.
 #[derive(Debug)]
 pub(super) struct Full;
 
@@ -110,15 +110,16 @@ impl<'b> FieldBuffer<'b> {
         let joined = SEPARATOR.len().saturating_add(last.value.len());
         let joined_length = first.value.len().saturating_add(joined);
         let dropped = ENTRY_HEAD.saturating_add(last.name.len()).saturating_sub(SEPARATOR.len());
-        // The separator overwrites the end of the name. Then the separator and the value move to the end of the
-        // first entry, and the rest of the last entry is dropped.
+        // The separator overwrites the two bytes in front of the value. Then the separator and the value move to the
+        // end of the first entry, and the rest of the last entry is dropped.
         self.patch(self.length.saturating_sub(joined), SEPARATOR);
         rotate_right(self.bytes.get_mut(end..self.length).unwrap_or_default(), joined);
         self.length = self.length.saturating_sub(dropped);
         self.set_value_length(offset, joined_length)
     }
 
-    /// Returns the value of a field. `name` is the part after the prefix of `mcp-param-*`.
+    /// Returns the value of a field, or `None` if the head has no such field. `name` is the part after the prefix of
+    /// `mcp-param-*`, and empty for all other fields.
     pub(super) fn value(&self, field: FieldName, name: &[u8]) -> Option<&[u8]> {
         self.find_entry(field.tag(), name).map(|(_, entry)| entry.value)
     }
@@ -138,7 +139,7 @@ impl<'b> FieldBuffer<'b> {
         Ok(())
     }
 
-    /// Returns the first entry with this tag and name, and its offset.
+    /// Returns the first entry with this tag and name, and its offset. Returns `None` if there is no such entry.
     fn find_entry(&self, tag: u8, name: &[u8]) -> Option<(usize, Entry<'_>)> {
         let mut offset = self.entries;
         loop {
@@ -150,7 +151,7 @@ impl<'b> FieldBuffer<'b> {
         }
     }
 
-    /// Returns the entry at an offset, and the offset of the next entry.
+    /// Returns the entry at an offset, and the offset of the next entry. Returns `None` after the last entry.
     fn entry(&self, offset: usize) -> Option<(Entry<'_>, usize)> {
         let bytes = self.bytes.get(offset..self.length)?;
         let ([tag, name_length, high, low], bytes) = bytes.split_first_chunk::<ENTRY_HEAD>()?;

@@ -26,7 +26,7 @@ enum State {
     LastLineFeed,
 }
 
-/// A part of a field section. Names and values arrive in pieces if their input does.
+/// A part of a field section. A name or value that arrives in pieces has one part for each piece.
 #[derive(Debug)]
 pub(super) enum FieldPart<'i> {
     /// Bytes without content.
@@ -46,7 +46,7 @@ impl FieldLines {
 
     /// Splits off the next part. Returns the part and the rest of the input, or the reason why the line is invalid.
     ///
-    /// The input is not empty, and each part has at least one byte.
+    /// The input must not be empty. Each part has at least one byte.
     pub(super) fn next<'i>(&mut self, input: &'i [u8]) -> Result<(FieldPart<'i>, &'i [u8]), &'static str> {
         let Some((first, rest)) = input.split_first() else { return Ok((FieldPart::Syntax, input)) };
         let (part, state, rest) = match (self.state, *first) {

@@ -1,4 +1,4 @@
-//! `FieldSection`: the field section of a head, reduced to the fields that matter.
+//! `FieldSection`: the field section of a head, reduced to the fields that a head keeps.
 
 use crate::http1::HttpError;
 use crate::http1::field_buffer::{FieldBuffer, Full};
@@ -33,7 +33,8 @@ impl<'b> FieldSection<'b> {
         (self.lines, self.name, self.field) = (FieldLines::new(), NameMatcher::for_side(self.side), None);
     }
 
-    /// Parses the next part of the input, which is not empty. Returns the rest, and whether the section is complete.
+    /// Parses the next part of the input, which must not be empty. Returns the rest, and whether the section is
+    /// complete.
     #[inline(never)]
     pub(super) fn next<'i>(&mut self, input: &'i [u8]) -> Result<(&'i [u8], bool), HttpError> {
         let shown = self.field.map_or("field line", FieldName::shown);

@@ -29,7 +29,7 @@ impl BodyFraming {
     /// No body.
     pub const EMPTY: BodyFraming = BodyFraming::Length(0);
 
-    /// Whether there is no body.
+    /// Returns whether there is no body.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         matches!(self, BodyFraming::Length(0))
@@ -39,7 +39,8 @@ impl BodyFraming {
 const CONTENT_LENGTH: &str = "Content-Length";
 const TRANSFER_ENCODING: &str = "Transfer-Encoding";
 
-/// Returns the framing that the fields announce, or `None` if the fields announce no framing.
+/// Returns the framing that the fields announce, or `None` if the fields announce no framing. Fails if the fields are
+/// invalid or contradict each other.
 pub(super) fn announced(
     fields: &FieldBuffer<'_>,
     version: HttpVersion,
@@ -68,7 +69,7 @@ pub(super) fn announced(
     }
 }
 
-/// Whether the connection persists after this message (RFC 9112, section 9.3).
+/// Returns whether the connection persists after this message (RFC 9112, section 9.3).
 pub(super) fn keeps_alive(fields: &FieldBuffer<'_>, version: HttpVersion) -> bool {
     let options = fields.value(FieldName::Connection, b"").unwrap_or_default();
     let has = |name: &[u8]| list(options).any(|option| option.eq_ignore_ascii_case(name));

@@ -5,7 +5,7 @@ use crate::http1::field_buffer::FieldBuffer;
 use crate::http1::field_section::FieldSection;
 use crate::http1::names::Side;
 
-/// Default limit on the length of a head in bytes, including all that the parser drops.
+/// Default limit on the length of a head in bytes, including the fields that the parser drops.
 pub const DEFAULT_HEAD_LIMIT: usize = 16 * 1024;
 
 pub(super) const HEAD_TOO_LONG: HttpError = HttpError::new(431, "head", "too long");
@@ -14,7 +14,7 @@ pub(super) const HEAD_TOO_LONG: HttpError = HttpError::new(431, "head", "too lon
 pub(super) trait StartLine: Default {
     const SIDE: Side;
 
-    /// Parses the next part of the input, which is not empty. Returns the rest, and whether the line is complete.
+    /// Parses the next part of the input, which must not be empty. Returns the rest, and whether the line is complete.
     fn next<'i>(
         &mut self,
         input: &'i [u8],
@@ -67,7 +67,7 @@ impl<'b, L: StartLine> HeadDecoder<'b, L> {
         (self.line, self.stage, self.remaining) = (L::default(), Stage::StartLine, self.limit);
     }
 
-    /// Whether no byte of a head has arrived. Empty lines in front of the head do not count.
+    /// Returns whether no byte of a head has arrived. Empty lines in front of the head do not count.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.stage, Stage::StartLine) && self.section.buffer.start_line().is_empty()
     }
@@ -107,7 +107,7 @@ impl<'b, L: StartLine> HeadDecoder<'b, L> {
         Ok(input.get(consumed..).unwrap_or_default())
     }
 
-    /// Returns the start line and the fields of a complete head.
+    /// Returns the start line and the fields of a complete head, or `None` until the head is complete.
     pub(super) fn head(&self) -> Option<(&L, &FieldBuffer<'b>)> {
         matches!(self.stage, Stage::Complete).then_some((&self.line, &self.section.buffer))
     }

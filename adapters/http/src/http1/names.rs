@@ -107,7 +107,8 @@ impl FieldName {
         ROWS.get(usize::from(self.tag()))
     }
 
-    /// Splits a whole name into its field and, for `mcp-param-*`, the rest of the name.
+    /// Returns the field with this name, and the rest of the name after `mcp-param-`. Returns `None` for a field that
+    /// no head keeps.
     pub(super) fn find(name: &str) -> Option<(FieldName, &[u8])> {
         let mut matcher = NameMatcher::new();
         let rest = matcher.feed(name.as_bytes());
@@ -139,7 +140,8 @@ impl NameMatcher {
         NameMatcher { candidates, position: 0 }
     }
 
-    /// Compares the next piece of the name. Returns the bytes of the piece after `mcp-param-`.
+    /// Compares the next piece of the name. Returns the bytes of the piece after `mcp-param-`, or no bytes for any
+    /// other name.
     pub(super) fn feed<'i>(&mut self, piece: &'i [u8]) -> &'i [u8] {
         let start = self.position;
         let end = start.saturating_add(piece.len());
@@ -161,9 +163,9 @@ impl NameMatcher {
         }
     }
 
-    /// Returns the field if the name is complete.
+    /// Returns the field if the name is complete, otherwise `None`.
     pub(super) fn field(&self) -> Option<FieldName> {
-        // No name begins another name, so a complete name has one candidate.
+        // No name is a prefix of another name, so a complete name has one candidate.
         let is_complete = |row: &&Row| match row.field {
             FieldName::McpParam => self.position > row.name.len(),
             _ => self.position == row.name.len(),
@@ -183,7 +185,7 @@ impl NameMatcher {
     }
 }
 
-/// Returns the first of some rows, which are given as bits.
+/// Returns the row of the lowest bit, or `None` without a bit.
 fn first_row(rows: u32) -> Option<&'static Row> {
     ROWS.get(usize::try_from(rows.trailing_zeros()).ok()?)
 }

@@ -10,9 +10,9 @@ use crate::http1::{BodyFraming, HttpError, HttpVersion};
 
 /// Incremental parser of a request head, for a server.
 ///
-/// The lent buffer holds the method, the target, and the fields of [`RequestHead`]. Each field takes four bytes and its
-/// value, and a field `Mcp-Param-*` also the rest of its name. If the buffer is too small, the error has status 414 or
-/// 431.
+/// The lent buffer holds the method, the target, and the fields of [`RequestHead`]. Each field takes four bytes and
+/// its value, and a field `Mcp-Param-*` also the rest of its name. If the buffer is too small, the error has status
+/// 414, 431 or 501.
 #[derive(Debug)]
 pub struct RequestDecoder<'b> {
     head: HeadDecoder<'b, RequestLine>,
@@ -40,7 +40,8 @@ impl<'b> RequestDecoder<'b> {
     ///
     /// # Errors
     ///
-    /// The request is invalid or too large. Every later call returns the same error.
+    /// The request is invalid or too large. Every later call returns the same error until
+    /// [`reset`](RequestDecoder::reset).
     pub fn feed(&mut self, input: &[u8]) -> Result<usize, HttpError> {
         self.head.feed(input)
     }
@@ -51,7 +52,7 @@ impl<'b> RequestDecoder<'b> {
         self.head.head().map(|(line, fields)| RequestHead { line, fields })
     }
 
-    /// Whether the decoder waits for the first byte of a request, so that the connection may be closed.
+    /// Returns whether the decoder waits for the first byte of a request, so that the connection may be closed.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.head.is_idle()
@@ -111,14 +112,14 @@ impl<'a> RequestHead<'a> {
         self.line.framing
     }
 
-    /// Whether the client allows another request on the connection (RFC 9112, section 9.3).
+    /// Returns whether the client allows another request on the connection (RFC 9112, section 9.3).
     #[must_use]
     pub fn keeps_alive(&self) -> bool {
         keeps_alive(self.fields, self.line.version)
     }
 
-    /// Whether the client waits for [`CONTINUE`](crate::http1::CONTINUE) before it sends the body (RFC 9110, section
-    /// 10.1.1). The server may also send its final response at once.
+    /// Returns whether the client waits for [`CONTINUE`](crate::http1::CONTINUE) before it sends the body (RFC 9110,
+    /// section 10.1.1). The server may also send its final response at once.
     #[must_use]
     pub fn expects_continue(&self) -> bool {
         // An HTTP/1.0 client cannot expect status 100, and a request without a body has nothing to wait for.

@@ -12,7 +12,7 @@ use crate::http1::{BodyFraming, HttpError, HttpVersion};
 /// Maximum length of a method. A server responds to a longer method with status 501.
 const MAX_METHOD_LENGTH: usize = 16;
 
-/// Splits a target in absolute form into the authority and the rest.
+/// Splits a target in absolute form into the authority and the rest. Returns `None` for any other form.
 pub(super) fn absolute_form(target: &str) -> Option<(&str, &str)> {
     let rest = ["http://", "https://"].iter().find_map(|scheme| {
         let (start, rest) = target.split_at_checked(scheme.len())?;
@@ -21,8 +21,8 @@ pub(super) fn absolute_form(target: &str) -> Option<(&str, &str)> {
     Some(split_before(rest, b"/?"))
 }
 
-/// Splits a text before the first of some bytes.
-// Avoids the patterns of `str`, which add a kilobyte to a small image.
+/// Splits a text before the first byte that is in `ends`.
+// Avoids the patterns of `str`, which need more flash memory.
 pub(super) fn split_before<'a>(text: &'a str, ends: &[u8]) -> (&'a str, &'a str) {
     let length = text.bytes().position(|byte| ends.contains(&byte)).unwrap_or(text.len());
     text.split_at_checked(length).unwrap_or((text, ""))

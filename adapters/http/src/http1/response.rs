@@ -40,7 +40,8 @@ impl<'b> ResponseDecoder<'b> {
     ///
     /// # Errors
     ///
-    /// The response is invalid or too large. Every later call returns the same error.
+    /// The response is invalid or too large. Every later call returns the same error until
+    /// [`reset`](ResponseDecoder::reset).
     pub fn feed(&mut self, input: &[u8]) -> Result<usize, HttpError> {
         self.head.feed(input)
     }
@@ -75,7 +76,7 @@ impl ResponseHead<'_> {
         self.line.status
     }
 
-    /// Whether another response to the same request follows (RFC 9110, section 15.2).
+    /// Returns whether another response to the same request follows (RFC 9110, section 15.2).
     ///
     /// Status 101 is not an interim response, because it ends HTTP on the connection.
     #[must_use]
@@ -97,7 +98,7 @@ impl ResponseHead<'_> {
         self.line.framing
     }
 
-    /// Whether the connection can take another request (RFC 9112, section 9.3).
+    /// Returns whether the connection can take another request (RFC 9112, section 9.3).
     #[must_use]
     pub fn keeps_alive(&self) -> bool {
         self.line.framing != BodyFraming::UntilClose && keeps_alive(self.fields, self.line.version)
@@ -124,7 +125,7 @@ struct StatusLine {
 #[derive(Debug, Clone, Copy)]
 enum State {
     Version,
-    /// Contains the number of digits.
+    /// Contains the number of digits so far.
     Status(u8),
     Reason,
     LineFeed,

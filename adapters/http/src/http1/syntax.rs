@@ -2,22 +2,22 @@
 
 use crate::bytes::split_run;
 
-/// Whether the byte belongs to a token (RFC 9110, section 5.6.2).
+/// Returns whether the byte belongs to a token (RFC 9110, section 5.6.2).
 pub(super) fn is_token(byte: u8) -> bool {
     matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'0'..=b'9' | b'A'..=b'Z' | b'^'..=b'z' | b'|' | b'~')
 }
 
-/// Whether a field value may contain the byte (RFC 9110, section 5.5).
+/// Returns whether a field value may contain the byte (RFC 9110, section 5.5).
 pub(super) fn is_value(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7F)
 }
 
-/// Whether the byte is optional white space (RFC 9110, section 5.6.3).
+/// Returns whether the byte is optional white space (RFC 9110, section 5.6.3).
 pub(super) fn is_white_space(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// Whether a host and its port may contain the byte (RFC 3986, section 3.2). User information is not allowed.
+/// Returns whether a host and its port may contain the byte (RFC 3986, section 3.2). User information is not allowed.
 pub(super) fn is_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=[]:".contains(&byte)
 }
@@ -40,7 +40,7 @@ pub(super) fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(trim).filter(|element| !element.is_empty())
 }
 
-/// Returns the value of a decimal number without a sign. Larger numbers saturate.
+/// Returns the value of a decimal number. A number beyond `u64` saturates. Returns `None` unless all bytes are digits.
 pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

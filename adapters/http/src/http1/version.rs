@@ -11,7 +11,7 @@ pub(super) struct VersionMatcher {
 }
 
 impl VersionMatcher {
-    /// Compares the next byte. Returns `None` if the text is not a version.
+    /// Compares the next byte. Returns `None` if the text so far does not begin a version.
     pub(super) fn feed(&mut self, byte: u8) -> Option<()> {
         let is_match = match self.position {
             5 => {
@@ -28,12 +28,12 @@ impl VersionMatcher {
         is_match.then_some(())
     }
 
-    /// Whether the text is complete.
+    /// Returns whether the text is complete.
     pub(super) fn is_complete(&self) -> bool {
         self.position == 8
     }
 
-    /// Returns the version, or `None` if the version is not HTTP/1.
+    /// Returns the version of a complete text, or `None` if the major version is not 1.
     pub(super) fn version(&self) -> Option<HttpVersion> {
         let version = if self.is_minor_zero { HttpVersion::Http10 } else { HttpVersion::Http11 };
         (!self.is_other_major).then_some(version)

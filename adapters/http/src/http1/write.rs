@@ -7,7 +7,7 @@ use crate::http1::status::reason_phrase;
 use crate::http1::syntax::{is_token, is_value};
 use crate::write::SliceWriter;
 
-/// The interim response that tells a client to send the body (RFC 9110, section 15.2.1).
+/// The interim response that requests the body from a client (RFC 9110, section 15.2.1).
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// Writer of a head into a lent slice.
@@ -30,7 +30,7 @@ pub struct HeadWriter<'b> {
 }
 
 impl<'b> HeadWriter<'b> {
-    /// Begins a response with its status line (RFC 9112, section 4).
+    /// Begins a response with its status line (RFC 9112, section 4). A status outside of 100 to 999 is clamped.
     pub fn response(buffer: &'b mut [u8], status: u16) -> HeadWriter<'b> {
         let mut text = SliceWriter::new(buffer);
         text.push(b"HTTP/1.1 ");
@@ -96,7 +96,7 @@ impl<'b> HeadWriter<'b> {
         self.text.finish()
     }
 
-    /// Appends a field.
+    /// Appends a field without consuming the writer.
     pub(crate) fn add(&mut self, name: &str, value: &str) {
         self.begin_field(name);
         self.text.push_checked(value.as_bytes(), is_value);

@@ -3,7 +3,7 @@
 use super::config::AllowList;
 
 impl AllowList<'_> {
-    /// Returns whether the list has this value of the header field `Host`.
+    /// Returns whether the list allows this value of the header field `Host`.
     #[must_use]
     pub fn has_host(self, host: &[u8]) -> bool {
         match self {
@@ -16,8 +16,8 @@ impl AllowList<'_> {
         }
     }
 
-    /// Returns whether the list has this value of the header field `Origin`. The origin `null` is allowed only if it is
-    /// in the list.
+    /// Returns whether the list allows this value of the header field `Origin`. The origin `null` is allowed by
+    /// [`AllowList::Any`], or if it is in the list.
     #[must_use]
     pub fn has_origin(self, origin: &[u8]) -> bool {
         match self {
@@ -30,7 +30,7 @@ impl AllowList<'_> {
     }
 }
 
-/// Returns the host and port of an `http` or `https` origin.
+/// Returns the host and port of an `http` or `https` origin, or `None` for any other origin.
 fn authority_of(origin: &[u8]) -> Option<&[u8]> {
     let scheme_end = origin.windows(3).position(|window| window == b"://")?;
     let (scheme, rest) = origin.split_at_checked(scheme_end)?;

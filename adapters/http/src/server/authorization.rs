@@ -43,7 +43,7 @@ impl Challenge {
     /// No challenge: the response has no field `WWW-Authenticate`.
     pub const NONE: Challenge = Challenge::new("");
 
-    /// A constant challenge.
+    /// Creates a challenge from a constant text.
     #[must_use]
     pub const fn new(text: &'static str) -> Challenge {
         #[cfg(feature = "alloc")]
@@ -91,8 +91,8 @@ impl RequestHead<'_> {
     /// Returns the position of the bearer token of the request among `tokens`, from 1 on. See RFC 6750, section 2.1.
     ///
     /// Returns `None` without a token, with an unknown or an empty token, and if the field `Authorization` occurs
-    /// twice. The comparison takes the same time for all tokens of the same length. So the time of a response tells a
-    /// client nothing about a known token.
+    /// twice. The comparison takes the same time for all tokens of the same length. So the time of a response reveals
+    /// no byte of a known token.
     ///
     /// ```
     /// use mcp_proto_http::server::{Challenge, RequestHead, Verdict};

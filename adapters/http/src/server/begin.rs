@@ -32,7 +32,8 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Starts an exchange for a request with this head.
     ///
     /// # Errors
-    /// The refusal is the whole response. The transport need not read the body, and may close the connection.
+    /// The head breaks a rule, the request is not authorized, or no memory is free. The refusal is the whole response.
+    /// The transport need not read the body, and may close the connection.
     #[inline(never)]
     pub fn begin(&mut self, head: &RequestHead<'_>, now: Millis) -> Result<ExchangeId, Refusal> {
         self.now = self.now.max(now);
@@ -68,8 +69,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the session that the head names. A request of 2026-07-28 names no session, because that revision ignores
-    /// the field.
+    /// Returns the session that the head names. Fails if this session does not exist. A request of 2026-07-28 names no
+    /// session, because that revision ignores the field.
     fn named_session(&self, head: &RequestHead<'_>, user: u64) -> Result<NamedSession, Refusal> {
         if !P::HANDSHAKE {
             return Ok(NamedSession::None);
@@ -90,13 +91,13 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Whether the path names the metadata of the protected resource.
+    /// Returns whether the path names the metadata of the protected resource.
     fn is_metadata(&self, head: &RequestHead<'_>) -> bool {
         let rest = self.policy.resource_metadata().and(head.path().strip_prefix(RESOURCE_METADATA_PATH));
         rest.is_some_and(|rest| rest.is_empty() || Some(rest) == self.config.path)
     }
 
-    /// Sends the metadata of the protected resource to a client that need not be authorized.
+    /// Responds with the metadata of the protected resource. The client needs no authorization.
     fn begin_metadata(&mut self, head: &RequestHead<'_>) -> Result<ExchangeId, Refusal> {
         check_metadata(self.config, head)?;
         let index = self.take_exchange(Phase::Waiting)?;
@@ -111,7 +112,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Takes a slot, or returns the refusal of a full table.
+    /// Takes a slot. Fails if the table is full.
     pub(super) fn take_exchange(&mut self, phase: Phase) -> Result<u16, Refusal> {
         let index = self.exchanges.take(phase);
         index.ok_or_else(|| self.overloaded("all exchanges are in use"))
@@ -122,7 +123,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Refusal { detail, ..Refusal::new(503, code::INTERNAL_ERROR, reason) }
     }
 
-    /// Whether enough exchanges for calls remain if one more stream without a call opens.
+    /// Returns whether enough exchanges for calls remain if one more stream without a call opens.
     pub(super) fn may_listen(&self) -> bool {
         let limit = self.exchanges.limit().saturating_sub(self.config.limits.reserved);
         self.exchanges.listening < limit
@@ -157,7 +158,8 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Opens the general stream of a session (GET), or resumes the stream that `Last-Event-ID` names.
+    /// Opens the general stream of a session (GET), or resumes the stream that `Last-Event-ID` names. Fails if too few
+    /// exchanges are free, or if the id is invalid.
     fn begin_stream(&mut self, head: &RequestHead<'_>, key: SessionKey) -> Result<ExchangeId, Refusal> {
         if let Some(last) = head.field("last-event-id").filter(|_| self.has_replay()) {
             return self.resume(last, key);
@@ -171,7 +173,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Takes a slot for a stream without a call.
+    /// Takes a slot for a stream without a call. Fails if too few exchanges are free.
     pub(super) fn begin_listening(&mut self, key: SessionKey) -> Result<u16, Refusal> {
         if !self.may_listen() {
             return Err(self.overloaded("too many event streams are open"));
@@ -186,7 +188,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(index)
     }
 
-    /// Ends a session (DELETE).
+    /// Ends a session (DELETE). Fails if no exchange is free.
     fn begin_end(&mut self, key: SessionKey) -> Result<ExchangeId, Refusal> {
         let index = self.take_exchange(Phase::Waiting)?;
         self.end_session(key);
@@ -194,7 +196,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Makes an exchange belong to a session.
+    /// Assigns an exchange to a session.
     pub(super) fn join_session(&mut self, index: u16, key: SessionKey) {
         let now = self.now;
         self.sessions.touch(key, now, 1);

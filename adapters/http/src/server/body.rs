@@ -18,7 +18,8 @@ use super::response::Refusal;
 use super::sealed;
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Passes in a piece of the body. `is_end` reports that the body is complete, with or without another piece.
+    /// Handles a piece of the body. `is_end` reports that no piece follows; `bytes` may then be empty. Has no effect
+    /// on an exchange that does not wait for a body.
     ///
     /// `head` is the head that was passed to [`begin`](HttpServer::begin). A body that arrives in one piece is not
     /// copied if the core server is idle.
@@ -60,7 +61,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Stores a piece of a body, and returns its part of the storage. If no part is free, refuses the request.
+    /// Stores a piece of a body, and returns its part of the storage. If no part is free, refuses the request and
+    /// returns `None`.
     fn store(&mut self, index: u16, part: u16, at: usize, bytes: &[u8]) -> Option<u16> {
         let part = if part == NO_PART { self.bodies.take() } else { Some(part) };
         let Some(part) = part else {
@@ -75,7 +77,7 @@ impl<P: Policy> HttpServer<'_, P> {
         is_written.then_some(part)
     }
 
-    /// Releases the part of a body that the core server has taken.
+    /// Releases the part of a body after the core server has accepted the message.
     pub(super) fn release_delivered(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         if matches!(slot.phase, Phase::Body | Phase::Queued) {
@@ -87,7 +89,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Checks a complete body and passes it on. `part` is the storage of the body, or [`NO_PART`].
+    /// Checks a complete body, and passes its message to the core server or queues the message. `part` is the storage
+    /// of the body, or [`NO_PART`].
     fn complete(
         &mut self,
         server: &mut Server<'_>,
@@ -134,7 +137,7 @@ impl<P: Policy> HttpServer<'_, P> {
                 return None;
             }
         };
-        // Two kinds of notifications have no meaning: `notifications/initialized` without a stored session, and all
+        // Two kinds of notifications have no effect: `notifications/initialized` without a stored session, and all
         // notifications of 2026-07-28. These notifications must not reach the session of another client.
         let has_session = !checked.is_modern && self.mode() == SessionMode::Sessions;
         let is_moot = match checked.kind {
@@ -159,7 +162,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Returns the revision of the session that the request names. The outer `None` means that the request names no
-    /// session.
+    /// session, and the inner `None` that the session has no revision yet.
     fn named_revision(&self, server: &Server<'_>, index: u16) -> Option<Option<Revision>> {
         let slot = self.exchanges.slot(index).filter(|_| P::HANDSHAKE)?;
         if self.config.mode == SessionMode::Sealed {
@@ -170,7 +173,7 @@ impl<P: Policy> HttpServer<'_, P> {
         Some(if is_current { server.revision() } else { stored.revision() })
     }
 
-    /// Stores what later steps need to know about the request.
+    /// Stores the properties of the request that later steps need.
     fn note(&mut self, index: u16, checked: &CheckedBody<'_>) {
         let is_batch = checked.message.kind() == MessageKind::Batch;
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
@@ -193,14 +196,14 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the stream of the request that a cancellation names.
+    /// Returns the stream of the request that a cancellation names, or `None` if the core server has no such request.
     pub(super) fn cancelled_stream(&self, server: &Server<'_>, body: &[u8]) -> Option<StreamId> {
         let message = Message::parse(body).ok()?;
         server.find_stream(message.params()?.get("requestId")?)
     }
 }
 
-/// Whether a message is `notifications/cancelled`.
+/// Returns whether a message is `notifications/cancelled`.
 fn is_cancellation(message: Message<'_>) -> bool {
     let is_cancelled = |method: Json<'_>| {
         method.string().is_some_and(|method| method == mcp_proto::methods::CANCELLED.name())

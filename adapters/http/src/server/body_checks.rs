@@ -22,7 +22,7 @@ pub(super) struct CheckedBody<'m> {
     pub(super) is_modern: bool,
     pub(super) kind: BodyKind,
     /// In the handshake era, the revision of the session. If that revision is unknown, the revision of the header
-    /// field, or 2025-03-26 without the field.
+    /// field, or 2025-03-26 without the field and for `initialize`.
     pub(super) revision: Revision,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum BodyKind {
     Initialized,
 }
 
-/// A refused body, with the id of its request as JSON.
+/// The refusal of a body, and the id of its request. The id is `None` if the body is not a request with a valid id.
 pub(super) type RefusedBody<'m> = (Refusal, Option<Json<'m>>);
 
 /// The revision of a client that sends no version (rule C-S2 of `docs/http-rules.md`).
@@ -63,7 +63,7 @@ const NAMED: [(&str, &str); 6] = [
 /// The size of the buffer for a tool name with escapes, in bytes.
 const NAME_SIZE: usize = 256;
 
-/// Returns the decoded text of a string. Empty if the text has escapes and does not fit.
+/// Returns the decoded text of a string, or no bytes if a text with escapes does not fit into `buffer`.
 fn decoded<'t>(string: Json<'t>, buffer: &'t mut [u8]) -> &'t [u8] {
     let inner = inner_bytes(string);
     if !inner.contains(&b'\\') {
@@ -83,19 +83,21 @@ const fn mismatch(reason: &'static str) -> Refusal {
     refuse(code::HEADER_MISMATCH, reason)
 }
 
-/// Returns the revision that the header field `MCP-Protocol-Version` names.
+/// Returns the revision that the header field `MCP-Protocol-Version` names. Returns `None` without the field, and for
+/// an unknown revision.
 pub(super) fn header_revision(head: &RequestHead<'_>) -> Option<Revision> {
     let field = head.field("mcp-protocol-version")?;
     Revision::ALL.into_iter().rev().find(|revision| revision.as_str().as_bytes() == field)
 }
 
-/// Whether the header field alone shows that the request belongs to `2026-07-28`.
+/// Returns whether the header field alone shows that the request belongs to `2026-07-28`.
 pub(super) fn is_modern_head(head: &RequestHead<'_>) -> bool {
     header_revision(head).is_some_and(|revision| revision.era() == Era::Stateless)
 }
 
-/// Checks a body. `session` is the revision of the session that the head names. The outer `None` means that the head
-/// names no session.
+/// Checks a body. Returns the refusal of the first check that fails. `session` is the revision of the session that the
+/// head names. The outer `None` means that the head names no session, and the inner `None` that the session has no
+/// revision yet.
 pub(super) fn check<'m>(
     config: &HttpConfig<'_>,
     policy: &impl Policy,
@@ -180,7 +182,7 @@ fn check_message<'m>(
     Ok(CheckedBody { revision, ..checked })
 }
 
-/// Whether the endpoint has no handshake era.
+/// Returns whether the endpoint serves only `2026-07-28`.
 fn is_stateless_only<P: Policy>(config: &HttpConfig<'_>, _: &P) -> bool {
     !P::HANDSHAKE || config.mode == SessionMode::Off
 }
@@ -266,7 +268,7 @@ fn is_empty(batch: Message<'_>) -> bool {
     Json::parse(batch.bytes()).is_ok_and(|json| json.elements().next().is_none())
 }
 
-/// Whether an array contains an element that needs a response: a request or an invalid element.
+/// Returns whether an array contains an element that needs a response: a request or an invalid element.
 fn has_request(message: Message<'_>) -> bool {
     let elements = Json::parse(message.bytes()).map(Json::elements);
     let Ok(mut elements) = elements else { return false };

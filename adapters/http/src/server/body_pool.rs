@@ -23,7 +23,7 @@ impl<'b> Bodies<'b> {
         Bodies { bytes, size: size.max(2), free: NO_PART, used: 0 }
     }
 
-    /// A pool without parts.
+    /// Creates a pool without parts.
     pub(super) fn empty() -> Bodies<'b> {
         Bodies::new((&mut []).into(), 0)
     }
@@ -39,7 +39,7 @@ impl<'b> Bodies<'b> {
         self.bytes.bytes().get(start..start.saturating_add(length.min(self.size))).unwrap_or_default()
     }
 
-    /// Takes a free part.
+    /// Takes a free part. Returns `None` if all parts are in use.
     pub(super) fn take(&mut self) -> Option<u16> {
         let part = self.free;
         if part == NO_PART {
@@ -53,7 +53,7 @@ impl<'b> Bodies<'b> {
         Some(part)
     }
 
-    /// Writes bytes at an offset. Returns `false` if they exceed the part.
+    /// Writes bytes at an offset. Returns `false` without an effect if the bytes exceed the part.
     pub(super) fn write(&mut self, part: u16, at: usize, bytes: &[u8]) -> bool {
         write_at(self.bytes_mut(part), at, bytes).is_some()
     }

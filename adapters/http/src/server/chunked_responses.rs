@@ -10,14 +10,14 @@ use super::exchanges::Phase;
 use super::policy::Policy;
 use super::response::{MediaType, Refusal};
 
-/// Code of chunked responses, called through a pointer so that a server without them does not link the code. The result
-/// of `Route` is `false` if there is no space for the piece yet.
+/// Code of chunked responses, called through a pointer so that a server without them does not link the code. The
+/// result is `false` only for `Route`, if there is no space for the piece yet.
 pub(super) type PieceHook<P> = fn(&mut HttpServer<'_, P>, PieceStep<'_, '_>) -> bool;
 
 /// A step of a response in pieces.
 pub(super) enum PieceStep<'s, 'i> {
-    /// Let the core server respond to the next message in pieces, unless the server also serves HTTP+SSE. There, all
-    /// responses of a client share a stream, where pieces would mix.
+    /// Let the core server respond to the next message in pieces, unless the server also serves HTTP+SSE. In HTTP+SSE,
+    /// all responses to a client share a stream, where pieces would mix.
     Accept(&'s mut Server<'i>),
     /// Move a piece to its exchange.
     Route { index: u16, piece: &'s [u8], is_last: bool },
@@ -105,12 +105,13 @@ impl<P: Policy> HttpServer<'_, P> {
         self.push(index, &[b"data: "]);
     }
 
+    /// Frees an exchange. Returns `true`.
     fn release_and_continue(&mut self, index: u16) -> bool {
         self.release(index);
         true
     }
 
-    /// Reports to the core server that the stream of an exchange has closed.
+    /// Queues the report to the core server that the stream of an exchange has closed. Returns `true`.
     fn close_and_continue(&mut self, index: u16) -> bool {
         if let Some(slot) = self.exchanges.slot_mut(index) {
             slot.phase = Phase::Closing;
@@ -120,7 +121,7 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Pauses each response whose client has unread output, and resumes the others.
+    /// Pauses each response whose client has unread output, and resumes all other responses.
     fn pace(&mut self, server: &mut Server<'_>) {
         self.has_new_pace = false;
         let is_late = |slot: &super::ExchangeSlot| {

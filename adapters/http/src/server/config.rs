@@ -20,11 +20,11 @@ pub enum AllowList<'c> {
 pub enum SessionMode {
     /// The endpoint speaks `2026-07-28` only.
     Off,
-    /// The server answers `initialize`, but gives no session id and stores no session.
+    /// The server answers `initialize`, but sends no session id and stores no session.
     Stateless,
-    /// The server gives a session id, and keeps a table of sessions.
+    /// The server sends a session id, and keeps a table of sessions.
     Sessions,
-    /// The server gives a session id that contains the session, signed by [`Policy::sign`](super::Policy::sign).
+    /// The server sends a session id that contains the session, signed by [`Policy::sign`](super::Policy::sign).
     ///
     /// Any server with the same key can continue the session. No table is needed. The server cannot end such a session,
     /// send requests to its client, or remember its log level.
@@ -73,11 +73,13 @@ pub struct HttpLimits {
     pub body: usize,
     /// The size of a page of output, in bytes. Default: 1,024.
     pub page: usize,
-    /// The maximum unread output of one stream before its notifications are dropped, in bytes. Default: 65,536.
+    /// The maximum unread output of one stream, in bytes. Beyond this limit, notifications of a call are dropped, and
+    /// a stream that no call has opened ends. Default: 65,536.
     pub stream: usize,
-    /// The number of messages that wait for the event stream of a session. Default: 16.
+    /// The maximum number of messages that wait for the event stream of a session. Default: 16.
     pub held: usize,
-    /// The number of exchanges that are reserved for calls: event streams without a call cannot take them. Default: 1.
+    /// The number of exchanges that are reserved for calls. An event stream that no call has opened cannot take a
+    /// reserved exchange. Default: 1.
     pub reserved: usize,
     /// The maximum length of a request id, in bytes, at most the limit of the core server. Default: 64.
     pub id: usize,
@@ -110,8 +112,8 @@ pub struct HttpTimes {
 }
 
 impl<'c> HttpConfig<'c> {
-    /// A configuration for a server on the loopback interface that speaks only `2026-07-28`. For clients of the
-    /// handshake era, add [`sessions`](HttpConfig::sessions).
+    /// Creates a configuration for a server on the loopback interface that speaks only `2026-07-28`. For clients of
+    /// the handshake era, add [`sessions`](HttpConfig::sessions).
     #[must_use]
     pub const fn new() -> Self {
         HttpConfig {
@@ -184,16 +186,17 @@ impl<'c> HttpConfig<'c> {
         self
     }
 
-    /// Refuses a request unless its `Accept` names both media types.
+    /// Refuses a POST to the MCP endpoint unless its `Accept` names `application/json` and `text/event-stream`.
     ///
-    /// By default, `*/*` or no `Accept` asks for JSON.
+    /// By default, one of these media types suffices, and `*/*` or no `Accept` stands for JSON.
     #[must_use]
     pub const fn strict_accept(mut self) -> Self {
         self.is_accept_strict = true;
         self
     }
 
-    /// Answers calls with JSON only. Progress and log messages are dropped.
+    /// Answers calls with JSON, unless the client accepts only event streams. Drops all messages before the response,
+    /// such as progress and log messages.
     #[must_use]
     pub const fn json_only(mut self) -> Self {
         self.json_only = true;

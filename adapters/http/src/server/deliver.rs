@@ -14,7 +14,7 @@ use super::session::NotSelected;
 /// Result of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delivery {
-    /// The core server has the message, or the request was refused.
+    /// The core server has the message, the request was refused, or the exchange has ended.
     Done,
     /// The core server does not accept a message now.
     Busy,
@@ -66,7 +66,7 @@ impl<P: Policy> HttpServer<'_, P> {
         if !is_taken {
             return Delivery::Busy;
         }
-        // Before the next poll handles the message, tell the core server whether it may respond in pieces.
+        // Before the next poll handles the message, inform the core server whether a response in pieces is possible.
         if let Some(hook) = self.piece_hook {
             hook(self, PieceStep::Accept(server));
         }
@@ -79,14 +79,14 @@ impl<P: Policy> HttpServer<'_, P> {
         Delivery::Done
     }
 
-    /// Whether the core server has nothing to do before the next message.
+    /// Returns whether the core server has nothing to do before the next message.
     fn is_idle(&self, server: &mut Server<'_>) -> bool {
         let Action::Io(io) = server.poll(self.now) else { return false };
         let (out, input) = io.split();
         out.frame().is_none() && input.is_ready()
     }
 
-    /// Records that the core server has taken the message of an exchange.
+    /// Records that the core server has accepted the message of an exchange.
     fn delivered(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         slot.phase = Phase::Waiting;
@@ -102,7 +102,7 @@ impl<P: Policy> HttpServer<'_, P> {
         self.exchanges.set_deadline(index, upgrades.then_some(deadline));
     }
 
-    /// Ends the exchange of a cancelled request of the handshake era: no response will come.
+    /// Ends the exchange of a cancelled request of the handshake era, because the request gets no response.
     fn end_cancelled(&mut self, stream: StreamId) {
         let Some(index) = self.exchanges.find(stream) else { return };
         let Some(slot) = self.exchanges.slot(index) else { return };

@@ -9,7 +9,7 @@ use super::policy::Policy;
 use super::replay::HELD;
 use super::response::{Detail, MediaType, Refusal, decimal};
 
-/// The beginning of event ids of general streams.
+/// The prefix of event ids of general streams.
 const GENERAL: &str = "g";
 
 /// A comment that keeps the connection open.
@@ -83,13 +83,13 @@ impl<P: Policy> HttpServer<'_, P> {
         self.finish(index, 200, MediaType::EventStream);
     }
 
-    /// Whether an event with this data fits into the output.
+    /// Returns whether an event with this data fits into the output.
     pub(super) fn has_event_space(&mut self, index: u16, data: &[u8]) -> bool {
         let length = data.len().saturating_add(EVENT_OVERHEAD);
         self.exchanges.slot(index).is_none_or(|slot| self.pages.fits(&slot.output, length))
     }
 
-    /// Appends an event. The caller has checked that it fits.
+    /// Appends an event. The caller must check that the event fits.
     pub(super) fn push_event(&mut self, index: u16, data: &[u8]) {
         let id = self.record_event(index, data);
         let Some(slot) = self.exchanges.slot(index) else { return };
@@ -209,7 +209,8 @@ impl EventId {
         EventId { text, length }
     }
 
-    /// Reads the parts of an id: whether the stream is the general one of its session, and the numbers.
+    /// Parses an id. Returns whether the stream is the general stream of its session, the number of the stream, and
+    /// the number of the event. Returns `None` for an invalid id.
     pub(super) fn parse(text: &[u8]) -> Option<(bool, u32, u32)> {
         let text = core::str::from_utf8(text).ok()?;
         let numbers = text.strip_prefix(GENERAL);

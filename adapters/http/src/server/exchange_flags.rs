@@ -1,6 +1,6 @@
-//! `Flags`: the state of an exchange that needs one bit each.
+//! `Flags`: properties of an exchange that need one bit each.
 
-/// Facts about an exchange.
+/// A set of properties of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Flags(u32);
 
@@ -22,7 +22,7 @@ impl Flags {
     pub(super) const TAKES_JSON: Flags = Flags(64);
     /// The stream of a GET: it carries messages of the session.
     pub(super) const GENERAL: Flags = Flags(128);
-    /// The stream of HTTP+SSE: it carries all messages, and does not end with a response.
+    /// The exchange belongs to HTTP+SSE: a POST, or the stream of a session, which does not end with a response.
     pub(super) const LEGACY: Flags = Flags(256);
     /// The exchange is in the list of exchanges with output.
     pub(super) const IS_READY: Flags = Flags(512);

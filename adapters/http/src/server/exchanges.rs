@@ -11,7 +11,8 @@ use super::slot_table::Slots;
 /// Index that stands for no exchange.
 pub(super) const NONE: u16 = u16::MAX;
 
-/// Identifier of an exchange. The identifier of an ended exchange never names another exchange.
+/// Identifier of an exchange. The identifier of an ended exchange names another exchange only after 65,535 further
+/// exchanges in the same slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ExchangeId {
     pub(super) index: u16,
@@ -61,7 +62,7 @@ pub struct ExchangeSlot {
     next: u16,
     next_ready: u16,
     pub(super) phase: Phase,
-    /// Handshake era: the revision of a request without a session.
+    /// Handshake era: the revision of the request.
     pub(super) revision: Revision,
     pub(super) media_type: MediaType,
     /// A sealed session: its contents and a random number.
@@ -69,7 +70,7 @@ pub struct ExchangeSlot {
 }
 
 impl ExchangeSlot {
-    /// Whether the core server has a request of the handshake era for this exchange.
+    /// Returns whether the core server has a request of the handshake era for this exchange.
     pub(super) fn is_handshake_request(&self) -> bool {
         let is_delivered = matches!(self.phase, Phase::Waiting | Phase::Stream | Phase::Detached);
         is_delivered && !self.flags.has(Flags::MODERN)
@@ -173,7 +174,7 @@ impl<'b> Exchanges<'b> {
         self.slots.as_mut_slice().get_mut(usize::from(index))
     }
 
-    /// Returns the exchange with this identifier, if it has not ended.
+    /// Returns the exchange with this identifier, or `None` if the exchange has ended.
     pub(super) fn get(&self, id: ExchangeId) -> Option<&ExchangeSlot> {
         self.slot(id.index).filter(|slot| slot.generation == id.generation && slot.phase != Phase::Free)
     }
@@ -182,7 +183,7 @@ impl<'b> Exchanges<'b> {
         ExchangeId { index, generation: self.slot(index).map_or(0, |slot| slot.generation) }
     }
 
-    /// Returns the exchange of a stream.
+    /// Returns the exchange of a stream, or `None` if the exchange has ended.
     pub(super) fn find(&self, stream: StreamId) -> Option<u16> {
         let [low, high, _, _] = stream.0.to_le_bytes();
         let index = u16::from_le_bytes([low, high]).checked_sub(1)?;
@@ -190,7 +191,7 @@ impl<'b> Exchanges<'b> {
         (slot.phase != Phase::Free && slot.stream == stream).then_some(index)
     }
 
-    /// Returns the first exchange that satisfies a condition.
+    /// Returns the first exchange that satisfies a condition, or `None` without such an exchange.
     pub(super) fn position(&self, condition: impl Fn(&ExchangeSlot) -> bool) -> Option<u16> {
         let found =
             self.slots.as_slice().iter().position(|slot| slot.phase != Phase::Free && condition(slot))?;
@@ -217,14 +218,14 @@ impl<'b> Exchanges<'b> {
         Some(index)
     }
 
-    /// Gives a running exchange another identifier, because another connection continues it.
+    /// Changes the identifier of a running exchange, because another connection continues the exchange.
     pub(super) fn renew(&mut self, index: u16) {
         if let Some(slot) = self.slots.as_mut_slice().get_mut(usize::from(index)) {
             slot.generation = slot.generation.wrapping_add(1).max(1);
         }
     }
 
-    /// Ends an exchange whose output and body are released.
+    /// Ends an exchange. The caller must release the output and the body before.
     pub(super) fn release(&mut self, index: u16) {
         let Some(slot) =
             self.slots.as_mut_slice().get_mut(usize::from(index)).filter(|slot| slot.phase != Phase::Free)
@@ -274,7 +275,8 @@ impl<'b> Exchanges<'b> {
         append(self.slots.as_mut_slice(), &mut self.ready, index, |slot| &mut slot.next_ready);
     }
 
-    /// Returns the next exchange with output, or one that has ended meanwhile.
+    /// Takes the next exchange out of the list of exchanges with output, or returns `None` if the list is empty. The
+    /// exchange may have ended meanwhile.
     pub(super) fn take_ready(&mut self) -> Option<ExchangeId> {
         let index = take_first(self.slots.as_mut_slice(), &mut self.ready, |slot| &mut slot.next_ready)?;
         let slot = self.slots.as_mut_slice().get_mut(usize::from(index))?;
@@ -293,7 +295,7 @@ impl<'b> Exchanges<'b> {
         }
     }
 
-    /// Returns an exchange whose deadline has passed, and updates the earliest deadline.
+    /// Returns an exchange whose deadline has passed, or `None`. Updates the earliest deadline.
     pub(super) fn due(&mut self, now: Millis) -> Option<u16> {
         if self.earliest > now {
             return None;
@@ -316,7 +318,7 @@ fn append(slots: &mut [ExchangeSlot], list: &mut List, index: u16, link: fn(&mut
     list.last = index;
 }
 
-/// Takes the first slot out of a list.
+/// Takes the first slot out of a list. Returns `None` if the list is empty.
 fn take_first(
     slots: &mut [ExchangeSlot],
     list: &mut List,

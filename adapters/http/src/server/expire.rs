@@ -48,7 +48,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the earliest deadline of exchanges and sessions.
+    /// Returns a lower bound of the deadlines of exchanges and sessions, or `None` without a deadline.
     pub(super) fn own_deadline(&self) -> Option<Millis> {
         let exchanges = self.exchanges.earliest;
         let idle = self.config.times.session_idle;

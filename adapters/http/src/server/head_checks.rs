@@ -138,7 +138,7 @@ impl Accepted {
         let Some(value) = head.field("accept") else {
             return Accepted { anything: true, ..Accepted::default() };
         };
-        // Fast path: nearly all clients send this value.
+        // Fast path: most clients send this value.
         if value == b"application/json, text/event-stream" {
             return Accepted { json: true, event_stream: true, anything: false };
         }
@@ -153,12 +153,12 @@ impl Accepted {
         accepted
     }
 
-    /// Whether the client accepts JSON. A wildcard counts as JSON.
+    /// Returns whether the client accepts JSON. A wildcard counts as JSON.
     pub(super) fn takes_json(self) -> bool {
         self.json || self.anything
     }
 
-    /// Whether the client of a GET accepts an event stream, the only type of its response.
+    /// Returns whether the client of a GET accepts an event stream, the only type of its response.
     pub(super) fn takes_stream(self) -> bool {
         self.event_stream || self.anything
     }
@@ -169,7 +169,7 @@ fn media_type(value: &[u8]) -> &[u8] {
     value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
 }
 
-/// Whether the parameters contain `q=0`.
+/// Returns whether the parameters contain a weight of 0, such as `q=0`.
 fn has_zero_weight(range: &[u8]) -> bool {
     range.split(|byte| *byte == b';').skip(1).any(|parameter| {
         let weight = parameter.trim_ascii();

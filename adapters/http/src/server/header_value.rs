@@ -6,7 +6,7 @@ use mcp_proto::json::{Json, Kind, Str};
 const PREFIX: &[u8] = b"=?base64?";
 const SUFFIX: &[u8] = b"?=";
 
-/// Whether a header field has the value of a string in the body. The field may be wrapped in base64.
+/// Returns whether a header field has the value of a string in the body. The field may be encoded in base64.
 pub(super) fn equals_string(field: &[u8], value: Json<'_>) -> bool {
     // Fast path: both have the same bytes, without escapes and without base64.
     let is_plain = |byte: &u8| matches!(byte, b'\t' | b' '..=b'[' | b']'..=b'~');
@@ -24,7 +24,7 @@ pub(super) fn equals_string(field: &[u8], value: Json<'_>) -> bool {
     }
 }
 
-/// Whether a header field has the value of a string, an integer or a boolean in the body.
+/// Returns whether a header field has the value of a string, a number or a boolean in the body.
 pub(super) fn equals_json(field: &[u8], value: Json<'_>) -> bool {
     match value.kind() {
         Kind::String => equals_string(field, value),
@@ -38,7 +38,7 @@ pub(super) fn equals_json(field: &[u8], value: Json<'_>) -> bool {
     }
 }
 
-/// Returns the bytes between the quotes of a string.
+/// Returns the bytes between the quotes of a string, or no bytes for any other value.
 pub(super) fn inner_bytes<'a>(string: Json<'a>) -> &'a [u8] {
     match string.bytes() {
         [b'"', inner @ .., b'"'] => inner,
@@ -53,7 +53,7 @@ fn equals_bytes(mut bytes: impl Iterator<Item = u8>, value: Str<'_>) -> bool {
     is_prefix && bytes.next().is_none()
 }
 
-/// Returns the six bits of a letter.
+/// Returns the six bits of a base64 letter, or `None` for any other byte.
 fn bits_of(letter: u8) -> Option<u8> {
     Some(match letter {
         b'A'..=b'Z' => letter.wrapping_sub(b'A'),
@@ -65,7 +65,7 @@ fn bits_of(letter: u8) -> Option<u8> {
     })
 }
 
-/// Whether a text is base64 with complete padding and no spare bits. See RFC 4648, section 4.
+/// Returns whether a text is base64 with complete padding and no spare bits. See RFC 4648, section 4.
 fn is_base64(text: &[u8]) -> bool {
     let letters = text.strip_suffix(b"==").or_else(|| text.strip_suffix(b"=")).unwrap_or(text);
     let spare_bits = match text.len().wrapping_sub(letters.len()) {
@@ -79,7 +79,7 @@ fn is_base64(text: &[u8]) -> bool {
         && last & spare_bits == 0
 }
 
-/// Decodes a text that [`is_base64`].
+/// Decodes a text for which [`is_base64`] returns `true`.
 fn decode(text: &[u8]) -> impl Iterator<Item = u8> {
     text.chunks(4).flat_map(|group| {
         let mut bits = 0u32;

@@ -30,7 +30,7 @@ impl<P: Policy> HttpServer<'_, P> {
         self.replay.push(session, stream, number, data, &mut |evicted| sessions.drop_held(evicted));
     }
 
-    /// Whether messages for a session wait for an event stream.
+    /// Returns whether messages for a session wait for an event stream.
     pub(super) fn has_held(&self, session: SessionKey) -> bool {
         self.sessions.held(session) > 0
     }
@@ -66,10 +66,10 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Returns the number of messages for sessions that were dropped, at most 65,535.
     ///
-    /// If a session has no event stream, a message for it is held in the [replay buffer](HttpServer::replay_buffer)
-    /// until the client opens a stream. The message is dropped if it does not fit into that buffer or into the output,
-    /// if the session already holds [`HttpLimits::held`](super::HttpLimits::held) messages, or if the session has
-    /// ended.
+    /// If a session has no event stream, the [replay buffer](HttpServer::replay_buffer) holds a message for the
+    /// session until the client opens a stream. The message is dropped if it does not fit into that buffer or into the
+    /// output, or if the session has ended. The message is also dropped if the session already holds
+    /// [`HttpLimits::held`](super::HttpLimits::held) messages.
     ///
     /// If the buffer is full, the oldest messages in it are dropped.
     #[must_use]

@@ -14,7 +14,8 @@ const UNKNOWN_SESSION: Refusal =
     Refusal::new(404, code::INVALID_REQUEST, "the session in `sessionId` does not exist");
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Opens the stream of a new session. The first event of the stream names the endpoint for messages.
+    /// Opens the stream of a new session. The first event of the stream names the endpoint for messages. Fails if no
+    /// session, no exchange or no space for output is free.
     pub(super) fn begin_legacy_stream(&mut self, user: u64) -> Result<ExchangeId, Refusal> {
         let full = self.overloaded("all sessions are in use");
         let Some(paths) = self.config.legacy else { return Err(full) };
@@ -52,7 +53,8 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(self.exchanges.id(index))
     }
 
-    /// Starts the exchange of a message. The response to the message goes to the stream of the session.
+    /// Starts the exchange of a message. The response to the message goes to the stream of the session. Fails if the
+    /// query names no session with an open stream, or if no exchange is free.
     pub(super) fn begin_legacy_message(
         &mut self,
         head: &RequestHead<'_>,

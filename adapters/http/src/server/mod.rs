@@ -8,16 +8,16 @@
 //!
 //! 1. [`HttpServer::begin`] with the head. A refusal is the whole response.
 //! 2. [`HttpServer::body`] with each piece of the body.
-//! 3. [`HttpServer::poll`] after each other call, after each event, and at the time of [`Step::Wait`]. `poll` reports
-//!    events of the core server, and exchanges that have output.
+//! 3. [`HttpServer::poll`] after each call of another method, after each event, and at the time of [`Step::Wait`].
+//!    `poll` reports events of the core server, and exchanges that have output.
 //! 4. [`HttpServer::output`] and [`HttpServer::sent`] for an exchange with output, until the output ends.
 //! 5. [`HttpServer::close`] if the client disconnects before the end.
 //!
 //! A program without an HTTP library uses a [`Connection`], which makes these calls from the bytes of a socket.
 //!
 //! All memory is lent: slots for exchanges and sessions, parts for bodies, and pages for output. With the feature
-//! `alloc`, each can also grow to a limit: [`Slots::grown`], [`Buffer::grown`]. A client that neither sends its body
-//! nor reads its response loses its exchange after a time.
+//! `alloc`, each can also grow to a limit: [`Slots::grown`], [`Buffer::grown`]. A client that does not send its body,
+//! or does not read its response, loses its exchange after a time.
 
 mod allow_list;
 mod authorization;
@@ -154,22 +154,22 @@ impl<'b, P: Policy> HttpServer<'b, P> {
         self.config
     }
 
-    /// Returns the treatment of the handshake era.
+    /// Returns the effective treatment of the handshake era.
     fn mode(&self) -> SessionMode {
         if P::HANDSHAKE { self.config.mode } else { SessionMode::Off }
     }
 
-    /// Whether a flag of the handshake era is set.
+    /// Returns whether a flag of the handshake era is set.
     fn has(slot: &ExchangeSlot, flag: Flags) -> bool {
         P::HANDSHAKE && slot.flags.has(flag)
     }
 
-    /// Whether the request of an exchange belongs to `2026-07-28`.
+    /// Returns whether the request of an exchange belongs to `2026-07-28`.
     fn is_modern(slot: &ExchangeSlot) -> bool {
         !P::HANDSHAKE || slot.flags.has(Flags::MODERN)
     }
 
-    /// Whether sent events are stored.
+    /// Returns whether sent events are stored.
     fn has_replay(&self) -> bool {
         P::HANDSHAKE && self.replay.is_enabled()
     }

@@ -20,7 +20,8 @@ pub struct Output<'a> {
     pub body: &'a [u8],
     /// Whether the response is complete with these bytes.
     pub is_end: bool,
-    /// Whether the server gave the exchange up. The transport closes the connection, or resets the stream of HTTP/2.
+    /// Whether the exchange has ended for this client. If the response is incomplete, the transport closes the
+    /// connection, or resets the stream of HTTP/2.
     pub is_cut: bool,
 }
 
@@ -103,9 +104,9 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Closes the connection of a deferred call, and keeps its event stream. The client connects again with
     /// `Last-Event-ID` after [`HttpTimes::retry`](super::HttpTimes::retry).
     ///
-    /// A long call thus needs no connection. Returns `false`, without an effect, unless the server has a
-    /// [replay buffer](HttpServer::replay_buffer), and the client accepts event streams in a session of `2025-11-25`.
-    /// Other clients do not know how to continue.
+    /// A long call thus needs no connection. Returns `true` if the connection will close. Returns `false`, without an
+    /// effect, unless the server has a [replay buffer](HttpServer::replay_buffer), and the client accepts event
+    /// streams in a session of `2025-11-25`. Clients of other revisions do not connect again.
     pub fn release_connection(&mut self, server: &Server<'_>, ticket: Ticket) -> bool {
         let Some(index) = server.stream_of(ticket).and_then(|stream| self.exchanges.find(stream)) else {
             return false;
@@ -129,7 +130,7 @@ impl<P: Policy> HttpServer<'_, P> {
         true
     }
 
-    /// Gives an exchange up: its client does not read, or its response cannot be completed.
+    /// Ends an exchange early, because its client does not read, or its response cannot be completed.
     pub(super) fn cut(&mut self, index: u16) {
         self.exchanges.set_ready(index);
         self.disconnect(index);

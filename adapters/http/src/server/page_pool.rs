@@ -109,7 +109,7 @@ impl<'b> Pages<'b> {
         used <= self.limit.into() && self.bytes.ensure(used.saturating_mul(self.size)).is_some()
     }
 
-    /// Appends bytes. The caller has checked that they fit.
+    /// Appends bytes. The caller must check that the bytes fit.
     pub(super) fn push(&mut self, chain: &mut Chain, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -132,7 +132,7 @@ impl<'b> Pages<'b> {
         }
     }
 
-    /// Takes a released page, or the first page that was never in use.
+    /// Takes a released page, or the first page that was never in use. Returns `None` if all pages are in use.
     fn take(&mut self) -> Option<u16> {
         let index = self.free;
         if index != NONE {
@@ -146,7 +146,7 @@ impl<'b> Pages<'b> {
         Some(index)
     }
 
-    /// Appends an empty page. Returns `false` if none is free.
+    /// Appends an empty page. Returns `false` if no page is free.
     fn extend(&mut self, chain: &mut Chain) -> bool {
         let Some(index) = self.take() else { return false };
         self.set_header(index, NONE, 0);

@@ -13,10 +13,11 @@ const PREFIX: &[u8] = b"mcp-param-";
 /// The maximum depth of the properties that the server compares.
 const DEPTH: u8 = 16;
 
-/// Whether the fields of a call repeat the marked arguments exactly.
+/// Returns whether the fields of a call repeat the marked arguments exactly. Returns `true` for a schema that is not
+/// JSON.
 ///
 /// A marked argument needs its field. A field without an argument contradicts the body. A mark on anything but a
-/// string, an integer or a boolean has no meaning.
+/// string, an integer or a boolean has no effect.
 pub(super) fn repeat_arguments(schema: &str, arguments: Option<Json<'_>>, head: &RequestHead<'_>) -> bool {
     Json::parse(schema.as_bytes()).map_or(true, |schema| check(schema, arguments, head, DEPTH))
 }
@@ -49,7 +50,7 @@ fn is_plain(property: Json<'_>) -> bool {
     kind.is_some_and(|kind| kind == "string" || kind == "integer" || kind == "boolean")
 }
 
-/// Returns the name of the field in lower case.
+/// Returns the name of the field in lower case, or `None` if the name is too long.
 fn field_name<'t>(mark: &str, text: &'t mut [u8; NAME_SIZE]) -> Option<&'t str> {
     let length = PREFIX.len().saturating_add(mark.len());
     let space = text.get_mut(..length)?;

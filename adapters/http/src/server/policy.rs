@@ -1,9 +1,9 @@
-//! `Policy`: decisions of the application, such as authorization and randomness.
+//! `Policy`: decisions and data of the application, such as authorization, randomness and signatures.
 
 use super::authorization::Verdict;
 use super::request::RequestHead;
 
-/// Decisions of the application.
+/// Decisions and data of the application.
 pub trait Policy {
     /// Whether the program contains the code of the handshake era. If so, the [`SessionMode`](super::SessionMode)
     /// decides whether the server serves that era.
@@ -12,7 +12,9 @@ pub trait Policy {
     /// replay and HTTP+SSE.
     const HANDSHAKE: bool = true;
 
-    /// Decides whether a request is authorized. The server calls this method for every request, also within a session.
+    /// Decides whether a request is authorized. The server calls this method for every request that passes the checks
+    /// of path, method, `Host` and `Origin`, also within a session. A request for the resource metadata needs no
+    /// authorization.
     fn authorize(&mut self, head: &RequestHead<'_>) -> Verdict {
         let _ = head;
         Verdict::Allow { user: 0 }
@@ -21,14 +23,15 @@ pub trait Policy {
     /// Returns the metadata document of the protected resource, as JSON. See RFC 9728, section 2.
     ///
     /// The server sends the document without authorization, at [`RESOURCE_METADATA_PATH`] and at
-    /// [`RESOURCE_METADATA_PATH`] followed by the path of the endpoint. By default there is no document.
+    /// [`RESOURCE_METADATA_PATH`] followed by the path of the endpoint. `None`, the default, means that there is no
+    /// document.
     ///
     /// [`RESOURCE_METADATA_PATH`]: super::RESOURCE_METADATA_PATH
     fn resource_metadata(&self) -> Option<&str> {
         None
     }
 
-    /// Returns 16 bytes of cryptographic randomness, for a session id.
+    /// Returns 16 cryptographically random bytes for a session id.
     fn random(&mut self) -> [u8; 16];
 
     /// Returns the input schema of a tool whose properties are marked with `x-mcp-header`.

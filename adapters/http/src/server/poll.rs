@@ -13,12 +13,12 @@ use super::policy::Policy;
 /// Next step for the caller, returned by [`HttpServer::poll`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// An event of the core server is pending: call its `event()`, then poll again.
+    /// An event of the core server is pending: call [`Server::event`], then poll again.
     Event,
-    /// The exchange has new output, or was given up: see [`HttpServer::output`]. Poll again without waiting for the
+    /// The exchange has new output, or has ended: see [`HttpServer::output`]. Poll again without waiting for the
     /// exchange.
     Output(ExchangeId),
-    /// Wait for the network, and poll again at this time at the latest.
+    /// Wait for the network, and poll again at this time at the latest. `None` means that there is no deadline.
     Wait(Option<Millis>),
     /// The core server is closed.
     Closed,
@@ -64,8 +64,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Passes the next message, or the end of a stream or session, to the core server, which is ready for it. Returns
-    /// `false` if there is nothing to pass, or if a session cannot end yet.
+    /// Passes the next message, or the end of a stream or session, to the core server. The core server must be ready
+    /// for input. Returns `false` if there is nothing to pass, or if a session cannot end yet.
     #[inline(never)]
     fn deliver_next(&mut self, server: &mut Server<'_>) -> bool {
         if P::HANDSHAKE

@@ -44,7 +44,7 @@ impl<'b> Replay<'b> {
         self.bytes.limit() > 0
     }
 
-    /// Whether an event of this length fits into the empty memory.
+    /// Returns whether an event of this length fits into the empty memory.
     pub(super) fn can_ever_hold(&self, length: usize) -> bool {
         HEADER.saturating_add(length) <= self.bytes.limit()
     }
@@ -80,7 +80,7 @@ impl<'b> Replay<'b> {
         self.bytes.bytes().get(event.data.clone()).unwrap_or_default()
     }
 
-    /// Assigns an event to another stream.
+    /// Changes the stream and the number of an event.
     pub(super) fn rename(&mut self, at: usize, stream: u32, number: u32) {
         let ([s0, s1, s2, s3], [n0, n1, n2, n3]) = (stream.to_le_bytes(), number.to_le_bytes());
         let place = self.bytes.bytes_mut().get_mut(at.saturating_add(4)..);
@@ -160,7 +160,8 @@ impl<'b> Replay<'b> {
         }
     }
 
-    /// Returns the first event of a stream at `from` or later, with a number above `after`.
+    /// Returns the first event of a stream at `from` or later, with a number above `after`, and its offset. Returns
+    /// `None` if there is no such event.
     pub(super) fn find(
         &self,
         from: Option<usize>,
@@ -192,8 +193,9 @@ impl<'b> Replay<'b> {
 impl<P: Policy> HttpServer<'_, P> {
     /// Resumes the stream of the event with this id.
     ///
-    /// A stream that still runs continues on the new exchange, and so does the general stream of a session. Otherwise
-    /// the response has the stored events only.
+    /// A stream that still runs continues on the new connection, and so does the general stream of a session.
+    /// Otherwise the response has only the stored events. Fails if the id is invalid, or if too few exchanges are
+    /// free.
     pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
         let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;

@@ -47,7 +47,7 @@ impl<'a> RequestHead<'a> {
         self.target.split('?').next().unwrap_or_default()
     }
 
-    /// Returns the value of a parameter of the query.
+    /// Returns the value of a parameter of the query, without percent-decoding. Returns `None` without this parameter.
     pub(super) fn query(&self, name: &str) -> Option<&'a str> {
         let (_, query) = self.target.split_once('?')?;
         query
@@ -56,7 +56,7 @@ impl<'a> RequestHead<'a> {
             .map(|(_, it)| it)
     }
 
-    /// Returns the value of a field without the blanks around it.
+    /// Returns the value of a field without the white space around it, or `None` without this field.
     pub(super) fn field(&self, name: &str) -> Option<&'a [u8]> {
         self.fields.field(name).map(<[u8]>::trim_ascii)
     }

@@ -1,4 +1,4 @@
-//! Heads of responses, and responses to requests that never become an exchange.
+//! Heads of responses, and refusals of requests.
 
 use mcp_proto::WriteText;
 
@@ -19,7 +19,7 @@ impl SessionId {
         self.text.get(..self.length).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
     }
 
-    /// Writes bytes as hexadecimal digits.
+    /// Encodes bytes as hexadecimal digits.
     pub(super) fn from_bytes(bytes: &[u8]) -> SessionId {
         let mut text = [0; 64];
         let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
@@ -32,7 +32,7 @@ impl SessionId {
         SessionId { text, length }
     }
 
-    /// Reads hexadecimal digits. Returns `None` unless they stand for exactly `N` bytes.
+    /// Decodes hexadecimal digits in lower case. Returns `None` unless the digits encode exactly `N` bytes.
     pub(super) fn parse<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
         let mut bytes = [0; N];
         let (pairs, rest) = text.as_chunks::<2>();
@@ -79,7 +79,7 @@ pub struct ResponseHead {
     pub status: u16,
     /// The media type of the body.
     pub media_type: MediaType,
-    /// The length of the body. `None` for an event stream.
+    /// The length of the body. `None` for an event stream, for a chunked response, and with status 204.
     pub length: Option<usize>,
     /// The session that this response creates.
     pub session: Option<SessionId>,
@@ -135,7 +135,7 @@ impl ResponseHead {
     }
 }
 
-/// Writes a number into `digits`.
+/// Writes a number into `digits`, and returns the text of the number.
 pub(super) fn decimal(number: u64, digits: &mut [u8; 20]) -> &str {
     let mut length = 0usize;
     number.pieces(&mut |piece| {
@@ -148,7 +148,7 @@ pub(super) fn decimal(number: u64, digits: &mut [u8; 20]) -> &str {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub(super) status: u16,
-    /// Code of the JSON-RPC error in the body.
+    /// Code of the JSON-RPC error in the body, which must be negative.
     pub(super) code: i32,
     pub(super) reason: &'static str,
     pub(super) detail: Detail,

@@ -107,7 +107,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the exchange that carries the messages of a session as a whole.
+    /// Returns the open stream for messages of a session that belong to no request. Returns `None` without such a
+    /// stream.
     fn general_stream(&self, session: SessionKey) -> Option<u16> {
         self.exchanges.position(|slot| {
             let is_general = slot.flags.has(Flags::GENERAL) || slot.flags.has(Flags::LEGACY);
@@ -115,8 +116,8 @@ impl<P: Policy> HttpServer<'_, P> {
         })
     }
 
-    /// Routes a response that is the first message of its exchange: as JSON, unless the status is 200 and the client
-    /// takes only an event stream.
+    /// Routes a response that is the first message of its exchange. The response is JSON, unless the status is 200 and
+    /// the client accepts only an event stream. Returns `false` if there is no space yet.
     fn route_first_response(&mut self, index: u16, frame: &OutboundMessage<'_>) -> bool {
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();

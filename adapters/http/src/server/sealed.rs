@@ -15,7 +15,7 @@ pub(super) fn contents(revision: Revision, random: [u8; 16]) -> [u8; 16] {
     contents
 }
 
-/// Returns the revision in the contents. `None` if there are no contents.
+/// Returns the revision in the contents, or `None` if the contents are empty.
 pub(super) fn revision(contents: &[u8; 16]) -> Option<Revision> {
     let [first, ..] = *contents;
     Revision::ALL.get(usize::from(first.checked_sub(1)?)).copied()
@@ -33,7 +33,7 @@ pub(super) fn key_of(stream: StreamId) -> SessionKey {
     SessionKey(u16::from_le_bytes([low, high]))
 }
 
-/// Returns the id with these contents.
+/// Returns the id with these contents, or `None` if the policy does not sign.
 pub(super) fn seal(policy: &impl Policy, contents: &[u8; 16], user: u64) -> Option<SessionId> {
     let mut id = [0; 32];
     let (head, tail) = id.split_at_mut_checked(16)?;
@@ -42,7 +42,7 @@ pub(super) fn seal(policy: &impl Policy, contents: &[u8; 16], user: u64) -> Opti
     Some(SessionId::from_bytes(&id))
 }
 
-/// Returns the contents of an id with a valid signature.
+/// Returns the contents of an id, or `None` if the signature is invalid.
 pub(super) fn open(policy: &impl Policy, id: &[u8], user: u64) -> Option<[u8; 16]> {
     let id = SessionId::parse::<32>(id)?;
     let (contents, signature) = id.split_first_chunk::<16>()?;

@@ -21,7 +21,8 @@ pub(super) enum NotSelected {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Makes the core server serve the session of an exchange.
+    /// Selects the session of an exchange in the core server. Fails if the core server is busy, or if the session
+    /// cannot be served.
     pub(super) fn select(&mut self, server: &mut Server<'_>, index: u16) -> Result<(), NotSelected> {
         if self.selected == Some(index) {
             return Ok(());
@@ -102,7 +103,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Removes a session from the core server, so that its slot can be reused.
+    /// Removes a session from the core server, so that its slot can be reused. Returns `false` if the core server
+    /// cannot replace the session now.
     pub(super) fn deselect(&mut self, server: &mut Server<'_>, key: SessionKey) -> bool {
         self.sessions.current() != key || self.replace(server, Session::new(SessionKey::NONE)).is_ok()
     }
@@ -155,8 +157,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Makes the core server serve the session of a deferred request. The caller then calls
-    /// [`Server::reply`] with the ticket, or [`Server::request`].
+    /// Selects the session of a deferred request in the core server. The caller then calls [`Server::reply`] with the
+    /// ticket, or [`Server::request`].
     ///
     /// Without this call, a request for input or a log message may go to another session.
     ///
@@ -169,8 +171,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.select(server, index).map_err(|_| SendError::Busy)
     }
 
-    /// Reports to all clients that a list or a resource has changed: to subscriptions of `2026-07-28`, and to the
-    /// general streams of sessions.
+    /// Reports a changed list or resource to the clients that subscribe to it. Also reports a changed list to the
+    /// general streams of all sessions.
     pub fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
         // The core server sends list changes to its current session only, but the loop below reaches all sessions. So
         // the core server first gets a session without a client, if possible.

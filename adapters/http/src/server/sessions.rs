@@ -59,9 +59,9 @@ pub(super) struct Sessions<'b> {
     slots: Slots<'b, SessionSlot>,
     oldest: u16,
     newest: u16,
-    /// Free slots, linked by `newer`.
+    /// First free slot. Free slots are linked by `newer`.
     free: u16,
-    /// Sessions that the core server has to forget, linked by `newer`.
+    /// First session that the core server has to remove. These sessions are linked by `newer`.
     ending: u16,
     /// The key of the session in the core server.
     current: SessionKey,
@@ -97,7 +97,7 @@ impl<'b> Sessions<'b> {
         }
     }
 
-    /// Grows the table, if it can, and assigns each session to a bucket again. Returns whether the table grew.
+    /// Grows the table, if possible, and assigns each session to a bucket again. Returns whether the table grew.
     fn grow(&mut self) -> bool {
         let Some(count) = self.slots.grow(SessionSlot::EMPTY) else { return false };
         self.put_back_all(count);
@@ -150,7 +150,7 @@ impl<'b> Sessions<'b> {
         u32::from_le_bytes([a, b, c, d]).checked_rem(count).and_then(|it| it.try_into().ok()).unwrap_or(NONE)
     }
 
-    /// Returns the open session with this id that belongs to `user`.
+    /// Returns the open session with this id that belongs to `user`, or `None` if there is no such session.
     pub(super) fn find(&self, id: &[u8; 16], user: u64) -> Option<SessionKey> {
         let mut index = self.slots.as_slice().get(usize::from(self.bucket_of(id)))?.bucket;
         while let Some(slot) = self.slots.as_slice().get(usize::from(index)) {
@@ -162,7 +162,7 @@ impl<'b> Sessions<'b> {
         None
     }
 
-    /// Returns whether no slot is free and the table cannot grow.
+    /// Grows the table if no slot is free. Returns whether the table is full and cannot grow.
     pub(super) fn is_full(&mut self) -> bool {
         self.free == NONE && !self.grow()
     }
@@ -268,7 +268,8 @@ impl<'b> Sessions<'b> {
         self.dropped
     }
 
-    /// Returns the session without an exchange that was not used for the longest time.
+    /// Returns the session that was not used for the longest time, among those without an exchange. Returns `None` if
+    /// each session has an exchange.
     pub(super) fn longest_idle(&self) -> Option<SessionKey> {
         let mut index = self.oldest;
         while let Some(slot) = self.slots.as_slice().get(usize::from(index)) {
@@ -281,7 +282,7 @@ impl<'b> Sessions<'b> {
     }
 
     /// Returns the session that was not used for the longest time: its key, its last use, and whether it has an
-    /// exchange.
+    /// exchange. Returns `None` without a session.
     pub(super) fn oldest(&self) -> Option<(SessionKey, Millis, bool)> {
         let slot = self.slots.as_slice().get(usize::from(self.oldest))?;
         Some((key_of(self.oldest), slot.last_used, slot.open > 0))
@@ -320,7 +321,8 @@ impl<'b> Sessions<'b> {
         }
     }
 
-    /// Returns a session that the core server has to forget.
+    /// Returns a session that has ended, and that the core server has to remove. Returns `None` without such a
+    /// session.
     pub(super) fn ending(&self) -> Option<SessionKey> {
         (self.ending != NONE).then(|| key_of(self.ending))
     }
@@ -334,12 +336,12 @@ impl<'b> Sessions<'b> {
         }
     }
 
-    /// Returns the session in the core server.
+    /// Returns the key of the session in the core server.
     pub(super) fn current(&self) -> SessionKey {
         self.current
     }
 
-    /// Returns the stored [`Session`] of the core server with this key.
+    /// Returns the stored [`Session`] with this key. Returns `None` if there is no such session.
     pub(super) fn value(&self, key: SessionKey) -> Option<Session> {
         self.slot(key).map(|slot| slot.session)
     }

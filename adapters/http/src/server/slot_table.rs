@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 /// Storage of a table of the [`HttpServer`](super::HttpServer): [`ExchangeSlot`](super::ExchangeSlot)s or
 /// [`SessionSlot`](super::SessionSlot)s.
 ///
-/// The storage is a slice that the caller lends. With the feature `alloc`, it can also be a `Vec` that grows to a
-/// limit.
+/// The storage is a slice that the caller lends. With the feature `alloc`, the storage can also be a `Vec` that grows
+/// to a limit.
 ///
 /// ```
 /// use mcp_proto_http::server::{ExchangeSlot, Slots};

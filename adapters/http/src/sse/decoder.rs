@@ -7,7 +7,7 @@ use crate::sse::event_buffer::{EventBuffer, Full};
 
 /// Incremental decoder of an event stream (WHATWG HTML, "Interpreting an event stream").
 ///
-/// The lent buffer takes the last event id and the current event: its id, its name and its data. The decoder reports an
+/// The buffer holds the last event id and the current event: its id, its name and its data. The decoder reports an
 /// event that does not fit, and finds the next event.
 ///
 /// The decoder does not replace invalid UTF-8.
@@ -100,7 +100,7 @@ impl<'b> SseDecoder<'b> {
     /// Decodes input up to the end of the next event.
     ///
     /// Call this method again with the rest of the input. An event without a `data` field is not reported, but its id
-    /// counts. An event that the end of the stream cuts off is never reported.
+    /// becomes the last event id. An incomplete event at the end of the stream is never reported.
     pub fn decode(&mut self, input: &[u8]) -> SseStep<'_> {
         self.release();
         let mut rest = input;
@@ -130,7 +130,7 @@ impl<'b> SseDecoder<'b> {
         if self.is_dispatched { self.buffer.current_id() } else { self.buffer.last_id() }
     }
 
-    /// Returns the reconnection time that the stream has last set.
+    /// Returns the reconnection time that the stream has last set, or `None` if the stream has set none.
     #[must_use]
     pub fn retry(&self) -> Option<Millis> {
         self.retry
@@ -143,7 +143,8 @@ impl<'b> SseDecoder<'b> {
         (self.state, self.is_after_cr, self.is_too_long) = (State::StreamStart(0), false, false);
     }
 
-    /// Returns the event that [`decode`](SseDecoder::decode) has just returned.
+    /// Returns the event that the last call of [`decode`](SseDecoder::decode) returned. Returns `None` if that call
+    /// returned no complete event.
     #[must_use]
     pub fn event(&self) -> Option<SseEvent<'_>> {
         match self.item() {
@@ -234,7 +235,7 @@ impl<'b> SseDecoder<'b> {
         }
     }
 
-    /// Handles a part of a value, which is not empty. Returns the field for the rest of the line.
+    /// Handles a part of a value. The part must not be empty. Returns the field for the rest of the line.
     fn value(&mut self, field: Field, value: &[u8]) -> Field {
         match field {
             Field::Data | Field::Event | Field::Id => match self.buffer.push(value) {

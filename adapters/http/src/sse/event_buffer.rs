@@ -27,7 +27,7 @@ impl<'b> EventBuffer<'b> {
         EventBuffer { bytes, last_id: 0, id: None, name: 0, data: None, line: 0 }
     }
 
-    /// Returns the lent buffer.
+    /// Returns the buffer.
     pub(super) fn into_bytes(self) -> Buffer<'b> {
         self.bytes
     }
@@ -98,7 +98,7 @@ impl<'b> EventBuffer<'b> {
         (self.name, self.data, self.line) = (0, None, 0);
     }
 
-    /// Ends the event: its id becomes the last event id, and all else is dropped.
+    /// Ends the event: its id becomes the last event id, and the rest of the event is dropped.
     pub(super) fn end_event(&mut self) {
         if let Some(length) = self.id.take() {
             let end = self.last_id.saturating_add(length);

@@ -6,7 +6,7 @@ use crate::WriteError;
 use crate::bytes::split_long_run;
 use crate::write::SliceWriter;
 
-/// A comment that keeps a connection open. A server may send it between events.
+/// A comment that keeps a connection open. A server may send this comment between events.
 pub const KEEP_ALIVE: &[u8] = b":\n\n";
 
 /// The end of an event whose data follows [`SseWriter::begin_data`].
@@ -15,7 +15,7 @@ pub const DATA_END: &[u8] = b"\n\n";
 /// Writer of one event into a lent slice.
 ///
 /// No text can add a field or end the event: data is divided into lines, and a line end in other texts is an error.
-/// Errors are reported once, at the end.
+/// Only [`finish`](SseWriter::finish) and [`begin_data`](SseWriter::begin_data) report errors.
 ///
 /// ```
 /// use mcp_proto::Millis;

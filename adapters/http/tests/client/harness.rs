@@ -52,7 +52,7 @@ pub(crate) struct Harness<'t, 'b> {
     pub(crate) closed: Vec<ExchangeId>,
 }
 
-/// Runs a test with a client that connects in this way.
+/// Runs a test with a client whose configuration has this `connect` value.
 pub(crate) fn with_harness(connect: Connect, piece: usize, test: impl FnOnce(Harness<'_, '_>)) {
     let config = ClientConfig::new("c", "1").connect(connect);
     let config = config.extensions(&[("com.example/own", "{}")]).result_types(&["com.example/later"]);
@@ -75,7 +75,7 @@ pub(crate) fn with_harness(connect: Connect, piece: usize, test: impl FnOnce(Har
 }
 
 impl Harness<'_, '_> {
-    /// Sends everything that the client has to send, and collects its events.
+    /// Sends all pending messages and due requests of the client, and collects its events.
     pub(crate) fn run(&mut self) {
         loop {
             match self.client.poll(self.now) {
@@ -219,12 +219,13 @@ impl Harness<'_, '_> {
         self.expect(&["connected 2026-07-28"]);
     }
 
-    /// Connects with a session, and returns the request that listens.
+    /// Connects with a session, and returns the GET request for the stream of the session.
     pub(crate) fn connect_session(&mut self) -> Sent {
         self.connect_session_and(|_| {})
     }
 
-    /// Like `connect_session`, and calls `connected` before the server knows that the client is ready.
+    /// Connects like `connect_session`, and calls `connected` before the server responds to
+    /// `notifications/initialized`.
     pub(crate) fn connect_session_and(&mut self, connected: impl FnOnce(&mut Self)) -> Sent {
         let initialized = self.connect_until_initialized();
         connected(self);
@@ -254,7 +255,7 @@ impl Harness<'_, '_> {
     }
 }
 
-/// A response with the text `7`.
+/// Returns a response with the text `7`.
 pub(crate) fn result(id: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"7"}}],"resultType":"complete"}}}}"#

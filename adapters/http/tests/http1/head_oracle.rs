@@ -131,7 +131,7 @@ fn compare(
     }
 }
 
-/// Whether the error follows from a rule that `httparse` does not have.
+/// Returns whether the error follows from a rule that `httparse` does not have.
 fn is_stricter(input: &[u8], error: HttpError, is_complete: bool) -> bool {
     let has_bare_line_feed = input
         .split_inclusive(|byte| *byte == b'\n')

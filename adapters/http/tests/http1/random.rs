@@ -21,7 +21,7 @@ impl Random {
         from[self.below(from.len())]
     }
 
-    /// Returns lengths of up to three pieces.
+    /// Returns the lengths of three pieces, which may be empty.
     pub(crate) fn pieces(&mut self, length: usize) -> [usize; 3] {
         [0; 3].map(|_| self.below(length.min(40) + 1))
     }

@@ -34,7 +34,7 @@ const FIELDS: Fields = Fields([
     ("", ""),
 ]);
 
-/// Fields of a session, whose id is the first of [`TestPolicy`].
+/// Fields of a request in the first session that [`TestPolicy`] creates.
 const SESSION: Fields = Fields([
     ("host", "localhost:3000"),
     ("content-type", "application/json"),

@@ -78,7 +78,7 @@ fn read(name: &str) -> Request {
     Request::modern(1, "resources/read", r#""uri":"file:///é""#).with("mcp-name", name)
 }
 
-/// A call whose body has a part with escapes.
+/// Creates a call with escapes in its body: `text` in place of `part`.
 fn escaped(part: &str, text: &str, name: &str) -> Request {
     let request = Request::call(1, "echo").with("mcp-name", name);
     Request { body: request.body.replacen(part, text, 1), ..request }
@@ -132,7 +132,7 @@ fn initialize_without_sessions_names_the_versions() {
     assert!(reply.body.contains("2026-07-28") && reply.body.contains(r#""id":0"#), "{reply:?}");
 }
 
-/// E-S15: a notification is taken with 202 and no body.
+/// E-S15: the server accepts a notification with 202 and no body.
 #[test]
 fn notification_gets_202_without_a_body() {
     let mut harness = Harness::new(HttpConfig::new());

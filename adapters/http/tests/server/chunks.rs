@@ -8,7 +8,7 @@ use mcp_proto_http::server::{ExchangeId, HttpConfig, LegacyPaths, SessionMode};
 const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
 const MODERN: &str = r#""resultType":"complete""#;
 
-/// A server with memory for one piece of each of two responses.
+/// Creates a server with memory for one piece of each of two responses.
 fn harness(replay: usize) -> Harness {
     let mut harness = Harness::with_sizes(HTTP, Sizes { output: 10_240, replay, ..Sizes::default() });
     harness.chunked = true;
@@ -26,7 +26,7 @@ impl Harness {
         (id, *self.tickets.last().expect("a ticket"))
     }
 
-    /// Writes a text, as long as the server accepts parts of it. Returns the number of bytes.
+    /// Writes parts of a text until the server accepts no part. Returns the number of accepted bytes.
     fn write(&mut self, ticket: Ticket, text: &str) -> usize {
         let mut sent = 0;
         while let Ok(mut chunks) = self.server.chunks(ticket) {
@@ -46,7 +46,7 @@ impl Harness {
     }
 }
 
-/// The text in a JSON response, or in the last event of a stream.
+/// Returns the text in a JSON response, or in the last event of a stream.
 fn text_of(reply: &Reply) -> String {
     assert!(reply.ended && !reply.cut, "{reply:?}");
     let message = if reply.is_stream() { reply.events().pop().unwrap() } else { reply.body.clone() };

@@ -8,7 +8,7 @@ use mcp_proto_http::server::{Connection, ConnectionStatus, HttpConfig, RESPONSE_
 struct Client {
     harness: Harness,
     connection: Connection<'static>,
-    /// Bytes on their way to the server.
+    /// Bytes that the server has not consumed.
     unread: Vec<u8>,
     received: String,
     /// The largest piece in either direction.
@@ -22,7 +22,7 @@ impl Client {
         Client { harness, connection, unread: Vec::new(), received: String::new(), piece }
     }
 
-    /// Sends bytes. Returns what the server has sent since the last call.
+    /// Sends bytes. Returns the bytes that the server has sent since the last call.
     fn send(&mut self, bytes: impl AsRef<[u8]>) -> String {
         self.unread.extend_from_slice(bytes.as_ref());
         self.run();
@@ -70,7 +70,7 @@ fn chunked(request: &Request) -> String {
     format!("{head}Transfer-Encoding: chunked\r\n\r\n{body}")
 }
 
-/// The data of a chunked body, after checks of its framing.
+/// Checks the framing of a chunked body, and returns its data.
 fn unchunked(body: &str) -> String {
     let (mut rest, mut data) = (body, String::new());
     loop {

@@ -21,7 +21,7 @@ fn harness() -> Harness {
 
 /// E-S6, E-S10: `Mcp-Method` is required for each method. `Mcp-Name` belongs to methods of the protocol.
 #[test]
-fn own_method_has_the_field_of_its_method_only() {
+fn extension_method_needs_only_its_method_field() {
     let own = Request::modern(1, "example/own", r#""value":7"#);
     let unknown = Request::modern(1, "example/unknown", "");
     let rows = [
@@ -45,7 +45,7 @@ fn own_method_has_the_field_of_its_method_only() {
 }
 
 #[test]
-fn own_messages_of_a_session_need_no_field() {
+fn extension_messages_of_a_session_need_no_field() {
     let mut harness = harness();
     let session = harness.initialize("2025-11-25");
     harness.events.clear();

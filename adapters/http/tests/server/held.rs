@@ -1,4 +1,4 @@
-//! Messages for a session that has no event stream: they wait until the client opens one.
+//! Messages for a session that has no event stream: they wait until the client opens a stream.
 
 use super::support::{Harness, Request, Sizes, old_call};
 use mcp_proto::server::{Change, RequestOptions};
@@ -15,7 +15,7 @@ fn resume(session: &str, id: &str) -> Request {
     get(session).with("last-event-id", id)
 }
 
-/// A server with one session, whose client subscribes to a resource.
+/// Creates a server with one session. The client of the session subscribes to a resource.
 fn subscribed(config: HttpConfig<'static>, sizes: Sizes) -> (Harness, String) {
     let mut harness = Harness::with_sizes(config, sizes);
     let session = harness.initialize("2025-11-25");
@@ -108,7 +108,7 @@ fn session_holds_a_limited_number_of_messages() {
     for (session, count) in [(&session, 2), (&other, 1)] {
         let stream = harness.send(&get(session)).unwrap();
         assert_eq!(harness.reply(stream).events().len(), count);
-        // After these messages were sent, the session can hold others.
+        // After the server has sent these messages, the session can hold further messages.
         harness.http.close(stream);
         harness.run();
         ping(&mut harness, session);
@@ -175,7 +175,7 @@ fn held_messages_end_with_their_session() {
 }
 
 #[test]
-fn message_is_counted_without_memory_to_hold_it() {
+fn message_without_memory_is_counted_as_dropped() {
     for size in [0, 20] {
         let (mut harness, session) = subscribed(HTTP, replay(size));
         update(&mut harness);

@@ -22,7 +22,7 @@ fn message(uri: &str, body: impl Into<String>) -> Request {
 
 /// A-S1, A-S2, A-S3, A-S6, B-S27.
 #[test]
-fn old_client_talks_over_two_endpoints() {
+fn http_sse_client_is_served_at_two_endpoints() {
     let mut harness = Harness::new(HTTP);
     let (stream, uri) = connect(&mut harness);
     assert!(uri.starts_with("/messages?sessionId="));
@@ -67,7 +67,7 @@ fn end_of_the_stream_is_the_end_of_the_session() {
 }
 
 #[test]
-fn old_endpoints_are_off_by_default() {
+fn http_sse_endpoints_are_off_by_default() {
     let mut harness = Harness::new(HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions));
     assert_eq!(harness.ask(&Request { target: "/sse".into(), ..Request::new("GET") }).status, 404);
 }

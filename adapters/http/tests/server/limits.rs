@@ -107,7 +107,7 @@ fn call_with_a_streamed_argument_is_limited_by_body_and_rx() {
     assert!(!harness.events.contains(&"chunk".to_owned()), "each call arrives whole");
 }
 
-/// Bodies that arrive while the core server is busy wait for it, in order.
+/// Bodies that arrive while the core server is busy wait for this server, in order.
 #[test]
 fn bodies_wait_for_a_busy_server() {
     let mut harness = Harness::new(HttpConfig::new());
@@ -174,7 +174,7 @@ fn response_beyond_the_output_gets_500() {
 
 /// The slots of an idle session and of an exchange are small.
 #[test]
-fn idle_session_is_small() {
+fn session_and_exchange_slots_are_small() {
     assert!(size_of::<SessionSlot>() <= 72, "{}", size_of::<SessionSlot>());
     assert!(size_of::<ExchangeSlot>() <= 104, "{}", size_of::<ExchangeSlot>());
 }

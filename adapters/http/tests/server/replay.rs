@@ -148,7 +148,7 @@ fn unknown_event_id_gets_an_empty_stream() {
     }
     assert_eq!(harness.ask(&resume(&session, "x")).status, 400);
     assert_eq!(harness.ask(&resume(&session, &id)).events().len(), 3);
-    // Without storage the id has no meaning: the response is the general stream.
+    // Without storage the server ignores the id: the response is the general stream.
     let mut plain = Harness::new(HTTP);
     let session = plain.initialize("2025-11-25");
     assert!(!plain.ask(&resume(&session, &id)).ended);

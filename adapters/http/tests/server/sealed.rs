@@ -44,7 +44,8 @@ fn sealed_session_keeps_its_revision() {
     assert_eq!((reply.code(), reply.field("mcp-session-id")), (-32602, ""));
 }
 
-/// Two sealed sessions whose random bytes are nearly equal share nothing: neither ids of requests, nor cancellations.
+/// Two sealed sessions whose random bytes differ in one byte share nothing: neither ids of requests, nor
+/// cancellations.
 #[test]
 fn sealed_sessions_with_similar_ids_are_independent() {
     let mut harness = Harness::new(HTTP);
@@ -59,7 +60,7 @@ fn sealed_sessions_with_similar_ids_are_independent() {
     assert_eq!((harness.reply(first).status, harness.reply(second).status), (0, 202));
     harness.respond(0);
     assert!(harness.reply(first).body.contains("late"), "{:?}", harness.reply(first));
-    // A session refuses an id that another of its requests in flight has.
+    // A session refuses an id that one of its requests in flight already has.
     harness.send(&Request::old(old_call(1, "defer"), &sessions[0])).unwrap();
     let reply = harness.ask(&Request::old(old_call(1, "echo"), &sessions[0]));
     assert!(reply.body.contains("error"), "{reply:?}");

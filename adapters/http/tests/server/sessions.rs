@@ -29,9 +29,9 @@ fn modern_notification_does_not_reach_a_session() {
     assert!(harness.reply(call).body.contains("late"));
 }
 
-/// The response of a request whose client has left goes to no other client, however late it is.
+/// A late response to the request of a disconnected client reaches no other client.
 #[test]
-fn late_response_of_a_lost_client_goes_nowhere() {
+fn late_response_of_a_lost_client_reaches_no_client() {
     let mut times = HTTP.get_times();
     times.session_idle = Millis(1_000);
     let config = HTTP.sessions(SessionMode::Stateless).times(times);
@@ -50,7 +50,7 @@ fn late_response_of_a_lost_client_goes_nowhere() {
     assert!(harness.reply(other).body.contains(r#""id":2"#) && harness.reply(third).status == 0);
 }
 
-/// B-S21, B-S22, B-S23, D-S10: the response to `initialize` gives a session id.
+/// B-S21, B-S22, B-S23, D-S10: the response to `initialize` has a session id.
 #[test]
 fn initialize_creates_a_session() {
     let mut harness = Harness::new(HTTP);

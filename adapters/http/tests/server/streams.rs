@@ -1,4 +1,4 @@
-//! Event streams of 2026-07-28: the first message decides, keep-alive, subscriptions, cancellation.
+//! Event streams of 2026-07-28: the choice by the first message, keep-alive, subscriptions, cancellation.
 
 use super::support::{Harness, Request};
 use mcp_proto::server::Change;
@@ -88,9 +88,9 @@ fn closed_stream_cancels_its_call() {
     }
 }
 
-/// E-S27: the client may leave at any point.
+/// E-S27: the client may disconnect at any point.
 #[test]
-fn closing_is_harmless_in_every_phase() {
+fn close_is_harmless_before_the_body_and_after_the_response() {
     let mut harness = Harness::new(HttpConfig::new());
     let request = Request::call(1, "echo");
     let id = harness.begin(&request).unwrap();
@@ -103,7 +103,7 @@ fn closing_is_harmless_in_every_phase() {
     assert!(harness.events.is_empty() && harness.http.output(done).is_cut);
 }
 
-/// Two clients use the same id at once.
+/// Several clients use the same id at once.
 #[test]
 fn clients_use_the_same_id_at_once() {
     let mut harness = Harness::new(HttpConfig::new());

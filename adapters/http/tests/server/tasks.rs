@@ -12,7 +12,7 @@ fn leak<T>(value: T) -> &'static mut T {
     Box::leak(Box::new(value))
 }
 
-/// A request that declares tasks.
+/// Creates a request of a client that declares the tasks extension.
 fn request(method: &str, members: &str, name: &str, token: &str) -> Request {
     let mut request = Request::modern(1, method, members).with("mcp-name", name).with("authorization", token);
     let declared = r#"clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;

@@ -29,7 +29,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Reads what has arrived, and starts the next exchange if its request is complete.
+    /// Reads the available input, and starts the next exchange if its request is complete.
     fn read(&mut self, http: &mut Http<'_>, server: &mut Server<'_>, now: Millis) {
         let mut bytes = [0; 1024];
         match self.stream.read(&mut bytes) {
@@ -174,7 +174,7 @@ fn serve(listener: &TcpListener, stop: &AtomicBool) -> usize {
     http.open_exchanges()
 }
 
-/// The bytes of a request.
+/// Returns the bytes of a request.
 fn bytes_of(request: &Request) -> Vec<u8> {
     let mut text = format!("{} /mcp HTTP/1.1\r\nHost: localhost\r\n", request.method);
     for (name, value) in &request.fields {
@@ -242,7 +242,7 @@ fn raw_bytes_are_answered_over_tcp() {
         let text = read_until(&mut other, r#""text":"echo""#);
         assert!(text.contains("content-type: application/json\r\n"), "{text}");
 
-        // A refusal, a subscription whose client leaves, and the end of the session.
+        // A refusal, a subscription whose client disconnects, and the end of the session.
         other.write_all(&bytes_of(&Request::call(1, "echo").with("origin", "http://evil.example"))).unwrap();
         assert!(read_until(&mut other, "}}").starts_with("HTTP/1.1 403 "));
         let listen =

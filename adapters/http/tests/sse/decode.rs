@@ -55,7 +55,7 @@ fn cut_everywhere(text: &[u8], size: usize) -> (Vec<String>, String, Option<Mill
 }
 
 #[test]
-fn streams_are_decoded_as_whatwg_says() {
+fn streams_are_decoded_by_the_rules_of_whatwg_html() {
     let table: &[(&str, &[&str], &str)] = &[
         ("", &[], ""),
         ("data: {}\n\n", &["message={}"], ""),
@@ -147,7 +147,7 @@ fn event_that_is_too_long_is_reported_and_skipped() {
         ("data: 01234567890\ndata: x\nevent: y\n\ndata: a\n\n", &["!", "message=a"], ""),
         ("event: 01234567890\ndata: x\n\ndata: a\n\n", &["!", "message=a"], ""),
         ("event: 01234567890\n\ndata: a\n\n", &["!", "message=a"], ""),
-        // The id of a skipped event counts, in any position.
+        // The id of a skipped event becomes the last event id if the id fits, in any position.
         ("id: 1\ndata: 01234567890\n\ndata: a\n\n", &["!", "message=a"], "1"),
         ("data: 01234567890\nid: 1\n\ndata: a\n\n", &["!", "message=a"], "1"),
         ("data: 0123456789\nid: 1\n\ndata: a\n\n", &["!", "message=a"], ""),

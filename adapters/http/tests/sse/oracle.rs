@@ -62,7 +62,8 @@ fn expected(text: &[u8]) -> (Vec<Block>, Option<Millis>) {
 /// An item with the position of its end, the last id and the reconnection time.
 type Seen = (usize, Option<(Vec<u8>, Vec<u8>)>, Vec<u8>, Option<Millis>);
 
-/// Decodes with a buffer of `capacity` bytes. `pieces` are the lengths of pieces; the last one takes the rest.
+/// Decodes with a buffer of `capacity` bytes. `pieces` are the lengths of the first pieces; one more piece has the
+/// rest.
 fn seen(text: &[u8], capacity: usize, pieces: &[usize]) -> (Vec<Seen>, Vec<u8>, Option<Millis>) {
     let mut buffer = vec![0xEE; capacity];
     let mut decoder = SseDecoder::new(buffer.as_mut_slice());
@@ -89,7 +90,7 @@ fn seen(text: &[u8], capacity: usize, pieces: &[usize]) -> (Vec<Seen>, Vec<u8>, 
     (items, decoder.last_event_id().to_vec(), decoder.retry())
 }
 
-/// Checks one stream.
+/// Compares the decoder with the reference, for one stream. `capacity` and `pieces` are those of [`seen`].
 pub(crate) fn check(text: &[u8], capacity: usize, pieces: &[usize]) {
     let items = seen(text, capacity, &[]);
     let shown = text.escape_ascii();

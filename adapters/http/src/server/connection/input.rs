@@ -9,9 +9,9 @@ use crate::http1::{self, BodyDecoder, BodyFraming, HttpError, HttpVersion};
 use crate::server::{HttpConfig, HttpServer, Method, Policy, RequestHead};
 
 impl Connection<'_> {
-    /// Passes in input. Returns the number of consumed bytes.
+    /// Handles input from the client. Returns the number of consumed bytes.
     ///
-    /// The caller keeps the other bytes, and passes them in again after the next output.
+    /// The caller keeps the remaining bytes, and passes them in again after the next output.
     // Not inlined, because its stack frame must not be live while the application handles an event.
     #[inline(never)]
     pub fn receive<P: Policy>(
@@ -35,7 +35,8 @@ impl Connection<'_> {
         total
     }
 
-    /// Parses input, without the servers. Returns the number of consumed bytes, and the part of the body among them.
+    /// Parses input, without access to the servers. Returns the number of consumed bytes, and the part of the body
+    /// among them.
     ///
     /// A caller with several threads uses this method in place of [`receive`](Connection::receive), and collects the
     /// body. The caller then locks the servers, and calls [`pass`](Connection::pass).
@@ -84,7 +85,8 @@ impl Connection<'_> {
     }
 
     /// Begins the exchange of a [parsed](Connection::parse) head, unless it has begun, and passes a part of the body
-    /// to the exchange. The call after the end of the body reports that end. Without a head, does nothing.
+    /// to the exchange. The call that follows the end of the body reports this end to the exchange. Without a head,
+    /// does nothing.
     #[inline(never)]
     pub fn pass<P: Policy>(
         &mut self,

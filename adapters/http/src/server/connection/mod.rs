@@ -78,7 +78,8 @@ pub struct Connection<'b> {
     position: usize,
     /// Length of the piece.
     length: usize,
-    /// The deadline for the client. `NEVER` while an exchange has its own deadline, and before the first call.
+    /// The deadline for the client. `NEVER` while an exchange has its own deadline, and before the first call of
+    /// [`Connection::output`].
     deadline: Millis,
     keeps_alive: bool,
     /// Whether the client understands chunks.
@@ -86,7 +87,7 @@ pub struct Connection<'b> {
     is_chunked: bool,
     /// Whether the response has begun.
     has_response: bool,
-    /// Whether all bytes of the response were sent, without their framing.
+    /// Whether all bytes of the response body were sent. The last chunk may not be sent yet.
     is_end: bool,
 }
 
@@ -95,7 +96,7 @@ pub struct Connection<'b> {
 pub enum ConnectionStatus {
     /// The connection serves a request or waits for one.
     Open,
-    /// All output was sent. The caller ends the output of the socket, and continues to pass in its input. Unread input
+    /// All output was sent. The caller ends the output of the socket, and continues to pass in input. Unread input
     /// would reset the connection, and the client could lose the response.
     Closing,
     /// The caller closes the socket, and calls [`Connection::close`].
@@ -107,7 +108,7 @@ pub enum ConnectionStatus {
 enum Phase {
     Head,
     Body,
-    /// The request is complete, or is not read to its end.
+    /// The request is complete, or the connection does not read its rest.
     Response,
     Closing,
     Closed,
@@ -116,7 +117,7 @@ enum Phase {
 /// The response to a request.
 #[derive(Debug, Clone)]
 enum Request {
-    /// The request has no response yet.
+    /// No exchange has begun for the request.
     None,
     Exchange(ExchangeId),
     /// The response of a refused request. The flag reports that the method is HEAD, so that the response has no body.
@@ -170,7 +171,8 @@ impl<'b> Connection<'b> {
     }
 
     /// Returns the exchange that the connection serves. The caller finds the connection of a
-    /// [`Step::Output`](super::Step::Output) by this exchange.
+    /// [`Step::Output`](super::Step::Output) by this exchange. Returns `None` without an exchange, also for a refused
+    /// request.
     #[must_use]
     pub fn exchange(&self) -> Option<ExchangeId> {
         match self.request {
@@ -179,7 +181,8 @@ impl<'b> Connection<'b> {
         }
     }
 
-    /// Returns the latest time for the next call of [`output`](Connection::output).
+    /// Returns the latest time for the next call of [`output`](Connection::output), or `None` if the connection has no
+    /// deadline.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
         Some(self.deadline).filter(|deadline| *deadline != NEVER)
@@ -218,7 +221,7 @@ impl<'b> Connection<'b> {
         (self.piece, self.position, self.length) = (piece, 0, 0);
     }
 
-    /// Refuses a request whose end is unknown, and ends the connection after the response. If another response has
+    /// Refuses a request whose end is unknown, and ends the connection after the response. If a response has already
     /// begun, the connection closes at once.
     pub fn refuse<P: Policy>(
         &mut self,

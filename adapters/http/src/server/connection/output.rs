@@ -33,7 +33,7 @@ impl Connection<'_> {
         now: Millis,
     ) -> &'a [u8] {
         self.expire(http, now);
-        // `is_cut` before the last byte of a response means that the server has given the exchange up.
+        // `is_cut` before the last byte of a response means that the server has ended the exchange early.
         let exchange = self.exchange().filter(|_| !self.is_end);
         if exchange.is_some_and(|exchange| http.output(exchange).is_cut) {
             self.phase = Phase::Closed;
@@ -94,7 +94,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Reports sent bytes of the body to the exchange, which may end with them.
+    /// Reports sent bytes of the body to the exchange. The exchange may end with these bytes.
     fn report<P: Policy>(&mut self, http: &mut HttpServer<'_, P>, n: usize, now: Millis) {
         let Some(exchange) = self.exchange() else { return };
         let output = http.output(exchange);

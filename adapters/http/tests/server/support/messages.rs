@@ -25,7 +25,7 @@ impl Request {
         Request { body: body.into(), ..request }
     }
 
-    /// A request of 2026-07-28 with its header fields. `members` are the members of `params` other than
+    /// Creates a request of 2026-07-28 with its header fields. `members` are the members of `params` other than
     /// `_meta`.
     pub(crate) fn modern(id: impl std::fmt::Display, method: &str, members: &str) -> Request {
         let body = format!(
@@ -35,12 +35,12 @@ impl Request {
         Request::post(body).with("mcp-protocol-version", "2026-07-28").with("mcp-method", method)
     }
 
-    /// A `tools/call` of 2026-07-28.
+    /// Creates a `tools/call` of 2026-07-28.
     pub(crate) fn call(id: impl std::fmt::Display, tool: &str) -> Request {
         Request::modern(id, "tools/call", &format!(r#""name":"{tool}""#)).with("mcp-name", tool)
     }
 
-    /// A message of the handshake era.
+    /// Creates a POST of a message of the handshake era. An empty `session` names no session.
     pub(crate) fn old(body: impl Into<String>, session: &str) -> Request {
         Request::post(body).with("mcp-session-id", session)
     }
@@ -93,7 +93,7 @@ impl Reply {
         self.field("content-type") == "text/event-stream"
     }
 
-    /// The data of the events.
+    /// Returns the data of the events.
     pub(crate) fn events(&self) -> Vec<String> {
         let events = self.body.split("\n\n").filter_map(|event| {
             event
@@ -117,7 +117,7 @@ impl Reply {
         reply
     }
 
-    /// The code of the JSON-RPC error in the body.
+    /// Returns the code of the JSON-RPC error in the body, or 0 without an error.
     pub(crate) fn code(&self) -> i64 {
         let json = mcp_proto::json::Json::parse(self.body.as_bytes()).unwrap();
         json.get("error").and_then(|error| error.get("code")).and_then(|code| code.integer()).unwrap_or(0)
@@ -130,7 +130,7 @@ pub(crate) fn initialize(revision: &str) -> String {
     )
 }
 
-/// A `tools/call` of the handshake era.
+/// Returns the body of a `tools/call` of the handshake era.
 pub(crate) fn old_call(id: u32, tool: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"progressToken":"t"}}}}}}"#

@@ -109,7 +109,7 @@ impl Harness {
         hasher.finish()
     }
 
-    /// Sends a request, with the whole body.
+    /// Sends a request with its whole body. Returns the exchange, or the refusal of the head.
     pub(crate) fn send(&mut self, request: &Request) -> Result<ExchangeId, Reply> {
         let id = self.begin(request)?;
         let fields = Fields(&request.fields);
@@ -140,13 +140,13 @@ impl Harness {
         }
     }
 
-    /// Passes in one piece of a body.
+    /// Passes one piece of a body to the server, and polls the server.
     pub(crate) fn piece(&mut self, id: ExchangeId, request: &Request, bytes: &[u8], is_end: bool) {
         self.pass(id, request, bytes, is_end);
         self.run();
     }
 
-    /// Passes in one piece of a body, without a poll.
+    /// Passes one piece of a body to the server, without a poll.
     pub(crate) fn pass(&mut self, id: ExchangeId, request: &Request, bytes: &[u8], is_end: bool) {
         let fields = Fields(&request.fields);
         self.http.body(&mut self.server, id, &head_of(request, &fields), bytes, is_end, self.now);
@@ -186,7 +186,7 @@ impl Harness {
         panic!("the server makes no progress");
     }
 
-    /// Reads the output of an exchange, as far as there is any.
+    /// Reads all available output of an exchange.
     pub(crate) fn read(&mut self, id: ExchangeId) {
         let Some(reply) = self.replies.get_mut(&Self::key(id)) else { return };
         while !reply.ended {
