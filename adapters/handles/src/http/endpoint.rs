@@ -50,7 +50,7 @@ impl HttpEndpoint {
         self
     }
 
-    /// Does not open a stream for messages that the server sends without a request. Only sessions of the handshake era
+    /// Disables the stream for messages that the server sends without a request. Only sessions of the handshake era
     /// have such a stream.
     #[must_use]
     pub fn without_listening(mut self) -> HttpEndpoint {

@@ -66,9 +66,9 @@ impl<'a> HttpAccess<'a> {
     /// Allows only requests with one of these tokens: `Authorization: Bearer TOKEN`. Other requests get 401 with a
     /// challenge.
     ///
-    /// Sessions belong to a user, whose number is the position of the token, from 1 on. The comparison takes constant
-    /// time: see [`RequestHead::bearer_user`]. An empty token is never accepted. `bearer` replaces
-    /// an earlier [`authorize`](HttpAccess::authorize).
+    /// Sessions belong to a user, whose number is the position of the token, from 1 on. The comparison takes the same
+    /// time for all tokens of the same length: see [`RequestHead::bearer_user`]. An empty token is never accepted.
+    /// `bearer` replaces an earlier [`authorize`](HttpAccess::authorize).
     #[must_use]
     pub fn bearer(mut self, tokens: impl IntoIterator<Item = impl AsRef<str>>) -> HttpAccess<'a> {
         let tokens = tokens.into_iter().map(|token| token.as_ref().to_owned());
@@ -101,7 +101,8 @@ impl<'a> HttpAccess<'a> {
         self
     }
 
-    /// Decides about each request by its head. `authorize` replaces an earlier [`bearer`](HttpAccess::bearer).
+    /// Sets the function that permits or refuses each request by its head. `authorize` replaces an earlier
+    /// [`bearer`](HttpAccess::bearer).
     ///
     /// ```
     /// # use mcp_proto_handles::HttpAccess;
@@ -122,9 +123,9 @@ impl<'a> HttpAccess<'a> {
         self
     }
 
-    /// Signs session ids, for [`SessionMode::Sealed`]. `sign` returns a message authentication code, such as a
-    /// truncated HMAC with a key that all servers of a cluster share. Without `sign`, `initialize` creates no session
-    /// in this mode.
+    /// Sets the function that signs session ids, for [`SessionMode::Sealed`]. `sign` returns a message authentication
+    /// code, such as a truncated HMAC with a key that all servers of a cluster share. Without `sign`, `initialize`
+    /// creates no session in this mode.
     ///
     /// [`SessionMode::Sealed`]: mcp_proto_http::server::SessionMode::Sealed
     #[must_use]
