@@ -1,4 +1,4 @@
-//! `FramedPump`: a pump over a line that damages bytes.
+//! `FramedPump`: a pump over a serial line that damages bytes.
 
 use core::future::poll_fn;
 use core::pin::pin;
@@ -84,7 +84,7 @@ impl FramedPump {
         }
     }
 
-    /// Whether both ends of the line have agreed on a session.
+    /// Returns whether both ends of the line have agreed on a session.
     #[must_use]
     pub const fn is_connected(&self) -> bool {
         self.link.is_connected()

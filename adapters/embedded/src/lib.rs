@@ -5,10 +5,12 @@
 //!
 //! | link | method | requirements |
 //! |---|---|---|
-//! | polled | [`Pump::step`], in a main loop that has other work | [`Link`]: `Read` + `ReadReady` + `Write` + `WriteReady`; [`Halves`] joins two drivers, [`WriteBlocks`] replaces `WriteReady` |
+//! | polled | [`Pump::step`], in a main loop with other work | [`Link`]: `Read`, `ReadReady`, `Write`, `WriteReady` |
 //! | driven by interrupts | [`Pump::step`] | a [`Queue`] for each direction |
 //! | blocking | [`Pump::run`] | `Read` + `Write` |
 //! | async | [`Pump::wait`], full duplex on any executor | `Read` + `Write` of `embedded-io-async`, and a [`Timer`] |
+//!
+//! [`Halves`] joins two drivers into one link, and [`WriteBlocks`] replaces a missing `WriteReady`.
 //!
 //! Each method returns a [`PumpStatus`], usually because the machine has an event. Two statuses are specific to serial
 //! lines, which can lose bytes and have no connections:
@@ -77,9 +79,9 @@
 //! ```
 //!
 //! Features: `defmt` and `log` enable log messages for link errors and state changes, through the crate of the same
-//! name. `defmt` also implements `defmt::Format` for `mcp_proto`'s errors, tickets and levels. Without these features,
-//! the image contains no logging code. `heapless` adds a link over the queues of that crate. `http` adds [`HttpPump`]
-//! for MCP over HTTP. `framed` adds [`FramedPump`] for lines that damage bytes.
+//! name. `defmt` also implements `defmt::Format` for `mcp_proto`'s errors, tickets and levels. Without these
+//! features, the image contains no logging code. `heapless` adds a link over the queues of that crate. `http` adds
+//! [`HttpPump`] for MCP over HTTP. `framed` adds [`FramedPump`] for serial lines that damage bytes.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(elided_lifetimes_in_paths)]

@@ -267,7 +267,7 @@ fn step(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> Pump
 }
 
 #[test]
-fn new_peer_is_a_new_session() {
+fn new_peer_starts_a_new_session() {
     with_server(512, 1024, |server| {
         let (mut pump, mut peer) = (FramedPump::new(5), Peer::new(&ping(1), u64::MAX));
         assert!(!pump.is_connected());

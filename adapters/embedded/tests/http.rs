@@ -168,7 +168,7 @@ fn run_serves_a_blocking_connection() {
     assert!(sent.contains("late") && sent.ends_with('}'), "{sent}");
 }
 
-/// One direction of a connection in memory. It wakes its reader.
+/// One direction of a connection in memory. Each write wakes the reader.
 #[derive(Default)]
 struct Pipe {
     bytes: RefCell<VecDeque<u8>>,
@@ -241,7 +241,7 @@ impl Timer for TestClock<'_> {
     }
 }
 
-/// A waker that remembers its call.
+/// A waker that records whether it was called.
 #[derive(Default)]
 struct Woken(AtomicBool);
 

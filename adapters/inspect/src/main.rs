@@ -184,7 +184,7 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
     Ok(())
 }
 
-/// Waits for the result of a call, and shows its progress and its result.
+/// Waits for the result of a call, and shows its progress and its result. A failure of the tool is an error.
 fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> {
     let result = call.and_then(|call| call.wait_with(|step| show::progress(&step))).map_err(failed(what))?;
     content::result(&result.view());
@@ -198,8 +198,8 @@ const LOG_DELAY: Duration = Duration::from_millis(500);
 /// The time for which a server keeps a task (`2025-11-25`).
 const TASK_TTL: Duration = Duration::from_secs(600);
 
-/// Whether the client should request a task. In `2025-11-25`, the client decides. In later revisions, the server
-/// decides.
+/// Returns whether the client should request a task. In `2025-11-25`, the client decides. In later revisions, the
+/// server decides.
 fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
     if !is_of(client, Era::Handshake) || !client.server().capabilities.has(ServerCapabilities::TASKS) {
         return Ok(false);

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::{example, inspect, run, serve_results};
 
-/// A file of this test run, which does not exist yet.
+/// Returns the path of a file of this test run, which does not exist yet.
 fn temporary(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("mcp-proto-{}-{name}", std::process::id()));
     let _ = std::fs::remove_file(&path);

@@ -49,7 +49,8 @@ struct State {
 }
 
 impl State {
-    /// Takes the next piece of output. A piece is short, because a restart drops unsent output.
+    /// Removes and returns the next piece of output, which is empty if there is none. A piece is short, because a
+    /// restart drops unsent output.
     fn take(&mut self, output: Output) -> Vec<u8> {
         let pending = match output {
             Output::Board if self.link.is_none() => return Vec::new(),

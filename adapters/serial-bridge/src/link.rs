@@ -67,7 +67,7 @@ impl Link {
         }
     }
 
-    /// Writes all bytes. Blocks until the board has taken them.
+    /// Writes all bytes. Blocks until the port or the socket has accepted the bytes.
     ///
     /// # Errors
     /// The link has ended or was closed.
@@ -176,13 +176,13 @@ fn lock(_: &SerialPort) -> io::Result<()> {
     Ok(())
 }
 
-/// The names of the available ports.
+/// Returns the names of the available ports.
 fn ports() -> Vec<String> {
     let ports = SerialPort::available_ports().unwrap_or_default();
     ports.iter().map(|port| port.display().to_string()).collect()
 }
 
-/// Describes why a port could not be opened, and how to fix the error.
+/// Returns a message for the user: why a port could not be opened, and how to fix the error.
 pub(crate) fn explain(path: &str, why: &io::Error, ports: &[String]) -> String {
     let help = match why.kind() {
         ErrorKind::NotFound if ports.is_empty() => {

@@ -95,7 +95,7 @@ struct Control {
 pub(crate) struct Board {
     /// The path that a bridge opens: a link to the port, which stays the same when the board is plugged in again.
     pub(crate) path: String,
-    /// The kind of its noise. Boards of one kind have the same random numbers.
+    /// The seed of the noise. Boards with the same seed have the same random numbers.
     noise: u64,
     control: Arc<Control>,
     thread: Option<JoinHandle<()>>,
@@ -106,7 +106,7 @@ impl Board {
         Board::with_noise_of(0)
     }
 
-    /// Starts a board with one of many kinds of noise.
+    /// Starts a board with this seed of its noise.
     pub(crate) fn with_noise_of(noise: u64) -> Board {
         static BOARDS: AtomicUsize = AtomicUsize::new(0);
         let name = format!("board-{}-{}", std::process::id(), BOARDS.fetch_add(1, Relaxed));
@@ -129,7 +129,7 @@ impl Board {
         board
     }
 
-    /// The number of session marks received.
+    /// Returns the number of session marks received.
     pub(crate) fn marks(&self) -> usize {
         self.control.marks.load(Relaxed)
     }
@@ -219,7 +219,7 @@ impl Uart {
         self.damage(&mut damaged);
         match self.wire.board.write(&damaged) {
             Ok(n) => n,
-            // The read also times out if no byte arrives.
+            // The line accepts no byte now.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => 0,
             Err(error) => panic!("{error}"),
         }

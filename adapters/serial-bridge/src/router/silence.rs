@@ -1,4 +1,4 @@
-//! Ends requests about which the board has been silent for too long.
+//! Ends requests about which the board has sent nothing for too long.
 //!
 //! A request can get lost without any sign, when damage turns it into text that the board ignores. So, after a part
 //! of the time limit, the router sends a probe: a `ping` with the id of the request. A server that still has the
@@ -23,7 +23,8 @@ const CHECKS: u32 = 4;
 const TRANSIT: Duration = Duration::from_secs(1);
 
 impl Requests {
-    /// Returns when the next request is due for a probe or for its end.
+    /// Returns when the next request is due for a probe or for its end. Returns `None` without a request that has a
+    /// limit.
     pub(super) fn silence_deadline(&self, limit: Duration) -> Option<Instant> {
         let limited = self.all().filter(|request| request.is_limited() && !limit.is_zero());
         limited.map(|request| request.heard + limit / CHECKS).min()
@@ -31,14 +32,14 @@ impl Requests {
 }
 
 impl Request {
-    /// Whether the board must respond within the time limit. A subscription gets its response at its end.
+    /// Returns whether the board must respond within the time limit. A subscription gets its response at its end.
     fn is_limited(&self) -> bool {
         self.purpose != Purpose::Listen
     }
 }
 
 impl Router {
-    /// Probes silent requests, and ends those that are silent for too long.
+    /// Probes requests about which the board is silent, and ends those that are due for their end.
     pub(super) fn check_silence(&mut self, now: Instant) {
         let limit = self.settings.timeout;
         if limit.is_zero() {
