@@ -16,8 +16,8 @@
 //! lines, which can lose bytes and have no connections:
 //!
 //! - **Lost bytes.** After an overrun or a framing error, the machine discards only the current line of JSON. If the
-//!   machine has received the id of the request in this line, it sends an error response immediately. The session
-//!   continues, and the pump returns [`PumpStatus::LineBroken`].
+//!   received part of this line shows a request and its id, the machine sends an error response immediately. The
+//!   session continues, and the pump returns [`PumpStatus::LineBroken`].
 //! - **New clients.** A client that sends a [session mark](Pump::session_marks) starts a new session, even in the
 //!   middle of an old line: [`PumpStatus::NewSession`]. The caller resets the machine. The reset drops the old
 //!   session, its calls in flight, and its partial output.

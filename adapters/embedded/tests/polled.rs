@@ -219,7 +219,7 @@ fn noise_starts_no_session() {
 }
 
 #[test]
-fn every_mark_starts_a_session() {
+fn consecutive_marks_start_at_least_one_session() {
     for reads in 1..20 {
         let marks = [SESSION_MARK, SESSION_MARK, &SESSION_MARK[1..]].concat();
         let input = [b"{\"x", marks.as_slice(), INITIALIZE.as_bytes(), ping(1).as_bytes()].concat();

@@ -62,8 +62,8 @@ pub struct ExtensionSettings {
 impl ClientSettings {
     /// Creates settings with the default limits.
     ///
-    /// The limits are 16 MiB for a message of the server, 16 MiB for a request of the client, 256 requests in
-    /// flight, and 4,096 requests that wait to be sent.
+    /// The limits are 16 MiB for a message of the server, and 16 MiB for a request of the client. At most 256
+    /// requests are in flight, and at most 4,096 requests wait to be sent.
     #[must_use]
     pub fn new(name: String, version: String) -> ClientSettings {
         ClientSettings {

@@ -204,7 +204,7 @@ pub enum CallError {
     Server(PeerError),
     /// The timeout expired. If the request was sent, the client has cancelled it.
     TimedOut,
-    /// The application cancelled the request, or another client cancelled its task.
+    /// The application cancelled the request, or another client cancelled the task of the request.
     Cancelled,
     /// The connection is closed.
     Closed,

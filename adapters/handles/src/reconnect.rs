@@ -31,7 +31,7 @@ impl Reconnect {
     /// Eight attempts, the first after 500 milliseconds: about 90 seconds in total.
     pub const DEFAULT: Reconnect = Reconnect { attempts: 8, pause: Duration::from_millis(500) };
 
-    /// Takes one attempt, and returns the pause before it. Returns `None` if no attempt is left.
+    /// Takes one attempt, and returns the pause before the attempt. Returns `None` if no attempt is left.
     fn take_attempt(&mut self) -> Option<Millis> {
         self.attempts = self.attempts.checked_sub(1)?;
         let pause = self.pause;
@@ -57,7 +57,7 @@ impl ClientSession {
         self.reconnect.is_some() && !self.is_closing
     }
 
-    /// Records the loss of a connection, and takes one of the attempts to replace it. Returns the pause before the
+    /// Records the loss of a connection, and takes one of the attempts to reconnect. Returns the pause before the
     /// attempt, or `None` if the client is closing or no attempt is left.
     ///
     /// The session drops requests of the server, and keeps unsent requests of the client and the input of the

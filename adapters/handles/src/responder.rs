@@ -192,8 +192,8 @@ impl Responder {
     /// The timeout is [`Limits::request_timeout`] of the server. The request ends no later than the deferred request.
     /// Dropping the future cancels the request to the client.
     ///
-    /// In `2026-07-28`, a server sends no requests. Instead, its response lists the [required input], and the client
-    /// sends its request again with that input.
+    /// In `2026-07-28`, a server sends no requests. Instead, the server's response lists the [required input], and
+    /// the client sends the request again with that input.
     ///
     /// ```
     /// # use mcp_proto::input::{Field, Form};

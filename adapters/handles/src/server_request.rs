@@ -13,8 +13,8 @@ use crate::owned::{view, write_members};
 
 /// A request of the server to the client.
 ///
-/// The request is for the roots, for input of the user by form or URL, or for a message from the model, or has a
-/// method of an extension. The contents come from the server and are not verified.
+/// The request asks for the roots, for input of the user by form or URL, or for a message from the model. A request
+/// can also have a method of an extension. The contents come from the server and are not verified.
 ///
 /// See `Connector::on_server_request`.
 #[derive(Debug)]
@@ -216,7 +216,7 @@ impl InputResponse {
         }
     }
 
-    /// Writes the response to a required input under its key (`2026-07-28`).
+    /// Writes the response to a required input under the key of the input (`2026-07-28`).
     pub(crate) fn write(&self, key: &str, responses: &mut InputResponses<'_, '_>) {
         match &self.0 {
             Response::Form(fields) => responses.accept(key, |out| write_members(view(fields), out)),

@@ -48,8 +48,8 @@ pub struct ServerSettings<'i> {
 impl<'i> ServerSettings<'i> {
     /// Creates settings with the default limits.
     ///
-    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, 1,024 requests that wait for a worker,
-    /// 64 KiB for subscribed URIs, and 64 tasks.
+    /// The limits are 8 MiB for a message, 8 MiB for a response, and 64 KiB for subscribed URIs. There are at most 32
+    /// workers, 1,024 requests that wait for a worker, and 64 tasks.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> ServerSettings<'i> {
         ServerSettings {

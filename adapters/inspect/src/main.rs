@@ -8,11 +8,11 @@
 //! mcp-inspect --tap --web -- COMMAND…
 //! ```
 //!
-//! The program starts the command as a child process, and connects to the stdin and stdout of this process. If the only
-//! argument begins with `http`, the program connects to this URL instead. The program selects an era that the server
-//! supports, and shows the server and its features. Then the program performs the options: it calls a tool, reads a
-//! resource, gets a prompt, or listens. The user responds to the server's requests with options, or on the terminal.
-//! The exit code is 0 if every option succeeded.
+//! The program starts the command as a child process, and connects to the stdin and stdout of this process. If the
+//! only argument is a URL with `http://` or `https://`, the program connects to this URL instead. The program selects
+//! an era that the server supports, and shows the server and its features. Then the program performs the options: it
+//! calls a tool, reads a resource, gets a prompt, or listens. The user responds to the server's requests with
+//! options, or on the terminal. The exit code is 0 if every option succeeded.
 //!
 //! With `--check`, the program runs a set of requests, and a monitor reports the violations of the specification. With
 //! `--tap`, the program stands between another client and the server. With `--web`, a page shows the session live.
@@ -191,8 +191,9 @@ fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> 
     if result.is_error() { Err("the tool failed".into()) } else { Ok(()) }
 }
 
-/// How long the program waits for log messages after the last result. Over HTTP, a server of the handshake era may send
-/// them on the stream of notifications, so that they arrive after the result of the call that logged them.
+/// How long the program waits for log messages after the last result. Over HTTP, a server of the handshake era may
+/// send these messages on the stream of notifications. The messages then arrive after the result of the call that
+/// logged them.
 const LOG_DELAY: Duration = Duration::from_millis(500);
 
 /// The time for which a server keeps a task (`2025-11-25`).

@@ -111,7 +111,7 @@ fn check_fails_without_a_server() {
 }
 
 #[test]
-fn tap_records_a_session_that_stays_the_same() {
+fn tap_records_a_session_and_leaves_it_unchanged() {
     let input = concat!(
         r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
         "\n",

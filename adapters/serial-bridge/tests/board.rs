@@ -1,4 +1,4 @@
-//! A board on a pseudo-terminal, with the pump of real boards. It can be reset, and its line can be noisy.
+//! A board on a pseudo-terminal, with the pump of real boards. A test can reset the board, and make the line noisy.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -80,8 +80,9 @@ impl Wire {
 struct Control {
     /// The number of session marks received.
     marks: AtomicUsize,
-    /// Whether the board has to restart, and whether its mark is lost.
+    /// Whether the board has to restart.
     reset: AtomicBool,
+    /// Whether the mark of the next start is lost.
     loses_mark: AtomicBool,
     /// How many of 1000 bytes are damaged, in both directions.
     noise: AtomicU32,

@@ -18,7 +18,7 @@ const WRITE_SIZE: usize = 128;
 /// The HTTP server and the core server, which the tasks of all connections share on one executor.
 ///
 /// `N` is the number of tasks: one for each connection, and one that handles events. The tasks wake each other. If
-/// there are more tasks than `N`, they wake each other all the time.
+/// there are more than `N` tasks, the tasks wake each other all the time.
 ///
 /// ```
 /// use embedded_io_async::{Read, Write};
@@ -200,8 +200,9 @@ impl HttpPump<'_> {
     /// otherwise. After `Closing`, the caller should read and drop input for a short time before it closes the
     /// socket.
     ///
-    /// The pump drops a pending future of the driver when the other direction has moved bytes, a deadline has passed,
-    /// or another task has changed the servers: see [`Pump::wait`](crate::Pump::wait).
+    /// The pump drops a pending future of the driver when the other direction has moved bytes, or a deadline has
+    /// passed. The pump also drops the future when another task has changed the servers: see
+    /// [`Pump::wait`](crate::Pump::wait).
     pub async fn serve<P: Policy, R: Read, W: Write, T: Timer, const N: usize>(
         &mut self,
         shared: &HttpShared<'_, '_, P, N>,

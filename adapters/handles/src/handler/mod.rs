@@ -1,4 +1,4 @@
-//! Functions as handlers on threads and tokio: the context of a router, and the parameters of its functions.
+//! Functions as handlers on threads and tokio: the context of a router, and the parameters of the functions.
 //!
 //! The attributes [`tool`](macro@mcp_proto::tool), [`prompt`](macro@mcp_proto::prompt),
 //! [`resource`](macro@mcp_proto::resource) and [`complete`](macro@mcp_proto::complete) make a function a handler. A

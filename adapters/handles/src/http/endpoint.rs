@@ -8,7 +8,7 @@ use http::Uri;
 
 use crate::http_failure::public_url;
 
-/// The URL of a server, and how to reach it.
+/// The URL of a server, and the settings of the connections to the server.
 ///
 /// ```
 /// # use mcp_proto_handles::HttpEndpoint;

@@ -55,8 +55,8 @@ impl<'a> HttpAccess<'a> {
         self.config
     }
 
-    /// Compares the header fields `Mcp-Param-*` with the arguments of a call, for properties that the input schema of
-    /// its tool marks with `x-mcp-header`.
+    /// Makes the server compare the header fields `Mcp-Param-*` with the arguments of each call. The fields belong to
+    /// properties that the input schema of the tool marks with `x-mcp-header`.
     #[must_use]
     pub fn check_parameters(mut self, tools: &'a Tools<'a>) -> HttpAccess<'a> {
         self.tools = Some(tools);
@@ -78,9 +78,9 @@ impl<'a> HttpAccess<'a> {
 
     /// Serves the metadata of the protected resource (RFC 9728), which names the authorization servers to a client.
     ///
-    /// `document` is JSON. The server sends it without authorization at `/.well-known/oauth-protected-resource`, and at
-    /// that path followed by the path of the endpoint. `url` is the URL of the document, for the challenge of
-    /// [`bearer`](HttpAccess::bearer): `Bearer resource_metadata="URL"`.
+    /// `document` is JSON. The server sends the document without authorization at
+    /// `/.well-known/oauth-protected-resource`, and at that path followed by the path of the endpoint. `url` is the
+    /// URL of the document, for the challenge of [`bearer`](HttpAccess::bearer): `Bearer resource_metadata="URL"`.
     ///
     /// ```
     /// # use mcp_proto_handles::HttpAccess;

@@ -43,7 +43,7 @@ pub(super) struct Entry {
     pub(super) json: Arc<str>,
 }
 
-/// The news for a page.
+/// The result of [`Feed::wait`].
 pub(super) enum News {
     /// Entries that the page does not have.
     Entries(Vec<Entry>),

@@ -4,9 +4,9 @@
 //! So a session begins with the session mark and a `ping`. The router drops all messages before the response.
 //!
 //! A board that restarts has lost the client's session. The router detects a restart by the mark that a board sends
-//! when it starts, by a lost link, or by the error for a request without a session. Then requests in flight fail, and
-//! the router replays the session: it repeats the client's handshake, log level and subscriptions before it passes on
-//! further lines.
+//! when it starts, or by a lost link. A third sign is the error for a request without a session. Then requests in
+//! flight fail, and the router replays the session: it repeats the client's handshake, log level and subscriptions
+//! before it passes on further lines.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -26,7 +26,7 @@ const AT_ONCE: usize = 4;
 /// The schedule of probes.
 #[derive(Debug, Default)]
 pub(super) struct Probe {
-    /// The next probe, and the delay to the one after it. `None` until damage was seen.
+    /// The time of the next probe, and the delay of the probe after that. `None` until damage was seen.
     next: Option<(Instant, Duration)>,
 }
 

@@ -193,7 +193,7 @@ fn log_is_bounded() {
 }
 
 #[test]
-fn batches_pass_with_the_responses_in_flight() {
+fn batches_pass_without_responses_that_are_not_in_flight() {
     let mut bench = Bench::new();
     let batch = format!("[{},{},{INITIALIZED}]", call("1"), call("2"));
     bench.client(&batch);
