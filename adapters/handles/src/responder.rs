@@ -93,7 +93,8 @@ impl Responder {
     }
 
     /// Responds with content that the returned writer takes in chunks. The content may be larger than the transmit
-    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Waits until no other response is open.
+    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). On lines, waits until no other response is
+    /// open.
     ///
     /// While the response is open, the timeout is
     /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and every chunk restarts the
@@ -277,9 +278,9 @@ impl Responder {
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after the retry time of the server, and receives all messages that it has missed.
-    /// Works only over HTTP in a session of `2025-11-25`, because other clients do not know how to continue. See the
-    /// section "Sending Messages to the Server" of the Streamable HTTP transport in the specification of
-    /// `2025-11-25`.
+    /// Works only over HTTP, with a replay buffer of the server, in a session of `2025-11-25`. Other clients do not
+    /// know how to continue. See the section "Sending Messages to the Server" of the Streamable HTTP transport in the
+    /// specification of `2025-11-25`.
     pub fn release_connection(&self) {
         self.link.shared.push(ServerCommand::release_connection(self.link.ticket));
     }
