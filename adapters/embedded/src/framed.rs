@@ -220,7 +220,8 @@ impl FramedPump {
         true
     }
 
-    /// Writes frames until the line accepts no further bytes. Returns whether any byte was written.
+    /// Writes frames until the line accepts no further bytes. Returns whether any byte was written, or a temporary
+    /// error.
     fn transmit(&mut self, line: &mut dyn Link, now: Millis) -> Result<bool, ErrorKind> {
         let mut has_written = false;
         loop {
@@ -256,7 +257,7 @@ impl FramedPump {
         }
     }
 
-    /// Handles the result of a write. Returns whether bytes were written.
+    /// Handles the result of a write. Returns whether bytes were written, or a temporary error.
     fn record_write(&mut self, written: Result<usize, ErrorKind>, now: Millis) -> Result<bool, ErrorKind> {
         match written {
             Ok(count) => {

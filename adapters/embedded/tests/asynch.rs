@@ -75,7 +75,7 @@ impl Timer for TestClock<'_> {
     }
 }
 
-/// Polls a future at most `times` times, then drops it.
+/// Polls a future at most `times` times, and then drops the future. Returns `None` if the future is not ready.
 fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

@@ -54,7 +54,8 @@ impl Peer {
         if self.count.is_multiple_of(self.damages) { byte ^ 0x20 } else { byte }
     }
 
-    /// Adds the peer's frames to the line, and moves bytes of the line into `space`.
+    /// Adds the peer's frames to the line, and moves bytes of the line into `space`. Returns `None` if the line has
+    /// no bytes.
     fn read(&mut self, space: &mut [u8]) -> Option<usize> {
         let accepted = self.link.send(self.input.make_contiguous());
         self.input.drain(..accepted);

@@ -41,7 +41,7 @@ fn with_servers<R>(act: impl for<'b> FnOnce(&mut Http<'b>, &mut Server<'b>) -> R
     act(&mut http.body_buffer(bodies.as_mut_slice()), &mut server)
 }
 
-/// Handles an event. Returns the ticket of a deferred call.
+/// Handles an event. Returns the ticket of a deferred call, or `None` after other events.
 fn handle(server: &mut Server<'_>) -> Option<Ticket> {
     match server.event() {
         Some(Event::Call(mut call)) if call.name() == "slow" => {

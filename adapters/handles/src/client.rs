@@ -202,7 +202,7 @@ impl ClientHandle {
         self.inner.shared.is_closed()
     }
 
-    /// Closes the connection and returns the exit status of a child process, if there is one.
+    /// Closes the connection. Returns the exit status of a child process, or `None` if there is none.
     ///
     /// Every request in flight ends with [`CallError::Closed`]. The client writes unsent messages during the grace
     /// period ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child process.

@@ -201,7 +201,7 @@ impl ClientShared {
     }
 
     /// Waits until the connection is closed and no other connection follows. Returns the exit status of a child
-    /// process, if there is one.
+    /// process, or `None` if there is none.
     pub async fn wait_closed(&self) -> Option<ExitStatus> {
         self.state.wait_until(|state| state.final_status).await
     }

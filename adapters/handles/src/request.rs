@@ -99,7 +99,8 @@ impl Request {
         }
     }
 
-    /// Sends the request. Returns `None` for a notification, which has no response.
+    /// Sends the request, and returns the ticket. Returns `None` for a notification, which has no response. Returns
+    /// the client's error if the request cannot be sent now.
     pub(crate) fn send(
         &self,
         client: &mut Client<'_>,

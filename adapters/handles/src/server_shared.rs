@@ -303,7 +303,8 @@ impl ServerShared {
         self.send_request(request, None)
     }
 
-    /// Sends the client a request and waits for the response. Dropping the future cancels the request.
+    /// Sends the client a request and waits for the response. Dropping the future cancels the request. Fails on the
+    /// thread of the event loop, which cannot wait.
     pub(crate) async fn send_request(
         &self,
         request: Result<(OutboundRequest, Arc<ResponseCell>), RequestError>,

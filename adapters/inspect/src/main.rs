@@ -94,7 +94,8 @@ fn inspect(arguments: &Arguments) -> Result<ExitCode, String> {
     Ok(code)
 }
 
-/// Connects to the server, and performs the options. The observer sees every message.
+/// Connects to the server, and performs the options. The observer receives every message. Returns the reason of a
+/// failure.
 fn connect(arguments: &Arguments, observed: Observed) -> Result<(), String> {
     let (shown, all_shown) = channel::<()>();
     let (declared, host) = host::server_request_handler(arguments);
@@ -134,7 +135,7 @@ fn connect(arguments: &Arguments, observed: Observed) -> Result<(), String> {
     outcome
 }
 
-/// Shows the server, then performs the options in a fixed order.
+/// Shows the server, then performs the options in a fixed order. Stops at the first failure, and returns the reason.
 fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), String> {
     let mut options = CallOptions::new().timeout(arguments.timeout).with_progress();
     if let Some(level) = arguments.level {

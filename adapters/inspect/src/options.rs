@@ -239,6 +239,7 @@ fn level(name: &str) -> Result<Level, String> {
 }
 
 /// Returns the names and values of a JSON object, with each value as a string, because prompt arguments are strings.
+/// Returns an error for other JSON.
 fn texts(json: &str) -> Result<Vec<(String, String)>, String> {
     let object = Json::parse(json.as_bytes()).map_err(|error| format!("--args is not JSON: {error}"))?;
     if object.kind() != Kind::Object {

@@ -132,7 +132,7 @@ pub(crate) fn run(link: Link, options: Options) -> Result<(), String> {
 }
 
 /// Watches deadlines until the board is lost, or the client closes stdout. After the end of stdin, waits until all
-/// requests in flight have responses, at most for the grace period.
+/// requests in flight have responses, at most for the grace period. Returns an error only if the board is lost.
 fn serve(shared: &Shared) -> Result<(), String> {
     let mut ends = None;
     let mut state = shared.lock();

@@ -21,7 +21,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 const DECLARED: &str = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#;
 const FORMS_FIRST: Revision = Revision::V2025_06_18;
 
-/// Runs the script in one revision.
+/// Runs the script in one revision. Returns an error if the server cannot be started.
 pub(super) fn run(arguments: &Arguments, revision: Revision) -> Result<Outcome, String> {
     let mut script = Script { connection: Connection::start(arguments, revision)?, declared: String::new() };
     if let Err(why) = script.open(revision) {

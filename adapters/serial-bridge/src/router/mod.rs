@@ -193,7 +193,7 @@ impl Router {
     }
 }
 
-/// Returns the earlier of two optional times.
+/// Returns the earlier of two optional times, or `None` if there is no time.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }

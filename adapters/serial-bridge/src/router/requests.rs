@@ -117,7 +117,7 @@ impl Requests {
         self.in_flight.get_mut(key)
     }
 
-    /// Removes and returns a request that the board has answered.
+    /// Removes and returns a request that the board has answered. Returns `None` if the request is not in flight.
     pub(crate) fn answered(&mut self, key: &str) -> Option<Request> {
         let request = self.in_flight.remove(key)?;
         if request.probes > 0 {
@@ -126,7 +126,7 @@ impl Requests {
         Some(request)
     }
 
-    /// Removes and returns a request that the board may still answer.
+    /// Removes and returns a request that the board may still answer. Returns `None` if the request is not in flight.
     pub(crate) fn abandon(&mut self, key: &str) -> Option<Request> {
         let request = self.in_flight.remove(key)?;
         self.remember(key);
