@@ -114,7 +114,8 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
     }
 }
 
-/// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`. Never completes if there is nothing to do.
+/// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`. Never completes if there is nothing to
+/// do. Returns the number of written bytes.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,
     bytes: &[u8],
@@ -129,7 +130,7 @@ pub(crate) async fn write_or_flush<W: Write>(
     output.flush().await.map(|()| 0).map_err(|error| error.kind())
 }
 
-/// Reads into `space` if `reads` is set, and otherwise never completes.
+/// Reads into `space` if `reads` is `true`, and otherwise never completes. Returns the number of bytes read.
 pub(crate) async fn read_if<R: Read>(
     input: &mut R,
     space: &mut [u8],

@@ -1,4 +1,4 @@
-//! `FramedPump`: a pump over a line that damages bytes.
+//! `FramedPump`: a pump over a serial line that damages bytes.
 
 use core::future::poll_fn;
 use core::pin::pin;
@@ -84,7 +84,7 @@ impl FramedPump {
         }
     }
 
-    /// Whether both ends of the line have agreed on a session.
+    /// Returns whether both ends of the line have agreed on a session.
     #[must_use]
     pub const fn is_connected(&self) -> bool {
         self.link.is_connected()
@@ -220,7 +220,8 @@ impl FramedPump {
         true
     }
 
-    /// Writes frames until the line accepts no further bytes. Returns whether any byte was written.
+    /// Writes frames until the line accepts no further bytes. Returns whether any byte was written, or a temporary
+    /// error.
     fn transmit(&mut self, line: &mut dyn Link, now: Millis) -> Result<bool, ErrorKind> {
         let mut has_written = false;
         loop {
@@ -256,7 +257,7 @@ impl FramedPump {
         }
     }
 
-    /// Handles the result of a write. Returns whether bytes were written.
+    /// Handles the result of a write. Returns whether bytes were written, or a temporary error.
     fn record_write(&mut self, written: Result<usize, ErrorKind>, now: Millis) -> Result<bool, ErrorKind> {
         match written {
             Ok(count) => {

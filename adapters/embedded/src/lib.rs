@@ -5,17 +5,19 @@
 //!
 //! | link | method | requirements |
 //! |---|---|---|
-//! | polled | [`Pump::step`], in a main loop that has other work | [`Link`]: `Read` + `ReadReady` + `Write` + `WriteReady`; [`Halves`] joins two drivers, [`WriteBlocks`] replaces `WriteReady` |
+//! | polled | [`Pump::step`], in a main loop with other work | [`Link`]: `Read`, `ReadReady`, `Write`, `WriteReady` |
 //! | driven by interrupts | [`Pump::step`] | a [`Queue`] for each direction |
 //! | blocking | [`Pump::run`] | `Read` + `Write` |
 //! | async | [`Pump::wait`], full duplex on any executor | `Read` + `Write` of `embedded-io-async`, and a [`Timer`] |
+//!
+//! [`Halves`] joins two drivers into one link, and [`WriteBlocks`] replaces a missing `WriteReady`.
 //!
 //! Each method returns a [`PumpStatus`], usually because the machine has an event. Two statuses are specific to serial
 //! lines, which can lose bytes and have no connections:
 //!
 //! - **Lost bytes.** After an overrun or a framing error, the machine discards only the current line of JSON. If the
-//!   machine has received the id of the request in this line, it sends an error response immediately. The session
-//!   continues, and the pump returns [`PumpStatus::LineBroken`].
+//!   received part of this line shows a request and its id, the machine sends an error response immediately. The
+//!   session continues, and the pump returns [`PumpStatus::LineBroken`].
 //! - **New clients.** A client that sends a [session mark](Pump::session_marks) starts a new session, even in the
 //!   middle of an old line: [`PumpStatus::NewSession`]. The caller resets the machine. The reset drops the old
 //!   session, its calls in flight, and its partial output.
@@ -77,9 +79,9 @@
 //! ```
 //!
 //! Features: `defmt` and `log` enable log messages for link errors and state changes, through the crate of the same
-//! name. `defmt` also implements `defmt::Format` for `mcp_proto`'s errors, tickets and levels. Without these features,
-//! the image contains no logging code. `heapless` adds a link over the queues of that crate. `http` adds [`HttpPump`]
-//! for MCP over HTTP. `framed` adds [`FramedPump`] for lines that damage bytes.
+//! name. `defmt` also implements `defmt::Format` for `mcp_proto`'s errors, tickets and levels. Without these
+//! features, the image contains no logging code. `heapless` adds a link over the queues of that crate. `http` adds
+//! [`HttpPump`] for MCP over HTTP. `framed` adds [`FramedPump`] for serial lines that damage bytes.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(elided_lifetimes_in_paths)]

@@ -105,8 +105,9 @@ const MAX_WRITE: usize = 16;
 /// Use this type for drivers without [`WriteReady`], and for drivers that send bytes only after a flush. Each write
 /// accepts at most 16 bytes, and blocks until the driver has flushed these bytes.
 ///
-/// At 115,200 baud, a step therefore blocks for at most 1.4 ms. Bytes that arrive in the meantime must fit into the
-/// hardware's FIFO, or into a [`Queue`](crate::Queue) that an interrupt fills.
+/// At 115,200 baud, a [`Pump::step`](crate::Pump::step) therefore blocks for at most 1.4 ms. The step of another pump
+/// blocks until all pending output is written. Bytes that arrive in the meantime must fit into the hardware's FIFO,
+/// or into a [`Queue`](crate::Queue) that an interrupt fills.
 #[derive(Debug)]
 pub struct WriteBlocks<T>(pub T);
 

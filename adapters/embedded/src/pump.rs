@@ -123,8 +123,8 @@ impl Pump {
 
     /// Returns whether the link has transmitted only a part of a message.
     ///
-    /// An application that logs on the same link writes a log line only while this method returns `false`. The line
-    /// ends with a newline. Within a message, the log line would damage the message.
+    /// An application that logs on the same link writes a log line only while this method returns `false`. Each log
+    /// line must end with a newline. A log line within a message would damage the message.
     #[must_use]
     pub const fn is_within_message(&self) -> bool {
         self.in_output_line
@@ -186,12 +186,12 @@ impl Pump {
         Some(PumpStatus::Moved)
     }
 
-    /// Whether the caller may read into [`read_buffer`](Pump::read_buffer).
+    /// Returns whether the caller may read into [`read_buffer`](Pump::read_buffer).
     pub(crate) fn wants_more(&self) -> bool {
         self.fed >= self.filled && !self.cancels_line && self.input == Input::Open
     }
 
-    /// The buffer to read into.
+    /// Returns the buffer to read into.
     pub(crate) fn read_buffer(&mut self) -> &mut [u8] {
         &mut self.read_buffer
     }
@@ -262,8 +262,8 @@ impl Pump {
         None
     }
 
-    /// Finds session marks in the bytes that were read. An earlier read may have read the beginning of a mark. Returns
-    /// the end of the last mark.
+    /// Finds session marks in the bytes that were read. An earlier read may have read the beginning of a mark.
+    /// Returns the end of the last mark, or `None` without a mark.
     fn find_mark(&mut self) -> Option<usize> {
         if !self.detects_marks {
             return None;

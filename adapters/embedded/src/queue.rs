@@ -133,8 +133,8 @@ impl<const N: usize> Queue<N> {
         true
     }
 
-    /// Whether the queue accepts bytes. If the consumer has cleared the first of two gaps, the second becomes the
-    /// first.
+    /// Returns whether the queue accepts bytes. If the consumer has cleared the first of two gaps, the second becomes
+    /// the first.
     fn is_open(&self) -> bool {
         if self.has_later_gap.load(Ordering::Relaxed) {
             if self.has_gap.load(Ordering::Acquire) {
@@ -204,30 +204,30 @@ impl<const N: usize> Queue<N> {
         Ok(byte)
     }
 
-    /// Number of bytes in the queue.
+    /// Returns the number of bytes in the queue.
     #[must_use]
     pub fn len(&self) -> usize {
         self.put.load(Ordering::Acquire).wrapping_sub(self.taken.load(Ordering::Acquire)).min(N)
     }
 
-    /// Whether the queue is empty.
+    /// Returns whether the queue is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Number of bytes that still fit.
+    /// Returns the number of bytes that still fit.
     #[must_use]
     pub fn free(&self) -> usize {
         N.saturating_sub(self.len())
     }
 
-    /// The slot of byte number `count`. `None` never occurs, because the index is masked.
+    /// Returns the slot of byte number `count`. `None` never occurs, because the index is masked.
     fn slot(&self, count: usize) -> Option<&AtomicU8> {
         self.bytes.get(count & N.wrapping_sub(1))
     }
 
-    /// Whether bytes are missing after the first `taken` bytes.
+    /// Returns whether bytes are missing after the first `taken` bytes.
     fn is_at_gap(&self, taken: usize) -> bool {
         self.has_gap.load(Ordering::Acquire) && self.gap.load(Ordering::Relaxed) == taken
     }

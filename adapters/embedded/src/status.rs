@@ -53,7 +53,7 @@ pub(crate) fn classify(kind: ErrorKind) -> ErrorClass {
     }
 }
 
-/// Drops [`PumpStatus::Moved`], which the caller need not see.
+/// Replaces [`PumpStatus::Moved`] with `None`, because the caller need not see this status.
 pub(crate) fn filter_reportable(status: Option<PumpStatus>) -> Option<PumpStatus> {
     status.filter(|status| *status != PumpStatus::Moved)
 }

@@ -75,7 +75,7 @@ impl Timer for TestClock<'_> {
     }
 }
 
-/// Polls a future at most `times` times, then drops it.
+/// Polls a future at most `times` times, and then drops the future. Returns `None` if the future is not ready.
 fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -85,8 +85,8 @@ fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
     })
 }
 
-/// Runs a server until it is idle. `polls` says how often each future is polled before it is dropped. The list
-/// repeats.
+/// Runs a server until it is idle. `polls` lists the number of polls of each future before its drop, but each future
+/// gets more than `delay` polls. The list repeats.
 fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, App) {
     let uart = RefCell::new(uart);
     let (stuck, time) = (Cell::new(false), Cell::new(0));
@@ -121,7 +121,7 @@ fn dropped_future_loses_no_bytes() {
     for reads in [1, 3, 64, 1000] {
         for writes in [1, 10, 1000] {
             for delay in [0, 1, 5] {
-                // Each future gets at least one poll more than its driver needs. With fewer polls it makes no
+                // Each future gets at least as many polls as its driver needs. With fewer polls, the future makes no
                 // progress.
                 for polls in [&[1][..], &[2], &[1, 2, 3, 5, 8], &[7, 1], &[1000]] {
                     let uart = Uart { reads, writes, ..Uart::text(&input) };

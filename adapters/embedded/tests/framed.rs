@@ -54,7 +54,8 @@ impl Peer {
         if self.count.is_multiple_of(self.damages) { byte ^ 0x20 } else { byte }
     }
 
-    /// Adds the peer's frames to the line, and moves bytes of the line into `space`.
+    /// Adds the peer's frames to the line, and moves bytes of the line into `space`. Returns `None` if the line has
+    /// no bytes.
     fn read(&mut self, space: &mut [u8]) -> Option<usize> {
         let accepted = self.link.send(self.input.make_contiguous());
         self.input.drain(..accepted);
@@ -267,7 +268,7 @@ fn step(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> Pump
 }
 
 #[test]
-fn new_peer_is_a_new_session() {
+fn new_peer_starts_a_new_session() {
     with_server(512, 1024, |server| {
         let (mut pump, mut peer) = (FramedPump::new(5), Peer::new(&ping(1), u64::MAX));
         assert!(!pump.is_connected());

@@ -41,7 +41,7 @@ fn with_servers<R>(act: impl for<'b> FnOnce(&mut Http<'b>, &mut Server<'b>) -> R
     act(&mut http.body_buffer(bodies.as_mut_slice()), &mut server)
 }
 
-/// Handles an event. Returns the ticket of a deferred call.
+/// Handles an event. Returns the ticket of a deferred call, or `None` after other events.
 fn handle(server: &mut Server<'_>) -> Option<Ticket> {
     match server.event() {
         Some(Event::Call(mut call)) if call.name() == "slow" => {
@@ -168,7 +168,7 @@ fn run_serves_a_blocking_connection() {
     assert!(sent.contains("late") && sent.ends_with('}'), "{sent}");
 }
 
-/// One direction of a connection in memory. It wakes its reader.
+/// One direction of a connection in memory. Each write wakes the reader.
 #[derive(Default)]
 struct Pipe {
     bytes: RefCell<VecDeque<u8>>,
@@ -241,7 +241,7 @@ impl Timer for TestClock<'_> {
     }
 }
 
-/// A waker that remembers its call.
+/// A waker that records whether it was called.
 #[derive(Default)]
 struct Woken(AtomicBool);
 

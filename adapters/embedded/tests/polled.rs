@@ -46,7 +46,7 @@ fn transcript_is_independent_of_read_and_write_sizes() {
 }
 
 #[test]
-fn log_lines_between_messages_damage_none() {
+fn log_lines_between_messages_damage_no_message() {
     let (input, output) = dialogue();
     for writes in [1, 2, 5, 1000] {
         let mut uart = Uart { writes, alternates: true, ..Uart::text(&input) };
@@ -219,7 +219,7 @@ fn noise_starts_no_session() {
 }
 
 #[test]
-fn every_mark_starts_a_session() {
+fn consecutive_marks_start_at_least_one_session() {
     for reads in 1..20 {
         let marks = [SESSION_MARK, SESSION_MARK, &SESSION_MARK[1..]].concat();
         let input = [b"{\"x", marks.as_slice(), INITIALIZE.as_bytes(), ping(1).as_bytes()].concat();
@@ -232,7 +232,7 @@ fn every_mark_starts_a_session() {
 }
 
 #[test]
-fn session_mark_is_an_ordinary_byte_if_not_configured() {
+fn session_mark_is_ordinary_input_if_not_configured() {
     let input = [INITIALIZE.as_bytes(), SESSION_MARK, ping(1).as_bytes()].concat();
     let mut uart = Uart::new([On::Bytes(input)]);
     let app = serve(&mut uart, &mut Pump::new());

@@ -104,7 +104,7 @@ impl Timer for Clock {
     }
 }
 
-/// A minimal executor that polls every 100 µs.
+/// Runs a future to its end. Polls the future every 100 µs.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
     loop {

@@ -33,7 +33,7 @@ impl Cancellation {
         Cancellation { task: Arc::clone(task) }
     }
 
-    /// Whether the request is cancelled.
+    /// Returns whether the request is cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.task.is_cancelled()
@@ -76,7 +76,7 @@ impl Task {
         if self.is_observed { lock(&self.record).take() } else { None }
     }
 
-    /// The span of the request, until the request has ended.
+    /// Returns the span of the request, or an empty span if the request has ended.
     pub(crate) fn span(&self) -> RequestSpan {
         if !self.is_observed {
             return RequestSpan::default();

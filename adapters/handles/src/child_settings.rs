@@ -35,8 +35,8 @@ impl LineCallback {
 
     /// Removes the line ending, if there is one, and calls the callback.
     ///
-    /// Catches a panic of the callback, so that the reader continues. A child whose stderr has no reader blocks or
-    /// fails.
+    /// Catches a panic of the callback, so that the reader continues. Without a reader of its stderr, the child would
+    /// block or fail.
     pub fn call(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         let text = text.trim_end_matches(['\n', '\r']);
@@ -65,7 +65,8 @@ impl Stderr {
         Stderr(Policy::Lines(LineCallback(Arc::new(Mutex::new(on_line)))))
     }
 
-    /// Keeps the last `limit` lines, for error messages.
+    /// Returns a destination that keeps the last `limit` lines, and a handle that reads the lines, for error
+    /// messages.
     ///
     /// ```
     /// # use mcp_proto_handles::Stderr;
@@ -89,7 +90,7 @@ impl Stderr {
 }
 
 impl Stderr {
-    /// The configuration of the child's stderr.
+    /// Returns the configuration of the child's stderr.
     #[doc(hidden)]
     #[must_use]
     pub fn stdio(&self) -> Stdio {
@@ -100,7 +101,7 @@ impl Stderr {
         }
     }
 
-    /// The callback, or `None` if the destination has none.
+    /// Returns the callback, or `None` if the destination has none.
     #[doc(hidden)]
     #[must_use]
     pub fn line_callback(&self) -> Option<LineCallback> {
@@ -128,7 +129,7 @@ pub struct StderrTail {
 }
 
 impl StderrTail {
-    /// The stored lines, oldest first.
+    /// Returns the stored lines, oldest first.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         lock(&self.lines).iter().cloned().collect()

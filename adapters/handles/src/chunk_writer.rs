@@ -61,7 +61,7 @@ impl ChunkWriter {
         written
     }
 
-    /// Completes the response.
+    /// Completes the response. If a write has failed or was dropped, fails the response instead.
     pub fn end(mut self) {
         if !self.is_writing {
             self.responder.end_chunks(None);
@@ -100,7 +100,7 @@ impl Chunk {
     }
 }
 
-/// Opens the response of a request.
+/// Function that opens the response of a request.
 pub(crate) type OpenFn = Box<dyn FnOnce(Reply<'_>) -> Result<(), SendError> + Send>;
 
 /// The result of a command that a thread or task waits for. Dropping an unresolved outcome reports [`SendError::Gone`].

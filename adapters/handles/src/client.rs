@@ -74,7 +74,9 @@ impl ClientHandle {
     /// reports progress.
     ///
     /// # Errors
-    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
+    /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. [`CallError::Invalid`]: the
+    /// arguments do not serialize. If the arguments serialize to anything but an object, the call ends with
+    /// [`CallError::Invalid`].
     pub fn begin(
         &self,
         tool: &str,
@@ -88,7 +90,8 @@ impl ClientHandle {
     /// Like [`begin`](ClientHandle::begin), but `arguments` is the JSON text of an object.
     ///
     /// # Errors
-    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
+    /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. If `arguments` is not an object, the
+    /// call ends with [`CallError::Invalid`].
     pub fn begin_json(
         &self,
         tool: &str,
@@ -147,9 +150,8 @@ impl ClientHandle {
     /// task.
     ///
     /// # Errors
-    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent. If the
-    /// client or the server does not declare [`tasks`](crate::ClientSettings::tasks), the call ends with
-    /// [`CallError::Unsupported`].
+    /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. If the client or the server does not
+    /// declare [`tasks`](crate::ClientSettings::tasks), the call ends with [`CallError::Unsupported`].
     pub fn resume_task(&self, id: &str, options: CallOptions) -> Result<PendingCall, CallError> {
         self.start(Request::Task(id.into()), options, call_result)
     }
@@ -179,13 +181,13 @@ impl ClientHandle {
         ClientHandle { inner: Arc::clone(&self.inner), options }
     }
 
-    /// The server's name and capabilities, and the negotiated revision.
+    /// Returns the server's name and capabilities, and the negotiated revision.
     #[must_use]
     pub fn server(&self) -> &ServerDetails {
         &self.inner.details
     }
 
-    /// The process id of the server. Returns `None` if the server is not a child process, or while the client
+    /// Returns the process id of the server. Returns `None` if the server is not a child process, or while the client
     /// stops the process.
     ///
     /// The id changes when the client [reconnects](crate::Reconnect).
@@ -194,13 +196,13 @@ impl ClientHandle {
         self.inner.shared.process_id()
     }
 
-    /// Whether the connection is closed.
+    /// Returns whether the connection is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.inner.shared.is_closed()
     }
 
-    /// Closes the connection and returns the exit status of a child process, if there is one.
+    /// Closes the connection. Returns the exit status of a child process, or `None` if there is none.
     ///
     /// Every request in flight ends with [`CallError::Closed`]. The client writes unsent messages during the grace
     /// period ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child process.

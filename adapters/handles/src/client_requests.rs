@@ -18,7 +18,7 @@ use crate::views::{
 };
 
 impl ClientHandle {
-    /// Lists the tools from all pages.
+    /// Lists the tools from all pages. Omits entries without a name.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -27,7 +27,7 @@ impl ClientHandle {
         Ok(entries.iter().filter_map(|entry| ToolDescription::from_json(entry)).collect())
     }
 
-    /// Returns the tool with this name, or `None` if the server does not list it. Requests no more pages than
+    /// Returns the tool with this name, or `None` if the server does not list the tool. Requests no more pages than
     /// necessary.
     ///
     /// # Errors

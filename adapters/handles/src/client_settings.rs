@@ -36,7 +36,7 @@ pub struct ClientSettings {
     pub keep_alive: Option<KeepAlive>,
     /// The limits of tasks, if calls may become tasks.
     pub tasks: Option<TaskLimits>,
-    /// Creates the options of a task, if requests of the server may become tasks.
+    /// The function that creates the options of a task, if requests of the server may become tasks.
     pub client_tasks: Option<fn() -> TaskOptions>,
     /// The extensions to declare, with their methods and result types.
     pub extensions: ExtensionSettings,
@@ -44,14 +44,14 @@ pub struct ClientSettings {
     pub capabilities: ClientCapabilities,
     /// Whether the transport carries messages instead of lines.
     pub message_mode: bool,
-    /// Whether the transport permits calls of a tool. Lists leave out other tools.
+    /// The function that returns whether the transport permits calls of a tool. Lists omit all other tools.
     pub permits_tool: fn(Json<'_>) -> bool,
 }
 
 /// The extensions of a client.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExtensionSettings {
-    /// Names and settings.
+    /// The names of the extensions, each with the JSON text of its settings.
     pub declared: &'static [(&'static str, &'static str)],
     /// The methods of requests that the client handles.
     pub methods: &'static [&'static str],
@@ -62,8 +62,8 @@ pub struct ExtensionSettings {
 impl ClientSettings {
     /// Creates settings with the default limits.
     ///
-    /// The limits are 16 MiB for a message of the server, 16 MiB for a request of the client, 256 requests in
-    /// flight, and 4,096 requests that wait to be sent.
+    /// The limits are 16 MiB for a message of the server, and 16 MiB for a request of the client. At most 256
+    /// requests are in flight, and at most 4,096 requests wait to be sent.
     #[must_use]
     pub fn new(name: String, version: String) -> ClientSettings {
         ClientSettings {
@@ -88,7 +88,7 @@ impl ClientSettings {
         }
     }
 
-    /// The configuration of the [`Client`].
+    /// Returns the configuration of the [`Client`].
     #[must_use]
     pub fn config(&self) -> ClientConfig<'_> {
         let config = ClientConfig::new(&self.name, &self.version)
@@ -142,10 +142,11 @@ impl ClientSettings {
         Ok(client)
     }
 
-    /// Switches to [`Connect::Handshake`] after a failed automatic attempt.
+    /// Switches from [`Connect::Automatic`] to [`Connect::Handshake`] if the connection closed during the attempt.
+    /// The revisions must include one of the handshake era.
     ///
-    /// Returns `true` if the server closed the connection and the caller should connect again. Some old servers exit
-    /// when they receive a request of the stateless era.
+    /// Returns `true` if the settings have changed: the caller should then connect again. Some old servers exit when
+    /// they receive a request of the stateless era.
     pub fn fall_back_to_handshake(&mut self, error: &ConnectError) -> bool {
         let has_handshake = !self.revisions.and(Revisions::HANDSHAKE).is_empty();
         let falls_back =
@@ -166,8 +167,8 @@ impl std::fmt::Debug for ClientSettings {
     }
 }
 
-/// Setters for a connector's identity and limits. The type needs the fields `settings` ([`ClientSettings`]),
-/// `observer`, `stderr` and `ending`.
+/// Defines the setters for a connector's identity and limits. The type needs the fields `settings`
+/// ([`ClientSettings`]), `observer`, `stderr` and `ending`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! client_settings {
@@ -254,7 +255,7 @@ macro_rules! client_settings {
 
         /// Lets server requests for sampling and elicitation become tasks, up to 32 at a time (`2025-11-25`). The
         /// server decides which requests become tasks. The callback of [`on_server_request`](Self::on_server_request)
-        /// responds as always.
+        /// still responds to each request.
         ///
         /// `options` returns options with new random bits for each task.
         #[must_use]

@@ -99,12 +99,13 @@ impl ClientShared {
         self.state.with(|state| state.process_id)
     }
 
-    /// The maximum number of requests in flight.
+    /// Returns the maximum number of requests in flight.
     pub(crate) fn in_flight_limit(&self) -> usize {
         self.in_flight_limit
     }
 
-    /// Marks a new connection as open, possibly after an earlier connection closed.
+    /// Marks a new connection as open, possibly after an earlier connection closed. A client that is permanently
+    /// closed stays closed.
     pub(crate) fn open_connection(&self, wake: Wake) {
         self.state.with(|state| {
             state.is_closed = state.final_status.is_some();
@@ -176,7 +177,7 @@ impl ClientShared {
         }
     }
 
-    /// Adds a queue that receives every later notification.
+    /// Adds a queue that receives every later notification. Closes the queue if the client is permanently closed.
     pub fn add_queue(&self, queue: &Arc<NotificationQueue>) {
         let is_final = self.state.with(|state| {
             if state.final_status.is_none() {
@@ -200,7 +201,7 @@ impl ClientShared {
     }
 
     /// Waits until the connection is closed and no other connection follows. Returns the exit status of a child
-    /// process, if there is one.
+    /// process, or `None` if there is none.
     pub async fn wait_closed(&self) -> Option<ExitStatus> {
         self.state.wait_until(|state| state.final_status).await
     }

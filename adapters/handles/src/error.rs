@@ -37,7 +37,7 @@ impl fmt::Debug for ServeError {
 
 impl std::error::Error for ServeError {}
 
-/// The last part of an error about a message that is too long. Contains the limit in bytes.
+/// The end of the text of an error about a message that is too long. Contains the limit in bytes.
 pub(crate) struct LongerThan(pub(crate) usize);
 
 impl fmt::Display for LongerThan {
@@ -46,7 +46,7 @@ impl fmt::Display for LongerThan {
     }
 }
 
-/// Names the setting that corrects an error.
+/// Returns the end of an error text, which names the setting that corrects the error. Empty if no setting does.
 fn advice(error: &ConfigError) -> &'static str {
     match error {
         ConfigError::TxTooSmall { .. } => {
@@ -204,7 +204,7 @@ pub enum CallError {
     Server(PeerError),
     /// The timeout expired. If the request was sent, the client has cancelled it.
     TimedOut,
-    /// The application cancelled the request, or another client cancelled its task.
+    /// The application cancelled the request, or another client cancelled the task of the request.
     Cancelled,
     /// The connection is closed.
     Closed,

@@ -54,7 +54,8 @@ impl ClientSession {
         }
     }
 
-    /// Repeats the waiting calls if the list of tools has arrived. Without the list, the calls fail with their errors.
+    /// If `state` is the request for the list of tools, repeats the waiting calls with the new list. Without the
+    /// list, the calls fail with their errors.
     pub(crate) fn finish_list(
         &mut self,
         state: &Arc<RequestState>,

@@ -13,7 +13,7 @@ use crate::owned::view;
 /// Hooks before and after each request that reaches the handler: for authorization and metrics.
 ///
 /// The server answers some requests by itself, such as `initialize`, `ping`, or a static list. Neither the handler
-/// nor a hook receives these requests. The methods run in the event loop, so they must not block.
+/// nor a hook receives these requests. The methods of a hook run in the event loop, so they must not block.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,7 +40,7 @@ use crate::owned::view;
 /// }
 /// ```
 pub trait RequestHook: Send + Sync {
-    /// Called before the handler.
+    /// Permits or refuses a request. The event loop calls this method before the handler.
     ///
     /// # Errors
     /// The server refuses the request with this error. The handler and further hooks do not receive the request.
@@ -49,7 +49,8 @@ pub trait RequestHook: Send + Sync {
         Ok(())
     }
 
-    /// Called once for each request whose [`before`](RequestHook::before) was called, when the request has ended.
+    /// Observes the end of a request. The event loop calls this method once for each request whose
+    /// [`before`](RequestHook::before) was called.
     ///
     /// `time` includes the waiting time of a deferred request. A panic of this method does not end the server,
     /// and other hooks still receive the end of the request.
@@ -169,37 +170,37 @@ impl RequestInfo {
         }
     }
 
-    /// The id of the request: a string or a number.
+    /// Returns the id of the request: a string or a number.
     #[must_use]
     pub fn id(&self) -> Json<'_> {
         view(&self.id)
     }
 
-    /// The method.
+    /// Returns the method.
     #[must_use]
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// The name of the tool or prompt, or the URI of the resource.
+    /// Returns the name of the tool or prompt, or the URI of the resource. Returns `None` for other requests.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The name of the tool of a call.
+    /// Returns the name of the tool, or `None` if the request is not a tool call.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
         self.name().filter(|_| self.method == "tools/call")
     }
 
-    /// The revision of the request.
+    /// Returns the revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// The capabilities that the client declared.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.client

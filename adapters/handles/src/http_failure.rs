@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::printable::Printable;
 
-/// The failure of one HTTP request: a status that refuses it, or no response.
+/// The failure of one HTTP request: a status that refuses the request, or no usable response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpFailure {
@@ -21,7 +21,7 @@ pub struct HttpFailure {
     pub reason: String,
 }
 
-/// The reason of a response without the message that its request expects.
+/// The reason of a failure whose response has no message for the request.
 const NO_MESSAGE: &str = "the response contains no message for the request";
 
 impl HttpFailure {

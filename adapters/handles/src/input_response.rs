@@ -21,7 +21,8 @@ pub(crate) struct RequiredInput {
 }
 
 impl ClientSession {
-    /// Defers a request of the server and passes it to the application.
+    /// Defers a request of the server, and passes the request to the application. Without a handler or a free slot,
+    /// responds with an error.
     pub(crate) fn handle_server_request(&mut self, request: ServerRequest<'_>) {
         let has_slot = self.server_requests.len() < MAX_SERVER_REQUESTS;
         let Some(handler) = self.handler.clone().filter(|_| has_slot) else {
@@ -38,7 +39,8 @@ impl ClientSession {
         }
     }
 
-    /// Passes the server's required inputs to the application.
+    /// Passes the server's required inputs to the application. Fails the request if the server requires too many
+    /// inputs.
     pub(crate) fn request_inputs(&mut self, required: &InputRequired<'_>) {
         let ticket = required.ticket();
         // Each input occupies a task or a queue entry, so the number of inputs must have a limit.

@@ -44,7 +44,8 @@
 //! # let _ = info;
 //! ```
 //!
-//! The generated schemas are kept until the process ends, one for each type.
+//! The generated schemas are kept until the process ends: one for each type of arguments, and one for each type of
+//! results.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -151,7 +152,7 @@ type Stored = (&'static str, Option<&'static str>);
 /// The schemas that were generated, by their contract and type.
 static STORED: Mutex<BTreeMap<(bool, String), Stored>> = Mutex::new(BTreeMap::new());
 
-/// Returns a schema, which is generated once.
+/// Returns the schema of `T`. The first call generates the schema.
 fn stored<T: JsonSchema>(contract: Contract) -> Stored {
     let key = (contract == Contract::Serialize, T::schema_id().into_owned());
     let known = STORED.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
@@ -175,8 +176,8 @@ fn generate<T: JsonSchema>(contract: Contract) -> Stored {
     (schema.as_value().to_string().leak(), description)
 }
 
-/// Returns whether the schema describes an object. Adds `"type": "object"`, which the specification requires, to the
-/// schema of an enum without a type.
+/// Returns whether the schema describes an object. Takes the schema of an enum without a type for an object, and adds
+/// `"type": "object"`, which the specification requires.
 fn is_object(schema: &mut Schema) -> bool {
     let is_enum = schema.get("oneOf").or_else(|| schema.get("anyOf")).is_some();
     let Some(members) = schema.as_object_mut() else { return false };

@@ -1,7 +1,7 @@
 //! Runtime-independent part of the `std` and `tokio` adapters of [`mcp_proto`].
 //!
-//! This crate is for authors of adapters; applications use the re-exports of their adapter. The crate starts no thread,
-//! uses no timer and does no I/O. The crate has two halves:
+//! This crate is for authors of adapters; applications use the re-exports of their adapter. The crate starts no
+//! thread, and moves no bytes of a connection. The crate has two halves:
 //!
 //! - **The event loop** owns the state machine. Between two events, the event loop calls [`ClientSession`] (client) or
 //!   [`ServerShared`] (server). Both apply the commands of the handles, and return the time by which the event loop
@@ -9,7 +9,8 @@
 //! - **The handles** ([`ClientHandle`], [`Responder`], …) work from any thread or task. The operations of handles are
 //!   plain [`Future`]s: an async runtime awaits them, a thread [blocks on them](block_on()).
 //!
-//! The state machine keeps all deadlines. Handles wake the event loop with a [`Wake`].
+//! [`ClientSession`] keeps the deadlines of unsent requests, and the state machine keeps the deadlines of sent
+//! requests. Handles wake the event loop with a [`Wake`].
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // A panic in library code would end the connection.
 #![cfg_attr(

@@ -29,7 +29,8 @@ struct State {
 }
 
 impl NotificationQueue {
-    /// Adds a notification. A change that is already queued is not added again.
+    /// Adds a notification. Does not add a queued change again. If the queue is full, counts the notification as
+    /// missed.
     pub(crate) fn push(&self, notification: Notification) {
         self.state.update(|state| {
             let is_change = matches!(notification, Notification::Changed(_) | Notification::Updated(_));
@@ -104,7 +105,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The filter that the server acknowledged, as JSON.
+    /// Returns the filter that the server acknowledged, as JSON.
     ///
     /// The filter is an object like `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. The acknowledged
     /// filter may be smaller than the requested filter.

@@ -25,25 +25,25 @@ pub struct ClientResponse {
 }
 
 impl ClientResponse {
-    /// The result as JSON.
+    /// Returns the result as JSON.
     #[must_use]
     pub fn json(&self) -> Json<'_> {
         view(&self.json)
     }
 
-    /// The user's response to an elicitation, or `None` if the result has another shape.
+    /// Returns the user's response to an elicitation, or `None` if the result has another shape.
     #[must_use]
     pub fn elicited(&self) -> Option<ElicitResultView<'_>> {
         ElicitResultView::from_json(self.json())
     }
 
-    /// The model's message, or `None` if the result has another shape.
+    /// Returns the model's message, or `None` if the result has another shape.
     #[must_use]
     pub fn sampled(&self) -> Option<SampledView<'_>> {
         SampledView::from_json(self.json())
     }
 
-    /// The client's roots, or `None` if the result has another shape.
+    /// Returns the client's roots, or `None` if the result has another shape.
     #[must_use]
     pub fn roots(&self) -> Option<RootsView<'_>> {
         RootsView::from_json(self.json())
@@ -58,7 +58,7 @@ pub enum RequestError {
     /// requests: its response lists the [required input](mcp_proto::server::Call::require_input).
     Unsupported,
     /// The response to the call will request this input, and the client sends the call again with the input
-    /// (`2026-07-28`). The handler ends without a result: see `handler::Ask`.
+    /// (`2026-07-28`). The handler must return without a result: see `handler::Ask`.
     InputRequired,
     /// The client responded with an error.
     Client(PeerError),
@@ -155,8 +155,8 @@ pub(crate) struct OutboundRequest {
 }
 
 impl OutboundRequest {
-    /// Encodes `input` for a client with this revision and these capabilities. Returns the request and the
-    /// cell of its response.
+    /// Encodes `input` for a client with this revision and these capabilities. Returns the request and the cell of
+    /// its response. Returns an error if the client does not support the request, or `input` is invalid.
     pub(crate) fn new(
         input: &dyn Input,
         (revision, client): (Revision, ClientCapabilities),
@@ -216,12 +216,12 @@ pub(crate) struct PendingResponse {
 }
 
 impl PendingResponse {
-    /// Whether the caller no longer waits for the response.
+    /// Returns whether the caller no longer waits for the response.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.response.0.is_finished()
     }
 
-    /// Ends the request with `Cancelled`, because its deferred request was cancelled.
+    /// Ends the request with `Cancelled`, because the deferred request that the request belongs to has ended.
     pub(crate) fn cancel(self) {
         self.response.0.set(Err(RequestError::Cancelled));
     }

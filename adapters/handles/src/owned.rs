@@ -34,27 +34,28 @@ impl CallResult {
         CallResult { json }
     }
 
-    /// The result as JSON.
+    /// Returns the result as JSON.
     #[must_use]
     pub fn json(&self) -> Json<'_> {
         view(&self.json)
     }
 
-    /// The `resultType`, if an extension defines it: see
-    /// [`ClientConfig::result_types`](mcp_proto::client::ClientConfig::result_types). The result then has no content.
+    /// Returns the `resultType` that an extension defines, or `None` for an ordinary result: see
+    /// [`ClientConfig::result_types`](mcp_proto::client::ClientConfig::result_types). A result of an extension has no
+    /// content.
     #[must_use]
     pub fn result_type(&self) -> Option<String> {
         let result_type = self.json().get("resultType")?.string()?;
         Some(result_type.to_string()).filter(|result_type| result_type != "complete")
     }
 
-    /// Whether the tool reported a failure (`isError`).
+    /// Returns whether the tool reported a failure (`isError`).
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.view().is_error()
     }
 
-    /// The result as a typed view with access to all members.
+    /// Returns the result as a typed view with access to all members.
     #[must_use]
     pub fn view(&self) -> client::ToolResultView<'_> {
         client::ToolResultView::from_json(self.json())
@@ -65,13 +66,13 @@ impl CallResult {
         self.view().content()
     }
 
-    /// The text of the first text block.
+    /// Returns the text of the first text block, or `None` if there is no text block.
     #[must_use]
     pub fn text(&self) -> Option<String> {
         self.view().text().map(|text| text.to_string())
     }
 
-    /// The structured content.
+    /// Returns the structured content, or `None` if there is none.
     #[must_use]
     pub fn structured(&self) -> Option<Json<'_>> {
         self.view().structured()
@@ -93,7 +94,7 @@ impl CallResult {
     }
 }
 
-/// Parses JSON text that was valid when it was copied.
+/// Parses JSON text that was valid when it was copied. Returns `null` for invalid text.
 pub(crate) fn view(json: &str) -> Json<'_> {
     Json::parse(json.as_bytes()).unwrap_or(Json::NULL)
 }
@@ -122,7 +123,7 @@ pub struct ToolDescription {
 }
 
 impl ToolDescription {
-    /// The tool as a typed view with access to all members.
+    /// Returns the tool as a typed view with access to all members.
     #[must_use]
     pub fn view(&self) -> client::ToolView<'_> {
         client::ToolView::from_json(view(&self.json))
@@ -244,7 +245,7 @@ pub enum Notification {
     Changed(Listed),
     /// A subscribed resource has changed. Contains the resource's URI.
     Updated(String),
-    /// Another notification.
+    /// A notification with any other method.
     Other {
         /// The method.
         method: String,

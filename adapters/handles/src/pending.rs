@@ -75,12 +75,12 @@ impl RequestState {
         self.is_counted.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether the caller still waits for the result.
+    /// Returns whether the request has neither a result nor a cancellation.
     pub(crate) fn is_awaited(&self) -> bool {
         self.state.with(|state| matches!(state.stage, Stage::Queued | Stage::Sent(_)))
     }
 
-    /// Records that the request was sent. Returns `false` if the caller no longer waits for the result.
+    /// Records that the request was sent. Returns `false` if the request has ended, for example by a cancellation.
     pub(crate) fn mark_sent(&self, ticket: Ticket) -> bool {
         self.state.with(|state| {
             let is_queued = matches!(state.stage, Stage::Queued);
@@ -91,8 +91,8 @@ impl RequestState {
         })
     }
 
-    /// Marks a sent request as unsent, so that it is sent again. Returns `false` if the request has ended, or was
-    /// repeated before.
+    /// Marks a sent request as unsent, so that it is sent again. Returns `false` if the request is not in flight, or
+    /// was repeated before.
     pub(crate) fn mark_repeated(&self) -> bool {
         self.state.with(|state| {
             let is_sent = matches!(state.stage, Stage::Sent(_));
@@ -113,7 +113,8 @@ impl RequestState {
         });
     }
 
-    /// Sets the result, unless the request already has one.
+    /// Sets the result, unless the request already has one. Closes the notification queue, unless the result is an
+    /// acknowledged subscription.
     pub(crate) fn complete(&self, result: Result<ResponseBody, CallError>) {
         if !matches!(result, Ok(ResponseBody::Listening(..))) {
             self.close_queue();
@@ -231,12 +232,12 @@ impl<T> PendingRequest<T> {
         self.canceller.state.queue.as_ref()?.next().await
     }
 
-    /// Cancels the request. The future then returns [`CallError::Cancelled`].
+    /// Cancels the request, unless it has ended. The future of a cancelled request returns [`CallError::Cancelled`].
     pub fn cancel(&self, reason: &str) {
         self.canceller.cancel(reason);
     }
 
-    /// Drops the request without cancelling it. The client ignores the result of the request.
+    /// Drops the future without cancelling the request. The client ignores the result of the request.
     ///
     /// A call that has become a task can thus outlive this client: see [`TaskCall`](crate::TaskCall).
     pub fn detach(mut self) {

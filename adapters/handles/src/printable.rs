@@ -32,7 +32,7 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
-/// Whether a character controls the terminal, or changes the direction of the text around it.
+/// Returns whether a character controls the terminal, or changes the direction of the text around it.
 fn is_harmful(character: char) -> bool {
     character != '\t' && character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -12,7 +12,7 @@ use crate::server_shared::ServerShared;
 use crate::signal::Signal;
 
 impl ServerShared {
-    /// Whether a client has subscribed to the resource with this URI.
+    /// Returns whether a client has subscribed to the resource with this URI.
     ///
     /// # Errors
     /// Returns [`RequestError::Closed`] if the connection is closed. Returns [`RequestError::Invalid`] if the calling

@@ -31,7 +31,7 @@ impl Reconnect {
     /// Eight attempts, the first after 500 milliseconds: about 90 seconds in total.
     pub const DEFAULT: Reconnect = Reconnect { attempts: 8, pause: Duration::from_millis(500) };
 
-    /// Takes one attempt, and returns the pause before it. Returns `None` if no attempt is left.
+    /// Takes one attempt, and returns the pause before the attempt. Returns `None` if no attempt is left.
     fn take_attempt(&mut self) -> Option<Millis> {
         self.attempts = self.attempts.checked_sub(1)?;
         let pause = self.pause;
@@ -52,17 +52,17 @@ impl ClientSession {
         (self.reconnect, self.attempts) = (reconnect, reconnect);
     }
 
-    /// Whether unsent requests wait for the next connection.
+    /// Returns whether unsent requests wait for the next connection.
     pub(crate) fn keeps_unsent(&self) -> bool {
         self.reconnect.is_some() && !self.is_closing
     }
 
-    /// Records the loss of a connection, and takes one of the attempts to replace it. Returns the pause before the
+    /// Records the loss of a connection, and takes one of the attempts to reconnect. Returns the pause before the
     /// attempt, or `None` if the client is closing or no attempt is left.
     ///
-    /// The session drops requests of the server, and keeps unsent requests of the client and the input of its tasks.
-    /// Until the new connection [opens](ClientSession::connection_opened), the handles call `wake` after each
-    /// command.
+    /// The session drops requests of the server, and keeps unsent requests of the client and the input of the
+    /// client's tasks. Until the new connection [opens](ClientSession::connection_opened), the handles call `wake`
+    /// after each command.
     pub fn begin_attempt(&mut self, now: Millis, wake: Wake) -> Option<Millis> {
         if self.is_closing {
             return None;
@@ -105,7 +105,7 @@ impl ClientSession {
         }
     }
 
-    /// Whether the application has closed the client.
+    /// Returns whether the application has closed the client.
     #[must_use]
     pub fn is_closing(&self) -> bool {
         self.is_closing

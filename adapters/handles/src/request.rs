@@ -13,7 +13,7 @@ pub(crate) enum Request {
         tool: String,
         arguments: String,
     },
-    /// A task with this id.
+    /// The result of the task with this id.
     Task(String),
     List(List),
     /// A search of the tool list for the tool with this name.
@@ -81,7 +81,7 @@ fn borrowed(arguments: &Arguments) -> Vec<(&str, &str)> {
 }
 
 impl Request {
-    /// Returns why the request cannot be written.
+    /// Returns the reason why the request cannot be written.
     pub(crate) fn unwritable(&self) -> String {
         let (owner, params) = match self {
             Request::Call { tool, arguments } => (format!("the arguments of the tool `{tool}`"), arguments),
@@ -99,7 +99,8 @@ impl Request {
         }
     }
 
-    /// Sends the request. Returns `None` for a notification, which has no response.
+    /// Sends the request, and returns the ticket. Returns `None` for a notification, which has no response. Returns
+    /// the client's error if the request cannot be sent now.
     pub(crate) fn send(
         &self,
         client: &mut Client<'_>,

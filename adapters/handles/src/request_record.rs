@@ -24,8 +24,8 @@ pub(crate) struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Starts the record of an event's request. Returns `None` if there is no request, or if it has neither hooks nor a
-    /// span.
+    /// Starts the record of an event's request. Returns `None` if there is no request, or if the request has neither
+    /// hooks nor a span.
     pub(crate) fn begin(event: &Event<'_>, hooks: &Hooks) -> Option<Box<RequestRecord>> {
         let info = RequestInfo::new(event)?;
         let span = RequestSpan::new(&info);
@@ -36,7 +36,7 @@ impl RequestRecord {
         Some(Box::new(RequestRecord { info, hooks, begun: 0, start, outcome, span }))
     }
 
-    /// Calls the hooks before the handler.
+    /// Calls the hooks before the handler. Stops at the first hook that refuses the request, and returns the refusal.
     pub(crate) fn before(&mut self) -> Result<(), Refusal> {
         for hook in &self.hooks {
             self.begun += 1;

@@ -16,7 +16,7 @@ pub struct RequestSpan {
 
 #[cfg(feature = "tracing")]
 impl RequestSpan {
-    /// Whether a subscriber may collect spans.
+    /// Returns whether a subscriber may collect spans.
     pub(crate) fn is_enabled() -> bool {
         tracing::span_enabled!(tracing::Level::INFO)
     }

@@ -43,13 +43,13 @@ impl Responder {
         }
     }
 
-    /// The revision of the request.
+    /// Returns the revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.link.client.0
     }
 
-    /// The capabilities that the client declared.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.link.client.1
@@ -87,16 +87,18 @@ impl Responder {
     ///
     /// Use [messages](Reply::messages) for a prompt, [contents](Reply::contents) for a read, and
     /// [values](Reply::values) for a completion. The event loop of the server calls `answer` when the transmit buffer
-    /// has space.
+    /// has space. If the request has ended, the event loop drops `answer` without a call.
     pub fn answer(mut self, answer: impl FnOnce(Reply<'_>) + Send + 'static) {
         self.respond(Box::new(answer));
     }
 
     /// Responds with content that the returned writer takes in chunks. The content may be larger than the transmit
-    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Waits until no other response is open.
+    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). On lines, waits until no other response is
+    /// open.
     ///
-    /// The timeout is now [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and restarts with
-    /// every chunk. The future must be awaited to the end: dropping it fails the request.
+    /// While the response is open, the timeout is
+    /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and every chunk restarts the
+    /// timeout. The future must be awaited to the end: dropping it fails the request.
     ///
     /// ```
     /// # use mcp_proto::server::ChunkedContent;
@@ -154,7 +156,7 @@ impl Responder {
         self.link.shared.push(command);
     }
 
-    /// Queues the end of a chunked response. `failure` is the reason of a failure.
+    /// Queues the end of a chunked response. `failure` is the reason if the response ends as a failure.
     pub(crate) fn end_chunks(&mut self, failure: Option<String>) {
         self.finish(|ticket| ServerCommand::end_chunks(ticket, failure));
     }
@@ -174,8 +176,9 @@ impl Responder {
 
     /// Sends a progress notification, if the client requested progress.
     ///
-    /// `progress` must increase with each call; `message` may be empty. Waits while the client does not read.
-    /// Pass a `format!` as the message, because a `format_args!` cannot be held across an await point.
+    /// `progress` must increase with each call; `message` may be empty. Waits while the queue of commands is full,
+    /// for example because the client does not read. Pass a `format!` as the message, because a `format_args!` cannot
+    /// be held across an await point.
     pub fn progress<P: Into<Decimal>, M: Display>(
         &self,
         progress: P,
@@ -190,8 +193,8 @@ impl Responder {
     /// The timeout is [`Limits::request_timeout`] of the server. The request ends no later than the deferred request.
     /// Dropping the future cancels the request to the client.
     ///
-    /// In `2026-07-28`, a server sends no requests. Instead, its response lists the [required input], and the client
-    /// sends its request again with that input.
+    /// In `2026-07-28`, a server sends no requests. Instead, the server's response lists the [required input], and
+    /// the client sends the request again with that input.
     ///
     /// ```
     /// # use mcp_proto::input::{Field, Form};
@@ -236,7 +239,7 @@ impl Responder {
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription).
     ///
     /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params`
-    /// is not valid. Waits while the client does not read.
+    /// is not valid. Waits while the queue of commands is full, for example because the client does not read.
     pub fn notify<T: serde_core::Serialize + ?Sized>(
         &self,
         method: &str,
@@ -253,7 +256,8 @@ impl Responder {
 
     /// Sends a log message that belongs to this request.
     ///
-    /// Sends nothing if the client did not request this level. Waits while the client does not read.
+    /// Sends nothing if the client did not request this level. Waits while the queue of commands is full, for example
+    /// because the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.link.log(level, text)
     }
@@ -274,14 +278,14 @@ impl Responder {
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after the retry time of the server, and receives all messages that it has missed.
-    /// Works only over HTTP in a session of `2025-11-25`, because other clients do not know how to continue. See the
-    /// section "Sending Messages to the Server" of the Streamable HTTP transport in the specification of
-    /// `2025-11-25`.
+    /// Works only over HTTP, with a replay buffer of the server, in a session of `2025-11-25`. Other clients do not
+    /// know how to continue. See the section "Sending Messages to the Server" of the Streamable HTTP transport in the
+    /// specification of `2025-11-25`.
     pub fn release_connection(&self) {
         self.link.shared.push(ServerCommand::release_connection(self.link.ticket));
     }
 
-    /// Whether the client no longer waits for the response.
+    /// Returns whether the client no longer waits for the response.
     ///
     /// Returns `true` if the request was cancelled, its timeout expired, or the connection is closed.
     #[must_use]

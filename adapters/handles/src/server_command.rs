@@ -31,7 +31,7 @@ pub(crate) struct ServerCommand {
     pub(crate) responds_to: Option<Ticket>,
     /// The record of the request in `responds_to`, for hooks and tracing.
     pub(crate) record: Option<Box<RequestRecord>>,
-    /// The request whose session the server must serve before the command.
+    /// The request in whose session the server must apply the command. `None` if the command needs no session.
     pub(crate) session_of: Option<Ticket>,
     /// Whether the command goes to the front of the queue. Such a command needs no space in the transmit buffer, or
     /// belongs to the open response, which other commands wait for.
@@ -44,7 +44,7 @@ type Apply = dyn FnMut(&mut Server<'_>, &ServerShared) -> Delivery + Send;
 #[derive(PartialEq)]
 pub(crate) enum Delivery {
     Done,
-    /// The transmit buffer is full. The server emits an event when the buffer has space.
+    /// The transmit buffer is full, or the server has other work first. The command must be applied again later.
     Blocked,
     /// The open response accepts no more data now. Other commands may continue.
     Paused {
@@ -90,7 +90,7 @@ impl ServerCommand {
         }
     }
 
-    /// Responds to a deferred request.
+    /// Creates the command that responds to a deferred request.
     pub(crate) fn reply(ticket: Ticket, reply_fn: ReplyFn) -> ServerCommand {
         let mut reply_fn = Some(reply_fn);
         let command = ServerCommand::new(move |server, _| {
@@ -114,7 +114,7 @@ impl ServerCommand {
         ServerCommand { responds_to: Some(ticket), ..command }
     }
 
-    /// Opens a chunked response.
+    /// Creates the command that opens a chunked response.
     pub(crate) fn open_chunks(ticket: Ticket, open: OpenFn, outcome: Outcome) -> ServerCommand {
         let mut open = Some(open);
         ServerCommand::new(move |server, _| {
@@ -132,7 +132,7 @@ impl ServerCommand {
         })
     }
 
-    /// Writes a part of a chunked response.
+    /// Creates the command that writes a part of a chunked response.
     pub(crate) fn write_chunk(ticket: Ticket, chunk: Chunk, outcome: Outcome) -> ServerCommand {
         let mut at = 0;
         let command = ServerCommand::new(move |server, _| {
@@ -147,7 +147,8 @@ impl ServerCommand {
         ServerCommand { is_urgent: true, ..command }
     }
 
-    /// Completes a chunked response, or fails a request whose response was not opened.
+    /// Creates the command that ends a chunked response, as a failure if `failure` has a reason. If the response is
+    /// not open, the command fails the request.
     pub(crate) fn end_chunks(ticket: Ticket, failure: Option<String>) -> ServerCommand {
         let command = ServerCommand::new(move |server, _| {
             match (server.chunks(ticket), &failure) {
@@ -176,7 +177,7 @@ impl ServerCommand {
         })
     }
 
-    /// Sends a log message, within the request of `ticket` if there is one.
+    /// Creates the command that sends a log message, within the request of `ticket` if there is one.
     pub(crate) fn log(ticket: Option<Ticket>, level: Level, text: String) -> ServerCommand {
         let command = ServerCommand::new(move |server, _| {
             Delivery::from_send_result(match ticket {
@@ -187,8 +188,7 @@ impl ServerCommand {
         ServerCommand { session_of: ticket, ..command }
     }
 
-    /// Sends a log message with data, within the request of `ticket` if there is one. Returns `None` if the data does
-    /// not serialize.
+    /// Like [`log`](ServerCommand::log), but with data. Returns `None` if the data does not serialize.
     pub(crate) fn log_data<T: Serialize + ?Sized>(
         ticket: Option<Ticket>,
         level: Level,
@@ -208,8 +208,8 @@ impl ServerCommand {
         Some(ServerCommand { session_of: ticket, ..command })
     }
 
-    /// Sends a notification of an extension, to the session or within a request. Returns `None` if `params` serializes
-    /// neither to an object nor to `null`.
+    /// Creates the command that sends a notification of an extension, to the session or within a request. Returns
+    /// `None` if `params` serializes neither to an object nor to `null`.
     pub(crate) fn notify<T: Serialize + ?Sized>(
         ticket: Option<Ticket>,
         method: &str,
@@ -227,7 +227,7 @@ impl ServerCommand {
         }))
     }
 
-    /// Sends the client a request.
+    /// Creates the command that sends the client a request.
     pub(crate) fn request(request: OutboundRequest) -> ServerCommand {
         let session_of = request.during;
         let mut request = Some(request);
@@ -245,7 +245,7 @@ impl ServerCommand {
         ServerCommand { session_of, ..command }
     }
 
-    /// Releases the HTTP connection of a request.
+    /// Creates the command that releases the HTTP connection of a request.
     pub(crate) fn release_connection(ticket: Ticket) -> ServerCommand {
         ServerCommand::new(move |_, shared| {
             shared.add_released(ticket);
@@ -253,7 +253,7 @@ impl ServerCommand {
         })
     }
 
-    /// Cancels a request to the client, if it has no response yet.
+    /// Creates the command that cancels a request to the client, if the request has no response yet.
     pub(crate) fn cancel(ticket: Ticket) -> ServerCommand {
         ServerCommand::new(move |server, _| {
             let _ = server.cancel(ticket, "");
@@ -272,7 +272,7 @@ impl ServerCommand {
         ServerCommand { is_urgent: true, ..command }
     }
 
-    /// Updates or ends a task that has not ended.
+    /// Creates the command that updates or ends a task that has not ended.
     pub(crate) fn task(
         ticket: TaskTicket,
         mut update: impl FnMut(mcp_proto::server::Task<'_>) -> Result<(), SendError> + Send + 'static,
@@ -291,7 +291,7 @@ impl ServerCommand {
         })
     }
 
-    /// Notifies the client that an elicitation in URL mode is complete.
+    /// Creates the command that notifies the client of a completed elicitation in URL mode.
     pub(crate) fn elicitation_complete(id: String) -> ServerCommand {
         ServerCommand::new(move |server, _| Delivery::from_send_result(server.elicitation_complete(&id)))
     }

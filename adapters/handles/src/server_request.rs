@@ -13,8 +13,8 @@ use crate::owned::{view, write_members};
 
 /// A request of the server to the client.
 ///
-/// The server requests the roots, input of the user by form or URL, a message from the model, or a method of an
-/// extension. The contents come from the server and are not verified.
+/// The request asks for the roots, for input of the user by form or URL, or for a message from the model. A request
+/// can also have a method of an extension. The contents come from the server and are not verified.
 ///
 /// See `Connector::on_server_request`.
 #[derive(Debug)]
@@ -37,19 +37,19 @@ impl Body {
 }
 
 impl ServerRequest {
-    /// The request with its typed parameters.
+    /// Returns the request with its typed parameters.
     #[must_use]
     pub fn input(&self) -> InputRequest<'_> {
         self.body.input()
     }
 
-    /// The parameters of the request, as the server wrote them.
+    /// Returns the parameters of the request, as the server wrote them.
     #[must_use]
     pub fn json(&self) -> Json<'_> {
         view(&self.body.params)
     }
 
-    /// Whether the server no longer waits for the response.
+    /// Returns whether the server no longer waits for the response.
     ///
     /// Returns `true` if the server cancelled the request, the timeout expired, or the connection is closed.
     #[must_use]
@@ -119,7 +119,7 @@ impl InputResponse {
         InputResponse(Response::Cancel)
     }
 
-    /// Lists the roots as pairs of URI and name. Each URI starts with `file://`. A name may be empty.
+    /// Lists the roots as pairs of URI and name. Each URI must start with `file://`. A name may be empty.
     #[must_use]
     pub fn roots<U: Into<String>, N: Into<String>>(roots: impl IntoIterator<Item = (U, N)>) -> InputResponse {
         InputResponse(Response::Roots(
@@ -158,8 +158,8 @@ impl InputResponse {
         }
     }
 
-    /// Responds with an error. In `2026-07-28`, required input has no error response, so the client cancels its own
-    /// request.
+    /// Responds with an error. In `2026-07-28`, required input has no error response, so the client cancels the
+    /// request that needs the input.
     #[must_use]
     pub fn error(code: i32, message: impl Into<String>) -> InputResponse {
         InputResponse(Response::Error { code, message: message.into() })
@@ -169,7 +169,7 @@ impl InputResponse {
         InputResponse::error(-32603, format!("Internal error of the client: {reason}"))
     }
 
-    /// Converts the response to one that matches the request.
+    /// Converts the response to one that matches the request. Returns an error response if none matches.
     fn converted_for(self, request: &InputRequest<'_>) -> InputResponse {
         use InputRequest::{Elicit, OpenUrl};
         let error = |message: &str| Response::Error { code: -1, message: message.into() };
@@ -188,7 +188,7 @@ impl InputResponse {
         })
     }
 
-    /// The message of an error response, or `None` for any other response.
+    /// Returns the message of an error response, or `None` for any other response.
     pub(crate) fn error_message(&self) -> Option<&str> {
         match &self.0 {
             Response::Error { message, .. } => Some(message),
@@ -216,7 +216,7 @@ impl InputResponse {
         }
     }
 
-    /// Writes the response to a required input under its key (`2026-07-28`).
+    /// Writes the response to a required input under the key of the input (`2026-07-28`).
     pub(crate) fn write(&self, key: &str, responses: &mut InputResponses<'_, '_>) {
         match &self.0 {
             Response::Form(fields) => responses.accept(key, |out| write_members(view(fields), out)),
@@ -238,7 +238,7 @@ impl InputResponse {
     }
 }
 
-/// Writes JSON text. The client reports invalid text when it completes the message.
+/// Writes JSON text. The client reports invalid text when the message is complete.
 fn write_raw(text: &str, out: &mut Writer<'_>) {
     let _ = out.raw(text);
 }
@@ -255,8 +255,8 @@ pub(crate) enum ResponseTarget {
 /// Callback that passes a server request and its responder to the application.
 pub type ServerRequestHandler = Arc<dyn Fn(ServerRequest, ServerRequestResponder) + Send + Sync>;
 
-/// The responder of a server request. Dropping the responder without a response, even during a panic, counts as
-/// [`InputResponse::error`].
+/// The responder of a server request. Dropping the responder without a response, even during a panic, responds with
+/// an [`InputResponse::error`] (-32603).
 #[derive(Debug)]
 pub struct ServerRequestResponder {
     shared: Arc<ClientShared>,

@@ -15,7 +15,7 @@ const MAX_SUBSCRIPTIONS: usize = 32;
 /// Maximum length of the text of a task, in bytes: its status, its input requests, and its result.
 pub(crate) const TASK_TEXT: usize = 16 << 10;
 
-/// Returns the current Unix time, at which the clock of the machine starts.
+/// Returns the current Unix time, for the timestamps of tasks.
 pub(crate) fn unix_time() -> Millis {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis(u64::try_from(time.as_millis()).unwrap_or_default())
@@ -48,8 +48,8 @@ pub struct ServerSettings<'i> {
 impl<'i> ServerSettings<'i> {
     /// Creates settings with the default limits.
     ///
-    /// The limits are 8 MiB for a message, 8 MiB for a response, 32 workers, 1,024 requests that wait for a worker,
-    /// 64 KiB for subscribed URIs, and 64 tasks.
+    /// The limits are 8 MiB for a message, 8 MiB for a response, and 64 KiB for subscribed URIs. There are at most 32
+    /// workers, 1,024 requests that wait for a worker, and 64 tasks.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> ServerSettings<'i> {
         ServerSettings {
@@ -66,7 +66,7 @@ impl<'i> ServerSettings<'i> {
         }
     }
 
-    /// The settings for one of many connections, with a separate observer.
+    /// Returns the settings for one of many connections, with a separate observer.
     #[must_use]
     pub fn connection<'s>(&self, observer: Option<&'s mut (dyn Observer + Send + 's)>) -> ServerSettings<'s>
     where
@@ -86,7 +86,7 @@ impl<'i> ServerSettings<'i> {
         }
     }
 
-    /// Maximum number of deferred requests: those with a worker, and those that wait for one.
+    /// Returns the maximum number of deferred requests: those with a worker, and those that wait for one.
     #[must_use]
     pub fn request_limit(&self) -> usize {
         self.workers.saturating_add(self.waiting)
@@ -126,8 +126,8 @@ impl std::fmt::Debug for ServerSettings<'_> {
     }
 }
 
-/// Setters for a server with a stop switch and connections. The type needs the fields `stop` (`Option<Stop>`) and
-/// `connections` (`usize`).
+/// Defines the setters for a server's stop switch and number of connections. The type needs the fields `stop`
+/// (`Option<Stop>`) and `connections` (`usize`).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! stop_settings {
@@ -151,7 +151,7 @@ macro_rules! stop_settings {
     };
 }
 
-/// Setters for a server's limits. The type needs the field `settings` ([`ServerSettings`]).
+/// Defines the setters for a server's limits. The type needs the field `settings` ([`ServerSettings`]).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! server_settings {

@@ -29,8 +29,8 @@ use crate::ticket_map::TicketMap;
 
 const INTERNAL_ERROR: i32 = -32603;
 
-/// Maximum number of queued commands. Senders of notifications and requests wait at this limit. Responses are exempt,
-/// because each request has only one response.
+/// Number of queued commands at which senders of notifications and requests wait. All other commands are queued
+/// immediately, so the queue can exceed this number. For example, each request adds only one response.
 const MAX_QUEUED_COMMANDS: usize = 64;
 
 /// State shared between a server's handles and its event loop.
@@ -52,14 +52,16 @@ const MAX_QUEUED_COMMANDS: usize = 64;
 pub struct ServerShared {
     state: Signal<State>,
     /// Whether [`process_commands`](ServerShared::process_commands) has work. Changes only under the lock of `state`.
-    /// The event loop reads the flag after each event, because the lock costs more than handling many events.
+    /// The event loop reads the flag after each event, because reading the flag is cheaper than taking the lock.
     has_work: AtomicBool,
     wake: Wake,
     limit: usize,
-    /// The thread that runs the event loop now, if it is known. No method blocks on this thread.
+    /// The thread that runs the event loop now, or `None` if the thread is unknown. Methods that this thread calls
+    /// never wait.
     owner: Mutex<Option<ThreadId>>,
     hooks: Hooks,
-    /// The record of the request that the handler receives, until the request is deferred.
+    /// The record of the request that the handler receives. `None` after the handler has deferred the request or
+    /// returned.
     current: Mutex<Option<Box<RequestRecord>>>,
 }
 
@@ -72,7 +74,7 @@ struct State {
     outbound: TicketMap<PendingResponse>,
     /// Revision and client capabilities of the handshake.
     session: Option<(Revision, ClientCapabilities)>,
-    /// Requests whose HTTP connections the current commands release.
+    /// Requests whose HTTP connections are released after the current commands.
     released: Vec<Ticket>,
     /// Number of running requests, including cancelled ones.
     running: usize,
@@ -118,7 +120,8 @@ pub trait Sessions {
     /// Makes the server serve the session of a deferred request. Returns `false` if the server has other work first.
     fn select(&mut self, server: &mut Server<'_>, ticket: Ticket) -> bool;
 
-    /// Closes the connection of a deferred request, and keeps its event stream.
+    /// Closes the HTTP connection of a deferred request, if the client can reconnect to the event stream of the
+    /// request.
     fn release_connection(&mut self, server: &mut Server<'_>, ticket: Ticket);
 
     /// Notifies all clients that a list or a resource has changed.
@@ -143,8 +146,9 @@ impl Sessions for OneSession {
 impl ServerShared {
     /// Creates the shared state for at most `limit` running requests.
     ///
-    /// `wake` makes the event loop call [`process_commands`](ServerShared::process_commands). If `owner` is the thread
-    /// of the event loop, no method blocks on that thread. The hooks observe every request that reaches the handler.
+    /// `wake` makes the event loop call [`process_commands`](ServerShared::process_commands). `owner` is the thread
+    /// of the event loop, if it is known: methods that this thread calls never wait. The hooks observe every request
+    /// that reaches the handler.
     #[must_use]
     pub fn new(
         wake: Wake,
@@ -163,7 +167,8 @@ impl ServerShared {
         })
     }
 
-    /// Sets the thread of the event loop, if several threads run it in turn.
+    /// Sets the thread that runs the event loop now, if several threads run the event loop in turn. `None` means that
+    /// the thread is unknown.
     pub fn set_owner(&self, owner: Option<ThreadId>) {
         *lock(&self.owner) = owner;
     }
@@ -172,7 +177,8 @@ impl ServerShared {
         lock(&self.owner).is_some_and(|owner| owner == thread::current().id())
     }
 
-    /// Defers a request and returns its responder.
+    /// Defers a request for at most `time`, and returns its responder. Without `time`, the timeout is
+    /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout).
     ///
     /// Returns `None` if the limit of running requests is reached or no slot is free. The server then responds to the
     /// request with an error (-32603).
@@ -204,7 +210,7 @@ impl ServerShared {
         }
     }
 
-    /// Whether references exist besides the `own_count` references of the event loop.
+    /// Returns whether references exist besides the `own_count` references of the event loop.
     ///
     /// If the result is `false`, no other thread can send a command, and all earlier commands are visible.
     #[must_use]
@@ -224,7 +230,7 @@ impl ServerShared {
         })
     }
 
-    /// Queues a command, even if the queue is full.
+    /// Queues a command, even if the queue is full. Drops the command if the connection is closed.
     pub(crate) fn push(&self, command: ServerCommand) {
         let rejected = self.state.with(|state| {
             if state.is_closed {
@@ -255,7 +261,7 @@ impl ServerShared {
         self.push(command);
     }
 
-    /// Notifies the client that a list or a resource has changed. Never waits.
+    /// Notifies all clients that a list or a resource has changed. Never waits.
     pub fn changed(&self, change: Change<'_>) {
         self.state.with(|state| {
             if !state.is_closed {
@@ -271,8 +277,8 @@ impl ServerShared {
         self.send(ServerCommand::log(None, level, text), None).await;
     }
 
-    /// Sends a log message with data that belongs to no request. Sends nothing if the data does not serialize. Waits
-    /// until the queue has space.
+    /// Sends a log message with data. The message belongs to no request. Sends nothing if the data does not
+    /// serialize. Waits until the queue has space.
     pub fn log_data<T: Serialize + ?Sized>(
         &self,
         level: Level,
@@ -282,7 +288,7 @@ impl ServerShared {
         self.send_notification(ServerCommand::log_data(None, level, logger, data), None)
     }
 
-    /// Sends the client a request that is independent of the client's requests.
+    /// Sends the client a request that is independent of the client's requests, and waits for the response.
     ///
     /// Only the handshake era has such requests.
     ///
@@ -297,7 +303,8 @@ impl ServerShared {
         self.send_request(request, None)
     }
 
-    /// Sends the client a request and waits for the response. Dropping the future cancels the request.
+    /// Sends the client a request and waits for the response. Dropping the future cancels the request. Fails on the
+    /// thread of the event loop, which cannot wait.
     pub(crate) async fn send_request(
         &self,
         request: Result<(OutboundRequest, Arc<ResponseCell>), RequestError>,
@@ -326,10 +333,10 @@ impl ServerShared {
         (self.wake)();
     }
 
-    /// Whether the connection must end, although responses are unsent.
+    /// Returns whether the connection must end, although responses are unsent.
     ///
-    /// Returns `true` two seconds after the time limit of a [`shutdown`](ServerShared::shutdown). A connection lasts
-    /// that long only if the client does not read its responses.
+    /// Returns `true` two seconds after the time limit of a [`shutdown`](ServerShared::shutdown), and `false` without
+    /// a limit. A connection lasts that long only if the client does not read its responses.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
         self.state.with(|state| state.shutdown_deadline).is_some_and(|at| at.plus(LAST_RESPONSES) <= now)
@@ -353,14 +360,15 @@ impl ServerShared {
         abandoned.into_iter().for_each(|(ticket, _)| self.push(ServerCommand::cancel(ticket)));
     }
 
-    /// Wakes callers that wait for queue space or a cancellation.
+    /// Wakes senders, which wait for queue space, for a cancellation, or for the end of the connection.
     fn wake_waiters(&self) {
         self.state.update(|_| {});
     }
 
     /// Applies queued commands to the server while its transmit buffer has space.
     ///
-    /// Call this method after every event, after a wake-up, and at the returned time.
+    /// Call this method after every event, after a wake-up, and at the returned time. At this time,
+    /// [`is_overdue`](ServerShared::is_overdue) returns `true`. Returns `None` if no shutdown has a time limit.
     #[inline]
     pub fn process_commands(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
         self.process_commands_in(server, &mut OneSession, now).1
@@ -419,7 +427,7 @@ impl ServerShared {
 const LAST_RESPONSES: Millis = Millis::seconds(2);
 
 impl State {
-    /// Whether no command, change or shutdown is pending, and no shutdown has a deadline.
+    /// Returns whether no command, change or shutdown is pending, and no shutdown has a deadline.
     fn is_idle(&self) -> bool {
         let PendingChanges { lists, resources } = &self.changes;
         let is_shutting_down = self.shutdown.is_some() || self.shutdown_deadline.is_some();
@@ -433,7 +441,7 @@ impl std::fmt::Debug for ServerShared {
     }
 }
 
-/// A guard that cancels a request to the client when its caller stops waiting.
+/// A guard that cancels a request to the client on drop, unless the caller has taken the response.
 struct CancelOnDrop<'d> {
     shared: &'d ServerShared,
     response: Arc<ResponseCell>,

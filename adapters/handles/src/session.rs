@@ -43,10 +43,11 @@ pub(crate) const MAX_SERVER_REQUESTS: usize = 32;
 /// }
 /// ```
 ///
-/// Dropping the session completes every request with [`CallError::Closed`].
+/// Dropping the session completes every pending request. The error is [`CallError::Closed`], or the server's error if
+/// the request waits to be repeated.
 pub struct ClientSession {
     pub(crate) shared: Arc<ClientShared>,
-    /// Passes requests of the server to the application.
+    /// Passes requests of the server to the application. `None` if the application handles no requests.
     pub(crate) handler: Option<ServerRequestHandler>,
     /// Unsent requests, each with the time at which it expires.
     unsent: VecDeque<(Arc<RequestState>, Millis)>,
@@ -59,7 +60,7 @@ pub struct ClientSession {
     pub(crate) was_lost: bool,
     /// The settings with which the owner replaces a lost connection. `None` if the owner does not replace it.
     pub(crate) reconnect: Option<Reconnect>,
-    /// The remaining attempts to connect again.
+    /// The remaining attempts to reconnect, and the pause before the next attempt.
     pub(crate) attempts: Option<Reconnect>,
     /// The time at which the connection was established.
     pub(crate) connected_at: Option<Millis>,
@@ -78,7 +79,7 @@ pub struct ClientSession {
     close_deadline: Option<Millis>,
     /// Calls to repeat, because the server refused their header fields.
     pub(crate) mismatches: HeaderMismatches,
-    /// The failure of an HTTP exchange, if the current event reports its request as failed.
+    /// The failure of the HTTP exchange whose request the current event may report as failed.
     http_failure: Option<HttpFailure>,
 }
 
@@ -94,7 +95,8 @@ pub(crate) struct SentRequest {
 impl ClientSession {
     /// Creates the session of a new connection.
     ///
-    /// `wake` makes the owner call [`process_commands`](ClientSession::process_commands).
+    /// `wake` makes the owner call [`process_commands`](ClientSession::process_commands). Without `handler`, the
+    /// session refuses requests of the server.
     #[must_use]
     pub fn new(
         shared: &Arc<ClientShared>,
@@ -125,14 +127,15 @@ impl ClientSession {
         }
     }
 
-    /// Sets the function that decides whether the transport permits calls of a tool. Lists leave out other tools.
+    /// Sets the function that returns whether the transport permits calls of a tool. Lists omit all other tools.
     pub fn set_tool_filter(&mut self, permits_tool: fn(Json<'_>) -> bool) {
         self.permits_tool = permits_tool;
     }
 
     /// Executes the commands of the handles, and sends messages that fit into the transmit buffer.
     ///
-    /// Call this method after every event, after a wake-up, and at the returned time.
+    /// Call this method after every event, after a wake-up, and at the returned time. Returns `None` if no deadline
+    /// is set.
     pub fn process_commands(&mut self, client: &mut Client<'_>, now: Millis) -> Option<Millis> {
         for command in self.shared.take_commands() {
             self.execute(client, command, now);
@@ -146,14 +149,15 @@ impl ClientSession {
         self.unsent_deadline.into_iter().chain(self.close_deadline).min()
     }
 
-    /// Whether the time limit for closing has expired.
+    /// Returns whether the time limit of [`ClientShared::close`] has expired. Returns `false` without a limit.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
         self.close_deadline.is_some_and(|at| at <= now)
     }
 
-    /// Like [`handle_event`](ClientSession::handle_event) over HTTP. `failure` is the reason why the last stream
-    /// closed, for a request that the event reports as failed.
+    /// Like [`handle_event`](ClientSession::handle_event), but for HTTP. `failure` is the failure of the last closed
+    /// stream. If the event reports that a request or a connection attempt ended with a closed connection, `failure`
+    /// becomes the error.
     pub fn handle_http_event(
         &mut self,
         client: &mut Client<'_>,
@@ -170,7 +174,8 @@ impl ClientSession {
         }
     }
 
-    /// Handles the client's event. Returns the result of an attempt to connect, or `None` after other events.
+    /// Handles the client's event, if there is one. Returns the result of a connection attempt if the event reports
+    /// this result, and `None` otherwise.
     pub fn handle_event(&mut self, client: &mut Client<'_>) -> Option<Result<ServerDetails, ConnectError>> {
         let longest_line = client.longest_line();
         match client.event()? {
@@ -236,8 +241,8 @@ impl ClientSession {
         self.unsent_deadline = self.unsent.iter().map(|(_, until)| *until).min();
     }
 
-    /// Sends responses and requests. Returns `true` if messages remain, because the transmit buffer is full or the
-    /// connection is lost.
+    /// Sends responses, and requests up to the limit of requests in flight. Returns `true` if a message could not be
+    /// sent because the transmit buffer is full or the connection is lost.
     fn send_unsent(&mut self, client: &mut Client<'_>) -> bool {
         if self.send_responses(client) || self.resume_requests(client) {
             return true;
@@ -377,8 +382,8 @@ impl ClientSession {
         self.shared.broadcast(&notification);
     }
 
-    /// Adds a page to a list request. The last page completes the request. The search for a tool is complete at the
-    /// page that contains the tool.
+    /// Adds a page to a list request. The last page completes the request. A search for a tool also ends at the page
+    /// that contains the tool.
     fn add_page<'a>(&mut self, ticket: Ticket, is_last: bool, entries: impl Iterator<Item = Json<'a>>) {
         let Some(sent) = self.sent.get_mut(&ticket) else { return };
         let matches = |entry: &Json<'a>| match &sent.state.request {
@@ -399,7 +404,8 @@ impl ClientSession {
         }
     }
 
-    /// Pushes a notification to the queue of its request, and returns the notification.
+    /// Pushes a copy of the notification to the queue of the request `subscription`, if there is one. Returns the
+    /// notification.
     fn notify_subscription(&self, subscription: Option<Ticket>, notification: Notification) -> Notification {
         let sent = subscription.and_then(|ticket| self.sent.get(&ticket));
         if let Some(queue) = sent.and_then(|sent| sent.state.queue.as_ref()) {
@@ -438,7 +444,7 @@ impl std::fmt::Debug for ClientSession {
     }
 }
 
-/// Completes every request, so that no caller waits forever.
+/// Completes every pending request, so that no caller waits forever.
 impl Drop for ClientSession {
     fn drop(&mut self) {
         let not_started = self.shared.close_connection().into_iter().filter_map(|command| match command {

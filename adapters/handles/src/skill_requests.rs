@@ -22,7 +22,7 @@ impl ClientHandle {
         Ok(self.list(List::Skills).await?.into_iter().map(SkillDescription::from_valid_json).collect())
     }
 
-    /// Gets a skill by the URI of its `SKILL.md`, even if the server does not list it.
+    /// Gets a skill by the URI of its `SKILL.md`, even if the server does not list the skill.
     ///
     /// # Errors
     /// See [`list_skills`](ClientHandle::list_skills).
@@ -81,7 +81,7 @@ impl ClientHandle {
     }
 }
 
-/// The bytes of the first content.
+/// Returns the bytes of the first content. Returns `None` if there is no content, or its base64 is invalid.
 fn content(read: ReadResultView<'_>) -> Option<Vec<u8>> {
     let content = read.contents().next()?;
     match content.text() {

@@ -12,7 +12,7 @@ const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 /// Stops servers from another thread, or on a signal.
 ///
 /// Clones share one switch. A switch stops any number of servers: see `Serve::stopped_by` of the adapter. If a server
-/// is connected after the switch was used, its running requests have the remaining time.
+/// gets a switch that was used before, the running requests of the server have the remaining time.
 #[derive(Clone, Default)]
 pub struct Stop {
     state: Arc<Mutex<State>>,
@@ -46,7 +46,7 @@ impl Stop {
         state.listeners.iter().for_each(|(_, on_stop)| on_stop(time));
     }
 
-    /// Whether [`within`](Stop::within) was called.
+    /// Returns whether [`within`](Stop::within) was called.
     #[must_use]
     pub fn is_used(&self) -> bool {
         lock(&self.state).until.is_some()
@@ -54,7 +54,7 @@ impl Stop {
 
     /// Registers a callback of an adapter that receives the remaining time when the switch is used.
     ///
-    /// If the switch was used before, also calls `on_stop` immediately. `on_stop` must not block.
+    /// If the switch was used before, this method also calls `on_stop` immediately. `on_stop` must not block.
     #[must_use = "dropping the registration removes the callback"]
     pub fn on_stop(&self, on_stop: impl Fn(Duration) + Send + 'static) -> StopListener {
         let mut state = lock(&self.state);

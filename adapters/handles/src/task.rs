@@ -9,10 +9,10 @@ use crate::server_command::ServerCommand;
 use crate::server_shared::ServerShared;
 
 impl ServerShared {
-    /// Updates or ends a task on the event loop, unless it has ended.
+    /// Updates or ends a task on the event loop, unless the task has ended.
     ///
-    /// If `update` returns [`SendError::Busy`], the event loop calls it again when the transmit buffer has space. The
-    /// event loop ignores other errors.
+    /// If `update` returns [`SendError::Busy`], the event loop calls `update` again when the transmit buffer has
+    /// space. The event loop ignores other errors.
     pub fn update_task(
         &self,
         ticket: TaskTicket,
@@ -28,7 +28,8 @@ impl ServerShared {
 pub enum TaskCall<C = PendingCall> {
     /// The call has become a task.
     Task {
-        /// The id. Store it, and pass it to [`resume_task`](crate::ClientHandle::resume_task) after a restart.
+        /// The id. The application stores the id, and passes the id to
+        /// [`resume_task`](crate::ClientHandle::resume_task) after a restart.
         id: String,
         /// The call, which ends with the result of the tool. Dropping the call cancels the task. To leave the task to a
         /// later connection, [detach](crate::PendingRequest::detach) the call.

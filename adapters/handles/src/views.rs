@@ -18,13 +18,13 @@ macro_rules! owned_json {
                 $name { json }
             }
 
-            /// The value as a typed view with access to all members.
+            /// Returns the value as a typed view with access to all members.
             #[must_use]
             pub fn view(&self) -> client::$view<'_> {
                 client::$view::from_json(self.json())
             }
 
-            /// The value as JSON.
+            /// Returns the value as JSON.
             #[must_use]
             pub fn json(&self) -> Json<'_> {
                 view(&self.json)
@@ -75,7 +75,7 @@ owned_json! {
 }
 
 impl ResourceDescription {
-    /// The URI, or an empty string if the server sends none.
+    /// Returns the URI, or an empty string if the server sends none.
     #[must_use]
     pub fn uri(&self) -> String {
         to_owned(self.view().uri())
@@ -83,7 +83,7 @@ impl ResourceDescription {
 }
 
 impl TemplateDescription {
-    /// The URI template (RFC 6570), or an empty string if the server sends none.
+    /// Returns the URI template (RFC 6570), or an empty string if the server sends none.
     #[must_use]
     pub fn uri_template(&self) -> String {
         to_owned(self.view().uri_template())
@@ -91,7 +91,7 @@ impl TemplateDescription {
 }
 
 impl PromptDescription {
-    /// The name, or an empty string if the server sends none.
+    /// Returns the name, or an empty string if the server sends none.
     #[must_use]
     pub fn name(&self) -> String {
         to_owned(self.view().name())
@@ -99,7 +99,7 @@ impl PromptDescription {
 }
 
 impl SkillDescription {
-    /// The URI of `SKILL.md`, or an empty string if the server sends none.
+    /// Returns the URI of `SKILL.md`, or an empty string if the server sends none.
     #[must_use]
     pub fn uri(&self) -> String {
         to_owned(self.view().uri())
@@ -107,7 +107,7 @@ impl SkillDescription {
 }
 
 impl ReadResult {
-    /// The text of the first text content.
+    /// Returns the text of the first text content, or `None` if there is no text content.
     #[must_use]
     pub fn text(&self) -> Option<String> {
         self.view().text().map(|text| text.to_string())
@@ -115,7 +115,7 @@ impl ReadResult {
 }
 
 impl CompleteResult {
-    /// The values, best match first.
+    /// Returns the values, best match first.
     #[must_use]
     pub fn values(&self) -> Vec<String> {
         self.view().values().map(|value| value.to_string()).collect()

@@ -72,7 +72,7 @@ fn fill_in(form: &FormView<'_>, answers: &[(String, String)]) -> InputResponse {
     InputResponse::accept_json(&fields)
 }
 
-/// The label of a field: `Color (one of red, green) [red]`.
+/// Returns the label of a field: `Color (one of red, green) [red]`.
 fn label(field: &FieldView<'_>) -> String {
     let choices: Vec<_> = field.choices().map(|choice| choice.value.to_string()).collect();
     let kind = match field.kind() {
@@ -88,7 +88,7 @@ fn label(field: &FieldView<'_>) -> String {
     format!("{}{description}{kind}{default}", field.title())
 }
 
-/// Converts the typed text to JSON of the field's type.
+/// Converts the entered text to JSON of the field's type.
 fn value(field: &FieldView<'_>, text: &str) -> String {
     match field.kind() {
         FieldKind::Number | FieldKind::Integer | FieldKind::Boolean => {
@@ -103,12 +103,12 @@ fn value(field: &FieldView<'_>, text: &str) -> String {
     }
 }
 
-/// Returns the response with this name from the command line.
+/// Returns the value of the option `--answer` for this name, or `None` if there is none.
 fn given(answers: &[(String, String)], name: &str) -> Option<String> {
     answers.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone())
 }
 
-/// Reads a line from the terminal. Returns `None` without a terminal or without input.
+/// Shows a prompt and reads a line from the terminal. Returns `None` without a terminal or without input.
 fn prompt_user(what: &str) -> Option<String> {
     if !std::io::stdin().is_terminal() {
         return None;
@@ -124,7 +124,7 @@ fn quoted(text: &str) -> String {
     json::to_string(text).unwrap_or_default()
 }
 
-/// The `file://` URI of a folder. Bytes that a URI does not allow are percent-encoded.
+/// Returns the `file://` URI of a folder. Bytes that a URI does not allow are percent-encoded.
 fn uri(folder: &str) -> String {
     let path = std::path::absolute(folder).unwrap_or(folder.into());
     let mut uri = String::from("file://");

@@ -8,11 +8,11 @@
 //! mcp-inspect --tap --web -- COMMAND…
 //! ```
 //!
-//! The program starts the command as a child process, and connects to the stdin and stdout of this process. If the only
-//! argument begins with `http`, the program connects to this URL instead. The program selects an era that the server
-//! supports, and shows the server and its features. Then the program performs the options: it calls a tool, reads a
-//! resource, gets a prompt, or listens. The user responds to the server's requests with options, or on the terminal.
-//! The exit code is 0 if every option succeeded.
+//! The program starts the command as a child process, and connects to the stdin and stdout of this process. If the
+//! only argument is a URL with `http://` or `https://`, the program connects to this URL instead. The program selects
+//! an era that the server supports, and shows the server and its features. Then the program performs the options: it
+//! calls a tool, reads a resource, gets a prompt, or listens. The user responds to the server's requests with
+//! options, or on the terminal. The exit code is 0 if every option succeeded.
 //!
 //! With `--check`, the program runs a set of requests, and a monitor reports the violations of the specification. With
 //! `--tap`, the program stands between another client and the server. With `--web`, a page shows the session live.
@@ -94,7 +94,8 @@ fn inspect(arguments: &Arguments) -> Result<ExitCode, String> {
     Ok(code)
 }
 
-/// Connects to the server, and performs the options. The observer sees every message.
+/// Connects to the server, and performs the options. The observer receives every message. Returns the reason of a
+/// failure.
 fn connect(arguments: &Arguments, observed: Observed) -> Result<(), String> {
     let (shown, all_shown) = channel::<()>();
     let (declared, host) = host::server_request_handler(arguments);
@@ -134,7 +135,7 @@ fn connect(arguments: &Arguments, observed: Observed) -> Result<(), String> {
     outcome
 }
 
-/// Shows the server, then performs the options in a fixed order.
+/// Shows the server, then performs the options in a fixed order. Stops at the first failure, and returns the reason.
 fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), String> {
     let mut options = CallOptions::new().timeout(arguments.timeout).with_progress();
     if let Some(level) = arguments.level {
@@ -184,22 +185,23 @@ fn run_options(client: &ClientHandle, arguments: &Arguments) -> Result<(), Strin
     Ok(())
 }
 
-/// Waits for the result of a call, and shows its progress and its result.
+/// Waits for the result of a call, and shows its progress and its result. A failure of the tool is an error.
 fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> {
     let result = call.and_then(|call| call.wait_with(|step| show::progress(&step))).map_err(failed(what))?;
     content::result(&result.view());
     if result.is_error() { Err("the tool failed".into()) } else { Ok(()) }
 }
 
-/// How long the program waits for log messages after the last result. Over HTTP, a server of the handshake era may send
-/// them on the stream of notifications, so that they arrive after the result of the call that logged them.
+/// How long the program waits for log messages after the last result. Over HTTP, a server of the handshake era may
+/// send these messages on the stream of notifications. The messages then arrive after the result of the call that
+/// logged them.
 const LOG_DELAY: Duration = Duration::from_millis(500);
 
 /// The time for which a server keeps a task (`2025-11-25`).
 const TASK_TTL: Duration = Duration::from_secs(600);
 
-/// Whether the client should request a task. In `2025-11-25`, the client decides. In later revisions, the server
-/// decides.
+/// Returns whether the client should request a task. In `2025-11-25`, the client decides. In later revisions, the
+/// server decides.
 fn supports_tasks(client: &ClientHandle, tool: &str) -> Result<bool, String> {
     if !is_of(client, Era::Handshake) || !client.server().capabilities.has(ServerCapabilities::TASKS) {
         return Ok(false);

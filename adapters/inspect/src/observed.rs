@@ -52,7 +52,7 @@ impl Observed {
         self
     }
 
-    /// The violations, which the observer adds as it finds them.
+    /// Returns the violations, which the observer adds as it finds them.
     pub(crate) fn violations(&self) -> Violations {
         self.violations.clone()
     }

@@ -9,7 +9,7 @@ use mcp_proto::{Level, Revision, Revisions};
 
 use crate::web::parse_address;
 
-/// The text of an error in the command line.
+/// The usage text below an error in the command line.
 pub(crate) const SHORT_USAGE: &str = "\
 usage: mcp-inspect [OPTION...] [--] COMMAND... (or a URL)
 `mcp-inspect --help` lists the options.";
@@ -223,7 +223,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Whether the only argument is the URL of a server.
+    /// Returns whether the only argument is the URL of a server.
     pub(crate) fn is_url(&self) -> bool {
         matches!(&self.command[..], [url] if url.starts_with("http://") || url.starts_with("https://"))
     }
@@ -238,9 +238,8 @@ fn level(name: &str) -> Result<Level, String> {
     Level::ALL.into_iter().find(|level| level.as_str() == name).ok_or(format!("{name} is not a level"))
 }
 
-/// Returns the members of an object as strings.
-///
-/// Prompt arguments are strings.
+/// Returns the names and values of a JSON object, with each value as a string, because prompt arguments are strings.
+/// Returns an error for other JSON.
 fn texts(json: &str) -> Result<Vec<(String, String)>, String> {
     let object = Json::parse(json.as_bytes()).map_err(|error| format!("--args is not JSON: {error}"))?;
     if object.kind() != Kind::Object {

@@ -26,7 +26,7 @@ pub(crate) fn server(server: &ServerDetails) {
     say!("");
 }
 
-/// A capability with its flags, such as `tools (listChanged)`.
+/// Returns the text of a capability with its flags, such as `tools (listChanged)`.
 fn capability((name, value): (Str<'_>, Json<'_>)) -> String {
     let declared = |value: &Json<'_>| value.kind() == Kind::Object || value.boolean() == Some(true);
     let flags: Vec<_> =
@@ -34,7 +34,7 @@ fn capability((name, value): (Str<'_>, Json<'_>)) -> String {
     if flags.is_empty() { name.to_string() } else { format!("{name} ({})", flags.join(", ")) }
 }
 
-/// Prints the lists of tools, resources, templates, prompts and skills.
+/// Prints the lists of tools, resources, templates, prompts and skills that the server declares.
 pub(crate) fn offers(client: &ClientHandle) -> Result<(), String> {
     let offers = |capability| client.server().capabilities.has(capability);
     if offers(ServerCapabilities::TOOLS) {
@@ -66,7 +66,7 @@ fn tools(tools: &[ToolDescription]) {
     table.print();
 }
 
-/// The properties of a schema, such as `a: integer`. An optional property has a question mark: `b?: any`.
+/// Returns the properties of a schema as text, such as `a: integer`. The name of an optional property ends with `?`.
 fn arguments(schema: Json<'_>) -> String {
     let required = schema.get("required").unwrap_or(Json::NULL);
     let required: Vec<_> = required.elements().filter_map(Json::string).collect();

@@ -14,7 +14,7 @@ macro_rules! note {
     ($($text:tt)*) => { eprint!("{}", $crate::terminal::lines(format_args!($($text)*))) };
 }
 
-/// Escapes each line. The text is printed at once, because other threads also print.
+/// Returns the text with each line escaped. The text is one string, because other threads also print.
 pub(crate) fn lines(text: Arguments<'_>) -> String {
     text.to_string().split('\n').map(|line| format!("{}\n", Printable(line))).collect()
 }

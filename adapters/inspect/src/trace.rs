@@ -35,7 +35,7 @@ impl Observer for Trace {
     }
 }
 
-/// The label of a message: `3 tools/call`, `3 result`, `3 error -32602`, `notifications/progress`.
+/// Returns the label of a message: `3 tools/call`, `3 result`, `3 error -32602`, `notifications/progress`.
 fn label(line: &[u8]) -> String {
     let Ok(message) = Message::parse(line) else { return "not JSON".into() };
     let id = message.id().map_or(String::new(), |id| format!("{id} "));

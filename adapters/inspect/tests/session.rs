@@ -1,4 +1,4 @@
-//! Sessions of our own client.
+//! Sessions with `mcp-inspect` as the client.
 
 use std::process::Stdio;
 

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// The program under test.
+/// Returns the command that starts the program under test.
 pub(crate) fn inspect() -> Command {
     Command::new(env!("CARGO_BIN_EXE_mcp-inspect"))
 }
 
-/// An example of the repository, as a server.
+/// Returns the command that starts an example of the repository as a server.
 pub(crate) fn example(name: &str) -> Command {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let path = Path::new(env!("CARGO_BIN_EXE_mcp-inspect")).with_file_name("examples").join(file);
@@ -33,9 +33,10 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Output {
     output
 }
 
-/// An HTTP server that answers each request with the result for its method, and everything else with 405.
+/// Starts an HTTP server that answers each request with the result for its method. Notifications get 202, and all
+/// other messages get 405. Returns the URL of the server.
 ///
-/// The result for "GET" is a notification. The server sends it 200 ms after the client opened the stream.
+/// The result for "GET" is a notification, which the server sends 200 ms after the client has opened the stream.
 pub(crate) fn serve_results(results: &'static [(&str, &str)]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::{example, inspect, run, serve_results};
 
-/// A file of this test run, which does not exist yet.
+/// Returns the path of a file of this test run, which does not exist yet.
 fn temporary(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("mcp-proto-{}-{name}", std::process::id()));
     let _ = std::fs::remove_file(&path);
@@ -111,7 +111,7 @@ fn check_fails_without_a_server() {
 }
 
 #[test]
-fn tap_records_a_session_that_stays_the_same() {
+fn tap_records_a_session_and_leaves_it_unchanged() {
     let input = concat!(
         r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
         "\n",

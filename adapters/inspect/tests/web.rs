@@ -83,7 +83,7 @@ fn null() -> &'static str {
 struct Events(BufReader<TcpStream>);
 
 impl Events {
-    /// The next event: its name, its id and its data. `None` at the end of the stream.
+    /// Returns the next event: its name, its id and its data. Returns `None` at the end of the stream.
     fn next(&mut self) -> Option<(String, String, Value)> {
         let (mut name, mut id, mut data) = (String::from("message"), String::new(), None);
         loop {

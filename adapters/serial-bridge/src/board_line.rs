@@ -33,7 +33,7 @@ impl BoardLine {
         BoardLine { framed: link.map(|link| Framed { link, start: now, text: Vec::new(), show_at: None }) }
     }
 
-    /// Ends the session, because the port was lost.
+    /// Ends the session of the frames after the port was lost. Does nothing without frames.
     pub(crate) fn restart(&mut self) {
         if let Some(framed) = &mut self.framed {
             framed.link.restart();
@@ -56,12 +56,14 @@ impl BoardLine {
         }
     }
 
-    /// Whether the board has received all output of the router.
+    /// Returns whether the caller has taken all output of the router. With frames, the board must also have confirmed
+    /// the output.
     pub(crate) fn is_written(&self, router: &Router) -> bool {
         router.to_board.is_empty() && self.framed.as_ref().is_none_or(|framed| framed.link.is_idle())
     }
 
-    /// Returns when to call [`tick`](BoardLine::tick) and [`output`](BoardLine::output).
+    /// Returns when to call [`tick`](BoardLine::tick) and [`output`](BoardLine::output), or `None` if nothing is due
+    /// later.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let framed = self.framed.as_ref()?;
         let repeat = framed.link.deadline().map(|at| framed.start + Duration::from_millis(at.0));
@@ -113,7 +115,7 @@ impl Framed {
         }
     }
 
-    /// Returns the rest of the frame that is due.
+    /// Returns the rest of the frame that is due. Empty if no frame is due.
     fn output(&mut self, router: &mut Router, now: Instant) -> Vec<u8> {
         let time = self.millis(now);
         let accepted = self.link.send(router.to_board.make_contiguous());
@@ -143,7 +145,7 @@ fn show(pending: &mut Vec<u8>, piece: &[u8], router: &mut Router) {
     }
 }
 
-/// Whether a piece of a text is UTF-8. The piece may begin and end within a character.
+/// Returns whether a piece of a text is UTF-8. The piece may begin and end within a character.
 fn is_utf8(piece: &[u8]) -> bool {
     let begun = piece.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xBF)).count();
     std::str::from_utf8(&piece[begun..]).map_or_else(|error| error.error_len().is_none(), |_| true)

@@ -49,7 +49,8 @@ struct State {
 }
 
 impl State {
-    /// Takes the next piece of output. A piece is short, because a restart drops unsent output.
+    /// Removes and returns the next piece of output, which is empty if there is none. A piece is short, because a
+    /// restart drops unsent output.
     fn take(&mut self, output: Output) -> Vec<u8> {
         let pending = match output {
             Output::Board if self.link.is_none() => return Vec::new(),
@@ -131,7 +132,7 @@ pub(crate) fn run(link: Link, options: Options) -> Result<(), String> {
 }
 
 /// Watches deadlines until the board is lost, or the client closes stdout. After the end of stdin, waits until all
-/// requests in flight have responses, at most for the grace period.
+/// requests in flight have responses, at most for the grace period. Returns an error only if the board is lost.
 fn serve(shared: &Shared) -> Result<(), String> {
     let mut ends = None;
     let mut state = shared.lock();

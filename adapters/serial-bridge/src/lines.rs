@@ -4,9 +4,9 @@ use mcp_proto::json::{DEPTH_LIMIT, Scanner};
 
 use crate::message::{self, Damaged};
 
-/// Maximum length of a line, without the line break.
+/// Maximum length of a line without the line break, in bytes.
 pub(crate) const LONGEST: usize = 16 << 20;
-/// Maximum length of an id in a longer line.
+/// Maximum length of an id in a line that is longer than [`LONGEST`], in bytes.
 const LONGEST_ID: usize = 1024;
 
 /// A complete line.
@@ -14,7 +14,7 @@ const LONGEST_ID: usize = 1024;
 pub(crate) enum Line<'l> {
     /// The line without its line break.
     Whole(&'l [u8]),
-    /// The stored part of a line that is too long.
+    /// The readable parts of a line that is too long.
     TooLong(Damaged),
 }
 
@@ -42,7 +42,7 @@ impl Lines {
         }
     }
 
-    /// Whether the incomplete line may be a message.
+    /// Returns whether the incomplete line may be a message.
     pub(crate) fn holds_message(&self) -> bool {
         self.oversized.is_some() || matches!(message::trim(&self.line), [b'{' | b'[', ..])
     }

@@ -67,7 +67,7 @@ impl Link {
         }
     }
 
-    /// Writes all bytes. Blocks until the board has taken them.
+    /// Writes all bytes. Blocks until the port or the socket has accepted the bytes.
     ///
     /// # Errors
     /// The link has ended or was closed.
@@ -91,7 +91,8 @@ impl Link {
         self.is_closed.store(true, Relaxed);
     }
 
-    /// Returns `None` for an attempt that has to be repeated. A socket returns `WouldBlock` when its timeout expires.
+    /// Returns `None` for an attempt that has to be repeated, and an error if the link has ended or was closed. A
+    /// socket returns `WouldBlock` when its timeout expires.
     fn attempt(&self, result: io::Result<usize>) -> io::Result<Option<usize>> {
         match result {
             Err(error) => match error.kind() {
@@ -133,7 +134,8 @@ fn connect(host: &str) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// Opens a port exclusively where the system supports exclusive access.
+/// Opens a port exclusively where the system supports exclusive access. Waits for a locked port, but for at most
+/// [`LONGEST_WAIT`].
 ///
 /// Two readers of one port would each get only a part of the input.
 fn open_exclusively(path: &str, baud: u32) -> io::Result<SerialPort> {
@@ -160,7 +162,8 @@ fn open_exclusively(path: &str, baud: u32) -> io::Result<SerialPort> {
     Ok(port)
 }
 
-/// Takes an advisory lock. The lock keeps out other bridges and all programs that check for locks.
+/// Takes an advisory lock, or fails with `ResourceBusy` if the port is locked. The lock keeps out other bridges and
+/// all programs that check for locks.
 #[cfg(unix)]
 fn lock(port: &SerialPort) -> io::Result<()> {
     use rustix::fs::{FlockOperation, flock};
@@ -176,13 +179,13 @@ fn lock(_: &SerialPort) -> io::Result<()> {
     Ok(())
 }
 
-/// The names of the available ports.
+/// Returns the names of the available ports.
 fn ports() -> Vec<String> {
     let ports = SerialPort::available_ports().unwrap_or_default();
     ports.iter().map(|port| port.display().to_string()).collect()
 }
 
-/// Describes why a port could not be opened, and how to fix the error.
+/// Returns a message for the user: why a port could not be opened, and how to fix the error.
 pub(crate) fn explain(path: &str, why: &io::Error, ports: &[String]) -> String {
     let help = match why.kind() {
         ErrorKind::NotFound if ports.is_empty() => {

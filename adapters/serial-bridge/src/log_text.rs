@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-/// Maximum length of a shown line. Longer lines are cut.
+/// Maximum length of a shown line, in bytes. Longer lines are cut.
 const LONGEST: usize = 1000;
 
 /// Appends a line of the board to `log`. Escapes control characters and invalid UTF-8, so that no escape sequence

@@ -9,10 +9,10 @@
 //! A desktop client starts the bridge as its server. The bridge passes on complete messages in both directions, and
 //! writes all other output of the board to stderr.
 //!
-//! On a noisy line and after a restart of the board, each request of the client gets a response, and the session of the
-//! client continues. A request about which the board is silent for too long gets an error. The module `router`
-//! implements this without I/O, `board_line` adds frames to the line, `bridge` moves the bytes, and `link` opens
-//! ports.
+//! On a noisy line and after a restart of the board, each request of the client gets a response. The session of the
+//! client continues. A request gets an error if the board sends nothing about the request for too long. The module
+//! `router` implements this without I/O, `board_line` adds frames to the line, `bridge` moves the bytes, and `link`
+//! opens ports.
 
 mod board_line;
 mod bridge;

@@ -73,7 +73,7 @@ fn is_member(member: Json<'_>) -> bool {
     matches!(kind, Ok(MessageKind::Request | MessageKind::Notification | MessageKind::Response))
 }
 
-/// Returns the readable parts of an invalid text.
+/// Returns the readable parts of a line that is not JSON.
 fn salvage(line: &[u8]) -> Damaged {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(line);
@@ -90,13 +90,13 @@ fn salvage(line: &[u8]) -> Damaged {
     }
 }
 
-/// Returns the position of the id if the id is complete.
+/// Returns the position of the id, or `None` if there is no complete id.
 pub(crate) fn complete_id(scanner: &Scanner) -> Option<core::ops::Range<usize>> {
     let id = scanner.member(Member::Id)?;
     Some(id.start..id.end?)
 }
 
-/// Returns the text of a valid id.
+/// Returns the JSON text of an id, or `None` if the id is not valid.
 pub(crate) fn id_text(bytes: &[u8]) -> Option<String> {
     Json::parse(bytes).ok().filter(|id| is_id(*id)).map(|id| id.raw().to_owned())
 }
@@ -129,7 +129,7 @@ pub(crate) fn id_key(id: Json<'_>) -> String {
     }
 }
 
-/// Returns the code of an error response.
+/// Returns the code of an error response. Returns `None` for other messages, and for a code that is not an integer.
 pub(crate) fn error_code(response: &Message<'_>) -> Option<i64> {
     response.error()?.get("code")?.integer()
 }
@@ -141,13 +141,13 @@ pub(crate) fn trim(line: &[u8]) -> &[u8] {
     &line[start..end]
 }
 
-/// Writes an error response as a line. The message must need no escapes.
+/// Returns an error response as a line. `message` must need no escapes in JSON.
 pub(crate) fn error_response(id: &str, code: i32, message: &str) -> String {
     debug_assert!(!message.contains(['"', '\\']));
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":\"{message}\"}}}}\n")
 }
 
-/// Writes a request as a line.
+/// Returns a request as a line.
 pub(crate) fn request(id: &str, method: &str, params: Option<Json<'_>>) -> String {
     let params = params.map(|params| format!(",\"params\":{}", params.raw())).unwrap_or_default();
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"{params}}}\n")

@@ -1,4 +1,4 @@
-//! Tests of the modules below the router.
+//! Tests of the command line.
 
 use std::time::Duration;
 

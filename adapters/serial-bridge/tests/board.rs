@@ -1,4 +1,4 @@
-//! A board on a pseudo-terminal, with the pump of real boards. It can be reset, and its line can be noisy.
+//! A board on a pseudo-terminal, with the pump of real boards. A test can reset the board, and make the line noisy.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -80,8 +80,9 @@ impl Wire {
 struct Control {
     /// The number of session marks received.
     marks: AtomicUsize,
-    /// Whether the board has to restart, and whether its mark is lost.
+    /// Whether the board has to restart.
     reset: AtomicBool,
+    /// Whether the mark of the next start is lost.
     loses_mark: AtomicBool,
     /// How many of 1000 bytes are damaged, in both directions.
     noise: AtomicU32,
@@ -95,7 +96,7 @@ struct Control {
 pub(crate) struct Board {
     /// The path that a bridge opens: a link to the port, which stays the same when the board is plugged in again.
     pub(crate) path: String,
-    /// The kind of its noise. Boards of one kind have the same random numbers.
+    /// The seed of the noise. Boards with the same seed have the same random numbers.
     noise: u64,
     control: Arc<Control>,
     thread: Option<JoinHandle<()>>,
@@ -106,7 +107,7 @@ impl Board {
         Board::with_noise_of(0)
     }
 
-    /// Starts a board with one of many kinds of noise.
+    /// Starts a board with this seed of its noise.
     pub(crate) fn with_noise_of(noise: u64) -> Board {
         static BOARDS: AtomicUsize = AtomicUsize::new(0);
         let name = format!("board-{}-{}", std::process::id(), BOARDS.fetch_add(1, Relaxed));
@@ -129,7 +130,7 @@ impl Board {
         board
     }
 
-    /// The number of session marks received.
+    /// Returns the number of session marks received.
     pub(crate) fn marks(&self) -> usize {
         self.control.marks.load(Relaxed)
     }
@@ -219,7 +220,7 @@ impl Uart {
         self.damage(&mut damaged);
         match self.wire.board.write(&damaged) {
             Ok(n) => n,
-            // The read also times out if no byte arrives.
+            // The line accepts no byte now.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => 0,
             Err(error) => panic!("{error}"),
         }

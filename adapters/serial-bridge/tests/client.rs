@@ -133,7 +133,7 @@ impl BridgeClient {
         self.errors.take().map(|thread| thread.join().unwrap()).unwrap_or_default()
     }
 
-    /// Closes its stdin.
+    /// Closes the stdin of the process.
     pub(crate) fn close_stdin(&mut self) {
         drop(self.input.take());
     }

@@ -17,12 +17,12 @@ fn plain(path: &str) -> Vec<&str> {
     [&[path], &PLAIN[..]].concat()
 }
 
-/// A notification with this text.
+/// Returns a notification with this text.
 fn notification(text: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":"{text}"}}"#)
 }
 
-/// Reads `n` bytes from the board's end, in any pieces.
+/// Reads at least `n` bytes from the board's end, in any pieces. Returns fewer bytes if no more arrive in time.
 fn read(port: &SerialPort, n: usize) -> Vec<u8> {
     let (mut read, mut bytes) = (Vec::new(), [0; 512]);
     for _ in 0..20_000 {
@@ -39,7 +39,7 @@ fn read(port: &SerialPort, n: usize) -> Vec<u8> {
 /// The session mark before the ping.
 const MARK: &str = "\n\x04\x04\x04\x04\n";
 
-/// Reads the next ping. Returns its id.
+/// Reads `before` and the next ping. Returns the id of the ping.
 fn pinged(wire: &Wire, before: &str) -> String {
     let ping = before.len() + r#"{"jsonrpc":"2.0","id":"b01234567-1","method":"ping"}"#.len() + 1;
     let text = String::from_utf8(read(&wire.board, ping)).unwrap();
@@ -89,7 +89,7 @@ fn board_that_does_not_read_can_still_write() {
     let mut client = BridgeClient::new(&plain(&wire.path));
     assert_eq!(read(&wire.board, 1), b"\n");
     let mut input = client.input();
-    // More bytes than all buffers hold. The thread never ends.
+    // More bytes than all buffers hold. The thread writes until the bridge ends.
     let line = notification(&"x".repeat(4096)) + "\n";
     thread::spawn(move || while input.write_all(line.as_bytes()).is_ok() {});
     thread::sleep(Duration::from_millis(100));
@@ -155,7 +155,7 @@ fn unplugged_board_is_an_error() {
 }
 
 #[test]
-fn client_that_closes_stdout_has_left() {
+fn client_that_closes_stdout_ends_the_bridge() {
     use std::process::Stdio;
     let wire = Wire::new();
     let mut command = bridge();
@@ -179,7 +179,7 @@ fn client_that_closes_stdout_has_left() {
     assert_eq!(read(&wire.board, MARK.len()), MARK.as_bytes());
 }
 
-/// A board behind a TCP connection that reads lines.
+/// Accepts a TCP connection, as a board that reads lines.
 fn accept(listener: &TcpListener) -> BufReader<TcpStream> {
     let (board, _) = listener.accept().unwrap();
     board.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

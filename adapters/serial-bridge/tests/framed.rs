@@ -7,7 +7,7 @@ use crate::board::{Board, Random};
 use crate::client::{BridgeClient, Era};
 use crate::noise::{calls, concurrently, responses};
 
-/// 208 calls, while 1 % of the bytes are damaged in both directions.
+/// Makes 208 calls, while 1 % of the bytes are damaged in both directions.
 fn all_calls_succeed_despite_noise(era: Era) {
     let results = concurrently(|noise| {
         let board = Board::framed_with_noise_of(noise);

@@ -89,7 +89,7 @@ pub(crate) fn concurrently(session: impl Fn(u64) -> usize + Sync) -> usize {
     })
 }
 
-/// 52 calls, four at a time. Returns how many have a result.
+/// Makes 52 calls, four at a time. Returns how many have a result.
 pub(crate) fn calls(client: &mut BridgeClient, era: Era) -> usize {
     let round = |round: u32| {
         let calls: BTreeSet<u32> = (1..=4).map(|call| round * 4 + call).collect();

@@ -12,13 +12,13 @@ use mcp_proto_http::server::{HttpServer, Policy, RESPONSE_SPACE, Step};
 use super::{HttpPump, HttpStatus};
 use crate::asynch::{Timer, into_option, read_if, sleep, write_or_flush};
 
-/// The number of bytes in one write.
+/// Maximum number of bytes in one write.
 const WRITE_SIZE: usize = 128;
 
 /// The HTTP server and the core server, which the tasks of all connections share on one executor.
 ///
 /// `N` is the number of tasks: one for each connection, and one that handles events. The tasks wake each other. If
-/// there are more tasks than `N`, they wake each other all the time.
+/// there are more than `N` tasks, the tasks wake each other all the time.
 ///
 /// ```
 /// use embedded_io_async::{Read, Write};
@@ -84,7 +84,7 @@ impl<P, const N: usize> Machines<'_, '_, P, N> {
         }
         match self.wakers.iter_mut().find(|place| place.is_none()) {
             Some(place) => *place = Some(waker.clone()),
-            // There are more tasks than `N`. A task without a place in the table would wait forever.
+            // There are more tasks than `N`. A task whose waker is not stored would wait forever.
             None => {
                 self.wake();
                 waker.wake_by_ref();
@@ -103,7 +103,7 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
     /// Calls a function with both servers, for example to handle an event or to answer a deferred call. Then wakes all
     /// tasks.
     ///
-    /// If the function of another `with` or `wait_for` is running, returns `None` without a call of `act`.
+    /// If the function of another `with` or `wait_for` is running, returns `None` without calling `act`.
     pub fn with<R>(&self, act: impl FnOnce(&mut HttpServer<'b, P>, &mut Server<'b>) -> R) -> Option<R> {
         let mut machines = self.0.try_borrow_mut().ok()?;
         let Machines { http, server, .. } = &mut *machines;
@@ -200,8 +200,9 @@ impl HttpPump<'_> {
     /// otherwise. After `Closing`, the caller should read and drop input for a short time before it closes the
     /// socket.
     ///
-    /// The pump drops a pending future of the driver when the other direction has moved bytes, a deadline has passed,
-    /// or another task has changed the servers: see [`Pump::wait`](crate::Pump::wait).
+    /// The pump drops a pending future of the driver when the other direction has moved bytes, or a deadline has
+    /// passed. The pump also drops the future when another task has changed the servers: see
+    /// [`Pump::wait`](crate::Pump::wait).
     pub async fn serve<P: Policy, R: Read, W: Write, T: Timer, const N: usize>(
         &mut self,
         shared: &HttpShared<'_, '_, P, N>,
@@ -263,7 +264,7 @@ impl HttpPump<'_> {
         status
     }
 
-    /// Copies the next output into `bytes`. Returns the length of the output.
+    /// Copies the next output into `bytes`. Returns the number of copied bytes, which is 0 without output.
     fn fill<P: Policy, const N: usize>(
         &mut self,
         shared: &HttpShared<'_, '_, P, N>,

@@ -88,7 +88,7 @@ pub enum HttpStatus {
     Moved,
     /// No work is due until bytes arrive, output can be written, the server has output, or this deadline passes.
     Idle(Option<Millis>),
-    /// All output was sent. The caller ends the output of the socket, and takes further steps until the deadline.
+    /// All output was sent. The caller must end the output of the socket, and take further steps until the deadline.
     /// Otherwise unread input would reset the connection, and the client could lose the response.
     Closing(Option<Millis>),
     /// The connection or the core server is closed. The caller closes the socket, and calls
@@ -164,7 +164,7 @@ impl<'b> HttpPump<'b> {
         }
     }
 
-    /// Whether the caller may read into the read buffer.
+    /// Returns whether the caller may read into the read buffer.
     fn wants_more(&self) -> bool {
         self.fed >= self.filled
     }
@@ -207,7 +207,8 @@ impl<'b> HttpPump<'b> {
 /// The link has failed, or the client has disconnected.
 struct Lost;
 
-/// Returns `Ok(0)` for an error without an effect: no byte has moved, and none was lost.
+/// Returns `Ok(0)` for an error without an effect: no byte has moved, and none was lost. Logs any other error, and
+/// returns `Err`.
 fn is_harmless(kind: ErrorKind) -> Result<usize, Lost> {
     match classify(kind) {
         ErrorClass::TimedOut => Ok(0),

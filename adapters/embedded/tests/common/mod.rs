@@ -24,7 +24,7 @@ pub(crate) struct Uart {
     pub(crate) sent: Vec<u8>,
     pub(crate) reads: usize,
     pub(crate) writes: usize,
-    /// Every second `write_ready` returns `false`.
+    /// Whether every second `write_ready` returns `false`.
     pub(crate) alternates: bool,
     pub(crate) is_refusing: bool,
     /// Errors of the next writes.
@@ -166,7 +166,7 @@ pub(crate) fn answer(id: u32, text: &str) -> String {
     )
 }
 
-/// An application with two tools, and the events and statuses it has received.
+/// An application with two tools. It records the events and statuses that it receives.
 #[derive(Default)]
 pub(crate) struct App {
     pub(crate) slow: Option<Ticket>,

@@ -120,7 +120,8 @@ impl HandledRequest for Complete<'_> {
     }
 }
 
-/// Returns the responses in the state that the client returned. Returns no responses if the state is not an array.
+/// Returns the responses in `state`, the `requestState` that the client sent. Returns no responses if `state` is not
+/// an array.
 fn earlier_responses(state: &str) -> Vec<String> {
     match Json::parse(state.as_bytes()) {
         Ok(state) if state.kind() == Kind::Array => {
@@ -130,7 +131,7 @@ fn earlier_responses(state: &str) -> Vec<String> {
     }
 }
 
-/// The key of the input with this index.
+/// Returns the key of the input with this index.
 fn key(index: usize) -> String {
     format!("input-{}", index + 1)
 }
@@ -176,7 +177,8 @@ impl Rounds {
         }))
     }
 
-    /// Takes the input that the response must require.
+    /// Removes and returns the input that the response must require. Returns `None` if the handler needs no further
+    /// input.
     pub(crate) fn take_required(&mut self) -> Option<RequiredInput> {
         let input = self.required.take()?;
         let responses = std::mem::take(&mut self.received.responses);

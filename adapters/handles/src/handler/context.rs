@@ -10,8 +10,8 @@ use crate::handler::HandlerRequest;
 
 /// The context of a router: the state of the application, and the handle `H` of the server.
 ///
-/// A handler with a parameter `&S` borrows the state. To lend a part of the state, implement
-/// `Borrow<Part> for Context<State>`.
+/// A handler with a parameter `&S` borrows the state. To lend a part of the state, implement `Borrow<Part>` for the
+/// `Context<State>` of the adapter.
 pub struct Context<S, H> {
     state: Arc<S>,
     server: H,
@@ -24,7 +24,7 @@ impl<S, H> Context<S, H> {
         Context { state, server }
     }
 
-    /// The state of the application.
+    /// Returns the state of the application.
     #[must_use]
     pub fn state(&self) -> &S {
         &self.state

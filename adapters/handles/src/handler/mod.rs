@@ -1,4 +1,4 @@
-//! Functions as handlers on threads and tokio: the context of a router, and the parameters of its functions.
+//! Functions as handlers on threads and tokio: the context of a router, and the parameters of the functions.
 //!
 //! The attributes [`tool`](macro@mcp_proto::tool), [`prompt`](macro@mcp_proto::prompt),
 //! [`resource`](macro@mcp_proto::resource) and [`complete`](macro@mcp_proto::complete) make a function a handler. A
@@ -10,7 +10,7 @@
 //! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots |
 //! | [`Log`] | sends log messages |
 //! | [`Cancellation`](crate::Cancellation) | observes the cancellation of the request |
-//! | [`ClientDetails`] | the revision, and the capabilities of the client |
+//! | [`ClientDetails`] | provides the revision, and the capabilities of the client |
 
 mod ask;
 mod context;

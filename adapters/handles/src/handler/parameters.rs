@@ -17,7 +17,8 @@ pub struct Progress {
 impl Progress {
     /// Sends a progress notification, if the client requested progress.
     ///
-    /// `done` must increase with each call; `message` may be empty. Waits while the client does not read.
+    /// `done` must increase with each call; `message` may be empty. Waits while the queue of commands is full, for
+    /// example because the client does not read.
     pub fn report<P: Into<Decimal>, M: Display>(
         &self,
         done: P,
@@ -44,7 +45,8 @@ pub struct Log {
 impl Log {
     /// Sends a log message.
     ///
-    /// Sends nothing if the client did not request this level. Waits while the client does not read.
+    /// Sends nothing if the client did not request this level. Waits while the queue of commands is full, for example
+    /// because the client does not read.
     pub fn send<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.link.log(level, text)
     }
@@ -64,13 +66,13 @@ pub struct ClientDetails {
 }
 
 impl ClientDetails {
-    /// The revision of the request.
+    /// Returns the revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// The capabilities that the client declared.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn capabilities(&self) -> ClientCapabilities {
         self.capabilities

@@ -8,7 +8,7 @@ use http::Uri;
 
 use crate::http_failure::public_url;
 
-/// The URL of a server, and how to reach it.
+/// The URL of a server, and the settings of the connections to the server.
 ///
 /// ```
 /// # use mcp_proto_handles::HttpEndpoint;
@@ -50,7 +50,7 @@ impl HttpEndpoint {
         self
     }
 
-    /// Does not open a stream for messages that the server sends without a request. Only sessions of the handshake era
+    /// Disables the stream for messages that the server sends without a request. Only sessions of the handshake era
     /// have such a stream.
     #[must_use]
     pub fn without_listening(mut self) -> HttpEndpoint {

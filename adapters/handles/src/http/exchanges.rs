@@ -36,7 +36,8 @@ pub struct HttpExchanges {
     refusals: HashMap<ExchangeId, HttpFailure>,
     /// A stream that has closed after its last message, and its failure if the request failed.
     closed: Option<(StreamId, Option<HttpFailure>)>,
-    /// Whether the server has ended the session.
+    /// Whether the server has ended the session, and [`receive`](HttpExchanges::receive) has not returned the end
+    /// yet.
     is_lost: bool,
 }
 
@@ -123,7 +124,7 @@ impl HttpExchanges {
         })
     }
 
-    /// Sends a message. Returns `None` if the message has to wait.
+    /// Begins to send a message, and returns the action for the owner. Returns `None` if the message has to wait.
     pub fn send(&mut self, message: &OutboundMessage<'_>) -> Option<HttpAction> {
         // Without a session, the server would process requests whose responses cannot arrive.
         if self.is_lost {
@@ -137,13 +138,14 @@ impl HttpExchanges {
         }
     }
 
-    /// Sends a due request that no new message caused. Returns `None` if none is due.
+    /// Begins a request that is due without a new message, and returns the action for the owner. Returns `None` if no
+    /// request is due.
     pub fn send_due(&mut self, now: Millis) -> Option<HttpAction> {
         let exchange = self.http.poll(now)?;
         Some(self.request(exchange, None))
     }
 
-    /// Returns the time of the next [`send_due`](HttpExchanges::send_due).
+    /// Returns the time of the next [`send_due`](HttpExchanges::send_due), or `None` if no request waits for a time.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
         self.http.next_deadline()
@@ -165,10 +167,11 @@ impl HttpExchanges {
         HttpAction::Abort(exchange)
     }
 
-    /// Passes the next message or end to `take`, if the next report contains one. `next` returns the next report.
-    /// Call `receive` only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
+    /// Passes the next message or end to `take`, if the next report contains one. `next` returns the next report of
+    /// the HTTP library. Call `receive` only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns
+    /// `true`.
     ///
-    /// Returns `None` if there is no report.
+    /// Returns the action for the owner, or `None` if there is nothing to receive.
     pub fn receive(
         &mut self,
         now: Millis,
@@ -256,8 +259,8 @@ impl HttpExchanges {
         HttpAction::Continue
     }
 
-    /// Ends all exchanges and the session. Returns the request that ends the session on the server. The owner aborts
-    /// all other requests.
+    /// Ends all exchanges and the session. Returns the request that ends the session on the server, or `None` without
+    /// a session. The owner must abort all other requests.
     pub fn shutdown(&mut self, now: Millis) -> Option<(ExchangeId, Box<Request<Bytes>>)> {
         self.http.shutdown(now);
         match self.send_due(now)? {

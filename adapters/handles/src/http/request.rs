@@ -7,14 +7,14 @@ use mcp_proto_http::client::{self, resolve_endpoint};
 
 use super::endpoint::HttpEndpoint;
 
-/// The longest header field.
+/// Maximum length of a header field, in bytes.
 const LONGEST_FIELD: usize = 64 * 1024;
 /// The reason to refuse an endpoint on another origin, which must not receive messages and credentials.
 const FOREIGN_ENDPOINT: &str = "the server names an endpoint for messages on another origin";
-/// The name and the version of this library.
+/// The default value of `User-Agent`: the name and the version of this library.
 const AGENT: &str = concat!("mcp-proto/", env!("CARGO_PKG_VERSION"));
 
-/// Returns the request with the fields of the endpoint.
+/// Converts a request to the type of the crate `http`, and adds the header fields of the endpoint.
 ///
 /// # Errors
 /// Returns the reason why the request cannot be sent: a field that is invalid or too long, or an endpoint on another

@@ -55,8 +55,8 @@ impl<'a> HttpAccess<'a> {
         self.config
     }
 
-    /// Compares the header fields `Mcp-Param-*` with the arguments of a call, for properties that the input schema of
-    /// its tool marks with `x-mcp-header`.
+    /// Makes the server compare the header fields `Mcp-Param-*` with the arguments of each call. The fields belong to
+    /// properties that the input schema of the tool marks with `x-mcp-header`.
     #[must_use]
     pub fn check_parameters(mut self, tools: &'a Tools<'a>) -> HttpAccess<'a> {
         self.tools = Some(tools);
@@ -66,9 +66,9 @@ impl<'a> HttpAccess<'a> {
     /// Allows only requests with one of these tokens: `Authorization: Bearer TOKEN`. Other requests get 401 with a
     /// challenge.
     ///
-    /// Sessions belong to a user, whose number is the position of the token, from 1 on. The comparison takes constant
-    /// time: see [`RequestHead::bearer_user`]. An empty token is never accepted. `bearer` replaces
-    /// an earlier [`authorize`](HttpAccess::authorize).
+    /// Sessions belong to a user, whose number is the position of the token, from 1 on. The comparison takes the same
+    /// time for all tokens of the same length: see [`RequestHead::bearer_user`]. An empty token is never accepted.
+    /// `bearer` replaces an earlier [`authorize`](HttpAccess::authorize).
     #[must_use]
     pub fn bearer(mut self, tokens: impl IntoIterator<Item = impl AsRef<str>>) -> HttpAccess<'a> {
         let tokens = tokens.into_iter().map(|token| token.as_ref().to_owned());
@@ -78,9 +78,9 @@ impl<'a> HttpAccess<'a> {
 
     /// Serves the metadata of the protected resource (RFC 9728), which names the authorization servers to a client.
     ///
-    /// `document` is JSON. The server sends it without authorization at `/.well-known/oauth-protected-resource`, and at
-    /// that path followed by the path of the endpoint. `url` is the URL of the document, for the challenge of
-    /// [`bearer`](HttpAccess::bearer): `Bearer resource_metadata="URL"`.
+    /// `document` is JSON. The server sends the document without authorization at
+    /// `/.well-known/oauth-protected-resource`, and at that path followed by the path of the endpoint. `url` is the
+    /// URL of the document, for the challenge of [`bearer`](HttpAccess::bearer): `Bearer resource_metadata="URL"`.
     ///
     /// ```
     /// # use mcp_proto_handles::HttpAccess;
@@ -101,7 +101,8 @@ impl<'a> HttpAccess<'a> {
         self
     }
 
-    /// Decides about each request by its head. `authorize` replaces an earlier [`bearer`](HttpAccess::bearer).
+    /// Sets the function that permits or refuses each request by its head. `authorize` replaces an earlier
+    /// [`bearer`](HttpAccess::bearer).
     ///
     /// ```
     /// # use mcp_proto_handles::HttpAccess;
@@ -122,9 +123,9 @@ impl<'a> HttpAccess<'a> {
         self
     }
 
-    /// Signs session ids, for [`SessionMode::Sealed`]. `sign` returns a message authentication code, such as a
-    /// truncated HMAC with a key that all servers of a cluster share. Without `sign`, `initialize` creates no session
-    /// in this mode.
+    /// Sets the function that signs session ids, for [`SessionMode::Sealed`]. `sign` returns a message authentication
+    /// code, such as a truncated HMAC with a key that all servers of a cluster share. Without `sign`, `initialize`
+    /// creates no session in this mode.
     ///
     /// [`SessionMode::Sealed`]: mcp_proto_http::server::SessionMode::Sealed
     #[must_use]

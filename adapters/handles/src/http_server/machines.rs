@@ -26,7 +26,7 @@ pub struct HttpMachines<'i> {
 }
 
 impl<'i> HttpMachines<'i> {
-    /// Creates the machines with memory that grows. `server` is in message mode.
+    /// Creates the machines with memory that grows. `server` must be in message mode.
     #[must_use]
     pub fn new(server: Server<'i>, access: HttpAccess<'i>, limits: HttpMemory) -> HttpMachines<'i> {
         let config = access.config();
@@ -40,9 +40,10 @@ impl<'i> HttpMachines<'i> {
         HttpMachines { http, server, is_closed: false }
     }
 
-    /// Runs the machines until they wait. Returns the time of the next call.
+    /// Runs the machines until they wait. Returns the time of the next call, or `None` if only input or a command
+    /// requires one.
     ///
-    /// `on_event` is the handler of the application. `on_output` is called for each exchange with new output.
+    /// `on_event` is the handler of the application. `run` calls `on_output` for each exchange with new output.
     pub fn run(
         &mut self,
         commands: &ServerShared,
@@ -71,7 +72,7 @@ impl<'i> HttpMachines<'i> {
     }
 
     /// Moves output of an exchange to the end of `bytes`, until `bytes` has `limit` bytes or more, or no output is
-    /// left. The caller reads the head before the first call. Returns `true` if the response is complete and its
+    /// left. The caller must read the head before the first call. Returns `true` if the response is complete and its
     /// exchange has ended.
     ///
     /// Call [`run`](HttpMachines::run) afterwards, because other exchanges may wait for the memory.
@@ -93,7 +94,7 @@ impl<'i> HttpMachines<'i> {
         }
     }
 
-    /// Whether the server is closed. Exchanges then get no further output.
+    /// Returns whether the server is closed. Exchanges then get no further output.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.is_closed

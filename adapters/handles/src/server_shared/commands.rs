@@ -6,7 +6,8 @@ use super::{ServerShared, Sessions, State};
 use crate::server_command::{Delivery, ServerCommand};
 
 impl ServerShared {
-    /// Applies queued commands while the transmit buffer has space. Returns whether a command had an effect.
+    /// Applies queued commands while the transmit buffer has space. Returns whether a command was applied, at least
+    /// in part.
     pub(super) fn apply_commands(&self, server: &mut Server<'_>, sessions: &mut dyn Sessions) -> bool {
         let (mut is_new, mut paused) = (false, Vec::new());
         // The number of iterations is fixed, so that a fast sender cannot starve the event loop. Later commands wake
@@ -39,8 +40,8 @@ impl ServerShared {
 }
 
 impl State {
-    /// Returns a command to the queue, behind the urgent commands unless it is urgent itself. The command may wait for
-    /// the end of the open response, and the next chunk of that response is urgent.
+    /// Puts a command back at the front of the queue, but behind urgent commands if the command is not urgent. The
+    /// command may wait for the end of the open response, so it must not block the next chunk of this response.
     fn put_back(&mut self, command: ServerCommand) {
         let urgent = self.commands.iter().take_while(|queued| queued.is_urgent && !command.is_urgent).count();
         self.commands.insert(urgent, command);

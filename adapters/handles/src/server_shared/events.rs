@@ -42,13 +42,13 @@ impl ServerShared {
         ends_requests
     }
 
-    /// Whether hooks or a subscriber of spans may observe requests.
+    /// Returns whether hooks or a subscriber of spans may observe requests.
     pub(super) fn is_observed(&self) -> bool {
         !self.hooks.is_empty() || RequestSpan::is_enabled()
     }
 
-    /// Updates the shared state after an event, and calls the hooks of its request. Returns the span of the request, or
-    /// the refusal of a hook. Returns `None` if nothing observes a request.
+    /// Updates the shared state for an event, and calls the hooks of its request. Returns the span of the request, or
+    /// the refusal of a hook. Returns `None` without a request, or if nothing observes the request.
     #[inline]
     fn begin_event(&self, event: &Event<'_>) -> Option<Result<RequestSpan, Refusal>> {
         self.observe_event(event);
@@ -73,7 +73,7 @@ impl ServerShared {
         }
     }
 
-    /// Updates the shared state after an event of the server.
+    /// Updates the shared state for an event of the server.
     #[inline]
     fn observe_event(&self, event: &Event<'_>) {
         match event {

@@ -20,7 +20,8 @@ enum Outcome {
     Unsupported(String),
 }
 
-/// Checks a server over HTTP: its lists, and the options of the command line, in the revision that the client selects.
+/// Checks a server over HTTP in the revision that the client selects: the lists, and the options of the command line.
+/// Returns an error if the session fails without a violation.
 pub(crate) fn check_url(arguments: &Arguments) -> Result<ExitCode, String> {
     let observed = Observed::new().traced(arguments.trace);
     let violations = observed.violations();
@@ -38,7 +39,7 @@ pub(crate) fn check_url(arguments: &Arguments) -> Result<ExitCode, String> {
 }
 
 /// Checks a server on stdin and stdout, in every revision that the arguments allow. The exit code is 1 if the server
-/// has violated a rule.
+/// has violated a rule. Returns an error if the server cannot be started, or supports no revision.
 pub(crate) fn check(arguments: &Arguments) -> Result<ExitCode, String> {
     let mut report = Report::default();
     let mut is_checked = false;

@@ -21,7 +21,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 const DECLARED: &str = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#;
 const FORMS_FIRST: Revision = Revision::V2025_06_18;
 
-/// Runs the script in one revision.
+/// Runs the script in one revision. Returns an error if the server cannot be started.
 pub(super) fn run(arguments: &Arguments, revision: Revision) -> Result<Outcome, String> {
     let mut script = Script { connection: Connection::start(arguments, revision)?, declared: String::new() };
     if let Err(why) = script.open(revision) {
@@ -85,7 +85,7 @@ impl Script {
         Ok(())
     }
 
-    /// Writes parameters with the metadata of the revision.
+    /// Returns the parameters as JSON, with the metadata of the revision.
     fn params(&self, members: &str, meta: &str) -> String {
         let meta = match self.connection.revision().era() {
             Era::Handshake => meta.to_owned(),
@@ -189,7 +189,7 @@ impl Script {
         ));
     }
 
-    /// Sends requests in a session of the handshake era, also `server/discover`, which such a session lacks.
+    /// Sends requests in a session of the handshake era. One is `server/discover`, which this era does not have.
     fn session(&mut self, revision: Revision) {
         if self.declares("logging") {
             self.request("logging/setLevel", r#""level":"loud""#);
@@ -202,7 +202,7 @@ impl Script {
         self.connection.request("ping", "");
     }
 
-    /// Sends requests of the stateless era, and some that only sessions have.
+    /// Sends requests of the stateless era, and requests that only the handshake era has.
     fn stateless(&mut self) {
         let filter = r#""notifications":{"toolsListChanged":true,"promptsListChanged":true}"#;
         let params = self.params(filter, "");
@@ -234,7 +234,7 @@ impl Script {
 
 const DECLARED_STATELESS: &str = r#"{"roots":{},"sampling":{},"elicitation":{}}"#;
 
-/// The text of a member of an object.
+/// Returns the text of a member of a JSON object, or `None` if there is no such text.
 fn text(object: &str, member: &str) -> Option<String> {
     Json::parse(object.as_bytes()).ok()?.get(member)?.string().map(|text| text.to_string())
 }

@@ -42,7 +42,7 @@ pub(crate) fn tap(arguments: &Arguments) -> Result<ExitCode, String> {
     };
     let record = Arc::new(Mutex::new(Record::new(log, transcript, web.as_ref().map(Web::feed))));
     let input = Arc::clone(&record);
-    // This thread may wait for the client for ever, so the program does not wait for the thread.
+    // This thread may wait for the client forever, so the program does not wait for the thread.
     thread::spawn(move || forward(Sender::Client, io::stdin(), to_server, &input));
     forward(Sender::Server, from_server, io::stdout(), &record);
     let status = child.wait().map_err(|error| format!("cannot wait for {program}: {error}"))?;
@@ -80,7 +80,7 @@ fn forward(sender: Sender, mut source: impl Read, mut target: impl Write, record
     record().end(sender);
 }
 
-/// The exit code of the server. After a signal, the code of a shell: 128 and the signal.
+/// Returns the exit code of the server. After a signal, the code of a shell: 128 and the signal.
 fn exit_code(status: ExitStatus) -> ExitCode {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);

@@ -26,7 +26,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Begins a record. The transcript and the page are optional.
+    /// Begins a record, optionally with a transcript and with a feed for a page.
     pub(super) fn new(
         log: Box<dyn Write + Send>,
         mut transcript: Option<File>,
@@ -111,7 +111,7 @@ impl Record {
     }
 }
 
-/// Appends as much of `piece` as the line may have. The bytes behind the limit are not recorded.
+/// Appends `piece` up to `limit` bytes of the line, and drops the rest.
 fn append(line: &mut Vec<u8>, piece: &[u8], limit: usize) {
     let free = limit.saturating_sub(line.len()).min(piece.len());
     line.extend_from_slice(&piece[..free]);

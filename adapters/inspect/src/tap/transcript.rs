@@ -9,7 +9,8 @@ pub(crate) const END: &str = "~ end\n";
 /// The minimum pause to record. The dialogue does not depend on shorter pauses.
 const SHORTEST_PAUSE: Millis = Millis(100);
 
-/// One message, and the pause before it. `sign` is `>` for the client, and `<` for the server.
+/// Returns the lines of one message, and of the pause before the message. `sign` is `>` for the client, and `<` for
+/// the server.
 pub(crate) fn entry(sign: char, line: &[u8], pause: Millis) -> String {
     let mut text = if pause >= SHORTEST_PAUSE { format!("~ {} ms\n", pause.0) } else { String::new() };
     text.push(sign);

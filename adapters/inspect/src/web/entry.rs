@@ -39,17 +39,17 @@ impl Object {
     }
 }
 
-/// The description of the session: the command of the server, and the time in milliseconds.
+/// Returns the description of the session as JSON: the command of the server, and the time in milliseconds.
 pub(super) fn session(title: &str, now: Millis) -> String {
     Object::new().text("title", title).json("now", now.0).finish()
 }
 
-/// The end of the session.
+/// Returns the end of the session as JSON.
 pub(super) fn close(now: Millis) -> String {
     Object::new().json("now", now.0).finish()
 }
 
-/// A message and its violations.
+/// Returns a message and its violations as JSON.
 pub(super) fn message(
     number: u64,
     at: Millis,
@@ -66,7 +66,7 @@ pub(super) fn message(
         .finish()
 }
 
-/// The end of one direction.
+/// Returns the end of one direction as JSON.
 pub(super) fn end(number: u64, at: Millis, sender: Sender, violations: &[Violation]) -> String {
     head(number, at, sender, violations).json("end", true).finish()
 }
@@ -92,7 +92,8 @@ fn violation(violation: &Violation) -> String {
         .finish()
 }
 
-/// The messages of a line: the messages of a batch, or one message. Omits parts that are not messages.
+/// Returns the messages of a line as JSON: the messages of a batch, or one message. Omits parts that are not
+/// messages.
 fn parts(line: &[u8]) -> Vec<String> {
     match Json::parse(line) {
         Ok(batch) if batch.kind() == Kind::Array => {
@@ -121,7 +122,7 @@ fn part(bytes: &[u8]) -> Option<String> {
         .optional_text("id", raw(message.id()))
         .optional_text("method", message.method().and_then(Json::string).map(|method| method.to_string()))
         .optional_text("name", subject.or(uri).and_then(Json::string).map(|name| name.to_string()))
-        // The request's own token, and the token or id to which a notification refers.
+        // `token` is the request's own token. `target` is the token or id to which a notification refers.
         .optional_text("token", raw(meta.and_then(|meta| meta.get("progressToken"))))
         .optional_text("target", raw(token.or(cancelled)))
         .optional_text("code", raw(code));

@@ -1,4 +1,4 @@
-//! The messages of a session for the pages that show it.
+//! `Feed`: the messages of a session, for the pages that show the session.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -43,18 +43,18 @@ pub(super) struct Entry {
     pub(super) json: Arc<str>,
 }
 
-/// The news for a page.
+/// The result of [`Feed::wait`].
 pub(super) enum News {
     /// Entries that the page does not have.
     Entries(Vec<Entry>),
-    /// The session ended at this time, and the page has everything.
+    /// The session ended at this time, and the page has all entries.
     Closed(Millis),
     /// No entry arrived in time.
     Nothing,
 }
 
 impl Feed {
-    /// Creates a feed, whose time begins now.
+    /// Creates a feed whose time begins now.
     pub(crate) fn new() -> Feed {
         Feed::with_limit(LIMIT)
     }
@@ -78,7 +78,7 @@ impl Feed {
         self.push(|number, now| entry::end(number, now, sender, violations));
     }
 
-    /// Ends the session. Waits until the open pages have everything, or the time is over.
+    /// Ends the session. Waits until the open pages have received all entries, but for at most `patience`.
     pub(crate) fn close(&self, patience: Duration) {
         let mut state = self.lock();
         state.closed.get_or_insert(self.now());
@@ -100,7 +100,7 @@ impl Feed {
         self.0.changed.notify_all();
     }
 
-    /// Waits for entries beyond the number `seen`, up to `time`.
+    /// Waits for entries beyond the number `seen`, or for the end of the session, but for at most `time`.
     pub(super) fn wait(&self, seen: u64, time: Duration) -> News {
         // A few entries at a time, because the lock must be free for the session.
         const MANY: usize = 64;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn close_waits_for_open_pages_but_not_for_ever() {
+    fn close_waits_for_open_pages_but_not_forever() {
         let feed = Feed::new();
         let begin = Instant::now();
         feed.close(Duration::from_secs(60));

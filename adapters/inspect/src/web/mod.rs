@@ -44,7 +44,7 @@ impl Web {
         Ok(Web { feed, url })
     }
 
-    /// The address of the page, which contains the token.
+    /// Returns the address of the page, which contains the token.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -59,7 +59,7 @@ impl Web {
     }
 }
 
-/// The command of the server, without the folder of the program.
+/// Returns the command of the server, without the folder of the program.
 fn title(server: &[String]) -> String {
     let program = server.first().filter(|program| !program.contains("://")).map(Path::new);
     let name = program.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
@@ -67,7 +67,7 @@ fn title(server: &[String]) -> String {
     name.into_iter().chain(server.iter().skip(skipped).cloned()).collect::<Vec<_>>().join(" ")
 }
 
-/// 128 random bits as text.
+/// Returns 128 random bits as hexadecimal text.
 fn random_token() -> Result<String, String> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| format!("--web has no random numbers: {error}"))?;

@@ -50,7 +50,7 @@ impl Site {
         Site { feed, token, title, connections: AtomicUsize::new(0) }
     }
 
-    /// Accepts connections, each on a thread of its own.
+    /// Accepts connections, each on a thread of its own. Closes connections beyond [`MAX_CONNECTIONS`].
     pub(super) fn serve(self: &Arc<Site>, listener: &TcpListener) {
         for stream in listener.incoming() {
             let Ok(stream) = stream else {
@@ -128,7 +128,8 @@ impl Site {
         }
     }
 
-    /// Returns the path after the token. The time of the comparison does not depend on the digits.
+    /// Returns the path after the token, or `None` if the path has another token. The time of the comparison does not
+    /// depend on the digits.
     fn strip_token<'p>(&self, path: &'p str) -> Option<&'p str> {
         let (token, rest) = path.strip_prefix('/')?.split_at_checked(self.token.len())?;
         let difference = token.bytes().zip(self.token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
@@ -192,14 +193,14 @@ impl Site {
     }
 }
 
-/// Writes an event. The data is JSON, so it contains no line end.
+/// Returns an event as bytes. `data` is JSON, so it contains no line end.
 fn event(begin: impl FnOnce(SseWriter<'_>) -> SseWriter<'_>, data: &str) -> io::Result<Vec<u8>> {
     let mut buffer = [0; 64];
     let begin = begin(SseWriter::new(&mut buffer)).begin_data().map_err(io::Error::other)?;
     Ok([begin, data.as_bytes(), DATA_END].concat())
 }
 
-/// The number of the last entry that a page has. A page that reconnects sends this number.
+/// Returns the number of the last entry that a page has, or 0. A page that reconnects sends this number.
 fn last_event_id(head: &RequestHead<'_>) -> u64 {
     let id = head.field("last-event-id").and_then(|id| str::from_utf8(id).ok());
     id.and_then(|id| id.parse().ok()).unwrap_or(0)

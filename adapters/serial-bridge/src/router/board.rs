@@ -161,7 +161,7 @@ impl Router {
     }
 }
 
-/// Whether a line may be a damaged message. Other lines are log output of the board.
+/// Returns whether a line may be a damaged message. Other lines are log output of the board.
 fn may_be_message(line: &[u8], damaged: &Damaged) -> bool {
     if damaged.is_json && damaged.id.is_none() && damaged.kind == DamagedKind::Unknown {
         return false;

@@ -97,7 +97,7 @@ impl Router {
     }
 }
 
-/// Returns the id of the request that a notification cancels.
+/// Returns the id of the request that a notification cancels, or `None` if the notification has no id.
 pub(super) fn cancelled<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("requestId")
 }

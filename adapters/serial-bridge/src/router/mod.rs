@@ -6,7 +6,7 @@
 //! - `phase`: opens a session with the board, and opens it again after a restart.
 //! - `client`, `board`: handle the lines of each side.
 //! - `probe`: finds out which requests were lost on a noisy line.
-//! - `silence`: ends requests about which the board is silent for too long.
+//! - `silence`: ends requests about which the board sends nothing for too long.
 //! - `requests`, `session`: record the client's requests in flight, and the requests to replay.
 
 mod board;
@@ -110,7 +110,7 @@ impl Router {
         }
     }
 
-    /// Whether the caller should pause reading from the client.
+    /// Returns whether the caller should pause reading from the client.
     pub(crate) fn is_full(&self) -> bool {
         self.held_bytes > LONGEST_HELD
     }
@@ -120,7 +120,8 @@ impl Router {
         self.requests.awaited() + self.held.len()
     }
 
-    /// Ends the session on the board's side. The client may have left the board with a partial session.
+    /// Sends the boundary between two sessions to the board, because the board may still have state of the old
+    /// session.
     pub(crate) fn end_session(&mut self) {
         self.to_board.extend(self.boundary().as_bytes());
     }
@@ -130,14 +131,15 @@ impl Router {
         self.show(format!("mcp-serial-bridge: {text}").as_bytes());
     }
 
-    /// Adds a line of the board to the log.
+    /// Adds a line of the board to the log. Drops the line if the log is full.
     pub(crate) fn show(&mut self, line: &[u8]) {
         if self.log.len() < LONGEST_LOG {
             log_text::append(&mut self.log, line);
         }
     }
 
-    /// The bytes between two sessions. Even without a mark, the line break ends a partial line of the old session.
+    /// Returns the bytes between two sessions. Even without a mark, the line break ends a partial line of the old
+    /// session.
     fn boundary(&self) -> &'static str {
         if self.settings.mark { MARK } else { "\n" }
     }
@@ -177,7 +179,7 @@ impl Router {
         }
     }
 
-    /// Sends a request again that the board has not executed. Returns `false` at the limit of attempts.
+    /// Sends a request again. Returns `false` if the request is not in flight, or at the limit of attempts.
     fn repeat(&mut self, key: &str) -> bool {
         let Some(request) = self.requests.get(key) else { return false };
         let limit = if request.is_handshake() { HANDSHAKE_TRIES } else { TRIES };
@@ -191,7 +193,7 @@ impl Router {
     }
 }
 
-/// The earlier of two optional times.
+/// Returns the earlier of two optional times, or `None` if there is no time.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }

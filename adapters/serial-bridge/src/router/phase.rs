@@ -4,9 +4,9 @@
 //! So a session begins with the session mark and a `ping`. The router drops all messages before the response.
 //!
 //! A board that restarts has lost the client's session. The router detects a restart by the mark that a board sends
-//! when it starts, by a lost link, or by the error for a request without a session. Then requests in flight fail, and
-//! the router replays the session: it repeats the client's handshake, log level and subscriptions before it passes on
-//! further lines.
+//! when it starts, or by a lost link. A third sign is the error for a request without a session. Then requests in
+//! flight fail, and the router replays the session: it repeats the client's handshake, log level and subscriptions
+//! before it passes on further lines.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ pub(super) enum Phase {
     Opening {
         id: String,
         repeat_at: Instant,
-        /// The time at which the router continues without a response.
+        /// The time at which the router continues without a response. `None` means never.
         give_up_at: Option<Instant>,
     },
     /// The board must respond to the repeated requests of the session.
@@ -60,7 +60,7 @@ impl Router {
         self.phase = Phase::Disconnected;
     }
 
-    /// Returns when to call [`tick`](Router::tick).
+    /// Returns when to call [`tick`](Router::tick), or `None` if no action is due later.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match &self.phase {
             Phase::Disconnected => None,
@@ -124,7 +124,7 @@ impl Router {
         }
     }
 
-    /// Begins a session on the board's side.
+    /// Begins a session with the board, with a ping unless the settle time is zero.
     fn open(&mut self, now: Instant, give_up_at: Option<Instant>) {
         if self.settings.settle.is_zero() {
             self.end_session();
@@ -149,7 +149,7 @@ impl Router {
         }
     }
 
-    /// Whether the line answers the ping. A partial line of the old session may precede the response.
+    /// Returns whether the line answers the ping. A partial line of the old session may precede the response.
     pub(super) fn answers_ping(&self, line: &[u8]) -> bool {
         let Phase::Opening { id, .. } = &self.phase else { return false };
         line.windows(id.len()).any(|text| text == id.as_bytes())
@@ -219,7 +219,7 @@ impl Router {
     }
 }
 
-/// Whether the error says that the board could not read the request.
+/// Returns whether the error says that the board could not read the request.
 fn is_unread(response: &Message<'_>) -> bool {
     let code = error_code(response);
     [code::PARSE_ERROR, code::INVALID_REQUEST].iter().any(|unread| code == Some((*unread).into()))

@@ -1,9 +1,10 @@
 //! Finds out which requests were lost on a noisy line.
 //!
 //! A damaged request may get an error without an id or no response, and a damaged response may have no readable id.
-//! Without a check, the client would wait forever. So after a damaged line, the router sends probes: pings with the
-//! ids of requests in flight. A server that still has the request refuses the ping, because the id is in flight. If
-//! the server answers the ping, the request is not in flight: the request or its response was lost.
+//! Without a check, the client would wait until the time limit, or forever without a limit. So after a damaged line,
+//! the router sends probes: pings with the ids of requests in flight. A server that still has the request refuses the
+//! ping, because the id is in flight. If the server answers the ping, the request is not in flight: the request or
+//! its response was lost.
 //!
 //! Without damage, the router probes only requests about which the board is silent for long: see `silence`.
 
@@ -25,7 +26,7 @@ const AT_ONCE: usize = 4;
 /// The schedule of probes.
 #[derive(Debug, Default)]
 pub(super) struct Probe {
-    /// The next probe, and the delay to the one after it. `None` until damage was seen.
+    /// The time of the next probe, and the delay of the probe after that. `None` until damage was seen.
     next: Option<(Instant, Duration)>,
 }
 
@@ -41,7 +42,7 @@ impl Router {
         self.probe.next = Some((now + FIRST, FIRST * 2));
     }
 
-    /// Probes the requests that were not probed for the longest time.
+    /// If a probe is due, probes the requests that were not probed for the longest time.
     pub(super) fn send_probes(&mut self, now: Instant) {
         let Some((_, delay)) = self.probe.next.filter(|(at, _)| now >= *at) else { return };
         self.probe.next = Some((now + delay, (delay * 2).min(LONGEST)));

@@ -60,7 +60,7 @@ pub(crate) struct Request {
     pub(crate) heard: Instant,
     /// The number of probes that the module `silence` has sent since the last sign.
     pub(crate) silent_probes: u32,
-    /// The key of the progress token.
+    /// The key of the progress token: see [`id_key`].
     pub(crate) progress_token: Option<String>,
     /// The position in the order of requests.
     order: u64,
@@ -72,8 +72,8 @@ impl Request {
         (self.heard, self.silent_probes) = (now, 0);
     }
 
-    /// Whether the request is `initialize` or `server/discover`. The client needs the response, and a repetition is
-    /// safe.
+    /// Returns whether the request is `initialize` or `server/discover`. The client needs the response, and a
+    /// repetition is safe.
     pub(crate) fn is_handshake(&self) -> bool {
         matches!(self.purpose, Purpose::Initialize | Purpose::Discover)
     }
@@ -117,7 +117,7 @@ impl Requests {
         self.in_flight.get_mut(key)
     }
 
-    /// Removes a request that the board has answered.
+    /// Removes and returns a request that the board has answered. Returns `None` if the request is not in flight.
     pub(crate) fn answered(&mut self, key: &str) -> Option<Request> {
         let request = self.in_flight.remove(key)?;
         if request.probes > 0 {
@@ -126,7 +126,7 @@ impl Requests {
         Some(request)
     }
 
-    /// Removes a request that the board may still answer.
+    /// Removes and returns a request that the board may still answer. Returns `None` if the request is not in flight.
     pub(crate) fn abandon(&mut self, key: &str) -> Option<Request> {
         let request = self.in_flight.remove(key)?;
         self.remember(key);
@@ -140,12 +140,12 @@ impl Requests {
         self.ended.push_back(key.to_owned());
     }
 
-    /// Whether a late response for this key is expected.
+    /// Returns whether a late response for this key is expected.
     pub(crate) fn has_ended(&self, key: &str) -> bool {
         self.ended.iter().any(|ended| ended == key)
     }
 
-    /// Removes the requests that are not sent again, in order.
+    /// Removes and returns the requests that are not marked to be sent again, in order.
     pub(crate) fn take_failed(&mut self) -> Vec<Request> {
         let mut failed: Vec<Request> =
             self.in_flight.extract_if(|_, request| !request.resend).map(|(_, request)| request).collect();

@@ -19,7 +19,7 @@ pub(crate) struct Session {
     subscriptions: BTreeMap<String, Vec<u8>>,
 }
 
-/// A line of a replay. A request waits for its response.
+/// A line of a replay. A request has an id, and the replay waits for its response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ReplayLine {
     pub(crate) id: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct ReplayLine {
 }
 
 impl Session {
-    /// Whether the board has accepted an `initialize`.
+    /// Returns whether the board has accepted an `initialize`.
     pub(crate) fn is_open(&self) -> bool {
         self.initialize.is_some()
     }

@@ -1,13 +1,14 @@
-//! Ends requests about which the board has been silent for too long.
+//! Ends requests about which the board has sent nothing for too long.
 //!
-//! A request can get lost without any sign, when damage turns it into text that the board ignores. So, after a part
-//! of the time limit, the router sends a probe: a `ping` with the id of the request. A server that still has the
-//! request refuses the probe, and the time starts anew. If the server answers the probe, the request was lost. If the
-//! server does not answer at all, the request fails at the time limit. In both cases the client gets an error with the
-//! id of its request, but a handshake is sent again first.
+//! A request can get lost without any sign, when damage turns the request into text that the board ignores. So, after
+//! a part of the time limit, the router sends a probe: a `ping` with the id of the request. A server that still has
+//! the request refuses the probe, and the time starts anew. If the server answers the probe, the request was lost. If
+//! the server does not answer at all, the request fails at the time limit. In both cases the client gets an error
+//! with the id of its request, but a handshake is sent again first.
 //!
-//! Progress of a request starts its time anew. The time also starts anew when output stops waiting for the line, when
-//! the board has sent a long message, and when the board stops waiting for the client.
+//! Progress of a request starts its time anew. The time also starts anew when the line has accepted all waiting
+//! output, and when a long message of the board has ended. A request of the board to the client has the same effect
+//! when it ends.
 
 use std::time::{Duration, Instant};
 
@@ -19,11 +20,12 @@ use crate::message::{id_key, request};
 
 /// The number of checks within the time limit of a request. All but the last send a probe.
 const CHECKS: u32 = 4;
-/// If the board sends nothing for this time, it is not in the middle of a message.
+/// If the board sends nothing for this time, the board is not in the middle of a message.
 const TRANSIT: Duration = Duration::from_secs(1);
 
 impl Requests {
-    /// Returns when the next request is due for a probe or for its end.
+    /// Returns when the next request is due for a probe or for its end. Returns `None` without a request that has a
+    /// limit.
     pub(super) fn silence_deadline(&self, limit: Duration) -> Option<Instant> {
         let limited = self.all().filter(|request| request.is_limited() && !limit.is_zero());
         limited.map(|request| request.heard + limit / CHECKS).min()
@@ -31,14 +33,14 @@ impl Requests {
 }
 
 impl Request {
-    /// Whether the board must respond within the time limit. A subscription gets its response at its end.
+    /// Returns whether the board must respond within the time limit. A subscription gets its response at its end.
     fn is_limited(&self) -> bool {
         self.purpose != Purpose::Listen
     }
 }
 
 impl Router {
-    /// Probes silent requests, and ends those that are silent for too long.
+    /// Probes requests about which the board is silent, and ends those that are due for their end.
     pub(super) fn check_silence(&mut self, now: Instant) {
         let limit = self.settings.timeout;
         if limit.is_zero() {

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use super::{MARK, Router, Settings};
 
-/// A router with the lines of both sides.
+/// A router and the time of the test.
 struct Bench {
     router: Router,
     now: Instant,
 }
 
 impl Bench {
-    /// A board that has answered the first ping.
+    /// Creates a router whose board has answered the first ping.
     fn new() -> Bench {
         let mut bench = Bench::started();
         let id = bench.ping_id();
@@ -24,7 +24,7 @@ impl Bench {
         bench
     }
 
-    /// A board that has not answered yet.
+    /// Creates a router whose board has not answered yet.
     fn started() -> Bench {
         let settings =
             Settings { settle: Duration::from_secs(5), timeout: Duration::from_secs(60), mark: true };
@@ -33,7 +33,7 @@ impl Bench {
         bench
     }
 
-    /// A session of the handshake era.
+    /// Creates a router with an open session of the handshake era.
     fn initialized() -> Bench {
         let mut bench = Bench::new();
         bench.client(INITIALIZE);
@@ -93,7 +93,7 @@ fn lines(output: Vec<u8>) -> Vec<String> {
     String::from_utf8(output).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// The string id of a line.
+/// Returns the string id of a line.
 fn id_of(line: &str) -> String {
     line.split('"').nth(7).unwrap().to_owned()
 }
@@ -193,7 +193,7 @@ fn log_is_bounded() {
 }
 
 #[test]
-fn batches_pass_with_the_responses_in_flight() {
+fn batches_pass_without_responses_that_are_not_in_flight() {
     let mut bench = Bench::new();
     let batch = format!("[{},{},{INITIALIZED}]", call("1"), call("2"));
     bench.client(&batch);
@@ -230,7 +230,7 @@ fn unreadable_lines_of_the_client_are_answered() {
 }
 
 #[test]
-fn request_without_a_version_is_for_the_board_to_judge() {
+fn request_without_a_version_passes_to_the_board() {
     let mut bench = Bench::new();
     let line = r#"{"id":5,"method":"ping"}"#;
     bench.client(line);

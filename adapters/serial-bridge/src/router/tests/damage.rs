@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The ping that finds out whether the board still has the request with this id.
+/// Returns the ping that finds out whether the board still has the request with this id.
 fn probe(id: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)
 }
@@ -12,7 +12,7 @@ fn empty(id: &str) -> String {
 }
 
 #[test]
-fn damaged_response_is_answered_for_the_board() {
+fn damaged_response_becomes_an_error_for_the_client() {
     let cases: [(&[u8], &str); 8] = [
         (br#"{"jsonrpc":"2.0","id":1,"result":{"content":[}}"#, "unexpected character at byte 45"),
         (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"\xff\":1}}", "invalid UTF-8 at byte 35"),

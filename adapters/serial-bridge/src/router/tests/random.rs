@@ -115,7 +115,7 @@ fn every_request_of_a_random_session_gets_one_response() {
         for _ in 0..300 {
             simulation.step();
         }
-        // Without damage, all requests end.
+        // One more damaged line starts the probes. Without further damage, all requests end.
         simulation.bench.board("\n{\"jsonrpc\"");
         for _ in 0..1000 {
             simulation.bench.advance(100);

@@ -37,7 +37,7 @@ fn request_lost_without_a_sign_fails_with_its_id() {
 }
 
 #[test]
-fn silent_board_fails_every_request_in_time() {
+fn requests_to_a_silent_board_fail_at_the_time_limit() {
     let mut bench = Bench::new();
     bench.client(&call("1"));
     bench.client(&call(r#""a""#));
@@ -61,7 +61,7 @@ fn silent_board_fails_every_request_in_time() {
 }
 
 #[test]
-fn slow_request_lives_as_long_as_the_board_has_it() {
+fn slow_request_stays_in_flight_while_the_board_has_it() {
     let progress =
         r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}"#;
     for confirms in [true, false] {
@@ -116,7 +116,7 @@ fn time_does_not_run_while_bytes_move_or_the_board_waits() {
 }
 
 #[test]
-fn subscription_and_zero_have_no_limit() {
+fn subscription_or_zero_timeout_has_no_time_limit() {
     let listen = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}"#;
     let mut bench = Bench::new();
     bench.client(listen);
