@@ -75,9 +75,9 @@ impl Connector {
 
     /// Declares client capabilities, and sets the callback for server requests.
     ///
-    /// The callback runs on a separate thread, for one request at a time, in either era. The connection continues
-    /// meanwhile, so the callback may wait for a user. [`ServerRequest::is_cancelled`] returns `true` if the server no
-    /// longer waits.
+    /// The callback runs on a separate thread, for one request at a time, in either era. The callback may wait for a
+    /// user, because the connection continues. [`ServerRequest::is_cancelled`] returns `true` if the server no longer
+    /// waits.
     ///
     /// ```
     /// use mcp_proto_std::ClientCapabilities;
@@ -144,7 +144,8 @@ impl Connector {
         self.start(Source::Once(Some(Link::socket(stream)?)))
     }
 
-    /// Connects to a server on a socket that can be opened again: see [`reconnect`](Connector::reconnect).
+    /// Connects to a server on the socket that `open` returns. The client calls `open` for each connection: see
+    /// [`reconnect`](Connector::reconnect).
     ///
     /// ```no_run
     /// use mcp_proto_std::{Connector, Reconnect};
@@ -198,7 +199,7 @@ impl Connector {
         }
     }
 
-    /// Runs the client until it is closed. Reports the result of the first connection.
+    /// Runs the client until the application closes it. Reports the result of the first connection.
     fn run(
         mut self,
         source: Source,
@@ -227,8 +228,8 @@ impl Connector {
     }
 
     /// Opens the source and runs the client. If the server closes the connection during an attempt with
-    /// `Connect::Automatic`, and the source can be opened again, connects once more with a handshake only. Returns the
-    /// exit status of a child process.
+    /// `Connect::Automatic`, and the source can be opened again, connects once more with a handshake only. Returns
+    /// the exit status of a child process, or `None` for other sources.
     fn run_source(
         &mut self,
         mut source: Source,

@@ -66,8 +66,8 @@ impl Connector {
 
     /// Sets a callback for server notifications and protocol errors.
     ///
-    /// The callback runs in a separate task, for one notification at a time, and may use the client. An alternative is
-    /// [`ClientHandle::notifications`], a stream of later notifications.
+    /// The callback runs in a separate task, for one notification at a time, and may use the client.
+    /// [`ClientHandle::notifications`] is an alternative: a stream of the notifications that arrive after its call.
     #[must_use]
     pub fn on_notification<F>(
         mut self,
@@ -88,8 +88,8 @@ impl Connector {
 
     /// Declares client capabilities, and sets the callback for server requests.
     ///
-    /// The callback runs in a separate task for each request, in either era. The connection continues meanwhile, so the
-    /// callback may wait for a user. [`ServerRequest::cancellation`] reports when the server no longer waits.
+    /// The callback runs in a separate task for each request, in either era. The callback may wait for a user,
+    /// because the connection continues. [`ServerRequest::cancellation`] reports when the server no longer waits.
     ///
     /// ```
     /// use mcp_proto_tokio::ClientCapabilities;
@@ -164,7 +164,8 @@ impl Connector {
         self.streams(input, output).await
     }
 
-    /// Connects to a server on a stream that can be opened again: see [`reconnect`](Connector::reconnect).
+    /// Connects to a server on the stream that `open` returns. The client calls `open` for each connection: see
+    /// [`reconnect`](Connector::reconnect).
     ///
     /// ```no_run
     /// use mcp_proto_tokio::{Connector, Reconnect};
@@ -208,7 +209,7 @@ impl Connector {
         self.start(ServerSource::Once(Some((Box::new(input), Box::new(output))))).await
     }
 
-    /// Runs the connection in a task, and waits until the client is connected. Dropping this future closes the
+    /// Runs the connection in a task, and waits until the client is connected. Dropping the future closes the
     /// connection.
     pub(crate) async fn start(mut self, server: ServerSource) -> Result<ClientHandle, ConnectError> {
         let shared = ClientShared::new(&self.settings);

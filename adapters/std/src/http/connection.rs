@@ -98,7 +98,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         }
     }
 
-    /// Parses the input, and collects the body. No other connection waits meanwhile.
+    /// Parses the input, and collects the body. Other connections do not wait, because the machines stay unlocked.
     fn parse(&mut self) -> Result<(), HttpError> {
         let now = self.shared.now();
         loop {
@@ -112,7 +112,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         }
     }
 
-    /// Whether the machine will refuse the body.
+    /// Returns `true` if the machine will refuse the body.
     fn is_too_long(&self) -> bool {
         self.body.len() > self.shared.config.get_limits().body
     }
@@ -191,7 +191,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         Ok(self.shared.lock())
     }
 
-    /// Whether the client has closed the connection. Bytes of its next request are left unread.
+    /// Returns `true` if the client has closed the connection. Leaves bytes of the next request unread.
     fn has_disconnected(&self) -> bool {
         let mut byte = [0];
         let _ = self.stream.set_nonblocking(true);

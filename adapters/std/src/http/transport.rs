@@ -73,7 +73,7 @@ impl Transport {
         self.perform(action)
     }
 
-    /// Performs an action, if there is one. Otherwise returns `false`.
+    /// Performs an action. Returns `false` if there is none.
     fn perform(&mut self, action: Option<HttpAction>) -> bool {
         match action {
             Some(HttpAction::Send(exchange, request)) => self.start(Job { exchange, request }),
