@@ -114,7 +114,7 @@ fn unix_socket_connections_are_served() {
 }
 
 #[test]
-fn connection_beyond_limit_waits_for_a_free_one() {
+fn connection_beyond_limit_waits_until_another_closes() {
     within(TEST_TIMEOUT, || {
         let (connect, stop, server) = tcp(Serve::new(&CONFIG).connections(2));
         let clients = [client(connect(), Connect::Handshake), client(connect(), Connect::Handshake)];

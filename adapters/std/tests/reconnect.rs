@@ -26,7 +26,7 @@ const SOON: Reconnect = Reconnect { attempts: 5, pause: Duration::from_millis(50
 /// A server that crashes on request, and a client whose connection attempts the test permits.
 struct Test {
     client: ClientHandle,
-    /// How many times a socket may be opened.
+    /// The maximum number of sockets that the client may open.
     may_open: Arc<AtomicUsize>,
     opened: Arc<AtomicUsize>,
     subscribed: Receiver<ServerHandle>,

@@ -57,7 +57,7 @@ impl<S: Write> Write for Trickle<S> {
     }
 }
 
-/// Connects a client and a server by trickling streams.
+/// Connects a client and a server with [`Trickle`] streams.
 fn pair(era: Connect, bytes: usize, rest: Duration) -> ClientHandle {
     let (input, requests) = pipe().unwrap();
     let (answers, output) = pipe().unwrap();
@@ -144,7 +144,7 @@ fn client_disconnect_ends_all_workers() {
 }
 
 #[test]
-fn progress_to_unread_client_waits_and_can_be_ended() {
+fn progress_waits_if_client_does_not_read_and_ends_at_stop() {
     within(TEST_TIMEOUT, || {
         static CHATTY: Tools = Tools::new(&[Tool::new("chat", "{}")]);
         static CONFIG: ServerConfig = ServerConfig::new("test", "1")
@@ -275,7 +275,7 @@ fn client_recovers_when_server_reads_again() {
     });
 }
 
-/// A reader of the server's messages as they are sent.
+/// A reader that returns one message of the server per read.
 struct ServerOutput(std::sync::mpsc::Receiver<String>);
 
 impl Read for ServerOutput {
@@ -286,7 +286,7 @@ impl Read for ServerOutput {
     }
 }
 
-/// A server that stops reading at the second call, and then responds to the first one.
+/// A server that stops reading at the second call, and then responds to the first call.
 struct StopsReading {
     responses: Option<std::sync::mpsc::Sender<String>>,
     /// The id of the first call.
