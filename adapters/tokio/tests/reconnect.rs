@@ -22,10 +22,10 @@ static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, 
 
 const SOON: Reconnect = Reconnect { attempts: 5, pause: Duration::from_millis(50) };
 
-/// A client whose connections to a server that crashes on request are counted.
+/// A client of a server that crashes on request, with a count of the attempts to connect.
 struct Test {
     client: ClientHandle,
-    /// How many connections may be opened.
+    /// The number of attempts after which opening fails.
     may_open: Arc<AtomicUsize>,
     opened: Arc<AtomicUsize>,
     subscribed: UnboundedReceiver<ServerHandle>,
@@ -141,7 +141,7 @@ async fn server_dying_after_each_handshake_is_not_restarted_forever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn connection_that_stood_for_a_while_restores_all_attempts() {
+async fn connection_open_for_ten_seconds_restores_all_attempts() {
     let reconnect = Reconnect { attempts: 1, pause: Duration::from_millis(20) };
     let test = Test::start(Connect::Automatic, reconnect).await;
     for _ in 0..5 {
