@@ -165,8 +165,8 @@ pub unsafe extern "C" fn mcp_client_lend_slots(
     // fit.
     let (slots, text) =
         unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
-    // SAFETY: the client is initialized. `read` moves the client out, and `write` moves it in again. `in_flight` does
-    // not unwind.
+    // SAFETY: the client is initialized. `read` moves the client out, and `write` moves the client back. `in_flight`
+    // does not unwind.
     unsafe {
         let place: *mut Client<'static> = machine(client);
         place.write(place.read().in_flight(slots, text));

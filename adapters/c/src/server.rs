@@ -130,7 +130,7 @@ unsafe fn init(
         (&raw mut (*storage).current).write(Current::Nothing);
         &(*storage).config
     };
-    // SAFETY: the storage is valid, and nothing else refers to the place of the server.
+    // SAFETY: the storage is valid, and nothing else refers to the field `server`.
     let place = unsafe { &mut *(&raw mut (*storage).server).cast::<MaybeUninit<Server<'static>>>() };
     Server::init(place, settings, rx, tx)?;
     Ok(())

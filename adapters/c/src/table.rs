@@ -1,7 +1,7 @@
 //! Tables and configuration of a server, as C defines them: usually constants in flash.
 //!
-//! The library reads the tables where they are, and copies no entry: `tools/list` turns each entry into a [`Tool`] on
-//! the stack.
+//! The library reads the tables in place, and copies no entry: `tools/list` turns each entry into a [`Tool`] on the
+//! stack.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;

@@ -44,7 +44,7 @@ struct State {
     buffer: Vec<u8>,
     filled: usize,
     ended: bool,
-    /// The bytes to write. The writer takes the vector while it writes.
+    /// The bytes to write. The writer takes the vector during a write.
     outgoing: Vec<u8>,
     writing: Writing,
     woken: bool,

@@ -48,8 +48,8 @@ type OnServerRequest = Box<dyn FnMut(&ServerRequest) -> InputResponse + Send>;
 impl Connector {
     /// Creates a connector for a client with this name and version.
     ///
-    /// The default limits are 16 MiB for a message of the server, 16 MiB for a request of the client, 256 requests in
-    /// flight, and 4,096 requests that wait to be sent.
+    /// The default limits are 16 MiB for a message of the server, and 16 MiB for a request of the client. At most 256
+    /// requests are in flight, and at most 4,096 requests wait to be sent.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {
@@ -104,16 +104,16 @@ impl Connector {
         self
     }
 
-    /// Reconnects when an established connection ends, unless the application has closed it.
+    /// Reconnects when an established connection ends, unless the application has closed the client.
     ///
     /// The connector starts a [child process](Connector::spawn) again, or [opens](Connector::open) a socket again.
     /// Other streams cannot be opened again. Without this setting, the client closes when the connection ends.
     ///
-    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application knows
-    /// whether they may be repeated. New requests wait for the next connection until their timeout expires.
+    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application
+    /// knows whether a repetition is safe. New requests wait for the next connection until their timeout expires.
     /// [Subscriptions](ClientHandle::listen) continue; [`Notification::Reconnected`] reports that the client may have
-    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level) apply
-    /// to one connection only. [`ClientHandle::server`] describes the first connection's server.
+    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level)
+    /// apply to one connection only. [`ClientHandle::server`] describes the first connection's server.
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);
@@ -323,7 +323,8 @@ fn run_connection(
 
 /// Starts the thread that passes server requests to the application in order.
 ///
-/// After a panic of the callback, every further request gets an error response, because its responder is dropped.
+/// After a panic of the callback, every further request gets an error response, because the request's responder is
+/// dropped.
 fn spawn_handler(mut callback: OnServerRequest) -> std::io::Result<ServerRequestHandler> {
     let (sender, receiver) = channel::<(ServerRequest, ServerRequestResponder)>();
     thread::Builder::new().name("mcp-requests".into()).spawn(move || {

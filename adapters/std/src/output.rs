@@ -40,7 +40,8 @@ impl Output {
     /// Writes as many bytes as fit, and returns their number. `is_ready` means that `poll` has just reported space.
     ///
     /// # Errors
-    /// Returns [`WouldBlock`](ErrorKind::WouldBlock) if no byte fits, or if the caller has to poll first.
+    /// Returns [`WouldBlock`](ErrorKind::WouldBlock) if no byte fits, or if the caller must call `poll` before the
+    /// write.
     pub(crate) fn write(&mut self, bytes: &[u8], is_ready: bool) -> io::Result<usize> {
         loop {
             let written = match self.mode {

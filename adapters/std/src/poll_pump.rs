@@ -42,8 +42,8 @@ enum OutputState {
     Ready,
     /// The output is full until the peer reads.
     Full,
-    /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed its
-    /// input, so the pump reads the last messages first.
+    /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed
+    /// its input, so the pump reads the last messages before the report.
     Broken(Millis),
     Closed,
 }
@@ -124,7 +124,7 @@ impl PollPump {
                 output: wanted.output && if wanted.input { last } else { first },
             },
             Err(Errno::INTR) => Readiness { input: false, output: false },
-            // `poll` does not support these files, so the caller blocks in the read or write itself.
+            // `poll` does not support these files, so the caller blocks in the read or write instead.
             Err(_) => wanted,
         }
     }

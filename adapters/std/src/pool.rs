@@ -41,7 +41,7 @@ struct State {
     is_closed: bool,
 }
 
-/// A deferred request and the work that responds to it.
+/// A deferred request, and the work that responds to the request.
 pub(crate) struct Job {
     pub(crate) responder: Responder,
     pub(crate) work: Box<dyn FnOnce(Responder) + Send>,

@@ -214,7 +214,7 @@ impl Responder {
     /// Sleeps for `time`, or until the request is cancelled.
     ///
     /// # Errors
-    /// [`Cancelled`]: the request was cancelled first.
+    /// [`Cancelled`]: the request was cancelled before the end of `time`.
     pub fn sleep_unless_cancelled(&self, time: Duration) -> Result<(), Cancelled> {
         self.cancellation().sleep(time)
     }

@@ -1,4 +1,4 @@
-//! Wakes a thread blocked in `poll(2)`, through an event descriptor or a pipe to itself.
+//! Wakes a thread blocked in `poll(2)`, through an event descriptor or a pipe.
 
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -47,8 +47,8 @@ type OnNotification =
 impl Connector {
     /// Creates a connector for a client with this name and version.
     ///
-    /// The default limits are 16 MiB for a message of the server, 16 MiB for a request of the client, 256 requests in
-    /// flight, and 4,096 requests that wait to be sent.
+    /// The default limits are 16 MiB for a message of the server, and 16 MiB for a request of the client. At most 256
+    /// requests are in flight, and at most 4,096 requests wait to be sent.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {
@@ -126,16 +126,16 @@ impl Connector {
         self
     }
 
-    /// Reconnects when an established connection ends, unless the application has closed it.
+    /// Reconnects when an established connection ends, unless the application has closed the client.
     ///
     /// The connector starts a [child process](Connector::spawn) again, or [opens](Connector::open) a stream again.
     /// Other streams cannot be opened again. Without this setting, the client closes when the connection ends.
     ///
-    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application knows
-    /// whether they may be repeated. New requests wait for the next connection until their timeout expires.
+    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application
+    /// knows whether a repetition is safe. New requests wait for the next connection until their timeout expires.
     /// [Subscriptions](ClientHandle::listen) continue; [`Notification::Reconnected`] reports that the client may have
-    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level) apply
-    /// to one connection only. [`ClientHandle::server`] describes the first connection's server.
+    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level)
+    /// apply to one connection only. [`ClientHandle::server`] describes the first connection's server.
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);

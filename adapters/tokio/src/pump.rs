@@ -163,8 +163,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         }
     }
 
-    /// Reads directly into the state machine, if it has space. Returns `true` if the state machine must be polled
-    /// again.
+    /// Reads directly into the space of the state machine, if there is any. Returns `true` if the state machine must
+    /// be polled again.
     fn try_read(&mut self, context: &mut Context<'_>, mut receive: Receive<'_>) -> bool {
         if !receive.is_ready() {
             return false;

@@ -13,7 +13,7 @@ use mcp_proto::{Level, SendError, Ticket};
 use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, Serialize, ServerShared};
 use tokio::sync::Semaphore;
 
-/// Waits for a future. Returns `None` if the request is cancelled first.
+/// Waits for a future. Returns `None` if the request is cancelled before the future is ready.
 pub(crate) async fn unless_cancelled<T>(responder: &Responder, future: impl Future<Output = T>) -> Option<T> {
     let (mut future, cancellation) = (pin!(future), responder.cancellation());
     let mut cancelled = pin!(cancellation.cancelled());

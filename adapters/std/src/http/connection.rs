@@ -243,7 +243,8 @@ impl<H> Drop for OpenConnection<'_, '_, H> {
         let has_exchange = self.http.exchange().is_some();
         self.http.close(&mut self.shared.lock().core.http);
         if has_exchange {
-            // The thread for timers continues the work. The handler must not run here, because it may have panicked.
+            // The thread for timers continues the work. The handler must not run here, because the handler may have
+            // panicked.
             self.shared.arm(Some(Millis::ZERO));
         }
     }

@@ -1,4 +1,4 @@
-//! The open connections of a server. At the limit, a new connection replaces one that waits for a request.
+//! The open connections of a server. At the limit, a new connection replaces a connection that waits for a request.
 
 use std::collections::HashMap;
 use std::net::{Shutdown, TcpStream};

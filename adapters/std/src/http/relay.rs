@@ -44,8 +44,8 @@ const RESTART: StreamId = StreamId(u32::MAX);
 /// ```
 ///
 /// # Errors
-/// The URL is invalid or needs TLS in a build without it, or a thread cannot be started. A client that disconnects is
-/// not an error.
+/// The URL is invalid or needs TLS in a build without TLS, or a thread cannot be started. A client that disconnects
+/// is not an error.
 pub fn relay(
     endpoint: HttpEndpoint,
     input: impl Read + Send + 'static,
@@ -191,7 +191,7 @@ impl<W: Write> Relay<W> {
         }
     }
 
-    /// Sends the next message of the client. Returns `false` if there is none, or if the message has to wait.
+    /// Sends the next message of the client. Returns `false` if there is no message, or if the message has to wait.
     fn send_next(&mut self) -> bool {
         let Some(next) = self.outgoing.front() else { return false };
         if self.handshake.is_repeated && next.relation != Relation::Request(RESTART) {
@@ -236,7 +236,7 @@ impl<W: Write> Relay<W> {
             }
             MessageKind::Notification if is_method(methods::CANCELLED.name()) => {
                 let id = message.params().and_then(|params| params.get("requestId")).map(Json::bytes);
-                // If the id is unknown, its request already has a response.
+                // If the id is unknown, the request with this id already has a response.
                 let Some(stream) = id.and_then(|id| self.client.forget(id)) else { return Ok(()) };
                 (OutboundMessageKind::Abort, Relation::Request(stream))
             }

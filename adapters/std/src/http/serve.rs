@@ -97,7 +97,7 @@ impl<'i, H> HttpShared<'i, H> {
         self.clock.now()
     }
 
-    /// Wakes the thread for timers if `next` is before the time that it waits for.
+    /// Wakes the thread for timers if `next` is before the next wake-up of this thread.
     pub(super) fn arm(&self, next: Option<Millis>) {
         if next.is_some_and(|at| at.0 < self.armed.load(Ordering::Acquire)) {
             self.timer.set();
