@@ -30,7 +30,7 @@ use crate::worker::ServerHandle;
 /// ```
 ///
 /// # Errors
-/// The configuration is invalid, or a thread cannot be started. A client that disconnects is not an error.
+/// See [`Serve::stdio`].
 pub fn serve(
     config: &ServerConfig<'_>,
     handler: impl FnMut(Event<'_>, &ServerHandle),

@@ -47,7 +47,7 @@
 //! | `fn` | immediately, in the task of the server: for functions that only compute |
 //! | `async fn` | as a task. If the client cancels the request, the future is dropped. |
 //! | `async fn` with a parameter [`Cancellation`] | as a task, to its end |
-//! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a blocking thread |
+//! | `fn` with the item `blocking` (`#[tool(blocking)]`), or a parameter of the table below | on a blocking thread |
 //!
 //! An `fn` also runs on boards and threads.
 //!

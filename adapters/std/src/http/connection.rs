@@ -19,8 +19,8 @@ use crate::worker::ServerHandle;
 
 /// The number of bytes that a connection reads at a time.
 const READ_SIZE: usize = 64 * 1024;
-/// The amount of output that causes a write, in bytes. The rest of a response waits in the memory that all connections
-/// share.
+/// The amount of output, in bytes, at which a connection stops collecting output and writes. The rest of a response
+/// waits in the memory that all connections share.
 const WRITE_SIZE: usize = 128 * 1024;
 /// The memory for the fields of one head.
 const HEAD_SIZE: usize = 16 * 1024;

@@ -30,9 +30,10 @@ const RESTART: StreamId = StreamId(u32::MAX);
 /// Relays messages between a client on two streams, such as stdin and stdout, and the server at a URL.
 ///
 /// Messages pass unchanged, in all revisions: requests of both sides, notifications, progress and cancellations.
-/// Exceptions: line breaks between tokens become spaces, and a batch becomes single messages. If the HTTP request for
-/// a JSON-RPC request fails, the client gets an error response (-32603) with the URL and the status. If the server
-/// ends the session, requests in flight fail, and the relay repeats the handshake of the client.
+/// Exceptions: line breaks between tokens become spaces, and a batch becomes single messages. The relay responds to
+/// invalid messages with an error. If the HTTP request for a JSON-RPC request fails, the client gets an error
+/// response (-32603) with the URL and the status. If the server ends the session, requests in flight fail, and the
+/// relay repeats the handshake of the client.
 ///
 /// The function returns after the end of the input. Requests in flight have 1.5 seconds for their responses.
 ///
