@@ -1,4 +1,4 @@
-//! Chunked responses of workers: their order, other requests meanwhile, and early ends.
+//! Chunked responses of workers: concurrent requests, and early ends.
 #![cfg(unix)]
 
 use std::sync::atomic::{AtomicBool, Ordering};

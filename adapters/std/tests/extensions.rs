@@ -149,7 +149,7 @@ fn open_request_ends_by_either_side_or_with_the_connection() {
 }
 
 #[test]
-fn notifications_pass_without_a_request() {
+fn extension_notifications_need_no_request() {
     within(TEST_TIMEOUT, || {
         let client = connect(Connect::Handshake);
         let mut notifications = client.notifications();

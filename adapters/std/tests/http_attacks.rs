@@ -64,7 +64,7 @@ impl TestServer {
         stream
     }
 
-    /// Stops the server. Returns the time until it has ended.
+    /// Stops the server. Returns the time until the server has ended.
     fn stop(&mut self) -> Duration {
         let start = Instant::now();
         self.stop.within(Duration::ZERO);

@@ -82,11 +82,11 @@ impl TestServer {
         Connector::new("c", "1").connect(connect).http(endpoint).unwrap()
     }
 
-    /// Sends bytes on a new connection, and returns everything that the server sends until it closes the connection.
+    /// Sends bytes on a new connection, and returns everything that the server sends before the connection closes.
     fn exchange(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
-        // The server may refuse a request before all of it is sent.
+        // The server may refuse a request before the client has sent the whole request.
         let _ = stream.write_all(request.as_bytes());
         let mut response = Vec::new();
         let _ = stream.read_to_end(&mut response);

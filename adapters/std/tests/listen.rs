@@ -165,7 +165,7 @@ fn stop_deadline_holds_with_hanging_workers() {
         let hangs = client(connect(), Connect::Automatic);
         let stubborn = hangs.begin_json("stubborn", "{}", CallOptions::new()).unwrap();
         hangs.ping().unwrap();
-        // Another client requests megabytes and does not read them.
+        // A second client requests megabytes of responses, and does not read.
         let mut not_reading = connect();
         for id in 0..32 {
             not_reading.write_all(stateless_call(id, "large", "{}").as_bytes()).unwrap();

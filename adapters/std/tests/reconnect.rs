@@ -102,7 +102,7 @@ fn new_requests_wait_for_the_next_connection() {
 }
 
 #[test]
-fn subscriptions_continue_unless_dropped_meanwhile() {
+fn subscriptions_continue_after_reconnection_unless_dropped() {
     within(TEST_TIMEOUT, || {
         let test = test(Connect::Automatic, Reconnect { pause: Duration::from_millis(300), ..SOON });
         let mut kept = test.client.listen(&[Listed::Tools], &[]).unwrap();

@@ -94,7 +94,8 @@ fn slow_peer_works_and_timeouts_apply() {
     within(TEST_TIMEOUT, || {
         let client = pair(Connect::Automatic, 64, Duration::from_millis(2));
         assert_works(&client);
-        // A request without a response does not delay others. Its slot is free after its timeout.
+        // A request without a response does not delay other requests. The slot of the request is free after the
+        // timeout.
         let short = CallOptions::new().timeout(Duration::from_millis(100));
         let pending = client.begin_json("wait", "{}", short).unwrap();
         assert_works(&client);

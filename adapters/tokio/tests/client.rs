@@ -325,7 +325,7 @@ async fn server_closing_mid_message_ends_requests() {
 }
 
 #[tokio::test]
-async fn byte_wise_server_is_understood() {
+async fn client_works_over_byte_wise_streams() {
     for mode in [Connect::Automatic, Connect::Handshake] {
         let (here, there) = duplex(1);
         tokio::spawn(Serve::new(&CONFIG).stream(there, |event, _| {

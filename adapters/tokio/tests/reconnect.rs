@@ -93,7 +93,7 @@ async fn new_requests_wait_for_the_next_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn subscriptions_continue_unless_dropped_meanwhile() {
+async fn subscriptions_continue_after_reconnection_unless_dropped() {
     let mut test = Test::start(Connect::Automatic, SOON).await;
     let mut kept = test.client.listen(&[Listed::Tools], &[]).await.unwrap();
     let dropped = test.client.listen(&[Listed::Tools], &[]).await.unwrap();

@@ -87,8 +87,7 @@ impl TestServer {
         TestServer { address, shared, events, stop, thread: Some(thread) }
     }
 
-    /// Ends the server, and starts another one at the same address. The new server knows no sessions of the
-    /// old one.
+    /// Ends the server, and starts a new server at the same address. The new server has no sessions.
     pub(crate) fn restart(&mut self) {
         self.end();
         *self = TestServer::start_on(TcpListener::bind(self.address).unwrap());
