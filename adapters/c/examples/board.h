@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The time since the start, in milliseconds. */
+/* Returns the time since the start, in milliseconds. */
 uint64_t board_now(void);
 
 /* Sends bytes. Returns the number of bytes sent, which may be 0. */
@@ -16,10 +16,10 @@ size_t board_write(const uint8_t *bytes, size_t count);
    -1 at the end of the input. */
 long board_read(uint8_t *bytes, size_t size, uint64_t deadline);
 
-/* Switches the LED. */
+/* Switches the LED on or off. */
 void board_set_led(bool on);
 
-/* The temperature in tenths of a degree. */
+/* Returns the temperature in tenths of a degree Celsius. */
 int board_temperature(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* A client: calls two tools of a server and reads a resource, one after the other. The LED shows that all results are
+/* A client: calls two tools of a server and reads a resource, one after the other. The LED lights if all results are
    right. `.ci/interop/python_server.py` is such a server. */
 #include "board.h"
 #include "mcp_proto.h"
@@ -28,7 +28,7 @@ static mcp_status_t send_request(void) {
     }
 }
 
-/* Whether the string at a path of a result is this one. */
+/* Returns true if the string at a path of a result equals `expected`. */
 static bool has(mcp_text_t json, const char *path, const char *expected) {
     char text[32];
     size_t length;

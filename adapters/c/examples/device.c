@@ -45,7 +45,7 @@ static uint8_t rx[1024], tx[2048];
 static char name[81] = "unnamed"; /* 20 characters of at most 4 bytes */
 static const uint8_t image[] = {0x89, 'P', 'N', 'G', 0x00, 0xFF};
 
-/* Writes a number of tenths as JSON: 215 is 21.5. Returns the end. */
+/* Writes a number of tenths as JSON: 215 is 21.5. Returns the end of the text, without a final zero byte. */
 static char *write_tenths(char *to, int64_t tenths) {
     char digits[20];
     int count = 0;

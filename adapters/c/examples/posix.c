@@ -19,7 +19,7 @@ uint64_t board_now(void) {
 size_t board_write(const uint8_t *bytes, size_t count) {
     ssize_t written = write(STDOUT_FILENO, bytes, count);
     if (written < 0 && errno != EINTR && errno != EAGAIN) {
-        exit(1); /* the client has gone */
+        exit(1); /* the peer has closed its input */
     }
     return written < 0 ? 0 : (size_t)written;
 }

@@ -47,7 +47,7 @@
 // Connects only in the revisions with a handshake.
 #define MCP_CONNECT_HANDSHAKE 2
 
-// The ticket of no request: zero, the initial value of static variables in C.
+// The ticket that belongs to no request: zero, the initial value of static variables in C.
 #define MCP_NO_TICKET 0
 
 #if defined(MCP_BARE_METAL)
@@ -89,13 +89,13 @@ enum mcp_status_t
   MCP_ERROR_UTF8,
   // The configuration is not valid: for example, two tools have the same name.
   MCP_ERROR_CONFIG,
-  // The receive buffer is too small for the machine's own messages.
+  // The receive buffer is smaller than the minimum.
   MCP_ERROR_RX_TOO_SMALL,
   // The transmit buffer is too small for the machine's own messages.
   MCP_ERROR_TX_TOO_SMALL,
-  // The text of the slots is too small: each slot needs at least 8 bytes.
+  // The text buffer of the slots is too small: each slot needs at least 8 bytes.
   MCP_ERROR_TEXT_TOO_SMALL,
-  // The request has ended, the event is over, or the call has its response.
+  // The request has ended, the event is over, or the request already has a response.
   MCP_ERROR_GONE,
   // The transmit buffer has no space. An event reports when the buffer has space again.
   MCP_ERROR_BUSY,
@@ -103,7 +103,7 @@ enum mcp_status_t
   MCP_ERROR_FULL,
   // The client is not connected.
   MCP_ERROR_NOT_CONNECTED,
-  // The peer did not ask for the message, or the progress has not grown.
+  // The peer did not request the message, or the progress has not increased.
   MCP_ERROR_NOT_WANTED,
   // The peer does not support the request.
   MCP_ERROR_UNSUPPORTED,
@@ -111,9 +111,9 @@ enum mcp_status_t
   MCP_ERROR_UNWRITABLE,
   // No value has this path.
   MCP_ERROR_MISSING,
-  // The value has another type, or does not fit into the type of C.
+  // The value has another type, or does not fit into the C type.
   MCP_ERROR_TYPE,
-  // The buffer of the caller is too small.
+  // The caller's buffer is too small.
   MCP_ERROR_SPACE,
 };
 #ifndef __cplusplus
@@ -138,8 +138,8 @@ enum mcp_client_event_kind_t
   MCP_CLIENT_CONNECTED,
   // The client could not connect. The connection ends.
   MCP_CLIENT_CONNECT_FAILED,
-  // The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the text, `isError`
-  // tells whether the tool failed, and `structuredContent` is the structured content.
+  // The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the first text,
+  // `isError` is true if the tool failed, and `structuredContent` is the structured content.
   MCP_CLIENT_RESULT,
   // The server responded to the request `ticket` with the error `code`.
   MCP_CLIENT_ERROR,
@@ -177,7 +177,7 @@ enum mcp_event_kind_t
   MCP_EVENT_READ,
   // A client sent `initialize`. The server has responded.
   MCP_EVENT_CONNECTED,
-  // A new client has restarted the session. All tickets are invalid.
+  // A second `initialize` has restarted the session. All tickets are invalid.
   MCP_EVENT_RESTARTED,
   // The client cancelled the deferred request `ticket`. The ticket is invalid.
   MCP_EVENT_CANCELLED,
@@ -185,8 +185,8 @@ enum mcp_event_kind_t
   MCP_EVENT_EXPIRED,
   // The transmit buffer has space again, after `MCP_ERROR_BUSY`.
   MCP_EVENT_WRITABLE,
-  // A message was not valid, or a response did not fit. The server has handled the error. `code` is the code of the
-  // error response, or 0.
+  // A message was not valid, or a response did not fit. The server has handled the error. `code` is the JSON-RPC
+  // error code, or 0 if the error has none. The code does not prove that the server has sent an error response.
   MCP_EVENT_PROTOCOL_ERROR,
   // An event without further data, which needs no action.
   MCP_EVENT_OTHER,
@@ -200,6 +200,9 @@ typedef int32_t mcp_event_kind_t;
 #endif // __cplusplus
 
 // A request of the client in the current event, or a deferred request. C programs only have pointers to this type.
+//
+// A response consumes the request: a further response returns `MCP_ERROR_GONE`. A response function for another kind
+// of request returns the same error.
 typedef struct mcp_call_t mcp_call_t;
 
 // An optional feature of a server, which the configuration names. C programs only take the address of a feature.
@@ -213,11 +216,12 @@ typedef struct {
   const char *name;
   // The description, or NULL.
   const char *description;
-  // The media type of its contents, or NULL for `text/plain` or `application/octet-stream`.
+  // The media type of the contents, or NULL. With NULL, text is `text/plain`, and bytes are
+  // `application/octet-stream`.
   const char *mime_type;
 } mcp_resource_t;
 
-// The storage of a client. The program must not copy or move it after `mcp_client_init`.
+// The storage of a client. The program must not copy or move the storage after `mcp_client_init`.
 typedef struct MCP_ALIGNED(8) {
   // Private.
   void *storage[MCP_CLIENT_WORDS];
@@ -247,9 +251,9 @@ typedef struct {
   size_t length;
 } mcp_text_t;
 
-// An event of a client. The pointers of the event are valid until the next function that takes the client.
+// An event of a client. The pointers of the event are valid until the next call of a function that takes the client.
 typedef struct {
-  // The kind, whose description names the other fields that have a meaning.
+  // The kind. The description of the kind names the fields that are valid.
   mcp_client_event_kind_t kind;
   // The code of an error. `INT32_MIN` or `INT32_MAX` if the code does not fit.
   int32_t code;
@@ -261,7 +265,7 @@ typedef struct {
   uint64_t deadline;
 } mcp_client_event_t;
 
-// The storage of a server. The program must not copy or move it after `mcp_server_init`.
+// The storage of a server. The program must not copy or move the storage after `mcp_server_init`.
 typedef struct MCP_ALIGNED(8) {
   // Private.
   void *storage[MCP_SERVER_WORDS];
@@ -293,7 +297,7 @@ typedef struct {
 
 // The resources of a server: see the macro `MCP_RESOURCES`. All zero for a server without resources.
 typedef struct {
-  // `&mcp_feature_resources`
+  // The address of `mcp_feature_resources`, or NULL for a server without resources.
   const mcp_feature_t *feature;
   // The array.
   const mcp_resource_t *entries;
@@ -313,21 +317,21 @@ typedef struct {
   mcp_tools_t tools;
   // The resources.
   mcp_resources_t resources;
-  // A second `initialize` restarts the session. Set this for a UART, which has no connections.
+  // Whether a second `initialize` restarts the session. Set this for a UART, which has no connections.
   bool restart_on_initialize;
 } mcp_server_config_t;
 
-// The storage of a request in flight, without its id.
+// The storage of a deferred request, without its id and progress token.
 typedef struct {
   // Private.
   uint32_t storage[MCP_SLOT_WORDS];
 } mcp_slot_t;
 
-// An event of a server. The pointers of the event are valid until the next function that takes the server.
+// An event of a server. The pointers of the event are valid until the next call of a function that takes the server.
 typedef struct {
-  // The kind, whose description names the other fields that have a meaning.
+  // The kind. The description of the kind names the fields that are valid.
   mcp_event_kind_t kind;
-  // The code of a protocol error.
+  // The JSON-RPC code of a protocol error, or 0.
   int32_t code;
   // The index of the tool or resource in its table.
   size_t index;
@@ -384,10 +388,12 @@ mcp_status_t mcp_call_json(mcp_call_t *call,
 // `call` is the handle of the current event. `message` is a string.
 mcp_status_t mcp_call_error(mcp_call_t *call, int32_t code, const char *message);
 
-// Sends progress of any request. `progress` must grow each time. `total` is 0 if it is unknown. `message` may be NULL.
+// Sends progress of any request. `progress` must increase with each call. An unknown `total` is 0. `message` may be
+// NULL.
 //
-// Errors: `MCP_ERROR_NOT_WANTED` if the client did not ask for progress; `MCP_ERROR_UNWRITABLE` if the transmit buffer
-// has no space besides the space for the response. The request stays open.
+// Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
+// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space for the response. The request stays
+// open.
 //
 // # Safety
 // `call` is the handle of the current event. `message` is a string or NULL.
@@ -401,7 +407,8 @@ mcp_status_t mcp_call_progress(mcp_call_t *call,
 // `timeout` is in milliseconds; 0 is the default of one minute. When the timeout expires, the server responds with an
 // error, and the event is `MCP_EVENT_EXPIRED`. If this function returns an error, `ticket` is `MCP_NO_TICKET`.
 //
-// Errors: `MCP_ERROR_FULL` if no slot is free. The call stays open: respond to it with `mcp_call_fail`, for example.
+// Errors: `MCP_ERROR_FULL` if no slot is free: the request stays open, and needs a response now. `MCP_ERROR_GONE` if
+// the request is deferred already, or has a response.
 //
 // # Safety
 // `call` is the handle of the current event. `ticket` points to a ticket.
@@ -435,9 +442,9 @@ mcp_status_t mcp_read_blob(mcp_call_t *call,
 // `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the client.
 //
 // # Safety
-// All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the client
-// is used. Only functions of the library use the storage and the buffers. No two threads use one client at the same
-// time.
+// All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the
+// client is used. Only functions of the library use the storage and the buffers. No two threads use one client at
+// the same time.
 mcp_status_t mcp_client_init(mcp_client_t *client,
                              const mcp_client_config_t *config,
                              uint8_t *rx,
@@ -445,7 +452,7 @@ mcp_status_t mcp_client_init(mcp_client_t *client,
                              uint8_t *tx,
                              size_t tx_size);
 
-// Lends storage for requests in flight, before the first poll. 16 bytes of `text` are enough for each slot.
+// Lends storage for requests in flight. Call this before the first poll. A slot needs at most 16 bytes of `text`.
 //
 // # Safety
 // `client` is initialized. The arrays stay valid as long as the client is used, and only the library uses them.
@@ -515,12 +522,14 @@ void mcp_client_shutdown(mcp_client_t *client,
 
 // Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 //
-// The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request. `timeout`
-// is in milliseconds, and progress restarts it; 0 is the default of one minute.
+// The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request.
+// `timeout` is in milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails
+// after ten minutes in total.
 //
-// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_FULL` if no slot is free;
-// `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments
-// are not JSON. After an error, `ticket` is `MCP_NO_TICKET`.
+// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_UNSUPPORTED` if the server does not
+// declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`;
+// `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments are not JSON. After an error, `ticket` is
+// `MCP_NO_TICKET`.
 //
 // # Safety
 // `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
@@ -530,7 +539,8 @@ mcp_status_t mcp_client_call_tool(mcp_client_t *client,
                                   uint64_t timeout,
                                   uint64_t *ticket);
 
-// Reads a resource. The result has the member `contents`. See `mcp_client_call_tool` for the errors and events.
+// Reads a resource. The result has the member `contents`. The events and errors are those of `mcp_client_call_tool`.
+// `MCP_ERROR_UNSUPPORTED` means that the server does not declare resources.
 //
 // # Safety
 // `client` is initialized. `uri` is a string. `ticket` points to a ticket.
@@ -539,7 +549,7 @@ mcp_status_t mcp_client_read_resource(mcp_client_t *client,
                                       uint64_t timeout,
                                       uint64_t *ticket);
 
-// Cancels a request. No event follows for the request.
+// Cancels a request. The request has no further events.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`.
 //
@@ -549,16 +559,16 @@ mcp_status_t mcp_client_cancel(mcp_client_t *client, uint64_t ticket);
 
 // Initializes a server.
 //
-// `rx` limits the length of a message of the client, `tx` the length of a response. Clients of 2026-07-28 send calls of
-// about 500 bytes.
+// `rx` limits the length of a message of the client, `tx` the length of a response. Clients of 2026-07-28 send calls
+// of about 500 bytes.
 //
 // Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
 // `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the server.
 //
 // # Safety
-// All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long as
-// the server is used. Only functions of the library use the storage and the buffers. No two threads use one server at
-// the same time.
+// All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long
+// as the server is used. Only functions of the library use the storage and the buffers. No two threads use one
+// server at the same time.
 mcp_status_t mcp_server_init(mcp_server_t *server,
                              const mcp_server_config_t *config,
                              uint8_t *rx,
@@ -566,7 +576,7 @@ mcp_status_t mcp_server_init(mcp_server_t *server,
                              uint8_t *tx,
                              size_t tx_size);
 
-// Lends storage for deferred requests, before the first poll.
+// Lends storage for deferred requests. Call this before the first poll.
 //
 // Each slot gets an equal part of `text` for its id and progress token; 64 bytes are enough for known clients. Without
 // this function, no request can be deferred.
@@ -644,11 +654,11 @@ void mcp_server_end_of_input(mcp_server_t *server);
 // `server` is initialized.
 void mcp_server_reset(mcp_server_t *server);
 
-// Returns the handle of a deferred request, for progress or the response. The handle is valid until the next function
-// that takes the server. The request stays deferred if there is no response.
+// Returns the handle of a deferred request, for progress or the response. The handle is valid until the next call of
+// a function that takes the server. If the program does not respond, the request stays deferred.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
-// response, until `MCP_EVENT_WRITABLE`.
+// response, until `MCP_EVENT_WRITABLE`. After an error, `call` is unchanged.
 //
 // # Safety
 // `server` is initialized. `call` points to space for a pointer.
@@ -661,11 +671,11 @@ const char *mcp_status_text(int32_t status);
 
 // Reads an integer of a JSON text, such as the arguments of a call.
 //
-// `path` has names of members and indices of elements, such as `points.0.x`. Each function of this family reads the
-// text once, so its time is linear in the length of the text.
+// `path` has names of members and indices of elements, such as `points.0.x`. Each function of this family parses the
+// whole text, so its time grows with the length of the text.
 //
 // Errors: `MCP_ERROR_MISSING` if there is no value, or the value is `null`; `MCP_ERROR_TYPE` if the value is not an
-// integer of 64 bits.
+// integer of 64 bits, or `json` is not JSON.
 //
 // # Safety
 // `json` is a text that does not change. `path` is a string. `out` points to an integer.
@@ -673,7 +683,8 @@ mcp_status_t mcp_json_int(mcp_text_t json,
                           const char *path,
                           int64_t *out);
 
-// Reads a number times ten to the power of `digits`. With one digit, 21.5 is 215. Further digits are cut off.
+// Reads a number, multiplied by ten to the power of `digits`. With one digit, 21.5 is 215. Further digits are cut
+// off.
 //
 // Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a number, or does not fit.
 //
@@ -697,11 +708,12 @@ mcp_status_t mcp_json_bool(mcp_text_t json, const char *path, bool *out);
 // `length` receives the length in bytes without that byte, or is NULL. The string is UTF-8, and may contain zero
 // bytes, which the peer wrote as `\u0000`.
 //
-// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a string; `MCP_ERROR_SPACE` if `size` bytes are not
-// enough. After an error, the content of the buffer is unspecified.
+// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a string; `MCP_ERROR_SPACE` if `size` bytes are
+// not enough. After an error, the content of the buffer is unspecified.
 //
 // # Safety
-// `json` is a text that does not change. `path` is a string. `buffer` points to `size` bytes, and is not part of `json`.
+// `json` is a text that does not change. `path` is a string. `buffer` points to `size` bytes, and is not part of
+// `json`.
 mcp_status_t mcp_json_string(mcp_text_t json,
                              const char *path,
                              char *buffer,

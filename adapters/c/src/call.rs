@@ -19,7 +19,7 @@ use crate::table::mcp_resource_t;
 /// Returns the request of a handle.
 ///
 /// # Errors
-/// `MCP_ERROR_NULL`
+/// `MCP_ERROR_NULL`: the handle is NULL.
 ///
 /// # Safety
 /// `call` is NULL, or the handle of the current event. The calling function does not keep the reference after it
@@ -29,7 +29,7 @@ unsafe fn request<'a>(call: *mut mcp_call_t) -> Result<&'a mut Current<'static>,
     unsafe { call.cast::<Current<'static>>().as_mut() }.ok_or(mcp_status_t::MCP_ERROR_NULL)
 }
 
-/// Responds with a text.
+/// Passes the request and the text to `respond`, and returns the status.
 ///
 /// # Safety
 /// `call` is NULL, or the handle of the current event. `text` is NULL or a string.
@@ -120,10 +120,12 @@ pub unsafe extern "C" fn mcp_call_error(
     status(call.and_then(|call| Ok(call.error(code, message?))))
 }
 
-/// Sends progress of any request. `progress` must grow each time. `total` is 0 if it is unknown. `message` may be NULL.
+/// Sends progress of any request. `progress` must increase with each call. An unknown `total` is 0. `message` may be
+/// NULL.
 ///
-/// Errors: `MCP_ERROR_NOT_WANTED` if the client did not ask for progress; `MCP_ERROR_UNWRITABLE` if the transmit buffer
-/// has no space besides the space for the response. The request stays open.
+/// Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
+/// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space for the response. The request stays
+/// open.
 ///
 /// # Safety
 /// `call` is the handle of the current event. `message` is a string or NULL.
@@ -147,7 +149,8 @@ pub unsafe extern "C" fn mcp_call_progress(
 /// `timeout` is in milliseconds; 0 is the default of one minute. When the timeout expires, the server responds with an
 /// error, and the event is `MCP_EVENT_EXPIRED`. If this function returns an error, `ticket` is `MCP_NO_TICKET`.
 ///
-/// Errors: `MCP_ERROR_FULL` if no slot is free. The call stays open: respond to it with `mcp_call_fail`, for example.
+/// Errors: `MCP_ERROR_FULL` if no slot is free: the request stays open, and needs a response now. `MCP_ERROR_GONE` if
+/// the request is deferred already, or has a response.
 ///
 /// # Safety
 /// `call` is the handle of the current event. `ticket` points to a ticket.
@@ -204,7 +207,10 @@ pub unsafe extern "C" fn mcp_read_blob(
     }))
 }
 
-/// The URI and the media type of an entry of the table of resources.
+/// Returns the URI and the media type of an entry of the table of resources.
+///
+/// # Errors
+/// `MCP_ERROR_NULL`: the entry or its URI is NULL. `MCP_ERROR_UTF8`: a text is not UTF-8.
 ///
 /// # Safety
 /// `resource` is NULL, or an entry of the table.
@@ -215,7 +221,7 @@ unsafe fn entry<'a>(resource: *const mcp_resource_t) -> Result<(&'a str, Option<
     unsafe { Ok((string(resource.uri)?, optional_string(resource.mime_type)?)) }
 }
 
-/// Responds to a request to read a resource.
+/// Responds to a request to read a resource with the contents that `body` adds.
 ///
 /// # Safety
 /// `call` is the handle of the current event.

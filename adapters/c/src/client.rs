@@ -33,7 +33,7 @@ pub const MCP_CONNECT_STATELESS: i32 = 1;
 /// Connects only in the revisions with a handshake.
 pub const MCP_CONNECT_HANDSHAKE: i32 = 2;
 
-/// The storage of a client. The program must not copy or move it after `mcp_client_init`.
+/// The storage of a client. The program must not copy or move the storage after `mcp_client_init`.
 #[repr(C, align(8))]
 pub struct mcp_client_t {
     /// Private.
@@ -80,9 +80,9 @@ const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_client_slot_t>());
 /// `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the client.
 ///
 /// # Safety
-/// All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the client
-/// is used. Only functions of the library use the storage and the buffers. No two threads use one client at the same
-/// time.
+/// All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the
+/// client is used. Only functions of the library use the storage and the buffers. No two threads use one client at
+/// the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_init(
     client: *mut mcp_client_t,
@@ -129,7 +129,8 @@ unsafe fn init(
 /// Overwrites the [`Moves`], which borrow the client, and returns the client.
 ///
 /// # Safety
-/// The pointer is to an initialized client. The reference is not used after the next function that takes the client.
+/// The pointer is to an initialized client. The caller does not use the reference after the next call of a function
+/// that takes the client.
 unsafe fn machine(client: *mut mcp_client_t) -> &'static mut Client<'static> {
     let storage = client.cast::<Storage>();
     // SAFETY: the client is initialized. The old value is overwritten without being read or dropped.
@@ -148,7 +149,7 @@ unsafe fn moves<'a>(client: *mut mcp_client_t) -> &'a mut Moves<'static> {
     unsafe { &mut (*client.cast::<Storage>()).moves }
 }
 
-/// Lends storage for requests in flight, before the first poll. 16 bytes of `text` are enough for each slot.
+/// Lends storage for requests in flight. Call this before the first poll. A slot needs at most 16 bytes of `text`.
 ///
 /// # Safety
 /// `client` is initialized. The arrays stay valid as long as the client is used, and only the library uses them.
@@ -164,8 +165,8 @@ pub unsafe extern "C" fn mcp_client_lend_slots(
     // fit.
     let (slots, text) =
         unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
-    // SAFETY: the client is initialized. `read` moves the client out, and `write` moves it in again. `in_flight` does
-    // not unwind.
+    // SAFETY: the client is initialized. `read` moves the client out, and `write` moves the client back. `in_flight`
+    // does not unwind.
     unsafe {
         let place: *mut Client<'static> = machine(client);
         place.write(place.read().in_flight(slots, text));
@@ -194,7 +195,7 @@ pub unsafe extern "C" fn mcp_client_poll(
         }
         Action::Closed => out.kind = mcp_client_event_kind_t::MCP_CLIENT_CLOSED,
         Action::Event => {
-            // SAFETY: the caller promises the same requirements. The reference for `poll` is not used any more.
+            // SAFETY: the caller promises the same requirements. The reference for `poll` has no later use.
             if let Some(event) = unsafe { machine(client) }.event() {
                 on_event(event, &mut out);
             }
@@ -285,12 +286,14 @@ pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64
 
 /// Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 ///
-/// The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request. `timeout`
-/// is in milliseconds, and progress restarts it; 0 is the default of one minute.
+/// The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request.
+/// `timeout` is in milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails
+/// after ten minutes in total.
 ///
-/// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_FULL` if no slot is free;
-/// `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments
-/// are not JSON. After an error, `ticket` is `MCP_NO_TICKET`.
+/// Errors: `MCP_ERROR_NOT_CONNECTED` before `MCP_CLIENT_CONNECTED`; `MCP_ERROR_UNSUPPORTED` if the server does not
+/// declare tools; `MCP_ERROR_FULL` if no slot is free; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`;
+/// `MCP_ERROR_UNWRITABLE` if the request does not fit, or the arguments are not JSON. After an error, `ticket` is
+/// `MCP_NO_TICKET`.
 ///
 /// # Safety
 /// `client` is initialized. `name` is a string. `arguments` is a string or NULL. `ticket` points to a ticket.
@@ -316,7 +319,8 @@ pub unsafe extern "C" fn mcp_client_call_tool(
     unsafe { finish(sent, ticket) }
 }
 
-/// Reads a resource. The result has the member `contents`. See `mcp_client_call_tool` for the errors and events.
+/// Reads a resource. The result has the member `contents`. The events and errors are those of `mcp_client_call_tool`.
+/// `MCP_ERROR_UNSUPPORTED` means that the server does not declare resources.
 ///
 /// # Safety
 /// `client` is initialized. `uri` is a string. `ticket` points to a ticket.
@@ -333,7 +337,7 @@ pub unsafe extern "C" fn mcp_client_read_resource(
     unsafe { finish(sent, ticket) }
 }
 
-/// Cancels a request. No event follows for the request.
+/// Cancels a request. The request has no further events.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` until `MCP_CLIENT_WRITABLE`.
 ///

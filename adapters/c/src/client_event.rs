@@ -1,4 +1,4 @@
-//! Events of a client, as C sees them.
+//! Events of a client, in the types of C.
 
 use mcp_proto::Outcome;
 use mcp_proto::client::Event;
@@ -18,8 +18,8 @@ pub enum mcp_client_event_kind_t {
     MCP_CLIENT_CONNECTED,
     /// The client could not connect. The connection ends.
     MCP_CLIENT_CONNECT_FAILED,
-    /// The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the text, `isError`
-    /// tells whether the tool failed, and `structuredContent` is the structured content.
+    /// The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the first text,
+    /// `isError` is true if the tool failed, and `structuredContent` is the structured content.
     MCP_CLIENT_RESULT,
     /// The server responded to the request `ticket` with the error `code`.
     MCP_CLIENT_ERROR,
@@ -34,11 +34,11 @@ pub enum mcp_client_event_kind_t {
     MCP_CLIENT_OTHER,
 }
 
-/// An event of a client. The pointers of the event are valid until the next function that takes the client.
+/// An event of a client. The pointers of the event are valid until the next call of a function that takes the client.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_client_event_t {
-    /// The kind, whose description names the other fields that have a meaning.
+    /// The kind. The description of the kind names the fields that are valid.
     pub kind: mcp_client_event_kind_t,
     /// The code of an error. `INT32_MIN` or `INT32_MAX` if the code does not fit.
     pub code: i32,
@@ -51,7 +51,7 @@ pub struct mcp_client_event_t {
 }
 
 impl mcp_client_event_t {
-    /// An event without data.
+    /// Creates an event without data.
     pub(crate) const fn new(kind: mcp_client_event_kind_t) -> mcp_client_event_t {
         mcp_client_event_t {
             kind,
@@ -63,7 +63,7 @@ impl mcp_client_event_t {
     }
 }
 
-/// Converts an event of the core into an event for C.
+/// Writes the kind and the data of an event of the core to `out`.
 pub(crate) fn on_event(event: Event<'_>, out: &mut mcp_client_event_t) {
     use mcp_client_event_kind_t as Kind;
     out.kind = match event {

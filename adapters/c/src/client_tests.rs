@@ -1,4 +1,4 @@
-//! The functions of a client, called as C calls them. Miri checks them too.
+//! Tests of the client functions, with calls like those of a C program. Miri also runs the tests.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::indexing_slicing, clippy::undocumented_unsafe_blocks)]
 
 use core::ptr;
@@ -28,7 +28,7 @@ impl Program {
         Program { client, event, now: 0, written: String::new() }
     }
 
-    /// A connected client.
+    /// Creates a connected client.
     fn connected() -> Program {
         let mut program = Program::new();
         assert_eq!(program.run(), MCP_CLIENT_IO);
@@ -69,7 +69,7 @@ impl Program {
         assert_eq!(self.run(), expected, "{line}");
     }
 
-    /// The id of the request that the client wrote.
+    /// Returns the id of the request that the client wrote.
     fn id(&mut self) -> String {
         let written = std::mem::take(&mut self.written);
         written.split_once(r#""id":"#).unwrap().1.split(',').next().unwrap().to_owned()

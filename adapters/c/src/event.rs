@@ -1,4 +1,4 @@
-//! Events of a server, as C sees them.
+//! Events of a server, in the types of C.
 
 use core::ffi::c_char;
 use core::ptr;
@@ -21,10 +21,13 @@ impl mcp_text_t {
     }
 }
 
-/// The ticket of no request: zero, the initial value of static variables in C.
+/// The ticket that belongs to no request: zero, the initial value of static variables in C.
 pub const MCP_NO_TICKET: u64 = 0;
 
 /// A request of the client in the current event, or a deferred request. C programs only have pointers to this type.
+///
+/// A response consumes the request: a further response returns `MCP_ERROR_GONE`. A response function for another kind
+/// of request returns the same error.
 pub struct mcp_call_t {
     _private: (),
 }
@@ -43,7 +46,7 @@ pub enum mcp_event_kind_t {
     MCP_EVENT_READ,
     /// A client sent `initialize`. The server has responded.
     MCP_EVENT_CONNECTED,
-    /// A new client has restarted the session. All tickets are invalid.
+    /// A second `initialize` has restarted the session. All tickets are invalid.
     MCP_EVENT_RESTARTED,
     /// The client cancelled the deferred request `ticket`. The ticket is invalid.
     MCP_EVENT_CANCELLED,
@@ -51,20 +54,20 @@ pub enum mcp_event_kind_t {
     MCP_EVENT_EXPIRED,
     /// The transmit buffer has space again, after `MCP_ERROR_BUSY`.
     MCP_EVENT_WRITABLE,
-    /// A message was not valid, or a response did not fit. The server has handled the error. `code` is the code of the
-    /// error response, or 0.
+    /// A message was not valid, or a response did not fit. The server has handled the error. `code` is the JSON-RPC
+    /// error code, or 0 if the error has none. The code does not prove that the server has sent an error response.
     MCP_EVENT_PROTOCOL_ERROR,
     /// An event without further data, which needs no action.
     MCP_EVENT_OTHER,
 }
 
-/// An event of a server. The pointers of the event are valid until the next function that takes the server.
+/// An event of a server. The pointers of the event are valid until the next call of a function that takes the server.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_event_t {
-    /// The kind, whose description names the other fields that have a meaning.
+    /// The kind. The description of the kind names the fields that are valid.
     pub kind: mcp_event_kind_t,
-    /// The code of a protocol error.
+    /// The JSON-RPC code of a protocol error, or 0.
     pub code: i32,
     /// The index of the tool or resource in its table.
     pub index: usize,
@@ -81,7 +84,7 @@ pub struct mcp_event_t {
 }
 
 impl mcp_event_t {
-    /// An event without data.
+    /// Creates an event without data.
     pub(crate) const fn new(kind: mcp_event_kind_t) -> mcp_event_t {
         mcp_event_t {
             kind,

@@ -9,7 +9,7 @@ pub(crate) struct Moves<'a> {
     receive: Option<Receive<'a>>,
 }
 
-/// The deadline in milliseconds for C. `u64::MAX` if no timeout is running.
+/// Returns the deadline in milliseconds, or `u64::MAX` if no timeout is running.
 pub(crate) fn deadline(io: &Io<'_>) -> u64 {
     io.deadline().map_or(u64::MAX, |Millis(deadline)| deadline)
 }
@@ -20,7 +20,7 @@ impl<'a> Moves<'a> {
         Moves { transmit: Some(transmit), receive: Some(receive) }
     }
 
-    /// The bytes to send.
+    /// Returns the bytes to send.
     pub(crate) fn output(&self) -> &[u8] {
         self.transmit.as_ref().map(Transmit::bytes).unwrap_or_default()
     }
@@ -32,7 +32,7 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// The space for received bytes.
+    /// Returns the space for received bytes. The space is empty if the machine takes no bytes now.
     pub(crate) fn input(&mut self) -> &mut [u8] {
         match &mut self.receive {
             Some(receive) if receive.is_ready() => receive.space(),

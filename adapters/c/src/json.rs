@@ -24,19 +24,19 @@ pub(crate) fn find<'a>(json: Json<'a>, path: &str) -> Result<Json<'a>, mcp_statu
     value.filter(|value| !value.is_null()).ok_or(mcp_status_t::MCP_ERROR_MISSING)
 }
 
-/// The first name of a path, and the rest after its dot. `str::split_once` would link more code.
+/// Splits a path into the first name and the rest after the dot. `str::split_once` would link more code.
 fn split(path: &str) -> (&str, Option<&str>) {
     let dot = path.bytes().position(|byte| byte == b'.');
     let parts = dot.and_then(|dot| Some((path.get(..dot)?, path.get(dot + 1..))));
     parts.unwrap_or((path, None))
 }
 
-/// The index of an element. `str::parse` would link more code.
+/// Parses the index of an element. Returns `None` if the text is no index. `str::parse` would link more code.
 fn index(digits: &str) -> Option<usize> {
     Json::parse(digits.as_bytes()).ok()?.unsigned()?.try_into().ok()
 }
 
-/// The number at a path, multiplied by ten to the power of `digits`, without the fraction that remains.
+/// Returns the number at a path, multiplied by ten to the power of `digits`. Discards the remaining fraction.
 ///
 /// # Errors
 /// `MCP_ERROR_MISSING`. `MCP_ERROR_TYPE`: the value is not a number, or the product does not fit.
@@ -54,7 +54,7 @@ pub(crate) fn fixed(json: Json<'_>, path: &str, digits: u8) -> Result<i64, mcp_s
     Ok(scaled)
 }
 
-/// Copies the string at a path with a final zero byte. Returns its length without that byte.
+/// Copies the string at a path with a final zero byte. Returns the length of the string without that byte.
 ///
 /// # Errors
 /// `MCP_ERROR_MISSING`. `MCP_ERROR_TYPE`: the value is not a string. `MCP_ERROR_SPACE`: the buffer is too small.

@@ -24,17 +24,17 @@ pub(crate) enum Current<'a> {
     Deferred(Reply<'a>),
 }
 
-/// A ticket for C. The bits are inverted, so that no ticket is `MCP_NO_TICKET`.
+/// Converts a ticket for C. Inverts the bits, so that no ticket is `MCP_NO_TICKET`.
 pub(crate) fn to_c(ticket: Ticket) -> u64 {
     !ticket.to_bits()
 }
 
-/// A ticket from C.
+/// Converts a ticket from C.
 pub(crate) fn from_c(ticket: u64) -> Ticket {
     Ticket::from_bits(!ticket)
 }
 
-/// Turns an event of the core into an event of C. Returns `None` if C need not see the event.
+/// Turns an event of the core into an event of C. Returns `None` if the library has handled the event itself.
 pub(crate) fn on_event<'a>(event: Event<'a>, tables: &Tables, out: &mut mcp_event_t) -> Option<Current<'a>> {
     out.kind = match event {
         Event::Call(call) => {
@@ -75,7 +75,8 @@ pub(crate) fn on_event<'a>(event: Event<'a>, tables: &Tables, out: &mut mcp_even
     Some(Current::Nothing)
 }
 
-/// Turns an event of the feature *resources* into an event of C. Only servers with resources link this function.
+/// Turns an event of the feature *resources* into an event of C. Returns `None` if the library has handled the event
+/// itself. Only servers with resources link this function.
 pub(crate) fn on_resource_event<'a>(
     event: Event<'a>,
     tables: &Tables,
@@ -111,7 +112,7 @@ impl Current<'_> {
         }
     }
 
-    /// Responds to a tool call.
+    /// Responds to a tool call. Returns `MCP_ERROR_GONE` if no tool call awaits a response.
     pub(crate) fn respond(
         &mut self,
         to_call: impl FnOnce(Call<'_>),
@@ -125,7 +126,7 @@ impl Current<'_> {
         mcp_status_t::MCP_OK
     }
 
-    /// Responds to a request to read a resource.
+    /// Responds to a request to read a resource. Returns `MCP_ERROR_GONE` if no such request awaits a response.
     pub(crate) fn respond_to_read(
         &mut self,
         to_read: impl FnOnce(ReadResource<'_>),
@@ -139,7 +140,7 @@ impl Current<'_> {
         mcp_status_t::MCP_OK
     }
 
-    /// Responds with a JSON-RPC error.
+    /// Responds with a JSON-RPC error. Returns `MCP_ERROR_GONE` if no request awaits a response.
     pub(crate) fn error(&mut self, code: i32, message: &str) -> mcp_status_t {
         match mem::replace(self, Current::Nothing) {
             Current::Call(call) => call.error(code, message),
@@ -150,7 +151,7 @@ impl Current<'_> {
         mcp_status_t::MCP_OK
     }
 
-    /// Sends progress.
+    /// Sends a progress notification.
     pub(crate) fn progress(
         &mut self,
         progress: i64,
@@ -189,7 +190,7 @@ impl Current<'_> {
 }
 
 impl<'a> Current<'a> {
-    /// The bytes that can move now.
+    /// Returns the bytes that can move now, or `None` if the machine does not move bytes.
     pub(crate) fn moves(&mut self) -> Option<&mut Moves<'a>> {
         if let Current::Moves(moves) = self { Some(moves) } else { None }
     }

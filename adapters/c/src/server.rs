@@ -28,14 +28,14 @@ pub const MCP_SERVER_WORDS: usize = 320;
 /// The size of `mcp_slot_t`, in words of 32 bits.
 pub const MCP_SLOT_WORDS: usize = 11;
 
-/// The storage of a server. The program must not copy or move it after `mcp_server_init`.
+/// The storage of a server. The program must not copy or move the storage after `mcp_server_init`.
 #[repr(C, align(8))]
 pub struct mcp_server_t {
     /// Private.
     pub storage: [*mut core::ffi::c_void; MCP_SERVER_WORDS],
 }
 
-/// The storage of a request in flight, without its id.
+/// The storage of a deferred request, without its id and progress token.
 #[repr(C)]
 pub struct mcp_slot_t {
     /// Private.
@@ -67,16 +67,16 @@ const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_slot_t>());
 
 /// Initializes a server.
 ///
-/// `rx` limits the length of a message of the client, `tx` the length of a response. Clients of 2026-07-28 send calls of
-/// about 500 bytes.
+/// `rx` limits the length of a message of the client, `tx` the length of a response. Clients of 2026-07-28 send calls
+/// of about 500 bytes.
 ///
 /// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
 /// `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the server.
 ///
 /// # Safety
-/// All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long as
-/// the server is used. Only functions of the library use the storage and the buffers. No two threads use one server at
-/// the same time.
+/// All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long
+/// as the server is used. Only functions of the library use the storage and the buffers. No two threads use one
+/// server at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_init(
     server: *mut mcp_server_t,
@@ -130,7 +130,7 @@ unsafe fn init(
         (&raw mut (*storage).current).write(Current::Nothing);
         &(*storage).config
     };
-    // SAFETY: the storage is valid, and nothing else refers to the place of the server.
+    // SAFETY: the storage is valid, and nothing else refers to the field `server`.
     let place = unsafe { &mut *(&raw mut (*storage).server).cast::<MaybeUninit<Server<'static>>>() };
     Server::init(place, settings, rx, tx)?;
     Ok(())
@@ -139,7 +139,8 @@ unsafe fn init(
 /// Overwrites the current request, which borrows the server, and returns the server.
 ///
 /// # Safety
-/// The pointer is to an initialized server. The reference is not used after the next function that takes the server.
+/// The pointer is to an initialized server. The caller does not use the reference after the next call of a function
+/// that takes the server.
 unsafe fn machine(server: *mut mcp_server_t) -> &'static mut Server<'static> {
     let storage = server.cast::<Storage>();
     // SAFETY: the server is initialized. The old request is overwritten without being read or dropped.
@@ -171,7 +172,7 @@ unsafe fn set_current(server: *mut mcp_server_t, next: Current<'static>) -> *mut
     }
 }
 
-/// Lends storage for deferred requests, before the first poll.
+/// Lends storage for deferred requests. Call this before the first poll.
 ///
 /// Each slot gets an equal part of `text` for its id and progress token; 64 bytes are enough for known clients. Without
 /// this function, no request can be deferred.
@@ -211,8 +212,7 @@ pub unsafe extern "C" fn mcp_server_poll(
 ) -> mcp_event_kind_t {
     let mut out = mcp_event_t::new(mcp_event_kind_t::MCP_EVENT_OTHER);
     let next = loop {
-        // SAFETY: the caller promises the same requirements. The reference of the last iteration is not used any
-        // more.
+        // SAFETY: the caller promises the same requirements. The reference of the last iteration has no later use.
         match unsafe { machine(server) }.poll(Millis(now)) {
             Action::Io(io) => {
                 (out.kind, out.deadline) = (mcp_event_kind_t::MCP_EVENT_IO, deadline(&io));
@@ -332,11 +332,11 @@ pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server_t) {
     unsafe { machine(server) }.reset();
 }
 
-/// Returns the handle of a deferred request, for progress or the response. The handle is valid until the next function
-/// that takes the server. The request stays deferred if there is no response.
+/// Returns the handle of a deferred request, for progress or the response. The handle is valid until the next call of
+/// a function that takes the server. If the program does not respond, the request stays deferred.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
-/// response, until `MCP_EVENT_WRITABLE`.
+/// response, until `MCP_EVENT_WRITABLE`. After an error, `call` is unchanged.
 ///
 /// # Safety
 /// `server` is initialized. `call` points to space for a pointer.

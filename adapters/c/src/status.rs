@@ -14,13 +14,13 @@ pub enum mcp_status_t {
     MCP_ERROR_UTF8,
     /// The configuration is not valid: for example, two tools have the same name.
     MCP_ERROR_CONFIG,
-    /// The receive buffer is too small for the machine's own messages.
+    /// The receive buffer is smaller than the minimum.
     MCP_ERROR_RX_TOO_SMALL,
     /// The transmit buffer is too small for the machine's own messages.
     MCP_ERROR_TX_TOO_SMALL,
-    /// The text of the slots is too small: each slot needs at least 8 bytes.
+    /// The text buffer of the slots is too small: each slot needs at least 8 bytes.
     MCP_ERROR_TEXT_TOO_SMALL,
-    /// The request has ended, the event is over, or the call has its response.
+    /// The request has ended, the event is over, or the request already has a response.
     MCP_ERROR_GONE,
     /// The transmit buffer has no space. An event reports when the buffer has space again.
     MCP_ERROR_BUSY,
@@ -28,7 +28,7 @@ pub enum mcp_status_t {
     MCP_ERROR_FULL,
     /// The client is not connected.
     MCP_ERROR_NOT_CONNECTED,
-    /// The peer did not ask for the message, or the progress has not grown.
+    /// The peer did not request the message, or the progress has not increased.
     MCP_ERROR_NOT_WANTED,
     /// The peer does not support the request.
     MCP_ERROR_UNSUPPORTED,
@@ -36,9 +36,9 @@ pub enum mcp_status_t {
     MCP_ERROR_UNWRITABLE,
     /// No value has this path.
     MCP_ERROR_MISSING,
-    /// The value has another type, or does not fit into the type of C.
+    /// The value has another type, or does not fit into the C type.
     MCP_ERROR_TYPE,
-    /// The buffer of the caller is too small.
+    /// The caller's buffer is too small.
     MCP_ERROR_SPACE,
 }
 
@@ -76,7 +76,7 @@ impl<E: Into<mcp_status_t>> From<Result<(), E>> for mcp_status_t {
     }
 }
 
-/// A short English text for a status.
+/// Returns a short English text for a status.
 pub(crate) fn text(status: i32) -> &'static core::ffi::CStr {
     const TEXTS: [&core::ffi::CStr; 17] = [
         c"success",

@@ -1,7 +1,7 @@
 //! Tables and configuration of a server, as C defines them: usually constants in flash.
 //!
-//! The library reads the tables where they are, and copies no entry: `tools/list` turns each entry into a [`Tool`] on
-//! the stack.
+//! The library reads the tables in place, and copies no entry: `tools/list` turns each entry into a [`Tool`] on the
+//! stack.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -50,7 +50,8 @@ pub struct mcp_resource_t {
     pub name: *const c_char,
     /// The description, or NULL.
     pub description: *const c_char,
-    /// The media type of its contents, or NULL for `text/plain` or `application/octet-stream`.
+    /// The media type of the contents, or NULL. With NULL, text is `text/plain`, and bytes are
+    /// `application/octet-stream`.
     pub mime_type: *const c_char,
 }
 
@@ -75,7 +76,7 @@ pub struct mcp_tools_t {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mcp_resources_t {
-    /// `&mcp_feature_resources`
+    /// The address of `mcp_feature_resources`, or NULL for a server without resources.
     pub feature: *const mcp_feature_t,
     /// The array.
     pub entries: *const mcp_resource_t,
@@ -97,7 +98,7 @@ pub struct mcp_server_config_t {
     pub tools: mcp_tools_t,
     /// The resources.
     pub resources: mcp_resources_t,
-    /// A second `initialize` restarts the session. Set this for a UART, which has no connections.
+    /// Whether a second `initialize` restarts the session. Set this for a UART, which has no connections.
     pub restart_on_initialize: bool,
 }
 
@@ -148,25 +149,25 @@ impl Tables {
         Ok(())
     }
 
-    /// The tool at an index.
+    /// Returns the tool at an index, or `None` if the table has no such index.
     pub(crate) fn tool(&self, index: usize) -> Option<Tool<'static>> {
         // SAFETY: the texts are valid by the contract of `new`, the only constructor.
         unsafe { self.tools.get(index)?.tool() }.ok()
     }
 
-    /// The resource at an index.
+    /// Returns the resource at an index, or `None` if the table has no such index.
     pub(crate) fn resource(&self, index: usize) -> Option<Resource<'static>> {
         // SAFETY: the texts are valid by the contract of `new`, the only constructor.
         unsafe { self.resources.get(index)?.resource() }.ok()
     }
 
-    /// The index of the tool with this name.
+    /// Returns the index of the tool with this name, or `None` if there is no such tool.
     pub(crate) fn tool_index(&self, name: &str) -> Option<usize> {
         // SAFETY: the texts are valid by the contract of `new`, the only constructor.
         self.tools.iter().position(|entry| unsafe { string(entry.name) } == Ok(name))
     }
 
-    /// The index of the resource with this URI.
+    /// Returns the index of the resource with this URI, or `None` if there is no such resource.
     pub(crate) fn resource_index(&self, uri: &str) -> Option<usize> {
         // SAFETY: the texts are valid by the contract of `new`, the only constructor.
         self.resources.iter().position(|entry| unsafe { string(entry.uri) } == Ok(uri))

@@ -1,4 +1,4 @@
-//! The functions for C, called as C calls them. Miri checks them too.
+//! Tests of the server functions, with calls like those of a C program. Miri also runs the tests.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::indexing_slicing, clippy::undocumented_unsafe_blocks)]
 
 use core::ffi::{CStr, c_char};
@@ -31,7 +31,7 @@ pub(crate) fn text_of<'a>(text: mcp_text_t) -> &'a str {
     unsafe { std::str::from_utf8(std::slice::from_raw_parts(text.text.cast(), text.length)) }.unwrap()
 }
 
-/// A program in C: its storage, and the lines that it wrote.
+/// A C program: its server, and the output of the server.
 struct Program {
     server: *mut mcp_server_t,
     event: mcp_event_t,
@@ -40,7 +40,7 @@ struct Program {
 }
 
 impl Program {
-    /// A server with two tools and a resource. The memory is never freed, as in firmware.
+    /// Creates a server with two tools and a resource. Never frees the memory, like firmware.
     fn new() -> Program {
         let tools: &'static [mcp_tool_t] = Box::leak(Box::new([tool(c"a"), tool(c"b")]));
         let none = ptr::null();
@@ -131,7 +131,7 @@ impl Program {
     }
 }
 
-/// Memory that a program in C lends. Its content is not initialized.
+/// Allocates memory for `count` values, without initializing the memory.
 pub(crate) fn lend<T>(count: usize) -> *mut T {
     Box::leak(Box::<[T]>::new_uninit_slice(count)).as_mut_ptr().cast()
 }

@@ -12,11 +12,11 @@ use crate::status::mcp_status_t;
 
 /// Reads an integer of a JSON text, such as the arguments of a call.
 ///
-/// `path` has names of members and indices of elements, such as `points.0.x`. Each function of this family reads the
-/// text once, so its time is linear in the length of the text.
+/// `path` has names of members and indices of elements, such as `points.0.x`. Each function of this family parses the
+/// whole text, so its time grows with the length of the text.
 ///
 /// Errors: `MCP_ERROR_MISSING` if there is no value, or the value is `null`; `MCP_ERROR_TYPE` if the value is not an
-/// integer of 64 bits.
+/// integer of 64 bits, or `json` is not JSON.
 ///
 /// # Safety
 /// `json` is a text that does not change. `path` is a string. `out` points to an integer.
@@ -28,7 +28,8 @@ pub unsafe extern "C" fn mcp_json_int(json: mcp_text_t, path: *const c_char, out
     unsafe { read(json, path, out, integer) }
 }
 
-/// Reads a number times ten to the power of `digits`. With one digit, 21.5 is 215. Further digits are cut off.
+/// Reads a number, multiplied by ten to the power of `digits`. With one digit, 21.5 is 215. Further digits are cut
+/// off.
 ///
 /// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a number, or does not fit.
 ///
@@ -68,11 +69,12 @@ pub unsafe extern "C" fn mcp_json_bool(
 /// `length` receives the length in bytes without that byte, or is NULL. The string is UTF-8, and may contain zero
 /// bytes, which the peer wrote as `\u0000`.
 ///
-/// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a string; `MCP_ERROR_SPACE` if `size` bytes are not
-/// enough. After an error, the content of the buffer is unspecified.
+/// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if the value is not a string; `MCP_ERROR_SPACE` if `size` bytes are
+/// not enough. After an error, the content of the buffer is unspecified.
 ///
 /// # Safety
-/// `json` is a text that does not change. `path` is a string. `buffer` points to `size` bytes, and is not part of `json`.
+/// `json` is a text that does not change. `path` is a string. `buffer` points to `size` bytes, and is not part of
+/// `json`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_json_string(
     json: mcp_text_t,

@@ -30,7 +30,7 @@ struct State {
 }
 
 impl ConnectionLimit {
-    /// Creates a limit of `limit` connections, at least one.
+    /// Creates a limit of `limit` connections. Zero counts as one.
     pub(crate) fn new(limit: usize) -> ConnectionLimit {
         let state = State {
             open: 0,
@@ -55,7 +55,8 @@ impl ConnectionLimit {
         lock(&self.shared.state).is_closed
     }
 
-    /// Waits until the limit permits a connection, or [`close`](ConnectionLimit::close) is called.
+    /// Waits until the limit permits a connection. After [`close`](ConnectionLimit::close), returns a permit beyond
+    /// the limit.
     pub(crate) fn acquire(&self) -> Permit {
         let mut state = lock(&self.shared.state);
         while state.open >= self.shared.limit && !state.is_closed {
@@ -65,9 +66,9 @@ impl ConnectionLimit {
         Permit(Arc::clone(&self.shared))
     }
 
-    /// Waits until the limit permits a connection, for at most `time`. Returns `None` if the limit permits none, or
-    /// [`close`](ConnectionLimit::close) was called. Another connection may take the permit, so the method may return
-    /// `None` early.
+    /// Waits for at most `time` until the limit permits a connection. Returns `None` if the limit permits none, or
+    /// [`close`](ConnectionLimit::close) was called. The method may return `None` early, because another thread may
+    /// take the permit.
     #[cfg(feature = "http")]
     pub(crate) fn acquire_within(&self, time: Duration) -> Option<Permit> {
         let mut state = lock(&self.shared.state);
@@ -81,7 +82,7 @@ impl ConnectionLimit {
         Some(Permit(Arc::clone(&self.shared)))
     }
 
-    /// Waits for `time`, until a connection ends, or until [`close`](ConnectionLimit::close) is called.
+    /// Waits until a connection ends or [`close`](ConnectionLimit::close) is called, but for at most `time`.
     pub(crate) fn pause(&self, time: Duration) {
         let state = lock(&self.shared.state);
         if !state.is_closed {
@@ -128,7 +129,7 @@ impl<L: Listener> Acceptor<L> {
         Ok(Acceptor { listener, connections })
     }
 
-    /// Waits for a connection, or until [`ConnectionLimit::close`] is called.
+    /// Waits for a connection. Returns [`Accepted::Closed`] after [`ConnectionLimit::close`].
     pub(crate) fn accept(&self) -> io::Result<Accepted<L::Stream, L::Address>> {
         loop {
             if self.connections.is_closed() {

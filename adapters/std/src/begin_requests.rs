@@ -1,4 +1,4 @@
-//! Blocking client requests whose results are awaited later.
+//! Client requests that return at once, with results to wait for later.
 
 use mcp_proto::client::Reference;
 use mcp_proto_handles::{CallError, CallOptions, CompleteResult, PromptResult, ReadResult};

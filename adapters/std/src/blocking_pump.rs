@@ -1,9 +1,9 @@
 //! A pump for blocking streams, with one thread for each direction.
 //!
 //! The thread that calls [`run`](PumpImpl::run) owns the state machine. The reader thread reads ahead by at most two
-//! buffers; the writer thread writes the bytes passed to it. Neither direction waits for the other, and deadlines
-//! expire even while both threads block. If a peer stops reading, the buffers fill, and the pump then stops reading
-//! from that peer.
+//! buffers; the writer thread writes the bytes that the owner passes on. Neither direction waits for the other, and
+//! deadlines expire even while both threads block. If a peer stops reading, the buffers fill, and the pump then stops
+//! reading from that peer.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
@@ -25,10 +25,10 @@ const MAX_KEPT_CAPACITY: usize = 256 * 1024;
 /// Moves bytes between a state machine and two streams that can only block.
 pub(crate) struct BlockingPump {
     shared: Arc<Shared>,
-    /// The bytes that the state machine receives now.
+    /// The fetched bytes that the state machine has not received yet.
     buffer: ReadBuffer,
     reported_end: bool,
-    /// The time at which writing failed.
+    /// The time at which the pump noticed a failed write.
     broken_since: Option<Millis>,
 }
 
@@ -44,7 +44,7 @@ struct State {
     buffer: Vec<u8>,
     filled: usize,
     ended: bool,
-    /// The bytes to write. The writer takes the vector while it writes.
+    /// The bytes to write. The writer takes the vector during a write.
     outgoing: Vec<u8>,
     writing: Writing,
     woken: bool,
@@ -151,7 +151,7 @@ impl PumpImpl for BlockingPump {
         })
     }
 
-    /// Always `true`, because the owner waits on a condition variable in any case.
+    /// Returns `true`, because the owner waits on a condition variable in any case.
     fn has_wakers(&self) -> bool {
         true
     }

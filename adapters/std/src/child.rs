@@ -72,8 +72,9 @@ impl ServerProcess {
         self.child.id()
     }
 
-    /// Waits for the child to exit, and returns the exit status. If the child does not exit in time, terminates and
-    /// finally kills the child. Then waits up to [`LineCallback::DRAIN_TIME`] for the last lines on stderr.
+    /// Waits for the child to exit. Returns `None` if the system does not report the exit status. If the child does
+    /// not exit in time, terminates and finally kills the child. Then waits up to [`LineCallback::DRAIN_TIME`] for
+    /// the last lines on stderr.
     pub(crate) fn stop(&mut self) -> Option<ExitStatus> {
         let status = self.stop_child();
         if let Some(stderr) = self.stderr.take() {
@@ -111,8 +112,8 @@ impl ServerProcess {
         self.wait(quarters, time, |child| child.try_wait().transpose())?.ok()
     }
 
-    /// Polls `done` with growing pauses until a time limit expires. The standard library has no wait with a time limit
-    /// for a child or a thread.
+    /// Polls `done` with growing pauses, because the standard library has no timed wait for a child or a thread.
+    /// Returns `None` if `time` or this number of quarters of the deadline expires first.
     fn wait<T>(
         &mut self,
         quarters: u32,

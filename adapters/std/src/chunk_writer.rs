@@ -38,7 +38,7 @@ impl ChunkWriter {
         block_on(self.inner.blob(bytes))
     }
 
-    /// Completes the response.
+    /// Completes the response. After a failed write, completes the response as a failure.
     pub fn end(self) {
         self.inner.end();
     }

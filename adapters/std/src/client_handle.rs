@@ -37,7 +37,7 @@ pub struct ClientHandle {
     close_on_drop: Arc<CloseOnDrop>,
 }
 
-/// Additional time for the connection's thread to finish.
+/// The time by which [`ClientHandle::close_within`] may exceed its limit.
 const MARGIN: Duration = Duration::from_millis(500);
 
 struct CloseOnDrop {
@@ -76,8 +76,8 @@ impl ClientHandle {
         block_on(self.inner.call_tool(tool, arguments))
     }
 
-    /// Like [`call_tool`](ClientHandle::call_tool), with options and a progress callback. `on_progress` runs on this
-    /// thread.
+    /// Like [`call_tool`](ClientHandle::call_tool), with options and a progress callback. `on_progress` runs on the
+    /// calling thread. Progress needs [`CallOptions::with_progress`].
     ///
     /// # Errors
     /// See [`CallError`].
@@ -161,8 +161,8 @@ impl ClientHandle {
         })
     }
 
-    /// Follows a task of an earlier connection, such as after a restart. The [`PendingCall`] waits for the result of
-    /// the tool.
+    /// Follows a task of an earlier connection, for example after a restart. The [`PendingCall`] waits for the result
+    /// of the tool.
     ///
     /// ```no_run
     /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
@@ -194,13 +194,13 @@ impl ClientHandle {
         }
     }
 
-    /// The server's name and capabilities, and the negotiated revision.
+    /// Returns the server's name and capabilities, and the negotiated revision.
     #[must_use]
     pub fn server(&self) -> &ServerDetails {
         self.inner.server()
     }
 
-    /// The process id of the server. Returns `None` if the server is not a child process, or while the client
+    /// Returns the process id of the server. Returns `None` if the server is not a child process, or while the client
     /// stops the process.
     ///
     /// The id changes when the client [reconnects](crate::Reconnect).
@@ -209,28 +209,30 @@ impl ClientHandle {
         self.inner.process_id()
     }
 
-    /// Whether the connection is closed.
+    /// Returns `true` if the connection is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.inner.is_closed()
     }
 
-    /// Closes the connection and returns the exit status of a child process, if there is one.
+    /// Closes the connection and returns the exit status of the child process. Returns `None` if the server is not a
+    /// child process.
     ///
-    /// Every request in flight ends with [`CallError::Closed`]. The client closes the stdin of a child process. If the
-    /// process does not exit in time, the client terminates and finally kills the process. The method waits for the end
-    /// of the connection.
+    /// Every request in flight ends with [`CallError::Closed`]. The client writes unsent messages during the grace
+    /// period ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child
+    /// process. If the process does not exit in time, the client terminates and finally kills the process. The method
+    /// waits for the end of the connection.
     pub fn close(&self) -> Option<ExitStatus> {
         block_on(self.inner.close())
     }
 
     /// Like [`close`](ClientHandle::close), but with a time limit that holds for any behavior of the server.
     ///
-    /// The limit also applies to a [`close`](ClientHandle::close) in progress on another thread. The first half of the
-    /// time is for unsent messages. Then the client closes the stdin of a child process. After three quarters of the
-    /// time, the client sends SIGTERM on Unix, and kills the process on other systems. At the end of the time, the
-    /// client kills the process. The method returns at most half a second later. The limits of the connector's
-    /// [ending](crate::Connector::ending) still apply.
+    /// The limit also applies to a [`close`](ClientHandle::close) in progress on another thread. The first half of
+    /// the time is for unsent messages. Then the client closes the stdin of a child process. After three quarters of
+    /// the time, the client sends SIGTERM on Unix, and kills the process on other systems. At the end of the time,
+    /// the client kills the process. The method returns at most half a second after the limit, with `None` if the
+    /// connection has not ended. The limits of the connector's [ending](crate::Connector::ending) still apply.
     ///
     /// ```no_run
     /// # fn example(client: &mcp_proto_std::ClientHandle) {

@@ -124,8 +124,8 @@ impl ClientHandle {
         Ok(Subscription { inner: block_on(self.inner.listen(lists, uris))? })
     }
 
-    /// Like [`listen`](ClientHandle::listen), but adds members that extensions define to the filter of the
-    /// subscription. Each pair is a name and JSON text, such as `("drawingsListChanged", "true")`.
+    /// Like [`listen`](ClientHandle::listen), but adds `members` to the filter of the subscription. Extensions define
+    /// such members. Each pair is a name and JSON text, such as `("drawingsListChanged", "true")`.
     ///
     /// The notifications of the extensions are [`Notification::Other`](crate::Notification::Other).
     ///
@@ -140,7 +140,7 @@ impl ClientHandle {
         Ok(Subscription { inner: block_on(self.inner.listen_with(lists, uris, members))? })
     }
 
-    /// Returns an iterator over the later notifications of the server. The callback of
+    /// Returns an iterator over the notifications that arrive after this call. The callback of
     /// [`on_notification`](crate::Connector::on_notification) also receives these notifications.
     #[must_use]
     pub fn notifications(&self) -> Notifications {

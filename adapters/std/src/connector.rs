@@ -48,8 +48,8 @@ type OnServerRequest = Box<dyn FnMut(&ServerRequest) -> InputResponse + Send>;
 impl Connector {
     /// Creates a connector for a client with this name and version.
     ///
-    /// The default limits are 16 MiB for a message of the server, 16 MiB for a request of the client, 256 requests in
-    /// flight, and 4,096 requests that wait to be sent.
+    /// The default limits are 16 MiB for a message of the server, and 16 MiB for a request of the client. At most 256
+    /// requests are in flight, and at most 4,096 requests wait to be sent.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {
@@ -75,9 +75,9 @@ impl Connector {
 
     /// Declares client capabilities, and sets the callback for server requests.
     ///
-    /// The callback runs on a separate thread, for one request at a time, in either era. The connection continues
-    /// meanwhile, so the callback may wait for a user. [`ServerRequest::is_cancelled`] returns `true` if the server no
-    /// longer waits.
+    /// The callback runs on a separate thread, for one request at a time, in either era. The callback may wait for a
+    /// user, because the connection continues. [`ServerRequest::is_cancelled`] returns `true` if the server no longer
+    /// waits.
     ///
     /// ```
     /// use mcp_proto_std::ClientCapabilities;
@@ -104,16 +104,16 @@ impl Connector {
         self
     }
 
-    /// Reconnects when an established connection ends, unless the application has closed it.
+    /// Reconnects when an established connection ends, unless the application has closed the client.
     ///
     /// The connector starts a [child process](Connector::spawn) again, or [opens](Connector::open) a socket again.
     /// Other streams cannot be opened again. Without this setting, the client closes when the connection ends.
     ///
-    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application knows
-    /// whether they may be repeated. New requests wait for the next connection until their timeout expires.
+    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application
+    /// knows whether a repetition is safe. New requests wait for the next connection until their timeout expires.
     /// [Subscriptions](ClientHandle::listen) continue; [`Notification::Reconnected`] reports that the client may have
-    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level) apply
-    /// to one connection only. [`ClientHandle::server`] describes the first connection's server.
+    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level)
+    /// apply to one connection only. [`ClientHandle::server`] describes the first connection's server.
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);
@@ -144,7 +144,8 @@ impl Connector {
         self.start(Source::Once(Some(Link::socket(stream)?)))
     }
 
-    /// Connects to a server on a socket that can be opened again: see [`reconnect`](Connector::reconnect).
+    /// Connects to a server on the socket that `open` returns. The client calls `open` for each connection: see
+    /// [`reconnect`](Connector::reconnect).
     ///
     /// ```no_run
     /// use mcp_proto_std::{Connector, Reconnect};
@@ -198,7 +199,7 @@ impl Connector {
         }
     }
 
-    /// Runs the client until it is closed. Reports the result of the first connection.
+    /// Runs the client until the application closes it. Reports the result of the first connection.
     fn run(
         mut self,
         source: Source,
@@ -227,8 +228,8 @@ impl Connector {
     }
 
     /// Opens the source and runs the client. If the server closes the connection during an attempt with
-    /// `Connect::Automatic`, and the source can be opened again, connects once more with a handshake only. Returns the
-    /// exit status of a child process.
+    /// `Connect::Automatic`, and the source can be opened again, connects once more with a handshake only. Returns
+    /// the exit status of a child process, or `None` for other sources.
     fn run_source(
         &mut self,
         mut source: Source,
@@ -322,7 +323,8 @@ fn run_connection(
 
 /// Starts the thread that passes server requests to the application in order.
 ///
-/// After a panic of the callback, every further request gets an error response, because its responder is dropped.
+/// After a panic of the callback, every further request gets an error response, because the request's responder is
+/// dropped.
 fn spawn_handler(mut callback: OnServerRequest) -> std::io::Result<ServerRequestHandler> {
     let (sender, receiver) = channel::<(ServerRequest, ServerRequestResponder)>();
     thread::Builder::new().name("mcp-requests".into()).spawn(move || {

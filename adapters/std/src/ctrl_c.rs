@@ -11,9 +11,9 @@ static STOPS: Mutex<Vec<(Stop, Duration)>> = Mutex::new(Vec::new());
 
 /// Returns a [`Stop`] switch, which stops its servers at Ctrl-C, and on Unix also at SIGTERM and SIGHUP.
 ///
-/// Running requests have `time` to finish. A second signal ends this time. The process has one handler of these
-/// signals, so the function fails if the application has installed another one with the crate `ctrlc`. Needs the
-/// feature `signal`.
+/// Running requests have `time` to finish. A second signal ends this time. The function fails if the application has
+/// installed a handler with the crate `ctrlc`, because a process has only one such handler. Needs the feature
+/// `signal`.
 ///
 /// ```no_run
 /// use std::net::TcpListener;

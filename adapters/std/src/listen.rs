@@ -88,7 +88,7 @@ impl Serve<'_> {
     /// ```
     ///
     /// # Errors
-    /// The configuration is invalid, or `accept` has failed for ten seconds.
+    /// The configuration is invalid, the listener cannot be prepared, or `accept` has failed for ten seconds.
     pub fn listen(
         self,
         listener: impl Listener,
@@ -97,7 +97,7 @@ impl Serve<'_> {
         self.listen_with(listener, |_| &handler)
     }
 
-    /// Like [`listen`](Serve::listen), with a separate handler for each connection, which may contain state.
+    /// Like [`listen`](Serve::listen), with a separate handler for each connection. A handler may contain state.
     ///
     /// `new_handler` receives the address of the client, and returns the handler of the connection.
     ///
@@ -123,7 +123,7 @@ impl Serve<'_> {
     /// ```
     ///
     /// # Errors
-    /// The configuration is invalid, or `accept` has failed for ten seconds.
+    /// The configuration is invalid, the listener cannot be prepared, or `accept` has failed for ten seconds.
     pub fn listen_with<L, H>(
         mut self,
         listener: L,
@@ -192,7 +192,7 @@ impl Serve<'_> {
 /// The server of a connection, for the thread of this connection.
 enum Connection<'s, 'o> {
     Ready(Session<'s>),
-    /// A server with an observer cannot move to its thread, so the thread creates the server.
+    /// A server with an observer cannot be moved to another thread, so the connection's thread creates the server.
     Observed(Box<Observed<'s, 'o>>),
 }
 

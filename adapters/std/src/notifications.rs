@@ -8,7 +8,7 @@ use mcp_proto_handles::{self as handles, Notification, block_on, block_on_until}
 /// An iterator over the server's notifications: see
 /// [`ClientHandle::notifications`](crate::ClientHandle::notifications).
 ///
-/// The iterator ends when the connection closes.
+/// The iterator ends when the client is closed, but not when the client reconnects.
 ///
 /// ```no_run
 /// # fn example(client: &mcp_proto_std::ClientHandle) -> Result<(), mcp_proto_std::CallError> {
@@ -28,7 +28,7 @@ pub struct Notifications {
 }
 
 impl Notifications {
-    /// Returns the next notification. Returns `None` if the time expires or the connection is closed.
+    /// Returns the next notification. Returns `None` if the time expires or the client is closed.
     pub fn next_within(&mut self, time: Duration) -> Option<Notification> {
         block_on_until(Instant::now().checked_add(time), self.inner.next()).flatten()
     }
@@ -46,15 +46,15 @@ impl Iterator for Notifications {
 ///
 /// The subscription is an iterator over [`Notification::Changed`], [`Notification::Updated`], and
 /// [`Notification::Other`] of an extension. [`Notification::Reconnected`] and [`Notification::Missed`] report that
-/// changes may be missing. The iterator ends with the subscription or the connection. Dropping this value ends the
-/// subscription.
+/// changes may be missing. The iterator ends when the subscription ends or the client is closed. Dropping this value
+/// ends the subscription.
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) inner: handles::Subscription,
 }
 
 impl Subscription {
-    /// The filter that the server acknowledged, as JSON.
+    /// Returns the filter that the server acknowledged, as JSON.
     ///
     /// The filter is an object like `{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}`. The acknowledged
     /// filter may be smaller than the requested filter.
@@ -63,8 +63,8 @@ impl Subscription {
         self.inner.acknowledged()
     }
 
-    /// Returns the next notification. Returns `None` if the time expires, or the subscription or the connection has
-    /// ended.
+    /// Returns the next notification. Returns `None` if the time expires, the subscription has ended, or the client
+    /// is closed.
     pub fn next_within(&mut self, time: Duration) -> Option<Notification> {
         block_on_until(Instant::now().checked_add(time), self.inner.next()).flatten()
     }

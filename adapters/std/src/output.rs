@@ -40,7 +40,8 @@ impl Output {
     /// Writes as many bytes as fit, and returns their number. `is_ready` means that `poll` has just reported space.
     ///
     /// # Errors
-    /// Returns [`WouldBlock`](ErrorKind::WouldBlock) if no byte fits, or if the caller has to poll first.
+    /// Returns [`WouldBlock`](ErrorKind::WouldBlock) if no byte fits, or if the caller must call `poll` before the
+    /// write.
     pub(crate) fn write(&mut self, bytes: &[u8], is_ready: bool) -> io::Result<usize> {
         loop {
             let written = match self.mode {
@@ -50,7 +51,8 @@ impl Output {
                 WriteMode::WhenReady => Err(Errno::AGAIN),
             };
             match written {
-                // Some files are always ready for `poll` and never support a write without blocking.
+                // `poll` has reported space, so a short plain write is possible. The branch serves `WhenReady`, and
+                // files that reject every non-blocking write.
                 Err(Errno::AGAIN) if is_ready => {
                     return (&*self.file).write(bytes.get(..GUARANTEED_SPACE).unwrap_or(bytes));
                 }
@@ -80,7 +82,7 @@ impl WriteMode {
     }
 }
 
-/// Flags for a non-blocking `send` that raises no signal if the peer is closed.
+/// Returns the flags for a non-blocking `send` that raises no signal if the peer has closed its input.
 fn no_signal() -> SendFlags {
     #[cfg(not(target_vendor = "apple"))]
     return SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
@@ -97,7 +99,7 @@ fn write_no_wait(file: &File, bytes: &[u8]) -> rustix::io::Result<usize> {
     pwritev2(file, &[io::IoSlice::new(bytes)], HERE, ReadWriteFlags::NOWAIT)
 }
 
-/// Whether the system does not support or permit the write mode.
+/// Returns `true` if the error means that the system does not support or permit the write mode.
 fn is_unsupported(error: Errno) -> bool {
     matches!(error, Errno::NOTSOCK | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::PERM)
 }

@@ -1,8 +1,8 @@
 //! A pump for files, pipes and sockets, based on `poll(2)`.
 //!
-//! The thread that owns the state machine reads and writes. A write never blocks: it takes as many bytes as fit. Then
-//! the thread waits with `poll` for input, output space, a wake-up or the deadline. If the thread waits for nothing but
-//! input, it reads without a `poll`.
+//! The thread that owns the state machine reads and writes. A write never blocks, and writes as many bytes as fit.
+//! Then the thread waits with `poll` for input, output space, a wake-up or the deadline. A blocking read replaces
+//! `poll` if the thread waits for input only, without wakers and without a deadline.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -42,8 +42,8 @@ enum OutputState {
     Ready,
     /// The output is full until the peer reads.
     Full,
-    /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed its
-    /// input, so the pump reads the last messages first.
+    /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed
+    /// its input, so the pump reads the last messages before the report.
     Broken(Millis),
     Closed,
 }
@@ -84,8 +84,8 @@ impl PollPump {
         written.unwrap_or(0)
     }
 
-    /// Reads once, into the space of the state machine. If that space is small, reads into the buffer instead, so that
-    /// reads are not small.
+    /// Reads once, into the space of the state machine. If that space is small, reads into the larger buffer instead,
+    /// which saves system calls.
     fn read(&mut self, mut receive: Receive<'_>) {
         let space = receive.space();
         let is_large = space.len() >= MIN_READ_SIZE;
@@ -124,7 +124,7 @@ impl PollPump {
                 output: wanted.output && if wanted.input { last } else { first },
             },
             Err(Errno::INTR) => Readiness { input: false, output: false },
-            // `poll` does not support these files, so the caller blocks in the read or write itself.
+            // `poll` does not support these files, so the caller blocks in the read or write instead.
             Err(_) => wanted,
         }
     }
@@ -169,7 +169,7 @@ impl PumpImpl for PollPump {
                 output: matches!(self.output_state, OutputState::Full) && !unsent.is_empty(),
             };
             let at = if woken { Some(now) } else { deadline.into_iter().chain(drain_until).min() };
-            // If the pump waits for nothing but input, a blocking read replaces `poll`.
+            // If only input can end the wait, a blocking read replaces `poll`.
             let can_block_on_read =
                 wanted.input && !wanted.output && at.is_none() && no_wakers && !self.must_poll;
             let ready =
@@ -193,7 +193,7 @@ impl PumpImpl for PollPump {
 
     fn has_wakers(&self) -> bool {
         let has_wakers = Arc::strong_count(&self.wake_pipe) > 1;
-        // Pairs with the release of the last waker, so that an earlier wake-up of that waker is visible.
+        // Pairs with the release of the last waker, so that an earlier wake-up by that waker is visible.
         fence(Ordering::Acquire);
         has_wakers
     }
@@ -204,7 +204,7 @@ impl OutputState {
         matches!(self, OutputState::Unknown | OutputState::Ready)
     }
 
-    /// The time until which input is read after a failed write.
+    /// Returns the time until which the pump reads input after a failed write. Returns `None` without such a failure.
     fn drain_until(self) -> Option<Millis> {
         match self {
             OutputState::Broken(since) => Some(since.plus(DRAIN_TIME)),
@@ -213,7 +213,7 @@ impl OutputState {
     }
 }
 
-/// Converts a time, limited to one day. Some systems reject longer timeouts.
+/// Converts a time, limited to one day because some systems reject longer timeouts.
 fn timespec(Millis(time): Millis) -> Timespec {
     let time = Duration::from_millis(time.min(86_400_000));
     Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() }

@@ -15,7 +15,7 @@ use crate::sync::wait_for;
 /// Time after which an idle worker exits.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 10_000 });
 
-/// Time for workers to exit after their connection has closed.
+/// Time for workers to exit after their connection or listener has closed.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Worker threads and the queue of jobs. The queue has no limit, because each job holds a request permit.
@@ -41,7 +41,7 @@ struct State {
     is_closed: bool,
 }
 
-/// A deferred request and the work that responds to it.
+/// A deferred request, and the work that responds to the request.
 pub(crate) struct Job {
     pub(crate) responder: Responder,
     pub(crate) work: Box<dyn FnOnce(Responder) + Send>,
@@ -59,7 +59,8 @@ impl Pool {
         Arc::new(Pool { shared: Arc::new(shared) })
     }
 
-    /// Runs a job on an idle or new worker. If all workers are busy, queues the job.
+    /// Runs a job on an idle or new worker. If all workers are busy, queues the job. A closed pool drops the job,
+    /// which sends an error response.
     pub(crate) fn run(&self, job: Job) {
         let shared = &self.shared;
         let mut state = lock(&shared.state);
@@ -91,7 +92,7 @@ impl Pool {
         drop(cancelled);
     }
 
-    /// Stops the workers. Waits for at most `JOIN_TIMEOUT`.
+    /// Drops the queued jobs and stops the workers. Waits for at most `JOIN_TIMEOUT`.
     fn stop(&self) {
         let shared = &self.shared;
         let mut state = lock(&shared.state);
@@ -127,7 +128,7 @@ impl PoolGuard {
         pool
     }
 
-    /// The access of another connection to these workers.
+    /// Returns an access to these workers for another connection.
     pub(crate) fn share(&self) -> PoolGuard {
         PoolGuard::Shared(Arc::clone(self.pool()))
     }

@@ -1,8 +1,8 @@
 //! The pump: moves bytes between a state machine and two streams.
 //!
-//! There are two implementations, and the types of the streams determine the choice. Files, pipes and sockets on Unix
-//! are [polled](crate::poll_pump) by the thread that owns the state machine, without other threads. All other streams
-//! can only block, so [two threads](crate::blocking_pump) serve them.
+//! The types of the streams determine the implementation. Files, pipes and sockets on Unix are
+//! [polled](crate::poll_pump) by the thread that owns the state machine, without other threads. All other streams can
+//! only block, so [two threads](crate::blocking_pump) serve them.
 
 use std::io::{self, Read, Write};
 #[cfg(unix)]
@@ -63,10 +63,11 @@ pub(crate) trait PumpImpl {
 
     fn wake(&self) -> Wake;
 
-    /// Whether a waker of this pump exists.
+    /// Returns `true` if a waker of this pump exists.
     fn has_wakers(&self) -> bool;
 
-    /// Returns the failure of the last closed stream, until the pump looks for further input. Only HTTP has failures.
+    /// Returns the failure of the last closed stream, until the pump looks for further input. Returns `None` without
+    /// a failure, and for all pumps except HTTP.
     fn failure(&self) -> Option<HttpFailure> {
         None
     }
@@ -114,8 +115,8 @@ impl Pump {
         Pump::opener(input, output)(Clock::start())
     }
 
-    /// Returns a function that chooses the implementation and creates the pump. The function owns the streams until the
-    /// call.
+    /// Returns a function that chooses the implementation and creates the pump. The returned function owns the
+    /// streams until its call.
     pub(crate) fn opener(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> OpenPump {
         Box::new(move |clock| {
             #[cfg(unix)]
@@ -144,7 +145,7 @@ impl Pump {
         Pump::opener(halves.0, halves.1)
     }
 
-    /// Like [`opener`](Pump::opener), for another implementation.
+    /// Returns a function that creates a pump with this implementation.
     #[cfg(feature = "http")]
     pub(crate) fn opener_with(pump: Box<dyn PumpImpl + Send + Sync>) -> OpenPump {
         Box::new(move |clock| Ok(Pump { clock, pump }))
@@ -162,7 +163,7 @@ impl Pump {
         self.pump.run(machine, self.clock, options)
     }
 
-    /// The current time on the pump's clock, which the state machine also uses.
+    /// Returns the current time of the pump's clock. The state machine uses the same clock.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.clock.now()
@@ -183,7 +184,7 @@ impl Pump {
     }
 }
 
-/// The file descriptor of a file, pipe or socket of the standard library.
+/// Returns the file descriptor of a file, pipe or socket of the standard library.
 ///
 /// Returns `None` for other types, such as `Stdin` and `Stdout`, which have their own buffers.
 #[cfg(unix)]

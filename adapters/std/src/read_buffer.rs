@@ -5,13 +5,13 @@ use mcp_proto::Receive;
 /// Maximum number of bytes per read.
 pub(crate) const READ_SIZE: usize = 64 * 1024;
 
-/// Minimum number of bytes per read: the size of the first allocation.
+/// Minimum space for a read, in bytes, and the size of the first allocation.
 pub(crate) const MIN_READ_SIZE: usize = 1024;
 
 /// A buffer between the input stream and the state machine.
 ///
-/// The buffer allocates memory before its first use, because most pumps never use it. After a read that fills the
-/// buffer, its size doubles, up to [`READ_SIZE`].
+/// The buffer allocates memory only at its first use, because most pumps never use the buffer. After a read that
+/// fills the buffer, the size doubles, up to [`READ_SIZE`].
 pub(crate) struct ReadBuffer {
     bytes: Vec<u8>,
     received: usize,
@@ -28,12 +28,12 @@ impl ReadBuffer {
         ReadBuffer { bytes: vec![0; READ_SIZE], ..ReadBuffer::new() }
     }
 
-    /// Whether the state machine has received all bytes.
+    /// Returns `true` if the state machine has received all bytes.
     pub(crate) fn is_empty(&self) -> bool {
         self.received == self.filled
     }
 
-    /// The space for the next read. The buffer must be empty.
+    /// Returns the space for the next read. The buffer must be empty.
     pub(crate) fn space(&mut self) -> &mut Vec<u8> {
         if self.filled >= self.bytes.len() && self.bytes.len() < READ_SIZE {
             self.bytes.resize(MIN_READ_SIZE.max(self.bytes.len() * 2), 0);
@@ -46,7 +46,7 @@ impl ReadBuffer {
         (self.received, self.filled) = (0, n.min(self.bytes.len()));
     }
 
-    /// Moves bytes to the state machine while it has space.
+    /// Moves as many bytes as fit to the state machine.
     pub(crate) fn feed(&mut self, mut receive: Receive<'_>) {
         let (bytes, space) = (&self.bytes[self.received..self.filled], receive.space());
         let n = bytes.len().min(space.len());

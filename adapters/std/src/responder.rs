@@ -30,13 +30,13 @@ impl Responder {
         self.inner
     }
 
-    /// The revision of the request.
+    /// Returns the revision of the request.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.inner.revision()
     }
 
-    /// The capabilities that the client declared.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientCapabilities {
         self.inner.client()
@@ -76,11 +76,12 @@ impl Responder {
         self.inner.answer(answer);
     }
 
-    /// Responds with content that the returned writer takes in chunks. The content may be larger than the transmit
-    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Waits until no other response is open.
+    /// Opens a response in chunks, and returns the writer of the chunks. The content may be larger than the transmit
+    /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). Waits until no other chunked response is
+    /// open.
     ///
-    /// The timeout is now [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and restarts with
-    /// every chunk.
+    /// From now on, the timeout is [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and
+    /// restarts with every chunk.
     ///
     /// ```no_run
     /// # fn example(call: mcp_proto_std::server::Call<'_>, server: &mcp_proto_std::ServerHandle) {
@@ -101,8 +102,9 @@ impl Responder {
     /// ```
     ///
     /// # Errors
-    /// Returns the responder with an error of [`Reply::chunked`], such as [`SendError::Unsupported`] if the server also
-    /// serves HTTP+SSE. The error is [`SendError::Gone`] if the request has ended.
+    /// Returns the responder with an error of [`Reply::chunked`], such as [`SendError::Unsupported`] if the server
+    /// also serves HTTP+SSE. The error is [`SendError::Gone`] if the request has ended, and [`SendError::Busy`] on
+    /// the server's own thread, which cannot wait.
     #[allow(clippy::result_large_err, reason = "the responder is the request, which must not be lost")]
     pub fn chunked(
         self,
@@ -194,16 +196,16 @@ impl Responder {
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after [`HttpTimes::retry`], and receives all messages that it has missed. Works only
-    /// over HTTP in a session of `2025-11-25`, because other clients do not know how to continue.
+    /// over HTTP in a session of `2025-11-25`, because clients of other revisions do not know how to continue.
     ///
     /// [`HttpTimes::retry`]: mcp_proto_http::server::HttpTimes::retry
     pub fn release_connection(&self) {
         self.inner.release_connection();
     }
 
-    /// Whether the client no longer waits for the response.
+    /// Returns `true` if the client no longer waits for the response.
     ///
-    /// Returns `true` if the request was cancelled, its timeout expired, or the connection is closed.
+    /// Possible reasons: the request was cancelled, its timeout expired, or the connection is closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.inner.is_cancelled()
@@ -212,12 +214,12 @@ impl Responder {
     /// Sleeps for `time`, or until the request is cancelled.
     ///
     /// # Errors
-    /// [`Cancelled`]: the request was cancelled first.
+    /// [`Cancelled`]: the request was cancelled before the end of `time`.
     pub fn sleep_unless_cancelled(&self, time: Duration) -> Result<(), Cancelled> {
         self.cancellation().sleep(time)
     }
 
-    /// The span of the request.
+    /// Returns the span of the request.
     pub(crate) fn span(&self) -> RequestSpan {
         self.inner.span()
     }

@@ -13,7 +13,7 @@ impl ClientHandle {
         block_on(self.inner.list_skills())
     }
 
-    /// Gets a skill by the URI of its `SKILL.md`, even if the server does not list it.
+    /// Gets a skill by the URI of its `SKILL.md`, even if the server does not list the skill.
     ///
     /// # Errors
     /// See [`list_skills`](ClientHandle::list_skills).
@@ -24,7 +24,8 @@ impl ClientHandle {
     /// Reads a file of a skill and returns its bytes, after verifying their size and digest.
     ///
     /// If the file is `SKILL.md`, also compares its frontmatter with the skill. The files of a
-    /// [dynamic](mcp_proto::client::SkillView::is_dynamic) skill have no digests, so this function refuses them.
+    /// [dynamic](mcp_proto::client::SkillView::is_dynamic) skill have no digests, so this function refuses such
+    /// files.
     ///
     /// # Errors
     /// [`CallError::Invalid`]: the skill does not list the file, or the file differs from the skill. After a change on

@@ -43,7 +43,7 @@ impl Source {
         }
     }
 
-    /// Whether the source can be opened again.
+    /// Returns `true` if the source can be opened again.
     pub(crate) fn is_reusable(&self) -> bool {
         !matches!(self, Source::Once(_))
     }
@@ -57,7 +57,7 @@ impl Link {
 }
 
 impl Teardown {
-    /// The id of the process to stop.
+    /// Returns the id of the process to stop, or `None` if there is no process.
     pub(crate) fn process_id(&self) -> Option<u32> {
         match self {
             Teardown::Process(process) => Some(process.id()),

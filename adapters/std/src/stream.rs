@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 /// A socket: a [`TcpStream`] or, on Unix, a [`UnixStream`].
 pub trait Stream: Read + Write + Send + Sized + 'static + sealed::Sealed {
-    /// Converts the socket, and sets its options.
+    /// Sets the options of the socket, and converts the socket.
     #[cfg(unix)]
     #[doc(hidden)]
     fn into_socket(self) -> io::Result<OwnedFd>;
-    /// Converts the socket, and sets its options.
+    /// Sets the options of the socket, and converts the socket.
     #[cfg(not(unix))]
     #[doc(hidden)]
     fn into_socket(self) -> io::Result<TcpStream>;

@@ -1,4 +1,4 @@
-//! Wakes a thread blocked in `poll(2)`, through an event descriptor or a pipe to itself.
+//! Wakes a thread blocked in `poll(2)`, through an event descriptor or a pipe.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -40,7 +40,8 @@ impl WakePipe {
 
     /// Calls `wait` with a file descriptor and a flag that permits blocking.
     ///
-    /// The call must not block if a wake-up is pending. The file descriptor becomes readable on a wake-up.
+    /// `wait` must not block if the flag is `false`, because a wake-up is pending. The file descriptor becomes
+    /// readable on a wake-up.
     pub(crate) fn wait<T>(&self, wait: impl FnOnce(BorrowedFd<'_>, bool) -> T) -> T {
         let may_block = self.transition(IDLE, WAITING);
         let result = wait(self.signal.as_fd(), may_block);
@@ -115,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// Polls the pipe if the call may block. Returns the number of ready files.
+    /// Polls the pipe if the call may block, and returns the number of ready files. Otherwise returns `None`.
     fn poll_pipe(pipe: &WakePipe, time: &Timespec) -> Option<usize> {
         pipe.wait(|reader, may_block| {
             may_block.then(|| poll(&mut [PollFd::new(&reader, PollFlags::IN)], Some(time)).unwrap())

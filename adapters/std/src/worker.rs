@@ -51,9 +51,9 @@ impl ServerHandle {
     ///
     /// [`workers`](crate::Serve::workers) is the maximum number of threads. Threads start on demand, are reused, and
     /// exit after ten idle seconds. If all threads are busy, the request waits. If too many requests
-    /// [wait](crate::Serve::waiting), the server refuses the request (-32603). The server handles pings and
-    /// cancellations meanwhile. If the work panics, the request gets an error response (-32603), and the worker
-    /// continues.
+    /// [wait](crate::Serve::waiting), the server refuses the request (-32603). While the work runs, the server
+    /// handles pings and cancellations. If the work panics, the request gets an error response (-32603), and the
+    /// worker continues.
     ///
     /// The timeout of deferred requests includes the waiting time. When the timeout expires, the server responds to the
     /// request, and the work observes a cancellation.
@@ -84,7 +84,7 @@ impl ServerHandle {
     /// Defers a request without a worker thread, for at most `time`. [`Duration::MAX`] means no limit.
     ///
     /// For example, a request that stays open as a subscription of an extension occupies no thread. Returns `None` if
-    /// too many requests are running. The server then refuses the request (-32603).
+    /// too many requests are running: the server then refuses the request (-32603).
     #[must_use]
     pub fn defer(&self, request: impl Defer, time: Duration) -> Option<Responder> {
         self.shared.defer(request, Some(time)).map(Responder::new)
@@ -117,9 +117,9 @@ impl ServerHandle {
     ///
     /// The request is independent of the client's requests. Only the handshake era has such requests.
     ///
-    /// For example, request the client's roots after the handshake, or when the roots have changed. The handler's own
-    /// thread must not call this method, because the handler's event loop receives the response. The timeout is
-    /// [`Limits::request_timeout`] of the server.
+    /// For example, request the client's roots after the handshake, or when the roots have changed. On the handler's
+    /// own thread, the method returns [`RequestError::Invalid`], because the handler's event loop receives the
+    /// response. The timeout is [`Limits::request_timeout`] of the server.
     ///
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig};
@@ -184,10 +184,10 @@ impl ServerHandle {
         self.shared.shutdown(Some(time));
     }
 
-    /// Whether a client has subscribed to the resource with this URI.
+    /// Returns `true` if a client has subscribed to the resource with this URI.
     ///
     /// A worker that watches a file can call this method to learn whether a subscription remains. The handler's own
-    /// thread must not call this method, because the handler's event loop computes the result.
+    /// thread cannot call this method, because the handler's event loop computes the result.
     ///
     /// # Errors
     /// Returns [`RequestError::Closed`] if the connection is closed, and [`RequestError::Invalid`] on the handler's
@@ -198,8 +198,8 @@ impl ServerHandle {
 
     /// Updates or ends a task from any thread, unless the task has ended.
     ///
-    /// `update` runs in the event loop. If `update` returns [`SendError::Busy`], `update` runs again when
-    /// the transmit buffer has space. Other errors are ignored, so `update` handles them itself.
+    /// `update` runs in the event loop. If `update` returns [`SendError::Busy`], `update` runs again when the
+    /// transmit buffer has space. `update` must handle other errors itself, because the server ignores them.
     ///
     /// ```
     /// # use mcp_proto_std::server::{Call, TaskOptions};

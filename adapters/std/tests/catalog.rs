@@ -20,7 +20,7 @@ use mcp_proto_std::{
 
 struct Library {
     titles: Vec<&'static str>,
-    /// The thread of the server. An immediate function stores it.
+    /// The thread of the server, which an immediate function stores.
     thread: Mutex<Option<ThreadId>>,
     runs: AtomicU32,
     reports: Mutex<Sender<&'static str>>,
@@ -142,7 +142,7 @@ fn prompts_run_on_workers() {
             let expected = format!(r#"{{"role":"user","content":{{"type":"text","text":"{text}"}}}}"#);
             assert_eq!(prompt.json().get("messages").unwrap().raw(), format!("[{expected}]"));
         }
-        // In `2026-07-28`, the function runs once more for the input.
+        // In `2026-07-28`, the function `letter` runs once more for the input.
         assert_eq!(library.runs.load(Ordering::Relaxed), runs);
         assert_eq!(code(client.get_prompt("summary", &[("title", "Emma"), ("pages", "many")])), -32602);
     }

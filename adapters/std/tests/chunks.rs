@@ -1,4 +1,4 @@
-//! Chunked responses of workers: their order, other requests meanwhile, and early ends.
+//! Chunked responses of workers: concurrent requests, and early ends.
 #![cfg(unix)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -92,7 +92,7 @@ fn id_of(line: &str) -> u32 {
 }
 
 #[test]
-fn large_responses_follow_each_other_and_others_wait() {
+fn concurrent_large_responses_are_complete_lines() {
     let (mut peer, server) = Peer::connect(&CONFIG, 4, SESSION, handler);
     peer.send(&(call(1, "lines", "{}") + &call(2, "quick", "{}") + &call(3, "lines", "{}")));
     peer.send(
@@ -121,8 +121,8 @@ fn large_responses_follow_each_other_and_others_wait() {
 }
 
 #[test]
-fn response_of_a_worker_that_gives_up_is_a_failure() {
-    // As many workers as calls, because a worker that gives up may end after the client has its response.
+fn unfinished_chunked_response_ends_as_a_failure() {
+    // As many workers as calls, because a failed worker may exit after the client has received its response.
     let (mut peer, server) = Peer::connect(&CONFIG, 5, SESSION, handler);
     for (tool, text) in [("panic", "before"), ("drop", "dropped"), ("wrong", "text")] {
         peer.send(&call(5, tool, "{}"));
@@ -139,7 +139,7 @@ fn response_of_a_worker_that_gives_up_is_a_failure() {
 }
 
 #[test]
-fn cancellation_ends_a_response_that_never_ends() {
+fn cancellation_ends_an_endless_response() {
     let (mut peer, server) = Peer::connect(&CONFIG, 2, SESSION, handler);
     peer.send(&call(5, "endless", "{}"));
     std::thread::sleep(Duration::from_millis(50));

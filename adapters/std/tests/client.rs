@@ -48,7 +48,7 @@ fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
     }
 }
 
-/// Starts a server. Returns the other end of its socket and the count of cancelled calls.
+/// Starts a server. Returns the client's end of the socket and the count of cancelled calls.
 fn server() -> (UnixStream, Arc<AtomicUsize>) {
     let (here, there) = UnixStream::pair().unwrap();
     let cancelled = Arc::new(AtomicUsize::new(0));

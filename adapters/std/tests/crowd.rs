@@ -40,7 +40,7 @@ fn thousand_calls_of_a_client_at_once_succeed() {
 }
 
 #[test]
-fn thousand_calls_of_any_client_at_once_are_answered() {
+fn thousand_pipelined_calls_of_a_peer_are_answered() {
     within(TEST_TIMEOUT, || {
         let (mut peer, server) = Peer::with_server(Serve::new(&CONFIG), NEWEST, handler);
         peer.send(&(1..=CALLS).map(|id| call(id, "work", "{}")).collect::<String>());

@@ -1,4 +1,4 @@
-//! Errors that an author meets first: they name what was wrong, and what to do.
+//! The most common errors of an application: each names the cause and the remedy.
 
 use std::os::unix::net::UnixStream;
 use std::process::Command;
@@ -39,7 +39,7 @@ fn invalid_arguments_are_explained() {
     });
 }
 
-/// The rows of the table in the documentation of `CallError`.
+/// Checks the rows of the table in the documentation of `CallError`.
 #[test]
 fn mistakes_of_a_caller_are_results_or_errors() {
     #[derive(ToolArguments)]

@@ -87,7 +87,7 @@ fn connect(era: Connect) -> ClientHandle {
 
 const ERAS: [Connect; 2] = [Connect::Handshake, Connect::Stateless];
 
-/// The method and the parameters of a notification, without its `_meta`.
+/// Returns the method and the parameters of a notification, without the `_meta` of the parameters.
 fn text(notification: Option<Notification>) -> String {
     match notification {
         Some(Notification::Other { method, params }) => {
@@ -127,7 +127,7 @@ fn open_request_ends_by_either_side_or_with_the_connection() {
             let open = || {
                 let options = CallOptions::new().without_timeout();
                 let pending = client.begin_request("own/stream", "{}", options).unwrap();
-                // The response to another request shows that the server has received the first one.
+                // The response to a later request shows that the server has received the open request.
                 client.request("own/fail", "{}").unwrap_err();
                 pending
             };
@@ -149,7 +149,7 @@ fn open_request_ends_by_either_side_or_with_the_connection() {
 }
 
 #[test]
-fn notifications_pass_without_a_request() {
+fn extension_notifications_need_no_request() {
     within(TEST_TIMEOUT, || {
         let client = connect(Connect::Handshake);
         let mut notifications = client.notifications();
@@ -158,7 +158,7 @@ fn notifications_pass_without_a_request() {
             method: "notifications/own/heard".into(),
             params: Some(r#"{"said":"{}"}"#.into()),
         };
-        // The client omits empty parameters.
+        // The client may omit empty parameters.
         let without = Notification::Other {
             method: "notifications/own/heard".into(),
             params: Some(r#"{"said":null}"#.into()),
@@ -194,7 +194,7 @@ fn invalid_messages_of_an_extension_are_refused() {
 }
 
 #[test]
-fn server_asks_the_client_with_a_method_of_an_extension() {
+fn server_sends_a_request_of_an_extension_to_the_client() {
     type Answer = fn() -> InputResponse;
     let cases: [(Answer, &str); 5] = [
         (|| InputResponse::result(&BTreeMap::from([("celsius", 21)])), r#"{\"celsius\":21}"#),
@@ -223,7 +223,7 @@ fn server_asks_the_client_with_a_method_of_an_extension() {
             let result = client.stream(stream).unwrap().request("own/ask", "{}").unwrap();
             assert!(result.contains(expected), "{result} {expected}");
         }
-        // The call fails if the configuration lacks the method, and in the stateless era.
+        // The request to the client fails if the client's configuration lacks the method, and in the stateless era.
         for (era, expected) in ERAS.into_iter().zip(["(-32601)", "does not support"]) {
             let result = connect(era).request("own/ask", "{}").unwrap();
             assert!(result.contains(expected), "{result}");

@@ -26,7 +26,7 @@ use tools::{Adder, Pair, Sum};
 
 struct App {
     adder: Adder,
-    /// The thread of the server. An immediate function stores it.
+    /// The thread of the server, which an immediate function stores.
     thread: Mutex<Option<ThreadId>>,
     runs: AtomicU32,
     reports: Mutex<Sender<&'static str>>,
@@ -75,7 +75,7 @@ fn panics() {
     panic!("on purpose")
 }
 
-// The order of the parameters differs from the documentation.
+// The order of the parameters differs from the order in the documentation.
 #[tool]
 fn count(progress: Progress, Steps { steps }: Steps, log: Log, client: ClientDetails) -> String {
     for step in 1..=steps {

@@ -45,12 +45,12 @@ impl Request {
         self.body.contains(text)
     }
 
-    /// Returns the id of the message, as JSON.
+    /// Returns the id of the JSON-RPC message, as JSON.
     fn id(&self) -> &str {
         self.body.split(r#""id":"#).nth(1).unwrap().split([',', '}']).next().unwrap()
     }
 
-    /// Returns a response with this result.
+    /// Returns an HTTP response with this JSON-RPC result.
     fn result(&self, result: &str) -> String {
         json(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, self.id()))
     }
@@ -71,7 +71,7 @@ const DISCOVERED: &str =
     r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","_meta":{}}"#;
 const TEXT: &str = r#"{"content":[{"type":"text","text":"7"}],"resultType":"complete"}"#;
 
-/// Starts a server that answers each request with what `respond` writes. Returns its URL.
+/// Starts a server that calls `respond` for each request. Returns the URL of the server.
 fn start(respond: impl Fn(&Request, &mut TcpStream) + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -124,7 +124,7 @@ fn calls_work_in_the_stateless_era() {
 }
 
 #[test]
-fn tools_with_invalid_marks_are_left_out() {
+fn tools_with_invalid_header_annotations_are_omitted() {
     const TOOLS: &str = r#"{"tools":[
         {"name":"plain","inputSchema":{"type":"object"}},
         {"name":"valid","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}},
@@ -145,7 +145,7 @@ const UNAUTHORIZED: &str =
 
 /// E-C9: after a refusal of the header fields, the client lists the tools again, once, and repeats the call.
 #[test]
-fn call_with_other_header_fields_is_repeated_once() {
+fn call_refused_for_its_header_fields_is_repeated_once() {
     const TOOLS: &str = r#"{"tools":[{"name":"add","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}}],
         "resultType":"complete","ttlMs":0,"cacheScope":"private"}"#;
     let (sender, seen) = channel();
@@ -318,7 +318,7 @@ fn session_server(seen: Sender<String>) -> String {
     })
 }
 
-/// Receives requests until this one.
+/// Receives requests until `wanted` arrives. Panics at the time limit.
 #[track_caller]
 fn wait_for(seen: &Receiver<String>, wanted: &str) {
     let mut others = Vec::new();

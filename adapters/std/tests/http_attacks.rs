@@ -64,7 +64,7 @@ impl TestServer {
         stream
     }
 
-    /// Stops the server. Returns the time until it has ended.
+    /// Stops the server. Returns the time until the server has ended.
     fn stop(&mut self) -> Duration {
         let start = Instant::now();
         self.stop.within(Duration::ZERO);
@@ -82,7 +82,7 @@ impl Drop for TestServer {
     }
 }
 
-/// A call of `tool`.
+/// Returns the HTTP request of a call of `tool`.
 fn call(tool: &str) -> String {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{{}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"c","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
@@ -95,7 +95,7 @@ fn call(tool: &str) -> String {
     )
 }
 
-/// Calls `echo`. Returns whether the connection served the call.
+/// Calls `echo`. Returns `true` if the connection served the call.
 fn is_served(stream: &mut TcpStream) -> bool {
     let mut response = Vec::new();
     let mut bytes = [0; 1024];
@@ -111,7 +111,8 @@ fn is_served(stream: &mut TcpStream) -> bool {
     true
 }
 
-/// Whether the server has closed the connection, or closes it soon.
+/// Returns `false` if the server sends a byte. Otherwise waits for the close, an error or the timeout, and returns
+/// `true`.
 fn is_closed(stream: &mut TcpStream) -> bool {
     !matches!(stream.read(&mut [0]), Ok(1..))
 }
@@ -167,7 +168,7 @@ fn new_connection_closes_the_longest_idle_one() {
 }
 
 #[test]
-fn slow_heads_and_bodies_make_room_and_calls_do_not() {
+fn slow_head_and_body_are_closed_at_limit_but_calls_are_not() {
     let server = TestServer::start(3);
     let mut busy = server.connect();
     busy.write_all(call("wait").as_bytes()).unwrap();
@@ -187,7 +188,7 @@ fn slow_heads_and_bodies_make_room_and_calls_do_not() {
 }
 
 #[test]
-fn panic_of_the_handler_leaves_nothing_that_delays_the_end() {
+fn handler_panic_does_not_delay_the_end_of_the_server() {
     // The server waits two seconds for a call that has not ended. A busy computer may delay some of the attempts.
     let times: Vec<Duration> = (0..4)
         .map(|_| {
@@ -202,8 +203,8 @@ fn panic_of_the_handler_leaves_nothing_that_delays_the_end() {
     assert!(times.iter().any(|time| *time < Duration::from_secs(2)), "{times:?}");
 }
 
-/// Calls on new connections and on an open one, among 1,000 slow clients. The slow clients send heads byte by byte, and
-/// connect again when the server closes their connections.
+/// Measures calls on new connections and on an open connection, among 1,000 slow clients. The slow clients send heads
+/// byte by byte, and connect again when the server closes their connections.
 ///
 /// `cargo test --release -p mcp-proto-std --features http -- --ignored --nocapture slow_clients`
 #[test]

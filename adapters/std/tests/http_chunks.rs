@@ -10,13 +10,13 @@ use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode};
 use mcp_proto_std::{CallOptions, Connector, HttpEndpoint, Serve, Stop};
 
 #[test]
-fn responses_over_http_are_sent_beside_each_other() {
+fn chunked_responses_over_http_are_concurrent() {
     static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), Stop::new());
     let server = Serve::new(&CONFIG).workers(8).stopped_by(&stop);
     let server = std::thread::spawn(move || server.http(listener, HttpAccess::new(&HTTP), handler).unwrap());
-    // A client that reads nothing.
+    // This client reads nothing.
     let body = call(
         1,
         "lines",

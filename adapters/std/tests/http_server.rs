@@ -1,4 +1,4 @@
-//! A server over HTTP: requests, connections, access, the end.
+//! A server over HTTP: requests, connections, access, shutdown.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -41,7 +41,7 @@ impl TestServer {
         TestServer::start_with(|access| access, None)
     }
 
-    /// `cancelled` reports each call of `wait` that was cancelled.
+    /// Starts a server. `cancelled` gets a message for each cancelled call of `wait`.
     fn start_with(
         access: impl FnOnce(HttpAccess<'static>) -> HttpAccess<'static> + Send + 'static,
         cancelled: Option<Sender<()>>,
@@ -82,11 +82,11 @@ impl TestServer {
         Connector::new("c", "1").connect(connect).http(endpoint).unwrap()
     }
 
-    /// Sends bytes on a new connection, and returns everything that the server sends until it closes the connection.
+    /// Sends bytes on a new connection, and returns everything that the server sends before the connection closes.
     fn exchange(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
-        // The server may refuse a request before all of it is sent.
+        // The server may refuse a request before the client has sent the whole request.
         let _ = stream.write_all(request.as_bytes());
         let mut response = Vec::new();
         let _ = stream.read_to_end(&mut response);
@@ -107,7 +107,7 @@ impl Drop for TestServer {
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 const FIELDS: &str = "Host: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n";
 
-/// A POST of [`CALL`] with more fields.
+/// Returns a POST request with [`CALL`] and additional fields.
 fn post(fields: &str) -> String {
     format!("POST /mcp HTTP/1.1\r\n{FIELDS}Content-Length: {}\r\n{fields}\r\n{CALL}", CALL.len())
 }
@@ -152,7 +152,7 @@ fn client_falls_back_to_http_sse() {
     let endpoint = HttpEndpoint::new(format!("http://{}/sse", server.address));
     let client = Connector::new("c", "1").http(endpoint).unwrap();
     let call = client.begin_json("wait", "{}", CallOptions::new()).unwrap();
-    // A call that was not sent waits for the next connection.
+    // Wait until the call is sent, because an unsent call would wait for the next connection.
     thread::sleep(Duration::from_millis(50));
     server.stop.within(Duration::ZERO);
     server.thread.take().unwrap().join().unwrap();
@@ -212,7 +212,7 @@ fn cancelled_call_ends_on_the_server() {
 }
 
 #[test]
-fn client_that_leaves_cancels_its_call() {
+fn disconnected_client_cancels_its_call() {
     let (cancelled, is_cancelled) = channel();
     let server = TestServer::start_with(|access| access, Some(cancelled));
     // With progress, the response begins at once.
@@ -350,7 +350,7 @@ fn client_that_does_not_read_blocks_no_other() {
     assert!(start.elapsed() < LIMIT / 2, "{:?}", start.elapsed());
 }
 
-/// A client that expects the status 100 gets it and sends the body, or gets a refusal.
+/// A client that sends `Expect: 100-continue` receives the status 100, or a refusal without sending the body.
 #[test]
 fn client_that_expects_100_sends_its_body_afterwards() {
     let server = TestServer::start();
@@ -374,7 +374,7 @@ fn client_that_expects_100_sends_its_body_afterwards() {
     assert!(refused.starts_with("HTTP/1.1 404 "), "{refused}");
 }
 
-/// D-S3, D-S4, D-C1.
+/// D-S3, D-S4, D-C1: the client connects again, and receives the response.
 #[test]
 fn released_call_continues_without_its_connection() {
     let server = TestServer::start();
@@ -399,7 +399,7 @@ fn released_call_continues_without_its_connection() {
     // The client of this crate connects again by itself, and receives the response.
     let client = server.connect(Connect::Handshake);
     assert_eq!(client.call_json("release", "{}").unwrap().text().as_deref(), Some("7"));
-    // The calls of other eras keep their connections.
+    // In the stateless era, the call keeps its connection.
     let client = server.connect(Connect::Automatic);
     assert_eq!(client.call_json("release", "{}").unwrap().text().as_deref(), Some("7"));
 }

@@ -114,7 +114,7 @@ fn unix_socket_connections_are_served() {
 }
 
 #[test]
-fn connection_beyond_limit_waits_for_a_free_one() {
+fn connection_beyond_limit_waits_until_another_closes() {
     within(TEST_TIMEOUT, || {
         let (connect, stop, server) = tcp(Serve::new(&CONFIG).connections(2));
         let clients = [client(connect(), Connect::Handshake), client(connect(), Connect::Handshake)];
@@ -165,7 +165,7 @@ fn stop_deadline_holds_with_hanging_workers() {
         let hangs = client(connect(), Connect::Automatic);
         let stubborn = hangs.begin_json("stubborn", "{}", CallOptions::new()).unwrap();
         hangs.ping().unwrap();
-        // Another client requests megabytes and does not read them.
+        // A second client requests megabytes of responses, and does not read.
         let mut not_reading = connect();
         for id in 0..32 {
             not_reading.write_all(stateless_call(id, "large", "{}").as_bytes()).unwrap();

@@ -24,7 +24,7 @@ static TOOLS: Tools = Tools::new(&[
 static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_grace(Millis(100)));
 
-/// The encoder of a call in each era.
+/// The encoders of a call, one for each era.
 const ERAS: [fn(u32, &str, &str) -> String; 2] = [call, stateless_call];
 
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n";

@@ -26,7 +26,7 @@ const SOON: Reconnect = Reconnect { attempts: 5, pause: Duration::from_millis(50
 /// A server that crashes on request, and a client whose connection attempts the test permits.
 struct Test {
     client: ClientHandle,
-    /// How many times a socket may be opened.
+    /// The maximum number of sockets that the client may open.
     may_open: Arc<AtomicUsize>,
     opened: Arc<AtomicUsize>,
     subscribed: Receiver<ServerHandle>,
@@ -102,7 +102,7 @@ fn new_requests_wait_for_the_next_connection() {
 }
 
 #[test]
-fn subscriptions_continue_unless_dropped_meanwhile() {
+fn subscriptions_continue_after_reconnection_unless_dropped() {
     within(TEST_TIMEOUT, || {
         let test = test(Connect::Automatic, Reconnect { pause: Duration::from_millis(300), ..SOON });
         let mut kept = test.client.listen(&[Listed::Tools], &[]).unwrap();

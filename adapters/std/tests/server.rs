@@ -162,7 +162,7 @@ fn expired_request_is_answered_and_cancelled() {
 }
 
 #[test]
-fn many_responses_leave_in_one_write() {
+fn many_responses_are_sent_in_one_write() {
     struct Counted(std::sync::mpsc::Sender<Vec<u8>>);
     impl Write for Counted {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

@@ -52,7 +52,7 @@ fn line(lines: &mut impl BufRead) -> String {
     line
 }
 
-/// Writes megabytes of requests before it reads the first response.
+/// Writes megabytes of requests, and then reads the responses.
 fn write_all_then_read(mut requests: impl Write, mut responses: impl BufRead) {
     requests.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
     let filler = format!(r#"{{"a":"{}"}}"#, "x".repeat(2000));

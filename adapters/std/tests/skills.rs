@@ -87,7 +87,7 @@ fn folder_is_listed() {
 }
 
 #[test]
-fn skills_of_another_server_are_unsupported() {
+fn skill_requests_to_server_without_skills_are_unsupported() {
     static PLAIN: ServerConfig = ServerConfig::new("test", "1");
     let client = connect(&PLAIN);
     assert_eq!(client.list_skills(), Err(CallError::Unsupported));

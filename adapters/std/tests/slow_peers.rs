@@ -57,7 +57,7 @@ impl<S: Write> Write for Trickle<S> {
     }
 }
 
-/// Connects a client and a server by trickling streams.
+/// Connects a client and a server with [`Trickle`] streams.
 fn pair(era: Connect, bytes: usize, rest: Duration) -> ClientHandle {
     let (input, requests) = pipe().unwrap();
     let (answers, output) = pipe().unwrap();
@@ -94,7 +94,8 @@ fn slow_peer_works_and_timeouts_apply() {
     within(TEST_TIMEOUT, || {
         let client = pair(Connect::Automatic, 64, Duration::from_millis(2));
         assert_works(&client);
-        // A request without a response does not delay others. Its slot is free after its timeout.
+        // A request without a response does not delay other requests. The slot of the request is free after the
+        // timeout.
         let short = CallOptions::new().timeout(Duration::from_millis(100));
         let pending = client.begin_json("wait", "{}", short).unwrap();
         assert_works(&client);
@@ -144,7 +145,7 @@ fn client_disconnect_ends_all_workers() {
 }
 
 #[test]
-fn progress_to_unread_client_waits_and_can_be_ended() {
+fn progress_waits_if_client_does_not_read_and_ends_at_stop() {
     within(TEST_TIMEOUT, || {
         static CHATTY: Tools = Tools::new(&[Tool::new("chat", "{}")]);
         static CONFIG: ServerConfig = ServerConfig::new("test", "1")
@@ -275,7 +276,7 @@ fn client_recovers_when_server_reads_again() {
     });
 }
 
-/// A reader of the server's messages as they are sent.
+/// A reader that returns one message of the server per read.
 struct ServerOutput(std::sync::mpsc::Receiver<String>);
 
 impl Read for ServerOutput {
@@ -286,7 +287,7 @@ impl Read for ServerOutput {
     }
 }
 
-/// A server that stops reading at the second call, and then responds to the first one.
+/// A server that stops reading at the second call, and then responds to the first call.
 struct StopsReading {
     responses: Option<std::sync::mpsc::Sender<String>>,
     /// The id of the first call.

@@ -21,7 +21,7 @@ static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, 
 const LIMITS: TaskLimits =
     TaskLimits { shortest_interval: Millis(5), longest_interval: Millis(5), ..TaskLimits::DEFAULT };
 
-/// Each call becomes a task. The task ends after a moment.
+/// Turns each call into a task that ends after half a second.
 fn handler(event: Event<'_>, server: &ServerHandle) {
     let Event::Call(call) = event else { return };
     let ticket = match call.into_task(TaskOptions::new([9; 16])) {

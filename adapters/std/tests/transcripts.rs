@@ -1,4 +1,4 @@
-//! Every transcript of `tests/transcripts` over every pump, with slow and failing peers.
+//! Every transcript of `tests/transcripts` over each pump for streams, with slow and failing peers.
 #![cfg(unix)]
 
 use std::io::{self, Read, Write, pipe};
@@ -40,7 +40,7 @@ fn transcripts_are_identical_over_pipes() {
     });
 }
 
-/// A stream of a type that the pump does not know, so it uses threads.
+/// A stream type that the pump does not know, so that the pump uses threads.
 struct Plain(UnixStream);
 
 impl Read for Plain {

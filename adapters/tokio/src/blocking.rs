@@ -12,7 +12,7 @@ use std::thread;
 use mcp_proto_handles::{Signal, block_on};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Maximum number of bytes per read, and of unwritten bytes.
+/// Maximum number of bytes per read, and of queued output bytes.
 const BUFFER_SIZE: usize = 64 * 1024;
 
 /// An input stream that a thread reads.

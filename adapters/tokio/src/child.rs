@@ -9,7 +9,8 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// A running child process. Dropping this value kills the process. Call [`stop`](ServerProcess::stop) before the drop.
+/// A running child process. Dropping this value kills the process. For an orderly exit, call
+/// [`stop`](ServerProcess::stop) before the drop.
 pub(crate) struct ServerProcess {
     child: Child,
     ending: Ending,
@@ -38,9 +39,9 @@ impl ServerProcess {
         self.child.id()
     }
 
-    /// Waits for the child to exit, and returns the exit status. If the child does not exit in time, terminates and
-    /// finally kills the child. Then waits up to [`LineCallback::DRAIN_TIME`] for the last lines on stderr. Close stdin
-    /// before the call.
+    /// Waits for the child to exit. Returns `None` if the system does not report the exit status. If the child does
+    /// not exit in time, terminates and finally kills the child. Then waits up to [`LineCallback::DRAIN_TIME`] for
+    /// the last lines on stderr. Close stdin before the call.
     pub(crate) async fn stop(&mut self) -> Option<ExitStatus> {
         let status = self.stop_child().await;
         if let Some(stderr) = self.stderr.take() {

@@ -22,7 +22,7 @@ use crate::source::{Link, LinkPump, Source, stop};
 /// The sender of the result of the first connection.
 pub(crate) type Report = oneshot::Sender<Result<ServerDetails, ConnectError>>;
 
-/// A client between its handles and its server.
+/// The settings and callbacks of a client, for the task that runs the client.
 pub(crate) struct Connection {
     pub(crate) settings: ClientSettings,
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
@@ -33,7 +33,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Runs the client until it is closed. If the server closes the connection during an attempt with
+    /// Runs the client until the application closes it. If the server closes the connection during an attempt with
     /// `Connect::Automatic`, connects once more with a handshake only.
     pub(crate) async fn run(mut self, mut source: Source, guard: ClientCloseGuard) {
         let start = Instant::now();
@@ -118,7 +118,7 @@ async fn run_connection(
             PumpStatus::Event => match session.handle_http_event(client, pump.failure()) {
                 Some(Ok(details)) => {
                     if report.take().is_some_and(|report| report.send(Ok(details)).is_err()) {
-                        // No handle exists that could close the connection.
+                        // The application has dropped its future, so no handle can close the connection.
                         shared.close(None);
                     }
                     outcome = Ok(());
@@ -130,8 +130,8 @@ async fn run_connection(
     }
 }
 
-/// Waits for a future between two connections, and executes commands of the handles meanwhile. Returns `None` if the
-/// client is closing.
+/// Executes commands of the handles between two connections, until a future is ready. Returns the output of the
+/// future. Returns `None` if the client is closing.
 async fn while_open<T>(
     future: impl Future<Output = T>,
     client: &mut Client<'_>,

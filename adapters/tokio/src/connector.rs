@@ -47,8 +47,8 @@ type OnNotification =
 impl Connector {
     /// Creates a connector for a client with this name and version.
     ///
-    /// The default limits are 16 MiB for a message of the server, 16 MiB for a request of the client, 256 requests in
-    /// flight, and 4,096 requests that wait to be sent.
+    /// The default limits are 16 MiB for a message of the server, and 16 MiB for a request of the client. At most 256
+    /// requests are in flight, and at most 4,096 requests wait to be sent.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Connector {
         Connector {
@@ -66,8 +66,8 @@ impl Connector {
 
     /// Sets a callback for server notifications and protocol errors.
     ///
-    /// The callback runs in a separate task, for one notification at a time, and may use the client. An alternative is
-    /// [`ClientHandle::notifications`], a stream of later notifications.
+    /// The callback runs in a separate task, for one notification at a time, and may use the client.
+    /// [`ClientHandle::notifications`] is an alternative: a stream of the notifications that arrive after its call.
     #[must_use]
     pub fn on_notification<F>(
         mut self,
@@ -88,8 +88,8 @@ impl Connector {
 
     /// Declares client capabilities, and sets the callback for server requests.
     ///
-    /// The callback runs in a separate task for each request, in either era. The connection continues meanwhile, so the
-    /// callback may wait for a user. [`ServerRequest::cancellation`] reports when the server no longer waits.
+    /// The callback runs in a separate task for each request, in either era. The callback may wait for a user,
+    /// because the connection continues. [`ServerRequest::cancellation`] reports when the server no longer waits.
     ///
     /// ```
     /// use mcp_proto_tokio::ClientCapabilities;
@@ -126,16 +126,16 @@ impl Connector {
         self
     }
 
-    /// Reconnects when an established connection ends, unless the application has closed it.
+    /// Reconnects when an established connection ends, unless the application has closed the client.
     ///
     /// The connector starts a [child process](Connector::spawn) again, or [opens](Connector::open) a stream again.
     /// Other streams cannot be opened again. Without this setting, the client closes when the connection ends.
     ///
-    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application knows
-    /// whether they may be repeated. New requests wait for the next connection until their timeout expires.
+    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application
+    /// knows whether a repetition is safe. New requests wait for the next connection until their timeout expires.
     /// [Subscriptions](ClientHandle::listen) continue; [`Notification::Reconnected`] reports that the client may have
-    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level) apply
-    /// to one connection only. [`ClientHandle::server`] describes the first connection's server.
+    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level)
+    /// apply to one connection only. [`ClientHandle::server`] describes the first connection's server.
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);
@@ -164,7 +164,8 @@ impl Connector {
         self.streams(input, output).await
     }
 
-    /// Connects to a server on a stream that can be opened again: see [`reconnect`](Connector::reconnect).
+    /// Connects to a server on the stream that `open` returns. The client calls `open` for each connection: see
+    /// [`reconnect`](Connector::reconnect).
     ///
     /// ```no_run
     /// use mcp_proto_tokio::{Connector, Reconnect};
@@ -208,7 +209,7 @@ impl Connector {
         self.start(ServerSource::Once(Some((Box::new(input), Box::new(output))))).await
     }
 
-    /// Runs the connection in a task, and waits until the client is connected. Dropping this future closes the
+    /// Runs the connection in a task, and waits until the client is connected. Dropping the future closes the
     /// connection.
     pub(crate) async fn start(mut self, server: ServerSource) -> Result<ClientHandle, ConnectError> {
         let shared = ClientShared::new(&self.settings);

@@ -47,7 +47,7 @@
 //! | `fn` | immediately, in the task of the server: for functions that only compute |
 //! | `async fn` | as a task. If the client cancels the request, the future is dropped. |
 //! | `async fn` with a parameter [`Cancellation`] | as a task, to its end |
-//! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a thread for blocking work |
+//! | `fn` with the item `blocking` (`#[tool(blocking)]`), or a parameter of the table below | on a blocking thread |
 //!
 //! An `fn` also runs on boards and threads.
 //!
@@ -66,7 +66,7 @@
 //! | [`Ask`] | requests input from the client: a form, a URL, a model's message, the roots; not for completions |
 //! | [`Log`] | sends log messages |
 //! | [`Cancellation`] | observes the cancellation of the request |
-//! | [`ClientDetails`] | the revision, and the capabilities of the client |
+//! | [`ClientDetails`] | holds the revision, and the capabilities of the client |
 //!
 //! The attributes recognize these types by their names, so do not rename them in an import.
 //!

@@ -102,7 +102,7 @@ impl Serve<'static> {
         .await
     }
 
-    /// Like [`listen`](Serve::listen), with a separate handler for each connection, which may contain state.
+    /// Like [`listen`](Serve::listen), with a separate handler for each connection. A handler may contain state.
     ///
     /// `new_handler` receives the address of the client, and returns the handler of the connection.
     ///
@@ -162,7 +162,7 @@ impl Serve<'static> {
         while outcome.is_ok()
             && let Ok(permit) = Arc::clone(&permits).acquire_owned().await
         {
-            // Frees the results of connections that have ended.
+            // Remove the results of connections that have ended, which the set keeps otherwise.
             while connections.try_join_next().is_some() {}
             match unless_stopped(&listener, &stopped).await {
                 None => break,
@@ -175,7 +175,7 @@ impl Serve<'static> {
                         let _permit = permit;
                         let observer = observer.as_mut().map(|observer| observer as _);
                         let settings = settings.connection(observer);
-                        // An invalid configuration was reported before.
+                        // `listen_with` has reported an invalid configuration before.
                         let _ =
                             Serve { settings, stop, connections: 1, workers }.stream(stream, handler).await;
                     });
@@ -196,7 +196,7 @@ impl Serve<'static> {
     }
 }
 
-/// Waits for a connection. Returns `None` if the server is stopped.
+/// Waits for a connection. Returns `None` if the application stops the server.
 async fn unless_stopped<L: Listener>(
     listener: &L,
     stopped: &Notify,

@@ -72,13 +72,13 @@ pub enum PumpStatus {
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
-    /// Creates a pump between these streams. At the end of the connection the pump shuts the output down. Dropping the
-    /// pump drops both streams.
+    /// Creates a pump between these streams. At the end of the connection, the pump shuts down the output. Dropping
+    /// the pump drops both streams.
     pub fn new(input: R, output: W) -> Pump<R, W> {
         Pump::with_clock(input, output, Instant::now())
     }
 
-    /// Like [`new`](Pump::new), with a clock that started earlier.
+    /// Like [`new`](Pump::new), with a clock that starts at `start`.
     pub(crate) fn with_clock(input: R, output: W, start: Instant) -> Pump<R, W> {
         let state = PumpState::new(start);
         Pump { input, output, state, reads: 0, needs_flush: false, shutdown_deadline: None }
@@ -111,7 +111,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         .await
     }
 
-    /// The current time on the pump's clock, which the state machine also uses.
+    /// Returns the current time of the pump's clock. The state machine uses the same clock.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.state.now()
@@ -163,8 +163,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         }
     }
 
-    /// Reads directly into the state machine, if it has space. Returns `true` if the state machine must be polled
-    /// again.
+    /// Reads directly into the space of the state machine, if there is any. Returns `true` if the state machine must
+    /// be polled again.
     fn try_read(&mut self, context: &mut Context<'_>, mut receive: Receive<'_>) -> bool {
         if !receive.is_ready() {
             return false;
@@ -210,7 +210,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
         true
     }
 
-    /// Shuts the output down, so that the peer receives all bytes.
+    /// Shuts down the output, so that the peer receives all bytes. Stops waiting after [`SHUTDOWN_TIME`].
     fn poll_shutdown(&mut self, context: &mut Context<'_>, now: Millis) -> Poll<PumpStatus> {
         let deadline = *self.shutdown_deadline.get_or_insert(now.plus(SHUTDOWN_TIME));
         let is_over = Pin::new(&mut self.output).poll_shutdown(context).is_ready();

@@ -44,7 +44,7 @@ impl PumpState {
         Arc::new(move || waker.wake())
     }
 
-    /// Returns whether the task must yield to other tasks before the next poll. Wakes the task in this case.
+    /// Returns `true` if the task must yield to other tasks before the next poll. Wakes the task in this case.
     pub(crate) fn must_yield(&mut self, context: &mut Context<'_>) -> bool {
         let must_yield = self.events >= MAX_EVENTS;
         if must_yield {
@@ -59,13 +59,13 @@ impl PumpState {
         self.events = if status.is_ready() { self.events + 1 } else { 0 };
     }
 
-    /// Returns whether [`PumpStatus::Woken`] is due: a waker was used, or the time `until` has passed.
+    /// Returns `true` if [`PumpStatus::Woken`] is due: a waker was used, or the time `until` has passed.
     pub(crate) fn is_woken(&self, context: &mut Context<'_>, until: Option<Millis>, now: Millis) -> bool {
         until.is_some_and(|until| until <= now)
             || self.woken.poll(context, |woken| mem::take(woken).then_some(())).is_ready()
     }
 
-    /// Returns whether the deadline has passed. If not, the timer wakes the task at the deadline.
+    /// Returns `true` if the deadline has passed. Otherwise the timer wakes the task at the deadline.
     pub(crate) fn poll_deadline(&mut self, context: &mut Context<'_>, deadline: Option<Millis>) -> bool {
         let at = deadline.and_then(|at| self.start.checked_add(Duration::from_millis(at.0)));
         let Some(at) = at else {

@@ -68,7 +68,7 @@ impl<'i> Serve<'i> {
     /// The limits are 8 MiB for a message, 8 MiB for a response, and 64 KiB for subscribed URIs. There are at most 32
     /// workers, 1,024 requests that wait for a worker, and 64 connections.
     ///
-    /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions that have them.
+    /// The server accepts [batches](mcp_proto::Server::batch_buffer) in revisions with batches.
     #[must_use]
     pub fn new(config: &'i ServerConfig<'i>) -> Serve<'i> {
         Serve { settings: ServerSettings::new(config), stop: None, connections: 64, workers: None }

@@ -70,7 +70,7 @@ impl Source {
         Ok(Link { pump: LinkPump::Streams(Pump::with_clock(input, output, start)), process })
     }
 
-    /// Whether the source can be opened again.
+    /// Returns `true` if the source can be opened again.
     pub(crate) fn is_reusable(&self) -> bool {
         !matches!(self.server, ServerSource::Once(_))
     }
@@ -106,8 +106,8 @@ impl LinkPump {
         }
     }
 
-    /// Returns the failure of the last closed stream, until the pump looks for further input. Only HTTP reports
-    /// failures.
+    /// Returns the failure of the last closed stream, until the pump looks for further input. Returns `None` without
+    /// a failure, and for all pumps except HTTP.
     pub(crate) fn failure(&self) -> Option<HttpFailure> {
         match self {
             LinkPump::Streams(_) => None,
@@ -117,7 +117,7 @@ impl LinkPump {
     }
 }
 
-/// Stops the process, if there is one, and returns its exit status.
+/// Stops the process, if there is one, and returns the exit status. Returns `None` if there is no process.
 pub(crate) async fn stop(process: Option<ServerProcess>, shared: &ClientShared) -> Option<ExitStatus> {
     shared.set_process_id(None);
     match process {

@@ -13,7 +13,7 @@ use mcp_proto::{Level, SendError, Ticket};
 use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, Serialize, ServerShared};
 use tokio::sync::Semaphore;
 
-/// Waits for a future. Returns `None` if the request is cancelled first.
+/// Waits for a future. Returns `None` if the request is cancelled before the future is ready.
 pub(crate) async fn unless_cancelled<T>(responder: &Responder, future: impl Future<Output = T>) -> Option<T> {
     let (mut future, cancellation) = (pin!(future), responder.cancellation());
     let mut cancelled = pin!(cancellation.cancelled());
@@ -65,7 +65,7 @@ impl ServerHandle {
         ServerHandle { shared, workers }
     }
 
-    /// Creates the permits of `limit` workers, at least one.
+    /// Creates the permits of `limit` workers. Zero counts as one.
     pub(crate) fn permits(limit: usize) -> Arc<Semaphore> {
         Arc::new(Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS)))
     }
@@ -125,7 +125,7 @@ impl ServerHandle {
     /// Defers a request without a task, for at most `time`. [`Duration::MAX`] means no limit.
     ///
     /// For example, a request may stay open as a subscription of an extension. Returns `None` if the limit of running
-    /// requests is reached. The server then refuses the request (-32603).
+    /// requests is reached: the server then refuses the request (-32603).
     #[must_use]
     pub fn defer(&self, request: impl Defer, time: Duration) -> Option<Responder> {
         self.shared.defer(request, Some(time))
@@ -230,8 +230,8 @@ impl ServerHandle {
         self.shared.log_data(level, logger, data)
     }
 
-    /// Whether a client has subscribed to the resource with this URI. A task that watches a file can call this method
-    /// to learn whether a subscription remains.
+    /// Returns `true` if a client has subscribed to the resource with this URI. A task that watches a file can call
+    /// this method to learn whether a subscription remains.
     ///
     /// # Errors
     /// [`RequestError::Closed`]: the connection is closed.
@@ -241,8 +241,8 @@ impl ServerHandle {
 
     /// Updates or ends a task, unless the task has ended.
     ///
-    /// `update` runs in the event loop. If `update` returns [`SendError::Busy`], `update` runs again when
-    /// the transmit buffer has space. Other errors are ignored, so `update` handles them itself.
+    /// `update` runs in the event loop. If `update` returns [`SendError::Busy`], `update` runs again when the
+    /// transmit buffer has space. `update` must handle other errors itself, because the server ignores them.
     ///
     /// ```
     /// # use mcp_proto::server::{Call, TaskOptions};

@@ -160,7 +160,7 @@ async fn prompts_run_as_tasks_and_on_threads() {
             let expected = format!(r#"{{"role":"user","content":{{"type":"text","text":"{text}"}}}}"#);
             assert_eq!(prompt.json().get("messages").unwrap().raw(), format!("[{expected}]"));
         }
-        // In `2026-07-28`, the function runs once more for the input.
+        // In `2026-07-28`, the function `letter` runs once more for the input.
         assert_eq!(library.runs.load(Ordering::Relaxed), runs);
         for (name, arguments, expected) in [
             ("summary", &[("title", "Faust")][..], -32603),
@@ -230,7 +230,7 @@ async fn completions_run_as_tasks_and_on_threads() {
 }
 
 #[tokio::test]
-async fn cancelled_resource_is_dropped_unless_it_observes() {
+async fn resource_future_is_dropped_unless_it_observes_cancellation() {
     for (era, _) in ERAS {
         let (library, mut received) = library();
         let client = connect(era, Arc::clone(&library)).await;
@@ -242,7 +242,7 @@ async fn cancelled_resource_is_dropped_unless_it_observes() {
                 assert_eq!(timeout(SOON, received.recv()).await.unwrap(), end);
             }
         }
-        // Each future is dropped, so it no longer shares the state.
+        // The futures are dropped, so only this test still holds the library.
         drop(client);
         timeout(SOON, async {
             while Arc::strong_count(&library) > 1 {

@@ -112,7 +112,7 @@ async fn server_exiting_at_probe_is_started_again() {
     let script = format!(
         r#"case "$(dd bs=64 count=1 2>/dev/null)" in *discover*) exit 3;; esac; {HANDSHAKE} cat >/dev/null"#
     );
-    // `case` reads the first line, and the script does not wait for the rest of the handshake.
+    // `dd` consumes the start of the request, so the script must not read another line.
     let script = script.replace("read line; ", "");
     let client = connector().connect(Connect::Automatic).spawn(shell(&script)).await.unwrap();
     assert_eq!(client.server().revision.as_str(), "2025-11-25");
@@ -128,7 +128,7 @@ async fn server_exiting_at_probe_is_started_again() {
 async fn dropped_connect_future_starts_no_second_child() {
     let (sender, mut lines) = mpsc::unbounded_channel();
     let stderr = Stderr::lines(move |line| sender.send(line.to_string()).unwrap());
-    // The server ignores the probe. If it received a handshake, it would run forever.
+    // The server does not respond to the probe. A second child would write `begins` again.
     let script = format!(
         r#"echo begins >&2; case "$(dd bs=64 count=1 2>/dev/null)" in *discover*) cat >/dev/null; exit 3;; esac; {HANDSHAKE} cat >/dev/null"#
     );
@@ -141,7 +141,7 @@ async fn dropped_connect_future_starts_no_second_child() {
     };
     assert_eq!(begins.as_deref(), Some("begins"));
     drop(connects);
-    // The stderr channel closes at the end.
+    // The stderr channel closes after the exit of the child, without a second `begins`.
     assert_eq!(timeout(SOON, lines.recv()).await.expect("the client ends"), None);
 }
 
@@ -167,7 +167,7 @@ async fn killed_child_closes_the_client() {
     assert_eq!(client.close().await.unwrap().signal(), Some(9));
 }
 
-/// The path of an example that was built with this test.
+/// Returns the command of an example that cargo has built with this test.
 fn example(name: &str) -> Command {
     let test: PathBuf = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
@@ -197,7 +197,7 @@ async fn stdout_carries_only_the_protocol() {
 }
 
 #[tokio::test]
-async fn stdio_server_shutdown_ends_with_open_stdin() {
+async fn stdio_server_shuts_down_while_stdin_is_open() {
     let client = connector().spawn(example("noisy_task")).await.unwrap();
     let ended = timeout(SOON, client.call_json("leave", "{}")).await.unwrap();
     assert_eq!(ended.unwrap().text().as_deref(), Some("bye"), "the last response is written");

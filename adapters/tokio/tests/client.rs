@@ -50,7 +50,7 @@ fn tool(call: Call<'_>, server: &ServerHandle, cancelled: &Arc<AtomicUsize>) {
     }
 }
 
-/// Starts a server. Returns the other end of its stream and the count of cancelled calls.
+/// Starts a server. Returns the client's end of the stream and the count of cancelled calls.
 fn server(width: usize) -> (DuplexStream, Arc<AtomicUsize>) {
     let (here, there) = duplex(width);
     let cancelled = Arc::new(AtomicUsize::new(0));
@@ -213,7 +213,7 @@ async fn dropping_last_handle_closes_the_connection() {
     assert_eq!(timeout(SOON, server.lines.next_line()).await.unwrap().unwrap(), None);
 }
 
-/// A server that the test scripts.
+/// A server whose messages the test writes.
 struct ScriptedServer {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     output: WriteHalf<DuplexStream>,
@@ -325,7 +325,7 @@ async fn server_closing_mid_message_ends_requests() {
 }
 
 #[tokio::test]
-async fn byte_wise_server_is_understood() {
+async fn client_works_over_byte_wise_streams() {
     for mode in [Connect::Automatic, Connect::Handshake] {
         let (here, there) = duplex(1);
         tokio::spawn(Serve::new(&CONFIG).stream(there, |event, _| {

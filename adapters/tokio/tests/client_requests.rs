@@ -37,7 +37,7 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
     }
 }
 
-/// Obtains input from the client in the way of its era, and responds to the call with the input.
+/// Obtains input from the client with the mechanism of the era, and responds to the call with the input.
 fn obtain_input(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync)) {
     if call.can_require_input() {
         return match call.input("key").map(|answer| answer.to_string()) {

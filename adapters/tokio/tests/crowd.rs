@@ -37,7 +37,7 @@ async fn thousand_calls_of_a_client_at_once_succeed() {
 }
 
 #[tokio::test]
-async fn thousand_calls_of_any_client_at_once_are_answered() {
+async fn thousand_pipelined_calls_of_a_peer_are_answered() {
     let (mut peer, server) = Peer::start(Serve::new(&CONFIG), 1 << 20, handler);
     peer.send(&initialize(NEWEST.0, NEWEST.1)).await;
     assert!(peer.line().await.contains("protocolVersion"));

@@ -1,7 +1,7 @@
 //! The dependencies of this crate.
 
 #[test]
-fn tokio_is_the_only_runtime_with_few_features() {
+fn required_dependencies_and_tokio_features_are_few() {
     let manifest = include_str!("../Cargo.toml");
     let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap();
     let (dependencies, _) = rest.split_once("\n\n").unwrap();

@@ -38,7 +38,7 @@ impl Borrow<Adder> for Context<App> {
     }
 }
 
-/// Reports when it is dropped.
+/// A guard that sends a report on drop.
 struct Guard(UnboundedSender<&'static str>);
 
 impl Drop for Guard {
@@ -86,7 +86,7 @@ fn panics_on_a_thread() {
     panic!("on purpose")
 }
 
-// The order of the parameters differs from the documentation.
+// The order of the parameters differs from the order in the documentation.
 #[tool]
 async fn count(progress: Progress, Steps { steps }: Steps, log: Log, client: ClientDetails) -> String {
     for step in 1..=steps {
@@ -242,7 +242,7 @@ async fn function_gets_inputs_of_the_client_in_both_eras() {
 }
 
 #[tokio::test]
-async fn state_of_another_server_contains_no_inputs() {
+async fn only_valid_request_state_supplies_earlier_inputs() {
     let (mut peer, server) = Peer::start(Serve::new(&CONFIG), 64 * 1024, route(&ROUTER, app().0));
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}}}"#;
     let name = r#"{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}"#;
@@ -266,7 +266,7 @@ async fn state_of_another_server_contains_no_inputs() {
 }
 
 #[tokio::test]
-async fn cancelled_function_is_dropped_unless_it_observes() {
+async fn function_future_is_dropped_unless_it_observes_cancellation() {
     for (era, _) in ERAS {
         for (tool, end) in [("wait", "dropped"), ("wait_and_clean_up", "cleaned up")] {
             let (app, mut received) = app();

@@ -154,7 +154,7 @@ impl AsyncWrite for Counted {
 }
 
 #[tokio::test]
-async fn many_responses_leave_in_one_flushed_write() {
+async fn many_responses_are_sent_in_one_flushed_write() {
     let mut input = initialize("2025-11-25", "{}");
     for id in 1..=100 {
         input += &call(id, "echo", r#"{"a":1}"#);
@@ -186,7 +186,7 @@ async fn megabytes_in_both_directions_do_not_deadlock() {
     let (here, there) = duplex(4096);
     let (input, output) = tokio::io::split(there);
     let server = tokio::spawn(serve(Pump::new(input, output), 0));
-    // Each call is written before the response to the previous one is read.
+    // A separate task writes all calls, and does not wait for responses.
     let mut lines = initialize("2025-11-25", "{}");
     for (id, arguments) in (1..).zip(&arguments) {
         lines += &call(id, "echo", arguments);
@@ -204,7 +204,7 @@ async fn megabytes_in_both_directions_do_not_deadlock() {
 }
 
 #[tokio::test]
-async fn responses_leave_during_constant_input() {
+async fn responses_are_sent_during_constant_input() {
     // A peer that sends notifications endlessly, and occasional pings.
     struct Chatter(usize);
     impl AsyncRead for Chatter {

@@ -22,10 +22,10 @@ static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, 
 
 const SOON: Reconnect = Reconnect { attempts: 5, pause: Duration::from_millis(50) };
 
-/// A client whose connections to a server that crashes on request are counted.
+/// A client of a server that crashes on request, with a count of the attempts to connect.
 struct Test {
     client: ClientHandle,
-    /// How many connections may be opened.
+    /// The number of attempts after which opening fails.
     may_open: Arc<AtomicUsize>,
     opened: Arc<AtomicUsize>,
     subscribed: UnboundedReceiver<ServerHandle>,
@@ -93,7 +93,7 @@ async fn new_requests_wait_for_the_next_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn subscriptions_continue_unless_dropped_meanwhile() {
+async fn subscriptions_continue_after_reconnection_unless_dropped() {
     let mut test = Test::start(Connect::Automatic, SOON).await;
     let mut kept = test.client.listen(&[Listed::Tools], &[]).await.unwrap();
     let dropped = test.client.listen(&[Listed::Tools], &[]).await.unwrap();
@@ -141,7 +141,7 @@ async fn server_dying_after_each_handshake_is_not_restarted_forever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn connection_that_stood_for_a_while_restores_all_attempts() {
+async fn connection_open_for_ten_seconds_restores_all_attempts() {
     let reconnect = Reconnect { attempts: 1, pause: Duration::from_millis(20) };
     let test = Test::start(Connect::Automatic, reconnect).await;
     for _ in 0..5 {

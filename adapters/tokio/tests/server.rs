@@ -290,7 +290,7 @@ async fn other_tasks_send_changes_and_shut_down() {
 
 #[tokio::test(start_paused = true)]
 async fn shutdown_finishes_running_requests_by_deadline() {
-    // One deadline is longer than the configured grace period, the other is shorter.
+    // One deadline is longer than the grace period, the other is shorter.
     for (deadline, waits) in [(Duration::from_secs(10), 9_999), (Duration::from_millis(100), 99)] {
         let (sender, mut handles) = mpsc::channel(1);
         let (mut peer, server) = Peer::start(Serve::new(&CONFIG), 4096, move |event, server| match event {

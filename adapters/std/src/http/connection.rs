@@ -19,8 +19,8 @@ use crate::worker::ServerHandle;
 
 /// The number of bytes that a connection reads at a time.
 const READ_SIZE: usize = 64 * 1024;
-/// The amount of output that causes a write, in bytes. The rest of a response waits in the memory that all connections
-/// share.
+/// The amount of output, in bytes, at which a connection stops collecting output and writes. The rest of a response
+/// waits in the memory that all connections share.
 const WRITE_SIZE: usize = 128 * 1024;
 /// The memory for the fields of one head.
 const HEAD_SIZE: usize = 16 * 1024;
@@ -98,7 +98,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         }
     }
 
-    /// Parses the input, and collects the body. No other connection waits meanwhile.
+    /// Parses the input, and collects the body. Other connections do not wait, because the machines stay unlocked.
     fn parse(&mut self) -> Result<(), HttpError> {
         let now = self.shared.now();
         loop {
@@ -112,7 +112,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         }
     }
 
-    /// Whether the machine will refuse the body.
+    /// Returns `true` if the machine will refuse the body.
     fn is_too_long(&self) -> bool {
         self.body.len() > self.shared.config.get_limits().body
     }
@@ -191,7 +191,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
         Ok(self.shared.lock())
     }
 
-    /// Whether the client has closed the connection. Bytes of its next request are left unread.
+    /// Returns `true` if the client has closed the connection. Leaves bytes of the next request unread.
     fn has_disconnected(&self) -> bool {
         let mut byte = [0];
         let _ = self.stream.set_nonblocking(true);
@@ -243,7 +243,8 @@ impl<H> Drop for OpenConnection<'_, '_, H> {
         let has_exchange = self.http.exchange().is_some();
         self.http.close(&mut self.shared.lock().core.http);
         if has_exchange {
-            // The thread for timers continues the work. The handler must not run here, because it may have panicked.
+            // The thread for timers continues the work. The handler must not run here, because the handler may have
+            // panicked.
             self.shared.arm(Some(Millis::ZERO));
         }
     }

@@ -1,4 +1,4 @@
-//! The open connections of a server. At the limit, a new connection replaces one that waits for a request.
+//! The open connections of a server. At the limit, a new connection replaces a connection that waits for a request.
 
 use std::collections::HashMap;
 use std::net::{Shutdown, TcpStream};
@@ -56,7 +56,7 @@ impl Connections {
         }
     }
 
-    /// Whether a response is in progress.
+    /// Returns `true` if a response is in progress.
     pub(super) fn has_busy(&self) -> bool {
         self.open.values().any(|(_, activity)| activity.0.load(Ordering::Relaxed) == BUSY)
     }

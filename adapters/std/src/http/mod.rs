@@ -28,9 +28,9 @@ pub use relay::relay;
 impl Connector {
     /// Connects to a server at a URL: Streamable HTTP, or HTTP+SSE of 2024-11-05 if the server speaks nothing newer.
     ///
-    /// If the server ends the session, the client starts another one: see [`reconnect`](Connector::reconnect), which is
-    /// on by default here. Redirects are not followed. Tools whose schema has an invalid annotation `x-mcp-header`
-    /// are left out of lists, as the specification requires.
+    /// If the server ends the session, the client starts a new session: [`reconnect`](Connector::reconnect) is on by
+    /// default here. The client does not follow redirects. Lists omit tools whose schema has an invalid annotation
+    /// `x-mcp-header`, as the specification requires.
     ///
     /// ```no_run
     /// use mcp_proto_std::{Connector, HttpEndpoint};

@@ -30,9 +30,10 @@ const RESTART: StreamId = StreamId(u32::MAX);
 /// Relays messages between a client on two streams, such as stdin and stdout, and the server at a URL.
 ///
 /// Messages pass unchanged, in all revisions: requests of both sides, notifications, progress and cancellations.
-/// Exceptions: line breaks between tokens become blanks, and a batch becomes single messages. If the HTTP request for a
-/// JSON-RPC request fails, the client gets an error response (-32603) with the URL and the status. If the server ends
-/// the session, requests in flight fail, and the relay repeats the handshake of the client.
+/// Exceptions: line breaks between tokens become spaces, and a batch becomes single messages. The relay responds to
+/// invalid messages with an error. If the HTTP request for a JSON-RPC request fails, the client gets an error
+/// response (-32603) with the URL and the status. If the server ends the session, requests in flight fail, and the
+/// relay repeats the handshake of the client.
 ///
 /// The function returns after the end of the input. Requests in flight have 1.5 seconds for their responses.
 ///
@@ -44,8 +45,8 @@ const RESTART: StreamId = StreamId(u32::MAX);
 /// ```
 ///
 /// # Errors
-/// The URL is invalid or needs TLS in a build without it, or a thread cannot be started. A client that disconnects is
-/// not an error.
+/// The URL is invalid or needs TLS in a build without TLS, or a thread cannot be started. A client that disconnects
+/// is not an error.
 pub fn relay(
     endpoint: HttpEndpoint,
     input: impl Read + Send + 'static,
@@ -132,7 +133,7 @@ impl<W: Write> Relay<W> {
     /// Runs until the input has ended, and all requests have responses or the grace period is over.
     ///
     /// # Errors
-    /// The client does not read.
+    /// Writing to the client fails.
     fn run(&mut self, lines: &Receiver<Line>, clock: Clock) -> io::Result<()> {
         let reports = Arc::clone(&self.transport.reports);
         let mut end = None;
@@ -191,7 +192,7 @@ impl<W: Write> Relay<W> {
         }
     }
 
-    /// Sends the next message of the client. Returns `false` if there is none, or if the message has to wait.
+    /// Sends the next message of the client. Returns `false` if there is no message, or if the message has to wait.
     fn send_next(&mut self) -> bool {
         let Some(next) = self.outgoing.front() else { return false };
         if self.handshake.is_repeated && next.relation != Relation::Request(RESTART) {
@@ -236,7 +237,7 @@ impl<W: Write> Relay<W> {
             }
             MessageKind::Notification if is_method(methods::CANCELLED.name()) => {
                 let id = message.params().and_then(|params| params.get("requestId")).map(Json::bytes);
-                // If the id is unknown, its request already has a response.
+                // If the id is unknown, the request with this id already has a response.
                 let Some(stream) = id.and_then(|id| self.client.forget(id)) else { return Ok(()) };
                 (OutboundMessageKind::Abort, Relation::Request(stream))
             }
@@ -291,7 +292,8 @@ impl Handshake {
         }
     }
 
-    /// Whether a message is the response to the repeated `initialize`. Over HTTP+SSE, only the id shows this.
+    /// Returns `true` if a message is the response to the repeated `initialize`. Over HTTP+SSE, only the id
+    /// identifies this response.
     fn is_answer(&self, message: &[u8], stream: StreamId) -> bool {
         if !self.is_repeated || stream != RESTART && stream != StreamId::NONE {
             return false;
@@ -336,7 +338,7 @@ impl<W: Write> ClientSide<W> {
         Some(stream)
     }
 
-    /// Responds with an error to the request of this stream, if it has no response.
+    /// Responds with an error to the request of this stream, if the request has no response yet.
     fn fail(&mut self, stream: StreamId, reason: &str) -> io::Result<()> {
         match self.requests.remove(&stream) {
             Some(id) => self.error(&id, -32603, reason),
@@ -356,7 +358,7 @@ impl<W: Write> ClientSide<W> {
         self.write(&message)
     }
 
-    /// Writes one line. Replaces line breaks, which can only stand between tokens, by blanks.
+    /// Writes one line. Replaces line breaks, which are valid only between tokens, with spaces.
     fn write(&mut self, message: &[u8]) -> io::Result<()> {
         let mut line: Vec<u8> =
             message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect();
@@ -366,7 +368,7 @@ impl<W: Write> ClientSide<W> {
     }
 }
 
-/// Returns a JSON string with this text.
+/// Encodes a text as a JSON string. Control characters become spaces.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {
@@ -385,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_response_to_the_repeated_initialize_is_kept() {
+    fn only_response_to_repeated_initialize_is_recognized() {
         let initialize = br#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}"#.to_vec();
         let handshake = Handshake { initialize: Some(initialize), is_repeated: true, ..Handshake::default() };
         let response = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;

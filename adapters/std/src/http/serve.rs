@@ -97,7 +97,7 @@ impl<'i, H> HttpShared<'i, H> {
         self.clock.now()
     }
 
-    /// Wakes the thread for timers if `next` is before the time that it waits for.
+    /// Wakes the thread for timers if `next` is before the next wake-up of this thread.
     pub(super) fn arm(&self, next: Option<Millis>) {
         if next.is_some_and(|at| at.0 < self.armed.load(Ordering::Acquire)) {
             self.timer.set();
@@ -106,7 +106,7 @@ impl<'i, H> HttpShared<'i, H> {
 }
 
 impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
-    /// Runs the machines until they wait. Returns the time of the next call.
+    /// Runs the machines until they wait. Returns the time of the next call, or `None` if no timeout is running.
     pub(super) fn run(&self, machines: &mut Machines<'i>) -> Option<Millis> {
         let Machines { core, waiting, .. } = machines;
         let on_event = |event: Event<'_>| {

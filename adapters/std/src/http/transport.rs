@@ -30,7 +30,7 @@ impl Transport {
     /// Creates the exchanges for this number of requests in flight, and for messages of up to `longest` bytes.
     ///
     /// # Errors
-    /// The URL is invalid, or needs TLS in a build without it.
+    /// The URL is invalid, or needs TLS in a build without TLS.
     pub(super) fn new(endpoint: HttpEndpoint, requests: usize, longest: usize) -> io::Result<Transport> {
         Ok(Transport {
             exchanges: HttpExchanges::new(&endpoint, cfg!(feature = "https"), requests, longest)?,
@@ -73,7 +73,7 @@ impl Transport {
         self.perform(action)
     }
 
-    /// Performs an action, if there is one. Otherwise returns `false`.
+    /// Performs an action. Returns `false` if there is none.
     fn perform(&mut self, action: Option<HttpAction>) -> bool {
         match action {
             Some(HttpAction::Send(exchange, request)) => self.start(Job { exchange, request }),

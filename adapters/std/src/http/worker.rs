@@ -14,7 +14,7 @@ use crate::sync::wait;
 
 /// The number of bytes that a thread reads at a time.
 const READ_SIZE: usize = 16 * 1024;
-/// The number of bytes from all threads that may wait for the pump.
+/// The number of queued bytes above which the threads wait for the pump.
 const MAX_QUEUED: usize = 1024 * 1024;
 
 /// A request for a thread to perform.
@@ -48,7 +48,8 @@ impl Queue {
 }
 
 impl Reports {
-    /// Takes the next report. `queue` is locked.
+    /// Takes the next report, or returns `None` if the queue is empty. `queue` must be the locked queue of these
+    /// reports.
     pub(super) fn take(&self, queue: &mut Queue) -> Option<HttpReport> {
         let report = queue.reports.pop_front()?;
         if let HttpPart::Bytes(bytes) = &report.part {
@@ -69,7 +70,7 @@ impl Reports {
         self.pump.notify_one();
     }
 
-    /// Makes all threads end.
+    /// Ends each thread at its next report.
     pub(super) fn close(&self) {
         lock(&self.queue).is_closed = true;
         self.workers.notify_all();
@@ -116,7 +117,7 @@ impl Worker {
 
     /// Performs a request. The thread must be idle.
     pub(super) fn perform(&self, job: Job) {
-        // The thread ends only after this sender is dropped.
+        // The thread ends only after this sender is dropped or the reports are closed.
         let _ = self.jobs.send(job);
     }
 

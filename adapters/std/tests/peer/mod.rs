@@ -1,4 +1,4 @@
-//! A hand-written client at the other end of a socket.
+//! A hand-written client of a server, over a socket.
 #![allow(dead_code, reason = "each test uses some of these")]
 
 #[path = "../../../handles/fixtures/messages.rs"]

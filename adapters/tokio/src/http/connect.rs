@@ -28,7 +28,8 @@ pub(super) type Secured = hyper_rustls::HttpsConnector<Proxied>;
 #[cfg(not(feature = "https"))]
 pub(super) type Secured = Proxied;
 
-/// Returns a connector that uses the proxies of the environment, and trusts the root certificates of Mozilla.
+/// Returns a connector that uses the proxies of the environment, and trusts the root certificates of Mozilla. `time`
+/// limits the time to open a connection.
 pub(super) fn connector(time: Duration) -> io::Result<Limited<Secured>> {
     let proxied = Proxied::new(Matcher::from_env());
     #[cfg(feature = "https")]
@@ -147,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// Serves `hello` to each connection with TLS. The certificate is for `localhost`.
+    /// Starts a TLS server that sends `hello` to each connection. The certificate is for `localhost`.
     async fn tls_server() -> SocketAddr {
         let certificate = CertificateDer::from(&include_bytes!("../../tests/tls/server.der")[..]);
         let key = PrivatePkcs8KeyDer::from(&include_bytes!("../../tests/tls/server.key.der")[..]);
@@ -168,7 +169,7 @@ mod tests {
         address
     }
 
-    /// A proxy that reports its requests, and connects to `target` for each.
+    /// Starts a proxy that connects to `target` for each request. Returns the address of the proxy and the requests.
     async fn proxy(target: SocketAddr) -> (SocketAddr, tokio::sync::mpsc::UnboundedReceiver<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn proxy_of_the_environment_is_a_tunnel() {
+    async fn proxy_tunnels_all_hosts_except_excluded_hosts() {
         let server = tls_server().await;
         let port = server.port();
         let (address, mut requests) = proxy(server).await;

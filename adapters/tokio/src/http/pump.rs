@@ -49,12 +49,13 @@ impl HttpPump {
         self.state.wake()
     }
 
-    /// Returns the failure of the last closed stream, until the pump looks for the next report.
+    /// Returns the failure of the last closed stream, until the pump looks for the next report. Returns `None`
+    /// without a failure.
     pub(crate) fn failure(&self) -> Option<HttpFailure> {
         self.failure.clone()
     }
 
-    /// Moves messages until there is a status to return: [`PumpStatus::Woken`] no later than `until`.
+    /// Moves messages until there is a status to return. Returns [`PumpStatus::Woken`] no later than `until`.
     pub(crate) async fn run_until(
         &mut self,
         machine: &mut (dyn Machine + Send),
@@ -171,7 +172,7 @@ impl Tasks {
         self.running.insert(exchange, AbortOnDrop(task.abort_handle()));
     }
 
-    /// Returns the next report. If no report is queued, the arrival of the next report wakes the task.
+    /// Returns the next report. Returns `None` if no report is queued: the next report then wakes the task.
     fn poll_report(&mut self, context: &mut Context<'_>) -> Option<HttpReport> {
         let Poll::Ready(Some(report)) = self.reports.poll_recv(context) else { return None };
         if let HttpPart::End(_) = report.part {

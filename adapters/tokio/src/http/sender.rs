@@ -66,7 +66,7 @@ impl HttpSender {
         reporter.send(HttpReport { exchange, part: HttpPart::Head(Box::new(head)) }).await?;
         let mut body = pin!(body);
         while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
-            // The protocol has no trailers.
+            // MCP has no trailers.
             if let Ok(bytes) = frame?.into_data() {
                 reporter.send(HttpReport { exchange, part: HttpPart::Bytes(bytes) }).await?;
             }
@@ -75,7 +75,7 @@ impl HttpSender {
     }
 }
 
-/// Returns the causes of an error in one line, without hyper's own text, such as "client error (Connect)".
+/// Returns the causes of an error in one line, without hyper's own summary, such as "client error (Connect)".
 fn describe(error: &(dyn Error + 'static)) -> String {
     let source = error.source().filter(|_| error.is::<ClientError>());
     let mut error = source.unwrap_or(error);

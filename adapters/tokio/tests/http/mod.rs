@@ -34,8 +34,8 @@ async fn text(client: &ClientHandle, tool: &str) -> Result<String, CallError> {
     within(client.call_json(tool, "{}")).await.map(|result| result.text().unwrap())
 }
 
-/// Gives the client the time to notice that its idle connections have closed. If a connection closes while a request is
-/// on its way, the client does not repeat the request, because the server may have processed it.
+/// Gives the client the time to notice that its idle connections have closed. If a connection closes while a request
+/// is in flight, the client does not repeat the request, because the server may have processed the request.
 async fn notice_closed_connections() {
     sleep(Duration::from_millis(300)).await;
 }
@@ -244,7 +244,7 @@ async fn lost_session_fails_its_calls_and_another_begins() {
 }
 
 #[tokio::test]
-async fn server_that_is_away_fails_calls_until_it_returns() {
+async fn calls_fail_while_the_server_is_unreachable() {
     let server = TestServer::start();
     let relay = Relay::start(server.address).await;
     let client = connect(Connect::Stateless, relay.endpoint()).await;
@@ -282,7 +282,7 @@ async fn session_ends_when_the_client_closes() {
 }
 
 #[tokio::test]
-async fn server_that_never_confirms_the_end_delays_it_by_two_seconds() {
+async fn close_waits_two_seconds_for_an_unconfirmed_session_end() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -316,7 +316,7 @@ async fn server_that_never_confirms_the_end_delays_it_by_two_seconds() {
 }
 
 #[tokio::test]
-async fn wrong_url_is_an_error_that_names_it() {
+async fn connect_error_names_the_url() {
     let server = TestServer::start();
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = async |endpoint: HttpEndpoint| {
@@ -341,7 +341,7 @@ async fn wrong_url_is_an_error_that_names_it() {
     }
 }
 
-/// A-C1, B-C13: a server that speaks HTTP+SSE of 2024-11-05 only.
+/// A-C1, B-C13: at the URL `/sse`, the server speaks only HTTP+SSE of 2024-11-05.
 #[tokio::test]
 async fn client_falls_back_to_http_sse() {
     let mut server = TestServer::start();

@@ -87,8 +87,7 @@ impl TestServer {
         TestServer { address, shared, events, stop, thread: Some(thread) }
     }
 
-    /// Ends the server, and starts another one at the same address. The new server knows no sessions of the
-    /// old one.
+    /// Ends the server, and starts a new server at the same address. The new server has no sessions.
     pub(crate) fn restart(&mut self) {
         self.end();
         *self = TestServer::start_on(TcpListener::bind(self.address).unwrap());
@@ -112,7 +111,7 @@ impl TestServer {
         self.shared.released.notify_all();
     }
 
-    /// Receives requests and events until one has this beginning, and returns it.
+    /// Receives requests and events until one starts with `wanted`, and returns that entry. Panics at the time limit.
     pub(crate) async fn wait_for(&mut self, wanted: &str) -> String {
         let mut others = Vec::new();
         loop {
@@ -137,7 +136,7 @@ impl Drop for TestServer {
     }
 }
 
-/// Returns the method of a request, with `session` if the request names a session, and `resumed` if it
+/// Returns the method of a request, with `session` if the request names a session, and `resumed` if the request
 /// resumes a stream.
 fn shown(head: &RequestHead<'_>) -> String {
     let method = match head.method {
@@ -192,7 +191,7 @@ fn handle(event: Event<'_>, server: &ServerHandle, shared: &Arc<Shared>) {
     }
 }
 
-/// Obtains input from the client in the way of its era, and responds to the call with the input.
+/// Obtains input from the client with the mechanism of the era, and responds to the call with the input.
 fn obtain_input(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Input + Sync)) {
     if call.can_require_input() {
         return match call.input("key").map(|answer| answer.to_string()) {

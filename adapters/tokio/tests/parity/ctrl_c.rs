@@ -33,7 +33,7 @@ fn child() {
     };
     let held = Arc::<Held>::default();
     adapter.serve(Limits::default(), Socket::Tcp(listener), new_stop, held).unwrap();
-    // The end of the test would wait for a worker that is still busy.
+    // Exit here, because the end of the test would wait for a busy worker.
     std::process::exit(0);
 }
 

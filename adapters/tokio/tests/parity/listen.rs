@@ -29,7 +29,7 @@ fn all_connections_share_the_workers() {
                 scope.spawn(move || assert_eq!(call(client, "hold"), "released"));
             }
             running.held.wait_for(2);
-            // Each server has received its call before this one.
+            // The response shows that the connection has received its earlier call of `hold`.
             clients.iter().for_each(|client| drop(call(client, "count")));
             running.held.release();
         });

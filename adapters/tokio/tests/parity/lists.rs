@@ -1,4 +1,4 @@
-//! Lists from a database, on workers.
+//! Lists with pages that a worker generates.
 
 use super::servers::{ADAPTERS, Limits, PAGE, PROMPT_COUNT};
 

@@ -66,7 +66,7 @@ impl Held {
         self.0.wait_until(|held| held.is_released.then(|| held.running -= 1)).await;
     }
 
-    /// Waits until this number of calls runs.
+    /// Waits until exactly this number of calls runs.
     pub(super) fn wait_for(&self, running: usize) {
         block_on(self.0.wait_until(|held| (held.running == running).then_some(())));
     }
@@ -75,18 +75,18 @@ impl Held {
         self.0.update(|held| held.is_released = true);
     }
 
-    /// The largest number of connections that were open at the same time.
+    /// Returns the largest number of connections that were open at the same time.
     pub(super) fn most_connections(&self) -> usize {
         self.0.with(|held| held.most_connections)
     }
 
-    /// The largest number of calls that ran at the same time.
+    /// Returns the largest number of calls that ran at the same time.
     pub(super) fn most(&self) -> usize {
         self.0.with(|held| held.most)
     }
 }
 
-/// Counts an open connection.
+/// A guard that counts an open connection.
 struct OpenConnection(Arc<Held>);
 
 impl OpenConnection {
@@ -119,7 +119,7 @@ impl Default for Limits {
     }
 }
 
-/// A hook that refuses the tool `forbidden`. It records each call of `before` and `after`.
+/// A hook that refuses the tool `forbidden`, and records each call of `before` and `after`.
 #[derive(Default)]
 pub(super) struct Recorder(Signal<Vec<String>>);
 
@@ -148,7 +148,7 @@ impl Recorder {
     }
 }
 
-/// Where a server listens.
+/// The address at which a server listens.
 #[derive(Clone)]
 pub(super) enum Address {
     Tcp(SocketAddr),
@@ -179,13 +179,13 @@ fn respond_with_rows(reply: Reply<'_>, position: u32) {
 /// The data of log messages.
 const ROWS: [u32; 2] = [3, 4];
 
-/// The name of the current span.
+/// Returns the name of the current span.
 fn current_span() -> &'static str {
     tracing::Span::current().metadata().map_or("none", |span| span.name())
 }
 
-/// Responds to calls that need no worker. The response to `count` is the number of `count` calls on this connection. Returns other
-/// calls.
+/// Responds to calls that need no worker. The response to `count` is the number of `count` calls on this connection.
+/// Returns the call if a worker must respond.
 fn count<'c>(event: Event<'c>, calls: &mut u32) -> Option<Call<'c>> {
     let Event::Call(call) = event else { return None };
     match call.name() {

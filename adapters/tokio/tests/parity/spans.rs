@@ -46,7 +46,7 @@ impl<S: tracing::Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Collector {
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let span = context.span(&id).unwrap();
         let fields = span.extensions().get::<Fields>().unwrap().clone();
-        // Other tests in this process have other tools.
+        // Other tests in this process call other tools.
         if fields.0.get("tool").is_some_and(|tool| tool.starts_with("span")) {
             ENDED.update(|ended| ended.push(fields));
         }

@@ -23,7 +23,7 @@ static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&RESOURCES, &AuthorizedSubscriptions]);
 const SOON: Duration = Duration::from_secs(60);
 
-/// Refuses one resource, and records the requests.
+/// A hook that refuses one resource, and records the requests.
 #[derive(Default)]
 struct Hook(Mutex<Vec<String>>);
 
@@ -41,7 +41,8 @@ impl RequestHook for Hook {
     }
 }
 
-/// Accepts all resources but one. A read changes the resource.
+/// Accepts subscriptions to all resources but one. Returns the URI of a read resource, so that the caller reports a
+/// change.
 fn handle(event: Event<'_>) -> Option<String> {
     match event {
         Event::SubscriptionRequest(request) => {

@@ -23,21 +23,21 @@ const TYPES: [&str; 11] = [
     "Waker",
 ];
 
-/// The Rust files in a folder.
+/// Returns the files in a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// The name at the start of a text.
+/// Returns the name at the start of a text.
 fn name(text: &str) -> &str {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
 }
 
-/// The type whose methods this line begins to implement. `None` for the implementation of a trait.
+/// Returns the type that an `impl` line names. Returns `None` for other lines, and for the implementation of a trait.
 fn implemented(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("impl")?;
-    // Skip the parameters, which may be nested.
+    // Skip the generic parameters, which may be nested.
     let mut depth = 0;
     let start = rest.find(|c: char| {
         depth += i32::from(c == '<') - i32::from(c == '>');
@@ -46,7 +46,7 @@ fn implemented(line: &str) -> Option<&str> {
     (!rest.contains(" for ")).then(|| name(&rest[start..]))
 }
 
-/// The public methods of the compared types in these folders.
+/// Returns the public methods of the compared types in these folders.
 fn methods(folders: &[&str]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for file in folders.iter().flat_map(|folder| files(&root().join(folder))) {
@@ -71,7 +71,7 @@ fn methods(folders: &[&str]) -> BTreeSet<String> {
     found
 }
 
-/// The names that a crate exports, without those of the core.
+/// Returns the names that a crate exports, without the names of the core.
 fn exports(adapter: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(root().join(adapter).join("lib.rs")).unwrap();
     let statements = text.split("\npub use ").skip(1).filter_map(|rest| rest.split_once(';'));
@@ -94,7 +94,7 @@ fn public_items_of_both_adapters_are_the_same() {
     compare(&threads, &tokio, &mut found);
     // On threads, `next` is a method of `Iterator`.
     found.retain(|item| !item.contains("::next` | tokio"));
-    // Skips lowercase names, such as modules. `stop_on_ctrl_c` is the only function to compare.
+    // Skips lowercase names, such as modules and functions. Only the function `stop_on_ctrl_c` is compared.
     let own = |exports: BTreeSet<String>| -> BTreeSet<String> {
         exports
             .into_iter()
