@@ -144,7 +144,7 @@ impl Setup {
         }
     }
 
-    /// Runs the script once. The receive buffer is lent or `grown` on the heap.
+    /// Runs the script once. The receive buffer is lent or `grown` on the heap. Returns the output and the events.
     fn run(
         &self,
         steps: &[Step],
@@ -226,7 +226,7 @@ fn show((output, events): &(Vec<u8>, Vec<String>)) -> String {
     format!("{}{events:#?}", String::from_utf8_lossy(output))
 }
 
-/// The params of `initialize`.
+/// Returns the params of `initialize`.
 pub(crate) fn hello(version: &str) -> String {
     hello_with(version, "{}")
 }

@@ -11,7 +11,7 @@ use crate::setup::Setup;
 pub struct Transcript {
     /// The path of the file in the folder of all transcripts.
     pub file: String,
-    /// The line of its title.
+    /// The line of the title in the file.
     pub line: usize,
     /// The title.
     pub title: String,
@@ -48,7 +48,7 @@ pub enum Step {
     Gone,
     /// The machine has closed the connection.
     Closed,
-    /// A new connection of the same machine.
+    /// The application connects the same machine again.
     Again,
 }
 
@@ -62,13 +62,13 @@ impl Step {
 }
 
 impl Transcript {
-    /// The file, the line and the title.
+    /// Returns the file, the line and the title.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}:{}: {}", self.file, self.line, self.title)
     }
 
-    /// The duration in real time, in milliseconds.
+    /// Returns the duration in real time, in milliseconds.
     #[must_use]
     pub fn time(&self) -> u64 {
         self.steps.iter().map(|(_, step)| if let Step::Time(time) = step { *time } else { 0 }).sum()
@@ -86,7 +86,7 @@ impl Transcript {
         self.setup.is_server()
     }
 
-    /// The length of the peer's longest line in bytes.
+    /// Returns the length of the peer's longest line in bytes.
     pub(crate) fn longest(&self) -> usize {
         let (mut longest, mut line) = (0, 0);
         for (_, step) in &self.steps {
@@ -99,7 +99,7 @@ impl Transcript {
         longest
     }
 
-    /// All expected lines and events.
+    /// Returns all expected lines and events.
     pub(crate) fn expected(&self) -> (Vec<Option<&[u8]>>, Vec<&str>) {
         let (mut lines, mut events) = (Vec::new(), Vec::new());
         for (_, step) in &self.steps {
@@ -113,13 +113,13 @@ impl Transcript {
     }
 }
 
-/// The folder of the transcripts.
+/// Returns the folder of the transcripts.
 #[must_use]
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every transcript of every file.
+/// Returns every transcript of every file.
 #[must_use]
 pub fn all() -> Vec<Transcript> {
     let mut found = Vec::new();
@@ -130,7 +130,7 @@ pub fn all() -> Vec<Transcript> {
     found
 }
 
-/// The files relative to the folder.
+/// Returns the files relative to the folder.
 pub(crate) fn files() -> Vec<String> {
     let mut files = Vec::new();
     for role in ["server", "client"] {
@@ -142,7 +142,7 @@ pub(crate) fn files() -> Vec<String> {
     files
 }
 
-/// The transcripts of one file.
+/// Parses the transcripts of one file.
 ///
 /// # Panics
 /// Panics if the file does not have the format of `README.md`.
