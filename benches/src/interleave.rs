@@ -53,7 +53,7 @@ pub fn interleave(part: &str, case: &str, effort: Effort, units: f64, contestant
     interleave_cases(part, effort, units, &mut entries);
 }
 
-/// Like `interleave`, with several cases whose times are to be compared.
+/// Runs the contestants of several cases like [`interleave`], so that times of different cases are comparable.
 pub fn interleave_cases(part: &str, effort: Effort, units: f64, entries: &mut [(String, Contestant<'_>)]) {
     let mut times = Vec::new();
     for (_, contestant) in &mut *entries {

@@ -55,7 +55,7 @@ impl Dialect {
         Dialect::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Whether calls are of revision 2026-07-28.
+    /// Returns whether calls are of revision 2026-07-28.
     #[must_use]
     pub fn is_stateless(self) -> bool {
         matches!(self, Dialect::Stateless | Dialect::StatelessIdLast)

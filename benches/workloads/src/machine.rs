@@ -55,7 +55,7 @@ pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
     feed_with(server, input, piece, &mut echo)
 }
 
-/// Like `feed`, but responds to calls with `respond`.
+/// Passes the input to the server like [`feed`], but responds to calls with `respond`.
 ///
 /// # Panics
 /// If the server receives anything but calls, or ends.

@@ -53,7 +53,7 @@ impl Content {
         matches!(self, Content::Tool(_))
     }
 
-    /// Whether a revision has the content.
+    /// Returns whether a revision has the content.
     fn exists_in(self, revision: Revision) -> bool {
         self != CONTENTS[2] || revision != Revision::V2024_11_05
     }

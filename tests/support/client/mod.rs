@@ -137,7 +137,7 @@ impl ClientHarness {
         format!("{:?}", self.setup.info).contains("connect: Handshake")
     }
 
-    /// Whether the session is of the handshake era.
+    /// Returns whether the session is of the handshake era.
     pub(crate) fn is_handshake(&self) -> bool {
         self.client.revision().is_some_and(|revision| revision.era() == mcp_proto::Era::Handshake)
     }

@@ -71,7 +71,7 @@ impl<'b> ServerHarness<'b> {
         self.closed = false;
     }
 
-    /// Whether the client does not read.
+    /// Returns whether the client has stopped reading.
     pub(crate) fn is_blocked(&self) -> bool {
         self.transport.peer_input == PeerInput::Blocked
     }

@@ -295,7 +295,7 @@ fn message(text: &str) -> String {
     }
 }
 
-/// Whether `text` matches `pattern`, in which `…` stands for any text.
+/// Returns whether `text` matches `pattern`. In the pattern, `…` stands for any text.
 pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('…');
     let Some(mut rest) = pieces.next().and_then(|head| text.strip_prefix(head)) else { return false };

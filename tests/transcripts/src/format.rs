@@ -53,7 +53,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether the step is a request of the machine. The peer must wait for such a request.
+    /// Returns whether the step is a request of the machine. The peer must wait for such a request.
     pub(crate) fn is_request(&self) -> bool {
         let Step::Out(Some(line)) = self else { return false };
         let has = |name: &[u8]| line.windows(name.len()).any(|part| part == name);
@@ -74,13 +74,13 @@ impl Transcript {
         self.steps.iter().map(|(_, step)| if let Step::Time(time) = step { *time } else { 0 }).sum()
     }
 
-    /// Whether adapters can play the transcript: in real time, on one connection.
+    /// Returns whether adapters can play the transcript: in real time, on one connection.
     #[must_use]
     pub fn is_for_adapters(&self) -> bool {
         self.setup.word("exact").is_none() && !self.steps.iter().any(|(_, step)| *step == Step::Again)
     }
 
-    /// Whether the machine is a server.
+    /// Returns whether the machine is a server.
     #[must_use]
     pub fn is_server(&self) -> bool {
         self.setup.is_server()

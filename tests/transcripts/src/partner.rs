@@ -45,7 +45,7 @@ impl Manner {
         Manner::Leaves(3),
     ];
 
-    /// Whether the peer sends everything before it reads.
+    /// Returns whether the peer sends everything before it reads.
     fn is_ahead(self) -> bool {
         matches!(self, Manner::Ahead | Manner::Stalls | Manner::Leaves(_))
     }
