@@ -55,7 +55,7 @@ enum Speed {
 static TOOLS: Tools = Tools::new(&[Tool::with_arguments::<SetLight>("set_light")]);
 static CONFIG: ServerConfig = ServerConfig::new("lights", "1").features(&[&TOOLS]);
 
-/// A server's responses to these requests, in a session of this revision.
+/// Returns a server's responses to these requests, in a session of this revision.
 fn answers(revision: &str, requests: &[String]) -> Vec<String> {
     let initialize = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#

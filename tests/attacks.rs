@@ -1,4 +1,4 @@
-//! Attacks from SECURITY.md that no other test covers.
+//! Attacks from SECURITY.md that no other file covers.
 
 use crate::support::transport::exchange;
 use mcp_proto::client::ClientConfig;
@@ -11,7 +11,7 @@ static TOOLS: Tools = Tools::new(&[Tool::new("a", "{}"), Tool::new("b", "{}"), T
 static SERVER: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS]);
 static CLIENT: ClientConfig = ClientConfig::new("c", "1");
 
-/// A machine with an application that drops every event.
+/// A machine with its application.
 trait Peer {
     fn poll(&mut self) -> Action<'_>;
     fn handle_event(&mut self);
@@ -79,7 +79,7 @@ const NOISE: [&str; 10] = [
 
 /// An error in response to an error would cause an endless loop.
 #[test]
-fn machines_connected_to_themselves_fall_silent() {
+fn noise_causes_no_endless_loop_between_machines() {
     type Make = fn() -> Box<dyn Peer>;
     let kinds: [(&str, Make); 2] = [("server", || Box::new(server())), ("client", || Box::new(client()))];
     for noise in NOISE {
@@ -121,7 +121,7 @@ fn request(peer: &mut dyn Peer, method: &str, params: &str) -> Result<String, i3
 
 /// A tampered cursor selects a list entry, or causes an error.
 #[test]
-fn tampered_cursor_is_rejected() {
+fn tampered_cursor_selects_an_entry_or_is_rejected() {
     let mut server = server();
     for (cursor, leads) in [
         (r#""p1""#, Ok(["b", "c"].as_slice())),

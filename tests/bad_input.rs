@@ -300,7 +300,7 @@ fn distinct(items: &[String]) -> String {
     text
 }
 
-/// Rows for a client with call 4 in flight.
+/// Returns the rows for a client with call 4 in flight.
 fn client_rows() -> Vec<(&'static str, Vec<u8>)> {
     let line = |text: &str| [text.as_bytes(), b"\n"].concat();
     let long = "x".repeat(700);

@@ -132,7 +132,7 @@ static BY_HAND: Tools = Tools::new(&[Tool::new("by_hand", "{}")
     .output_schema(r#"{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}"#)]);
 static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[ROUTER.tools(), &BY_HAND]);
 
-/// The result of a call, as JSON text.
+/// Calls a tool, and returns the result as JSON text.
 fn call(name: &str, arguments: &str) -> String {
     let input = format!(
         "{}\n{}\n",

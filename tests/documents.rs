@@ -24,7 +24,7 @@ fn readme_shows_the_loops_that_are_built() {
     }
 }
 
-/// The number of lines that are neither empty nor a comment.
+/// Returns the number of lines that are neither empty nor a comment.
 fn lines_of_code(path: &str) -> usize {
     let file = text(path);
     file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count()
@@ -150,7 +150,7 @@ fn published_packages_are_complete() {
     assert_eq!(published, 11);
 }
 
-/// The Rust files below a folder.
+/// Adds the Rust files below a folder to `found`.
 pub(crate) fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
@@ -226,7 +226,7 @@ fn test_files_are_modules_of_their_binary() {
 }
 
 #[test]
-fn lifecycle_starts_only_in_new_and_reset() {
+fn lifecycle_starts_only_in_constructors_and_reset() {
     let mut files = Vec::new();
     rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
     for path in files.iter().filter(|path| !path.ends_with("lifecycle.rs")) {
@@ -350,7 +350,7 @@ fn attacks_name_existing_tests() {
     }
 }
 
-/// The lines of code in the examples of a file that rustdoc shows.
+/// Returns the lines that rustdoc shows in the examples of a file.
 fn shown_code(source: &str) -> Vec<&str> {
     let mut is_code = false;
     let mut lines = Vec::new();

@@ -10,7 +10,7 @@ static SERVER: ServerConfig = ServerConfig::new("server", "1").features(&[&TOOLS
 static CLIENT: ClientConfig = ClientConfig::new("client", "1");
 const LIMIT: usize = 4 << 20;
 
-/// Passes bytes to a machine until it has an event. Returns the output.
+/// Passes bytes to a machine until the machine has an event or all bytes are read. Returns the output.
 fn feed(machine: &mut dyn Machine, mut bytes: &[u8]) -> Vec<u8> {
     let mut output = Vec::new();
     loop {

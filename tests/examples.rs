@@ -15,7 +15,7 @@ pub(crate) fn example(name: &str) -> Command {
     Command::new(path)
 }
 
-/// The program `mcp-inspect` of the package with this name, as a client.
+/// Returns the command that runs the client `mcp-inspect`.
 fn inspect() -> Command {
     let mut path = PathBuf::from(example("demo").get_program());
     path.pop();
@@ -142,7 +142,7 @@ fn counter_keeps_its_state_between_calls_in_both_eras() {
 }
 
 #[test]
-fn client_of_many_servers_starts_one_again_that_dies() {
+fn client_of_many_servers_restarts_a_killed_server() {
     let server = |name: &str| example(name).get_program().to_str().unwrap().to_owned();
     let entry = |name: &str, tool: &str, arguments: &str| {
         let command = serde_json::to_string(&server(name)).unwrap();
@@ -160,7 +160,7 @@ fn client_of_many_servers_starts_one_again_that_dies() {
     std::fs::remove_file(&path).unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
-    // The process that was started again counts from the beginning.
+    // The restarted process counts from the beginning.
     for line in [
         "counter: 6 tools",
         "counter: first 1",

@@ -98,7 +98,7 @@ fn connect(revision: Revision, answer: &'static str) -> ClientHandle {
         .unwrap()
 }
 
-/// The requested schema. Revisions before 2025-11-25 have fewer features.
+/// Returns the requested schema. Revisions before 2025-11-25 have fewer features.
 fn schema(revision: Revision) -> String {
     let is_new = revision >= Revision::V2025_11_25;
     let new = |text: &'static str| if is_new { text } else { "" };
@@ -189,7 +189,7 @@ fn form_content_needs_a_buffer_of_its_length() {
 }
 
 #[test]
-fn repeated_choice_needs_no_more_space_than_there_is() {
+fn repeated_choices_do_not_exceed_the_decoding_buffer() {
     #[derive(Debug, PartialEq, FormContent)]
     struct Choices {
         colors: Vec<Color>,

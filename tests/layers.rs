@@ -3,7 +3,7 @@
 use crate::documents::{rust_files, text};
 use std::path::Path;
 
-/// The layers as ARCHITECTURE.md shows them, leftmost first. Modules of one layer may not import each other.
+/// Returns the layers that ARCHITECTURE.md shows, leftmost first. Modules of one layer may not import each other.
 fn layers() -> Vec<Vec<String>> {
     let architecture = text("ARCHITECTURE.md");
     let line = architecture.lines().find(|line| line.starts_with("platform → ")).expect("the line of layers");
@@ -11,7 +11,7 @@ fn layers() -> Vec<Vec<String>> {
     line.split(" → ").map(names).collect()
 }
 
-/// The modules that a file names after `crate::`. Ignores comments, strings and unit tests.
+/// Returns the modules that a file names after `crate::`. Ignores comments, strings and unit tests.
 fn imports(source: &str) -> Vec<&str> {
     let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let code_lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
@@ -30,7 +30,7 @@ fn imports(source: &str) -> Vec<&str> {
     found
 }
 
-/// The top-level module of a file in `src`.
+/// Returns the top-level module of a file in `src`.
 fn module(path: &Path) -> String {
     let inner = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
     let first = inner.components().next().unwrap().as_os_str().to_str().unwrap();

@@ -80,7 +80,7 @@ const TRAFFIC: &str = concat!(
     r#"{"jsonrpc":"2.0","id":"six","method":"tools/call","params":{"name":"defer"}}"#,
     "\n",
 );
-/// The number of output lines: responses, one progress notification, one error.
+/// The number of output lines: responses, one progress notification, one error without an id.
 const ANSWERS: usize = 8;
 
 #[test]

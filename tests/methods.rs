@@ -20,7 +20,7 @@ use mcp_proto::{
 const TASK_REQUESTS: &[Method] =
     &[methods::TASKS_GET, methods::TASKS_RESULT, methods::TASKS_LIST, methods::TASKS_CANCEL];
 
-/// Notifications about tasks, which a client that follows no task emits as raw notifications.
+/// Notifications about tasks. A client without tasks emits these as raw notifications.
 const TASK_NOTIFICATIONS: &[Method] = &[methods::TASKS_STATUS, methods::TASKS];
 
 /// Methods that clients support only as raw requests or raw notifications.
@@ -142,7 +142,7 @@ fn listen(revision: Revision, line: &str) -> (String, String) {
     (String::from_utf8(output).unwrap(), events)
 }
 
-/// A request or notification with params that suit every method.
+/// Returns a request or notification with params that suit every method.
 fn line(method: &Method, revision: Revision) -> String {
     let id = if method.is_request() { r#","id":7"# } else { "" };
     let meta = match revision {
@@ -247,7 +247,7 @@ fn client_supports_the_methods_of_the_table() {
     assert!(done >= 40, "{done}");
 }
 
-/// The sender of the method in a revision.
+/// Returns the table cell that shows the sender of the method in a revision.
 fn cell(method: &Method, revision: Revision) -> &'static str {
     let has = |revisions: Revisions| revisions.contains(revision);
     match (has(method.by_client()), has(method.by_server())) {

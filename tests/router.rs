@@ -172,7 +172,7 @@ fn request(method: &str, params: &Value) -> String {
     format!("{}\n", json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
 }
 
-/// The result or the error of one call.
+/// Calls a tool, and returns the result or the error.
 fn call(counter: &mut Counter, name: &str, arguments: &Value) -> Value {
     let call = request("tools/call", &json!({ "name": name, "arguments": arguments }));
     let lines = serve(&CONFIG, &ROUTER, counter, &(OPEN.to_owned() + &call));
@@ -324,7 +324,7 @@ fn tools_with_a_shared_state_run_in_a_loop_without_adapter() {
     }
 }
 
-/// A crate of an application that exports `mcp-proto` under its own name.
+/// Stands for a framework crate that re-exports `mcp-proto` as `protocol`.
 mod framework {
     pub(super) mod protocol {
         pub(crate) use mcp_proto::*;

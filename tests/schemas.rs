@@ -9,7 +9,7 @@ use mcp_proto::json::{Json, decode_in_place};
 use mcp_proto::schema::{Node, Schema};
 use serde::Deserialize;
 
-/// Decodes a text that lives as long as the tests.
+/// Decodes a leaked copy of the text, so that the value may borrow from the copy.
 fn decode<T: Deserialize<'static>>(text: &str) -> Result<T, String> {
     decode_in_place(text.to_owned().into_bytes().leak()).map_err(|error| error.to_string())
 }
@@ -66,7 +66,7 @@ struct Maps<'a> {
     index: Option<heapless::index_map::FnvIndexMap<u8name::Name, bool, 4>>,
 }
 
-/// A key whose characters are limited.
+/// Contains a map key of at most three characters.
 mod u8name {
     #[derive(Debug, PartialEq, Eq, Hash, mcp_proto::ToolArguments)]
     pub(super) struct Name(#[tool(max_length = 3)] String);
@@ -230,7 +230,7 @@ fn generic_type_has_the_schema_of_its_parameters() {
 }
 
 #[test]
-fn types_that_are_not_derived_have_a_text_too() {
+fn types_that_are_not_derived_have_a_json_schema() {
     assert_eq!(<Vec<Option<bool>>>::JSON_SCHEMA, r#"{"type":"array","items":{"type":["boolean","null"]}}"#);
     assert_eq!(Speed::JSON_SCHEMA, r#"{"type":"string","enum":["slow","very-fast"]}"#);
     // This schema is longer than the smallest array for the text of a schema.
@@ -252,7 +252,7 @@ struct Entry {
     newest: Option<Vec<self::entry::Renamed>>,
 }
 
-/// An entry of another module is not this entry.
+/// The path `entry::Renamed` does not refer to the type `Entry`.
 mod entry {
     #[derive(Debug, PartialEq, mcp_proto::ToolArguments)]
     pub(super) struct Renamed {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::examples::{ServerProcess, example, inspect_everything};
 
-/// A process that serves a URL. It ends when this value is dropped.
+/// A process that serves a URL. Dropping the value kills the process.
 struct HttpProcess {
     child: Child,
     url: String,
@@ -22,7 +22,7 @@ impl HttpProcess {
         let mut line = String::new();
         lines.read_line(&mut line).unwrap();
         let url = line.trim().split_once(": ").unwrap().1.to_owned();
-        // A process whose stderr is full would stop.
+        // Read the rest of stderr, because a process with a full stderr pipe blocks.
         thread::spawn(move || lines.read_to_end(&mut Vec::new()));
         HttpProcess { child, url }
     }
@@ -33,7 +33,7 @@ impl HttpProcess {
         HttpProcess::start(command)
     }
 
-    /// A bridge to `everything_server` on stdio.
+    /// Starts a bridge to `everything_server` on stdio.
     fn bridge() -> HttpProcess {
         let mut command = example("bridge");
         command.args(["--http", "127.0.0.1:0", "--"]).arg(example("everything_server").get_program());
@@ -128,7 +128,7 @@ fn stateless_messages_pass_unchanged_over_two_bridges() {
         r#""id":"s","method":"subscriptions/listen","params":{{{META},"notifications":{{"resourceSubscriptions":["clock://ticks"]}}}}"#
     );
     one.send(&listen, &[r#""io.modelcontextprotocol/subscriptionId":"s""#]);
-    // Both clients use one id and one token at once.
+    // Both clients use the same id and the same token at once.
     let slow = format!(
         r#""id":1,"method":"tools/call","params":{{"name":"slow","arguments":{{"seconds":1}},{META}}}"#
     );

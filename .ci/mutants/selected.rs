@@ -12,7 +12,7 @@ use std::vec::Vec;
 struct Settings {
     /// The numbers of the selected mutants, in order, at most one of each function.
     mutants: Vec<u32>,
-    /// The file that receives the first mutant of each function that is called.
+    /// The file that receives the number of the first mutant of each called function.
     record: Option<File>,
 }
 
@@ -37,7 +37,7 @@ unsafe extern "C" {
     fn setitimer(which: i32, new: &[i64; 4], old: Option<&mut [i64; 4]>) -> i32;
 }
 
-/// Ends the process after this CPU time. `prlimit` counts whole seconds, and many mutants loop.
+/// Ends the process after this CPU time, because many mutants loop. `prlimit` would count whole seconds.
 fn limit_time(milliseconds: u32) {
     const ITIMER_PROF: i32 = 2;
     let (seconds, rest) = (i64::from(milliseconds / 1000), i64::from(milliseconds % 1000));

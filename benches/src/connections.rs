@@ -109,7 +109,7 @@ impl Crowd {
         }
     }
 
-    /// Microseconds of the server's CPU time for each call, in rounds over all connections.
+    /// Returns the server's CPU time per call in microseconds, for each of `rounds` rounds over all connections.
     fn time_calls(&mut self, rounds: usize) -> Vec<f64> {
         let all = 0..self.streams.len();
         self.call(all.clone(), WINDOW);
@@ -130,7 +130,7 @@ impl Drop for Crowd {
     }
 }
 
-/// Appends input until it has `count` lines.
+/// Appends input to `received` until `count` lines have arrived.
 fn read_lines(stream: &mut UnixStream, received: &mut Vec<u8>, count: usize) {
     let mut lines = 0;
     while lines < count {

@@ -20,12 +20,12 @@ pub struct Contestant<'a> {
 }
 
 impl<'a> Contestant<'a> {
-    /// A contestant; each call of `work` does the work once.
+    /// Creates a contestant. Each call of `work` does the work once.
     pub fn new(name: &'static str, work: impl FnMut() + 'a) -> Self {
         Contestant { name, work: Box::new(work) }
     }
 
-    /// The name in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
@@ -37,7 +37,7 @@ impl<'a> Contestant<'a> {
     }
 }
 
-/// The CPU time of this thread, which excludes other work on the processor.
+/// Returns the CPU time of this thread, which excludes other work on the processor.
 ///
 /// # Panics
 /// If the system has no clock of the CPU time of a thread.
@@ -46,13 +46,14 @@ pub fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of the thread").into()
 }
 
-/// Runs all contestants of a case in turns, and reports nanoseconds per unit; each call of the work does `units` units.
+/// Runs all contestants of a case in turns, and reports nanoseconds per unit. Each call of the work does `units`
+/// units.
 pub fn interleave(part: &str, case: &str, effort: Effort, units: f64, contestants: Vec<Contestant<'_>>) {
     let mut entries: Vec<_> = contestants.into_iter().map(|it| (case.to_owned(), it)).collect();
     interleave_cases(part, effort, units, &mut entries);
 }
 
-/// Like `interleave`, with several cases whose times are to be compared.
+/// Runs the contestants of several cases like [`interleave`], so that times of different cases are comparable.
 pub fn interleave_cases(part: &str, effort: Effort, units: f64, entries: &mut [(String, Contestant<'_>)]) {
     let mut times = Vec::new();
     for (_, contestant) in &mut *entries {
@@ -76,7 +77,8 @@ pub fn interleave_cases(part: &str, effort: Effort, units: f64, entries: &mut [(
     }
 }
 
-/// Prints the median, the minimum and the quartiles of these values as a line of JSON.
+/// Prints the median, the minimum and the quartiles of these values as a line of JSON. Without values, prints
+/// nothing.
 pub fn report(part: &str, case: &str, contestant: &str, unit: &str, mut values: Vec<f64>) {
     values.sort_by(f64::total_cmp);
     let (Some(best), Some(median)) = (values.first(), values.get(values.len() / 2)) else { return };

@@ -18,7 +18,7 @@ use crate::rmcp_echo::{ByteServer, connected, stateless};
 /// The largest message, and the number of slots for requests.
 const LIMITS: (usize, usize) = (8 << 20, 100);
 
-/// A runtime on this thread, so that the thread's CPU clock measures all work.
+/// Creates a runtime on this thread, so that the thread's CPU clock measures all work.
 ///
 /// # Panics
 /// If the runtime does not start.
@@ -36,7 +36,8 @@ async fn call(peer: &Peer<RoleClient>, tool: &'static str, text: &str) {
     assert_eq!(received, Some(text));
 }
 
-/// Makes `count` calls of these tools in turn, with `window` calls in flight.
+/// Makes `count` calls of these tools in turn, with `window` calls in flight. Rounds `count` up to a multiple of
+/// `window`.
 ///
 /// # Panics
 /// If a response has another text.
@@ -67,7 +68,8 @@ pub async fn echo(
     }
 }
 
-/// Reports time and allocations of a call; the contestants of all cases take turns, and each makes `count` calls.
+/// Reports time and allocations of a call. The contestants of all cases take turns, and each turn makes `count`
+/// calls.
 fn compare(effort: Effort, count: usize, mut entries: Vec<(String, Contestant<'_>)>) {
     interleave_cases("pair", effort, count as f64, &mut entries);
     for (case, contestant) in &mut entries {

@@ -50,8 +50,7 @@ pub struct Process {
 impl Process {
     /// Starts a process from `NAME=COMMAND`.
     ///
-    /// # Panics
-    /// If the command does not start.
+    /// # Panics If `named` has no `=`, or the command does not start.
     #[must_use]
     pub fn start(named: &str) -> (Process, ChildStdin, ChildStdout) {
         let (name, command) = named.split_once('=').expect("NAME=COMMAND");
@@ -67,7 +66,7 @@ impl Process {
         (Process { name: name.into(), child, clock }, input, output)
     }
 
-    /// The CPU time of the process, on all its threads.
+    /// Returns the CPU time of the process, on all its threads.
     ///
     /// # Panics
     /// If the process has exited.
@@ -76,7 +75,7 @@ impl Process {
         clock_gettime(self.clock).expect("a running server").into()
     }
 
-    /// The peak of the resident memory of the process, in KiB.
+    /// Returns the peak of the resident memory of the process, in KiB.
     ///
     /// # Panics
     /// If the process has exited.
@@ -85,8 +84,8 @@ impl Process {
         self.memory("status", "VmHWM:")
     }
 
-    /// The anonymous memory of the process, in KiB. The number is exact, but `VmRSS` is not, because it includes
-    /// mapped files.
+    /// Returns the anonymous memory of the process, in KiB. `VmRSS` is not exact, because `VmRSS` includes mapped
+    /// files.
     ///
     /// # Panics
     /// If the process has exited.
@@ -95,7 +94,7 @@ impl Process {
         self.memory("smaps_rollup", "Anonymous:")
     }
 
-    /// The number of open file descriptors of the process.
+    /// Returns the number of open file descriptors of the process.
     ///
     /// # Panics
     /// If the process has exited.

@@ -27,7 +27,7 @@ struct EchoArguments {
 
 #[tool_router(router = tool_router)]
 impl Echo {
-    /// A server whose tool `hold` waits until `release` wakes it.
+    /// Creates a server, in which the tool `hold` waits until `release` is notified.
     #[must_use]
     pub fn new(release: Arc<Notify>) -> Self {
         Echo { tool_router: Self::tool_router(), release }
@@ -53,7 +53,7 @@ impl Echo {
 #[tool_handler(router = self.tool_router)]
 impl ServerHandler for Echo {}
 
-/// The client's end of a pipe in memory to an echo server.
+/// Starts an echo server, and returns the client's end of a pipe in memory.
 fn server(release: Arc<Notify>) -> DuplexStream {
     let (here, there) = tokio::io::duplex(64 * 1024);
     tokio::spawn(async move {
@@ -63,7 +63,7 @@ fn server(release: Arc<Notify>) -> DuplexStream {
     here
 }
 
-/// A client in revision 2025-11-25 that is connected to an echo server by a pipe in memory.
+/// Connects a client to a new echo server by a pipe in memory, in revision 2025-11-25.
 ///
 /// # Panics
 /// If the connection fails.
@@ -73,7 +73,7 @@ pub async fn connected(release: Arc<Notify>) -> RunningService<RoleClient, ()> {
     client
 }
 
-/// Like `connected`, in revision 2026-07-28.
+/// Connects a client like `connected`, in revision 2026-07-28.
 ///
 /// # Panics
 /// If the connection fails.
@@ -98,7 +98,7 @@ pub struct ByteServer {
 }
 
 impl ByteServer {
-    /// A server to which the opening messages of this dialect were sent.
+    /// Starts a server, sends the opening messages of this dialect, and waits for the response.
     pub async fn open(dialect: Dialect) -> ByteServer {
         let (output, input) = tokio::io::split(server(Arc::new(Notify::new())));
         let mut server = ByteServer { input, output: BufReader::new(output), response: Vec::new() };

@@ -33,7 +33,7 @@ struct Response<'a> {
 }
 
 impl Response<'_> {
-    /// The number in the id. An id that is a string ends with the number.
+    /// Returns the number in the id. A string id ends with the number.
     fn number(&self) -> usize {
         let id = self.id.get().trim_matches('"');
         id.rsplit('-').next().and_then(|it| it.parse().ok()).expect("the id of a call")
@@ -78,7 +78,7 @@ impl Server {
         self.received.clear();
     }
 
-    /// The CPU time of the server, on all its threads.
+    /// Returns the CPU time of the server, on all its threads.
     #[must_use]
     pub fn cpu_time(&self) -> Duration {
         self.process.cpu_time()
@@ -94,8 +94,7 @@ impl Server {
 
     /// Calls `echo` `count` times, with `window` calls in flight, and checks each id, text and revision.
     ///
-    /// # Panics
-    /// If a response has another id or text, or is of another revision.
+    /// # Panics If the server ends, or a response has the wrong id, text or revision.
     pub fn echo(&mut self, text: &str, count: usize, window: usize) {
         let (mut sent, mut done) = (0, 0);
         let (mut in_flight, mut lines, mut searched) = (HashSet::new(), Vec::new(), 0);
@@ -135,13 +134,13 @@ pub(crate) fn check(response: &[u8], server: &str, dialect: Dialect, text: &str)
     id
 }
 
-/// The text with the id at its beginning, so that each call has a different text.
+/// Replaces the first eight bytes of the text by the id, so that each call has a different text.
 pub(crate) fn numbered(id: usize, text: &str) -> String {
     format!("{id:08}{}", text.get(8..).unwrap_or_default())
 }
 
-/// Measures microseconds of CPU time for each request in this dialect; the servers take turns. `name` is the name of
-/// the dialect, or `observer`.
+/// Measures microseconds of CPU time for each request in this dialect. The servers take turns. `name` is the name
+/// of the dialect, or `observer`.
 pub fn measure(effort: Effort, commands: &[String], name: &str) {
     // `observer` is not a dialect: the caller starts servers with an observer, and calls them in the handshake era.
     let dialect =

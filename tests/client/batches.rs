@@ -18,7 +18,7 @@ fn connected(dialogue: impl Fn(&mut ClientHarness)) {
     connected_in(Setup::handshake(), "2025-03-26", dialogue);
 }
 
-/// A batch of messages with white space between all tokens.
+/// Returns a batch of messages, with `space` around every bracket and comma of the batch.
 fn batch(harness: &ClientHarness, members: &[&str], space: &str) -> String {
     let members: Vec<String> = members.iter().map(|member| harness.message(member)).collect();
     format!("{space}[{space}{}{space}]{space}", members.join(&format!("{space},{space}")))

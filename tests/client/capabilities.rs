@@ -3,7 +3,7 @@
 use mcp_proto::client::{ClientConfig, Connect};
 use mcp_proto::{Action, Client, ClientCapabilities as C, ConfigError, Millis, Revision, Revisions};
 
-/// The first message of a client.
+/// Returns the first message of a client.
 fn first(info: &ClientConfig<'_>) -> String {
     let (mut rx, mut tx) = ([0; 256], [0; 1024]);
     let mut client = Client::new(info, &mut rx, &mut tx).unwrap();

@@ -33,7 +33,7 @@ fn with_client(rx: Buffer<'_>, test: impl FnOnce(&mut Client<'_>)) {
     test(&mut client);
 }
 
-/// Sends a call, and returns its id.
+/// Sends a call, and returns its ticket and its id.
 fn call(client: &mut Client<'_>) -> (Ticket, Value) {
     take(client, Millis(0), usize::MAX);
     let ticket = client.call_json("t", "{}", Options::DEFAULT).unwrap();
@@ -140,7 +140,7 @@ fn text(random: &mut Random, length: usize) -> String {
     (0..length).map(|_| characters[random.below(characters.len())]).collect()
 }
 
-/// A random result, and its JSON with random white space and escapes.
+/// Returns a random result, and its JSON with random white space and escapes.
 fn random_result(random: &mut Random) -> (Value, String) {
     let sizes = [0, 1, 2, 3, 7, 40, 300, 3000];
     let size = |random: &mut Random| sizes[random.below(sizes.len())];
@@ -201,7 +201,8 @@ fn content_of_any_size_arrives_for_any_buffer_and_pieces() {
     assert!(streamed > 10);
 }
 
-/// Passes a line to a client with a receive buffer of 512 bytes, after a call with chunks. `X` in the line is the id.
+/// Makes a call with chunks, passes a line to the client, and returns the events of the call. `X` in the line is
+/// the id. The receive buffer has 512 bytes.
 fn outcome(line: &str, ends: bool) -> Received {
     let mut rx = [0; 512];
     let mut outcome = Received::default();
@@ -344,7 +345,7 @@ fn result_that_cannot_be_completed_fails_after_its_chunks() {
     }
 }
 
-/// A response of 5000 bytes of text with its id at the end.
+/// Returns a response with a text of 5000 letters and its id at the end.
 fn with_late_id(id: &Value, letter: &str) -> String {
     let text = letter.repeat(5000);
     format!("{{\"result\":{{\"content\":[{{\"text\":\"{text}\"}}]}},\"jsonrpc\":\"2.0\",\"id\":{id}}}\n")

@@ -52,12 +52,12 @@ fn accepts(harness: &mut ClientHarness) {
 
 const BITS: &str = "abababababababababababababababab";
 
-/// The id of the task in the first slot, with this generation.
+/// Returns the id of the task in the first slot, with this generation.
 fn id(generation: u8) -> String {
     format!("0000{generation:02x}000000{BITS}")
 }
 
-/// The members of a task, created and updated in these seconds.
+/// Returns the members of a task that is created and updated at these seconds.
 fn task(id: &str, status: &str, created: u8, updated: u8, ttl: u64) -> String {
     format!(
         r#""taskId":"{id}","status":"{status}","createdAt":"1970-01-01T00:00:{created:02}.000Z","lastUpdatedAt":"1970-01-01T00:00:{updated:02}.000Z","ttl":{ttl},"pollInterval":1000"#
@@ -77,12 +77,12 @@ fn created() -> String {
     format!(r#"{{"id":1,"result":{{"task":{{{}}}}}}}"#, working())
 }
 
-/// A request about the task in the first slot.
+/// Returns a request about the task in the first slot.
 pub(super) fn about(id_of_request: u32, method: &str) -> String {
     format!(r#"{{"id":{id_of_request},"method":"tasks/{method}","params":{{"taskId":"{}"}}}}"#, id(0))
 }
 
-/// A response with these members of a result, and with the metadata of the task.
+/// Returns a response with these members of a result, and with the metadata of the task.
 pub(super) fn payload(id_of_request: u32, members: &str) -> String {
     let task = id(0);
     format!(

@@ -49,7 +49,7 @@ fn complete_last_line_without_newline_is_processed() {
 }
 
 #[test]
-fn oversized_last_line_is_ignored() {
+fn oversized_last_line_without_newline_is_reported() {
     let cases = [
         (format!(r#" {{"jsonrpc":"2.0","id":@add,"result":"{}"}}"#, "x".repeat(900)), "add: lost TooLong"),
         (format!(r#" {{"jsonrpc":"2.0","id":@add,"result":"{}"#, "x".repeat(900)), "fault Truncated"),

@@ -13,7 +13,7 @@ fn initialize(revision: &str) -> String {
     )
 }
 
-/// The response to `initialize`.
+/// Returns the response to `initialize`.
 fn accept(revision: &str) -> String {
     format!(
         r#"{{"id":@initialize,"result":{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#

@@ -36,7 +36,7 @@ fn everywhere(dialogue: impl Fn(Revision, &mut ClientHarness)) {
     }
 }
 
-/// The JSON of a request with the `_meta` of its revision.
+/// Returns the JSON of a request with the `_meta` of its revision.
 fn request(revision: Revision, method: &str, params: &str) -> String {
     let meta = if revision == Revision::V2026_07_28 { format!(r#""_meta":{META}}}"#) } else { String::new() };
     let params = [params, &meta].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(",");
@@ -416,7 +416,7 @@ fn empty_cursor_requests_the_next_page_if_configured() {
     }
 }
 
-/// A search for one entry requests no more pages after a match.
+/// An application that searches for one entry cancels the list after a match.
 #[test]
 fn list_cancelled_at_a_page_ends_silently() {
     connected(Revision::V2025_11_25, EVERYTHING, |harness| {

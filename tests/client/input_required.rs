@@ -20,7 +20,7 @@ fn run(setup: Setup, dialogue: impl Fn(&mut ClientHarness)) {
     });
 }
 
-/// The server requires input. `more` are further members of the result.
+/// Returns a result that requires input. `more` are further members of the result.
 fn asks(name: &str, more: &str) -> String {
     format!(r#"{{"id":@{name},"result":{{"resultType":"input_required"{more}}}}}"#)
 }
@@ -109,7 +109,7 @@ fn each_retry_has_its_own_responses_and_state() {
 
 /// While the application obtains the input, an oversized response with the old id ends no request.
 #[test]
-fn oversized_response_with_a_used_id_is_ignored() {
+fn oversized_response_with_a_used_id_ends_no_request() {
     run(setup().rx(400), |harness| {
         let ticket = harness.call("add", DEFAULT).unwrap();
         harness.server_sends(&asks("add", r#","requestState":"s""#)).discard();
@@ -343,7 +343,7 @@ fn cancel_between_retries_sends_nothing() {
     });
 }
 
-/// The default timeout is one second for each retry, and five seconds in total.
+/// The timeout of the harness is one second for each attempt, and five seconds in total.
 #[test]
 fn maximum_timeout_covers_all_retries() {
     run(setup(), |harness| {

@@ -246,7 +246,8 @@ const NO_ROOTS: &str = r#"{"id":5,"result":{"roots":[]}}"#;
 const EXPIRED: &str = r#"{"id":5,"error":{"code":-32603,"message":"Internal error: the request timed out"}}"#;
 const CANCEL: &str = r#"{"method":"notifications/cancelled","params":{"requestId":5}}"#;
 
-/// The first request with id 5 has ended. A second request with this id gets one response, through its own ticket.
+/// Checks that a second request with the id 5 gets one response, through its own ticket. The first request must
+/// have ended.
 fn only_the_second_is_answered(harness: &mut ClientHarness, tickets: &Rc<RefCell<Vec<Ticket>>>) {
     let first = tickets.borrow()[0];
     assert_eq!(harness.client.reply(first).err(), Some(SendError::Gone));

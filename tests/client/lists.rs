@@ -10,7 +10,7 @@ fn page(tools: &[&str], cursor: Option<&str>) -> String {
     format!(r#"{{"id":@list,"result":{{"tools":[{}]{cursor}}}}}"#, tools.join(","))
 }
 
-/// The request for the page after a cursor.
+/// Returns the request for the page after a cursor.
 fn next(harness: &ClientHarness, cursor: &str) -> String {
     let meta = if harness.is_handshake() { "" } else { r#","_meta":{..}"# };
     format!(r#"{{"id":@,"method":"tools/list","params":{{"cursor":{cursor}{meta}}}}}"#)

@@ -83,7 +83,7 @@ impl Traced<'_> {
         self.pump_until(usize::MAX);
     }
 
-    /// The server writes these lines without a pause between them.
+    /// Sends these lines from the server, without a pause between the lines.
     fn server(&mut self, lines: &[String]) {
         for line in lines {
             self.incoming.extend(line.as_bytes());
@@ -101,7 +101,7 @@ impl Traced<'_> {
         assert!(self.client.capabilities().is_some(), "connected");
     }
 
-    /// The lines that the server has received.
+    /// Returns the lines that the server has received.
     fn received(&self) -> Vec<String> {
         let text = std::str::from_utf8(&self.outgoing).unwrap();
         assert!(text.is_empty() || text.ends_with('\n'), "an incomplete line: {text}");
@@ -113,14 +113,14 @@ impl Traced<'_> {
         trace.iter().filter(|it| it.direction == direction).map(|it| it.text.clone()).collect()
     }
 
-    /// The directions of the observed messages: `<` from the server, `>` to the server.
+    /// Returns the directions of the observed messages: `<` from the server, `>` to the server.
     fn order(&self) -> String {
         let trace = self.trace.0.lock().unwrap();
         trace.iter().map(|it| if it.direction == Direction::In { '<' } else { '>' }).collect()
     }
 }
 
-/// Ids of the requests in these lines.
+/// Returns the ids of the requests in these lines.
 fn ids(lines: &[String]) -> Vec<String> {
     let values = lines.iter().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
     values.filter(|it| it.get("method").is_some()).filter_map(|it| Some(it.get("id")?.to_string())).collect()

@@ -30,7 +30,7 @@ pub(super) fn fill(harness: &mut ClientHarness) -> Ticket {
     harness.name(sent.expect("one fits"), "fill")
 }
 
-/// Sends all waiting messages. Returns them without the request that filled the buffer.
+/// Sends all waiting messages. Returns the messages without the request that filled the buffer.
 fn drain(harness: &mut ClientHarness) -> Vec<String> {
     harness.peer_reads(true);
     harness.pump();

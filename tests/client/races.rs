@@ -136,7 +136,7 @@ fn notification_leaves_the_space_of_a_response() {
 
 /// The connection ends before the application takes the event of the last page, so the list ends with a failure.
 #[test]
-fn unread_last_page_is_not_lost() {
+fn unread_last_page_ends_the_list_with_a_failure() {
     Setup::automatic().run(|harness| {
         harness.connect();
         harness.list();

@@ -252,7 +252,7 @@ impl World {
         }
     }
 
-    /// The members of a task. Some of them may not match its status.
+    /// Returns the members of a task. Some members may not match the status.
     fn task(&mut self, id: u64) -> String {
         let statuses = ["working", "working", "input_required", "completed", "failed", "cancelled", "x"];
         let status = statuses[self.random.below(statuses.len())];

@@ -19,7 +19,7 @@ fn acknowledge(harness: &mut ClientHarness) {
 const LISTEN: &str = r#"{"id":@,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{..}}}"#;
 const DISCOVERED: &str = r#"{"id":@discover,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
 
-/// Ends of a connection: `reconnect` alone, end of input, failed write, shutdown.
+/// Returns four ends of a connection: `reconnect` alone, end of input, failed write, shutdown.
 fn connection_ends() -> [fn(&mut ClientHarness); 4] {
     [
         |_| {},
@@ -219,7 +219,7 @@ fn waiting_cancellation_ends_with_its_connection() {
 }
 
 #[test]
-fn unread_response_survives_a_reconnect() {
+fn unread_response_is_lost_at_a_reconnect() {
     Setup::automatic().run(|harness| {
         harness.connect();
         harness.call("a", DEFAULT).unwrap();
@@ -233,7 +233,7 @@ fn unread_response_survives_a_reconnect() {
     });
 }
 
-/// Each case is a method, and whether a lost request with it may be repeated.
+/// Each case is a method, and whether the application may repeat a lost request with this method.
 #[test]
 fn only_read_requests_are_retryable() {
     let methods = [

@@ -5,7 +5,7 @@ use crate::support::transport::give_input;
 use mcp_proto::client::{ContentView, Event, Options};
 use mcp_proto::{Action, Millis, SendError};
 
-/// Calls the tool `add`, and responds to the call.
+/// Calls the tool `add`, responds with `answer`, and expects these events.
 fn answered(answer: &str, expected: &[&str]) {
     let _context = FailureContext(answer.to_owned());
     Setup::automatic().connected(|harness| {

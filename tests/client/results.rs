@@ -13,7 +13,7 @@ fn exchange(client: &mut Client<'_>, bytes: &[u8]) {
     feed(client, Millis(0), bytes);
 }
 
-/// All parts of a result as text.
+/// Returns all parts of a result as text.
 fn told(result: ToolResultView<'_>) -> String {
     let blocks: Vec<_> = result.blocks().map(|block| (block.content(), block.raw())).collect();
     let (text, structured, meta) = (result.text(), result.structured(), result.meta());

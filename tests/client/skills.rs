@@ -1,4 +1,5 @@
-//! Skills: lists, entries, folders, and the verification of files. `docs/skill-rules.md` has the numbers.
+//! Skills: lists, entries, folders, and the verification of files. `SK-26` is a requirement of
+//! `docs/skill-rules.md`.
 
 use crate::support::transport::{feed, take};
 use mcp_proto::client::{ClientConfig, Connect, Event, Options, SkillView, Slot};
@@ -22,13 +23,13 @@ fn connected(extensions: &str, test: impl FnOnce(&mut Client<'_>)) {
     test(&mut client);
 }
 
-/// Passes a line, after which the client has an event.
+/// Passes a line, and checks that the client then has an event.
 fn respond(client: &mut Client<'_>, line: &str) {
     feed(client, Millis(0), format!("{line}\n").as_bytes());
     assert!(matches!(client.poll(Millis(0)), Action::Event), "{line}");
 }
 
-/// The next request: its id, and the whole line.
+/// Returns the next request: its id, and the whole line.
 fn sent(client: &mut Client<'_>) -> (u64, String) {
     let line = String::from_utf8(take(client, Millis(0), usize::MAX)).unwrap();
     let id = Json::parse(line.trim().as_bytes()).unwrap().get("id").unwrap().unsigned().unwrap();
@@ -152,7 +153,7 @@ fn folder_is_requested_page_by_page() {
 
 const FILE: &str = r#"{"uri":"skill://x/a/SKILL.md","digest":"sha256:0","size":1}"#;
 
-/// An entry with these `resources`.
+/// Returns an entry with these `resources`.
 fn entry(resources: &str) -> String {
     format!(
         r#"{{"uri":"skill://x/a/SKILL.md","frontmatter":{{"name":"a","description":"b"}},"resources":{resources}}}"#

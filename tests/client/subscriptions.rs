@@ -19,7 +19,7 @@ fn listen(harness: &mut ClientHarness, filter: Filter<'_>, name: &str) -> Ticket
     harness.name(ticket, name)
 }
 
-/// A server notification for a subscription.
+/// Returns a server notification for a subscription.
 fn tagged(method: &str, id: &str, more: &str) -> String {
     format!(
         r#"{{"method":"notifications/{method}","params":{{{more}"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}"#

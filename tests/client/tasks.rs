@@ -40,19 +40,19 @@ pub(super) fn run(setup: Setup, dialogue: impl Fn(&mut ClientHarness)) {
     });
 }
 
-/// The members of task `t` with this status. `more` are further members.
+/// Returns the members of task `t` with this status. `more` are further members.
 pub(super) fn task(status: &str, more: &str) -> String {
     format!(
         r#""taskId":"t","status":"{status}","createdAt":"2026-07-28T10:00:00Z","lastUpdatedAt":"2026-07-28T10:00:00Z","ttlMs":60000{more}"#
     )
 }
 
-/// The response to a call: a new task.
+/// Returns the response to a call: a new task.
 pub(super) fn created(name: &str, more: &str) -> String {
     format!(r#"{{"id":@{name},"result":{{"resultType":"task",{}}}}}"#, task("working", more))
 }
 
-/// The response to `tasks/get`.
+/// Returns the response to `tasks/get`.
 pub(super) fn got(status: &str, more: &str) -> String {
     format!(r#"{{"id":@get,"result":{{"resultType":"complete",{}}}}}"#, task(status, more))
 }

@@ -236,14 +236,14 @@ const LISTEN: &str = concat!(
 );
 const UNLISTEN: &str = r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#;
 
-/// The server acknowledges a subscription to these tasks.
+/// Returns the acknowledgment of a subscription to these tasks.
 fn acknowledge(ids: &str) -> String {
     format!(
         r#"{{"method":"notifications/subscriptions/acknowledged","params":{{"notifications":{{"taskIds":{ids}}},"_meta":{{"io.modelcontextprotocol/subscriptionId":@listen}}}}}}"#
     )
 }
 
-/// A client that subscribes to its tasks, with a new task.
+/// Runs a dialogue with a client that subscribes to its tasks, after a call has become a task.
 fn run_listening(dialogue: impl Fn(&mut ClientHarness, Ticket)) {
     let limits = TaskLimits { listens: true, ..LIMITS };
     run(Setup { info: setup().info.tasks(limits), ..setup() }, |harness| {

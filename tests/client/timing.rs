@@ -127,7 +127,7 @@ fn page(cursor: Option<&str>) -> String {
     format!(r#"{{"id":@list,"result":{{"tools":[{{"name":"t"}}]{cursor}}}}}"#)
 }
 
-/// Each case has the cursors of the pages, of which the last two are equal.
+/// Each case lists the cursors of the pages. The last two cursors are equal.
 #[test]
 fn repeated_cursor_ends_a_list_at_any_page() {
     let cursors: [&[&str]; 4] =

@@ -10,12 +10,12 @@ static TOOLS: Tools = Tools::new(&[Tool::new("text", "{}"), Tool::new("blob", "{
 static SERVER: ServerConfig = ServerConfig::new("s", "1").features(&[&TOOLS]);
 const SIZE: usize = 1 << 20;
 
-/// The byte at an offset of the content. All are ASCII, and some need an escape.
+/// Returns the byte at an offset of the content. All bytes are ASCII, and some need an escape.
 fn byte(at: usize) -> u8 {
     b"ab\n\"c\\d e"[at % 9]
 }
 
-/// Writes as much of the content as the server takes.
+/// Writes as much of the content as the server takes. Returns `false` if a part of the content is left.
 fn write(server: &mut Server<'_>, ticket: Ticket, is_blob: bool, sent: &mut usize) -> bool {
     let Ok(mut chunks) = server.chunks(ticket) else { return true };
     loop {

@@ -7,7 +7,7 @@ use mcp_proto::{ClientCapabilities, Level, Revision, Revisions, SendError};
 const DEFAULT: Options = Options::DEFAULT;
 const NOTHING: ClientCapabilities = ClientCapabilities::NONE;
 
-/// The numbers of the generated entries.
+/// Returns the names of the generated entries with this prefix.
 fn numbered(prefix: &str) -> String {
     (0..12).map(|number| format!("{prefix}{number}")).collect::<Vec<_>>().join(", ")
 }

@@ -71,14 +71,14 @@ static ROUTER: Router<Board> = router![greet];
 enum Answer {
     Accept,
     Decline,
-    /// Only in the handshake era.
+    /// An error, which only the handshake era allows.
     Error,
     /// A response of 300 bytes.
     Long,
     Silence,
 }
 
-/// A client and a server that asks it for input, with pipes between them.
+/// A client, and a server that requests input from the client, with pipes between them.
 struct InputPair {
     client: Client<'static>,
     server: Server<'static>,
@@ -241,7 +241,7 @@ impl InputPair {
     }
 }
 
-/// Responds to a request of the server, or returns its ticket.
+/// Responds to a request of the server, or defers the request and returns its ticket.
 fn answer_request(request: ServerRequest<'_>, answer: Answer) -> Option<Ticket> {
     match (answer, request.input()) {
         (Answer::Silence, _) => return Some(request.defer(Some(Millis::seconds(3600))).unwrap()),

@@ -20,7 +20,7 @@ fn handshakes(revisions: &[Revision]) -> Vec<Revision> {
     revisions.iter().copied().filter(|it| it.era() == Era::Handshake).collect()
 }
 
-/// The revision that the specification requires, or `None` without a common revision.
+/// Returns the revision that the specification requires, or `None` without a common revision.
 fn expected(connect: Connect, client: &[Revision], server: &[Revision]) -> Option<Revision> {
     let stateless = Revision::V2026_07_28;
     if connect != Connect::Handshake && client.contains(&stateless) && server.contains(&stateless) {
@@ -30,7 +30,7 @@ fn expected(connect: Connect, client: &[Revision], server: &[Revision]) -> Optio
     if connect == Connect::Stateless || theirs.is_empty() {
         return None;
     }
-    // The client requests its newest revision, unless the server offers another.
+    // The client requests its newest handshake revision. A server without this revision offers its own newest one.
     let asked = *ours.last()?;
     if theirs.contains(&asked) {
         return Some(asked);

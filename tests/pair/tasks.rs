@@ -107,7 +107,7 @@ impl TaskPair {
         }
     }
 
-    /// Lets this time pass.
+    /// Advances the time in steps of 50 ms, and runs both machines after each step.
     fn wait(&mut self, millis: u64) {
         for _ in 0..millis / 50 {
             self.now += 50;
@@ -187,8 +187,9 @@ impl TaskPair {
         }
     }
 
-    /// Expects these events since the last call. Repetitions of `working` depend on the time of the polls. The server
-    /// may still notify the client of a task after its cancellation.
+    /// Expects these client events since the last call. Ignores unexpected `working` events, because their number
+    /// depends on the time of the polls. Ignores notifications about tasks, because these may follow a
+    /// cancellation.
     #[track_caller]
     fn expect(&mut self, expected: &[&str]) -> &mut TaskPair {
         let is_expected = |event: &str| event != "working " || expected.contains(&event);
@@ -219,7 +220,7 @@ impl TaskPair {
         self.settle();
     }
 
-    /// Replaces the connection. The server keeps its tasks.
+    /// Drops the bytes in transit, and resets the server, which keeps its tasks.
     fn lose_connection(&mut self) {
         self.up.bytes.clear();
         self.down.bytes.clear();

@@ -19,13 +19,13 @@ fn task_options() -> TaskOptions {
     TaskOptions::new([7; 16])
 }
 
-/// The fields of a value. Addresses of functions are left out, because a function may have several.
+/// Returns the fields of a value as text, without addresses, because a function may have several addresses.
 fn described(value: &dyn Debug) -> String {
     let text = format!("{value:?}");
     text.split("0x").map(|part| part.trim_start_matches(|digit: char| digit.is_ascii_hexdigit())).collect()
 }
 
-/// Builds each value twice.
+/// Builds each value at compile time and at run time, and compares both.
 macro_rules! assert_equal {
     ($($name:ident: $type:ty = $value:expr;)*) => {
         $({

@@ -137,7 +137,7 @@ fn acknowledgment_lists_only_accepted_resources() {
         updated("lib:log"),
         tagged(1, "tools/list_changed", ""),
     ));
-    // If all are refused, the acknowledgment has no member for them.
+    // If the application refuses all resources, the acknowledgment has no member for resources.
     setup().check(&format!(
         "* refuse lib:log\n{}{}* updated lib:log\n* deferred 1\n",
         listen(1, r#"{"resourceSubscriptions":["lib:log"]}"#, "\"lib:log\""),
@@ -166,7 +166,7 @@ fn accepted_subscription_without_a_slot_is_refused() {
         acknowledged(1, "{}"),
         listen(2, "{}", ""),
     ));
-    // The buffer for URIs has no space, so the application is not asked.
+    // The buffer for URIs has no space, so the server refuses the request although the application accepts it.
     Setup::new(CONFIG).session(Revision::V2025_11_25).check(&format!(
         "{}< error 1 -32603 …\n! fault TooManyWatched\n",
         subscribe(1, "lib:log", "2025-11-25")

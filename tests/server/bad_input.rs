@@ -26,7 +26,7 @@ fn check_lines(setup: &Setup, cases: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn invalid_line_costs_one_error() {
+fn invalid_line_gets_at_most_one_error() {
     check_lines(
         &session(),
         &[
@@ -107,7 +107,7 @@ fn invalid_utf8_invalidates_one_line() {
 }
 
 #[test]
-fn oversized_line_is_answered_with_its_id_wherever_it_is() {
+fn oversized_request_is_answered_with_its_id_at_any_position() {
     let x = "x".repeat(2000);
     let deep = "[".repeat(200) + &"]".repeat(200);
     let cases = [

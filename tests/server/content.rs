@@ -5,7 +5,7 @@ use crate::support::server::catalog::{LIBRARY, LOG, TOOLS};
 use mcp_proto::Revision;
 use mcp_proto::server::{Feature, ServerConfig, Tools};
 
-/// A stateless call.
+/// Returns a stateless request with further params.
 pub(crate) fn stateless(id: u32, method: &str, params: &str) -> String {
     format!(
         r#"> call {id} {method} {{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}{params}}}

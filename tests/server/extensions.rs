@@ -25,7 +25,7 @@ fn session() -> Setup {
     setup().session(Revision::V2025_11_25)
 }
 
-/// A request of the stateless era.
+/// Returns a request of the stateless era.
 fn request(id: &str, method: &str, params: &str) -> String {
     format!("> call {id} {method} {{{META}{params}}}\n")
 }

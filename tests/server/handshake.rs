@@ -235,7 +235,7 @@ fn dynamic_tools_are_listed_and_called_by_any_name() {
     );
 }
 
-/// The `_meta` of 2026-07-28, with its revision.
+/// Returns the `_meta` of 2026-07-28 with this revision.
 fn stateless_meta(revision: &str) -> String {
     format!(
         r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{revision}","io.modelcontextprotocol/clientCapabilities":{{}},"io.modelcontextprotocol/logLevel":"debug"}}"#

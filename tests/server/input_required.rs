@@ -15,7 +15,7 @@ fn info() -> ServerConfig<'static> {
     CONFIG.revisions(Revisions::STATELESS)
 }
 
-/// A call with further params, and its event.
+/// Returns a call with further params, and its event.
 fn call(id: u32, name: &str, capabilities: &str, arguments: &str, more: &str) -> String {
     let more = if more.is_empty() { String::new() } else { format!(",{more}") };
     format!(

@@ -96,7 +96,7 @@ fn requests_reach_every_joined_feature() {
     );
 }
 
-/// The error of a server with these features.
+/// Returns the error of a server with these features.
 #[track_caller]
 fn refused(features: &[&dyn Feature]) -> String {
     let config = ServerConfig::new("s", "1").features(features);

@@ -28,7 +28,7 @@ static STATIC_FEATURES: [&dyn Feature; 1] = [&STATIC];
 static BY_HOST: Tools<'static> = Tools::dynamic_list();
 static BY_HOST_FEATURES: [&dyn Feature; 1] = [&BY_HOST];
 
-/// The smallest transmit buffer of a server with this configuration.
+/// Returns the size of the smallest transmit buffer of a server with this configuration.
 fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
     let make = |tx: usize| {
         let (mut rx, mut tx) = (vec![0; 4096], vec![0; tx]);
@@ -50,7 +50,7 @@ fn needed(info: &ServerConfig<'_>, frames: bool) -> usize {
     needed
 }
 
-/// The parameters of a request of the stateless era.
+/// The `_meta` of a request of the stateless era.
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 /// Sends a line and returns the output lines.
@@ -61,7 +61,7 @@ fn exchange(harness: &mut ServerHarness<'_>, line: &str) -> Vec<String> {
     output.lines().map(String::from).collect()
 }
 
-/// Requests all pages of the tool list. Returns the names of each page.
+/// Requests all pages of the tool list. Returns the names of all tools, and the number of pages.
 fn list_all(harness: &mut ServerHarness<'_>) -> (Vec<String>, usize) {
     let (mut names, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
     loop {
@@ -140,7 +140,7 @@ fn dynamic_entry_too_large_for_a_page_is_omitted() {
     }
 }
 
-/// Messages that cause every kind of response that the server writes without the application.
+/// Returns messages that cause every kind of response that the server writes without the application.
 fn machine_made(id: &str) -> Vec<String> {
     let meta = |version: &str| {
         format!(
@@ -336,7 +336,7 @@ fn oversized_response_becomes_a_small_error() {
             "> call 1 tools/call {{\"name\":\"large\",\"arguments\":{arguments}}}\n! call large {arguments}\n"
         )
     };
-    // The line has 75 bytes besides the text, including the newline.
+    // `frame` is the length of the line without its text, including the newline.
     let frame = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""}]}}"#.len() + 1;
     let most = 600 - frame;
     setup.check(&format!("{}< result 1 …\n", call(most)));

@@ -105,7 +105,7 @@ fn echo(id: &str, arguments: &str) -> [String; 2] {
     [call(id, "echo", &format!(",\"arguments\":{arguments}")), out(&text(id, &result))]
 }
 
-/// The received lines among the observed messages.
+/// Returns the received lines among the observed messages.
 fn received(seen: &[String]) -> Vec<String> {
     let lines = seen.iter().filter(|line| line.starts_with("> "));
     lines.map(|line| line.split(" ! ").next().unwrap_or_default().to_string()).collect()
@@ -248,7 +248,8 @@ fn refused_message_is_observed_before_its_error() {
     check("2025-11-25", &steps, &expected);
 }
 
-/// Polls a server that has no event. Passes `line`, which must fit, and takes at most `write` bytes.
+/// Polls a server that has no event. Passes `line`, which must fit, and takes at most `write` bytes. Returns the
+/// number of bytes taken.
 fn step(server: &mut Server<'_>, line: &[u8], write: usize) -> usize {
     let Action::Io(io) = server.poll(Millis(0)) else { panic!("io") };
     let (sink, mut source) = io.split();

@@ -14,7 +14,7 @@ fn session() -> Setup {
     Setup::new(CONFIG).session(Revision::V2025_11_25)
 }
 
-/// A call that is deferred for `ms` milliseconds.
+/// Returns a call that is deferred for `ms` milliseconds.
 fn defer(id: u32, ms: u32) -> String {
     format!(
         "> call {id} tools/call {{\"name\":\"defer\",\"arguments\":{{\"ms\":{ms}}}}}\n! call defer {{\"ms\":{ms}}}\n"

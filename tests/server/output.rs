@@ -121,8 +121,8 @@ fn observer_sees_every_line_with_its_outcome() {
     );
 }
 
-/// Calls a tool once for each response size in bytes. Returns the output. After each poll the transport takes `written`
-/// bytes. The server reads the next call when it is ready.
+/// Calls a tool once for each response size in bytes. Returns the output. After each poll the transport takes at
+/// most `written` bytes. The server reads the next call when it is ready.
 fn drained(tx: usize, reply_room: usize, written: usize, sizes: &[usize]) -> String {
     let (mut rx, mut tx) = ([0; 512], vec![0; tx]);
     let server = Server::new(&CONFIG, &mut rx, &mut tx[..]).unwrap();

@@ -4,7 +4,7 @@ use crate::support::server::Setup;
 use crate::support::server::tools::CONFIG;
 use mcp_proto::{Revision, Revisions};
 
-/// A stateless call of `defer` that requests progress under `token`.
+/// Returns a stateless call of `defer` that requests progress under `token`.
 fn call(id: &str, token: &str, more: &str) -> String {
     format!(
         r#"> call {id} tools/call {{"name":"defer","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{"roots":{{}}}},"progressToken":{token}}}{more}}}
@@ -13,7 +13,7 @@ fn call(id: &str, token: &str, more: &str) -> String {
     )
 }
 
-/// The same call in a session.
+/// Returns the same call in a session.
 fn session_call(id: &str, token: &str) -> String {
     format!(
         "> call {id} tools/call {{\"name\":\"defer\",\"_meta\":{{\"progressToken\":{token}}}}}\n! call defer {{}}\n"

@@ -17,7 +17,7 @@ fn with(info: ServerConfig<'static>) -> Setup {
     Setup::new(info).session_with(Revision::V2025_11_25, ALL)
 }
 
-/// A request of the server as JSON.
+/// Returns the expected line of a request of the server.
 fn asked(id: u32, method: &str) -> String {
     format!("< {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"…}}\n")
 }
@@ -323,7 +323,7 @@ fn roots_change_is_reported_if_declared() {
     let note = "> note notifications/roots/list_changed\n";
     let ask = format!("* ask ping\n{}", asked(1, "ping"));
     session().check(&format!("{ask}{note}! roots changed\n{note}! roots changed\n> call 1 ping\n< result 1"));
-    // A server that never requested the roots gets no event for their change.
+    // A server that never sent a request emits no `RootsChanged` event.
     session().check(&format!("{note}! fault UnknownNotification"));
     for capabilities in ["{}", r#"{"roots":{}}"#, r#"{"roots":{"listChanged":false}}"#] {
         Setup::new(CONFIG)

@@ -10,7 +10,7 @@ use mcp_proto::{Action, KeepAlive, Millis, Revision, SendError, State};
 
 const CLIENT: &str = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#;
 
-/// A script of a complete new connection. `tickets` is the number of tickets issued in the old session.
+/// Returns a script of a complete new connection. `tickets` is the number of tickets issued in the old session.
 fn fresh(tickets: usize) -> String {
     let hello = hello("2025-03-26");
     let next = tickets + 1;
@@ -159,7 +159,7 @@ fn reset_drops_keep_alive_but_not_used_ids() {
     closes.check(&format!("{one}* time 110\n! silent\n! closed\n{}", again(150, 2)));
 }
 
-/// Reads a line. Returns `true` if an event is pending.
+/// Passes a line to the server. Returns `true` if an event is pending.
 fn send(server: &mut Server<'_>, line: &str) -> bool {
     event(server, &mut line.as_bytes(), &mut Vec::new())
 }

@@ -13,7 +13,7 @@ fn server() -> Server<'static> {
     Server::new(&CONFIG, Buffer::grown(4096), Buffer::grown(4096)).unwrap().in_flight_grown(2).unwrap()
 }
 
-/// Passes a call to the server, which has an event for it.
+/// Passes a call to the server, and checks that the server has an event.
 fn call(server: &mut Server<'_>) {
     let line =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{META},"name":"t"}}}}"#) + "\n";

@@ -37,7 +37,7 @@ impl Sessions<'_> {
         }
     }
 
-    /// Passes in a message of a session, on one of its streams.
+    /// Passes a message of a session to the server, on one of the session's streams.
     fn post(&mut self, session: u16, stream: u16, message: &str) {
         self.run();
         self.select(session.into());
@@ -140,7 +140,7 @@ fn sessions_have_their_own_revision_ids_and_cancellations() {
 }
 
 #[test]
-fn session_messages_name_it_and_only_its_client_may_respond() {
+fn session_messages_and_responses_belong_to_their_session() {
     with_sessions(|mut sessions| {
         sessions.post(
             1,

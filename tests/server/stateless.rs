@@ -5,7 +5,7 @@ use crate::support::server::tools::{BARE, CONFIG};
 use mcp_proto::server::{Feature, ServerConfig, Tools};
 use mcp_proto::{Millis, Revision, Revisions};
 
-/// A stateless request with further members of `_meta` and params.
+/// Returns a stateless request with further members of `_meta` and params.
 fn call(id: &str, method: &str, meta: &str, params: &str) -> String {
     format!(
         r#"> call {id} {method} {{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}{meta}}}{params}}}

@@ -149,7 +149,7 @@ fn batch_responses_go_to_the_stream_of_the_batch() {
     });
 }
 
-/// A deferred call of `2026-07-28`.
+/// Returns a call of `2026-07-28` that the application defers.
 fn stateless_call(id: u32) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"defer","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#

@@ -39,7 +39,7 @@ fn told(uri: &str) -> String {
     format!("< note notifications/resources/updated {{\"uri\":\"{uri}\"}}\n")
 }
 
-/// A script that shows that exactly these URIs are subscribed.
+/// Returns a script that shows that exactly these URIs are subscribed.
 fn watched(uris: &[&str]) -> String {
     let all: String = URIS
         .iter()

@@ -33,7 +33,7 @@ fn acknowledged(id: &str, filter: &str) -> String {
     format!("< note notifications/subscriptions/acknowledged {{{},\"notifications\":{filter}}}\n", tag(id))
 }
 
-/// A subscription to the tool list: its request, acknowledgment and event.
+/// Returns a subscription to the tool list: request, acknowledgment and event.
 fn tools(id: &str) -> String {
     let filter = r#"{"toolsListChanged":true}"#;
     format!("{}{}! listening [Tools] []\n", listen(id, filter), acknowledged(id, filter))

@@ -39,7 +39,7 @@ macro_rules! answer {
     };
 }
 
-/// The output and the protocol errors of a server for these lines.
+/// Returns the output and the protocol errors of a server for these lines.
 fn said(server: Server<'_>, lines: &str, text: &str, answer: Answer) -> (String, Vec<ProtocolError>) {
     let (mut server, mut input) = (server, lines.as_bytes());
     let (mut output, mut faults, mut kept) = (Vec::new(), Vec::new(), Vec::new());

@@ -2,8 +2,9 @@
 //!
 //! `measure [--rounds N] [--turn MILLISECONDS] [--server NAME=COMMAND]... PART...`
 //!
-//! The name of a dialect follows `stdio`, and a number of requests follows `pending`. This process and its servers run
-//! on one processor, but servers of `http`, `http-crowd` and `connections` have another processor.
+//! The name of a dialect or `observer` follows `stdio`, and a number of requests follows `pending`. This process
+//! and its servers run on one processor, but servers of `http`, `http-crowd` and `connections` have another
+//! processor.
 
 use std::time::Duration;
 

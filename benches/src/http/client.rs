@@ -58,7 +58,7 @@ impl Client {
     }
 }
 
-/// Begins a session of 2025-11-25, and returns its id if the server has sessions.
+/// Begins a session of 2025-11-25, and returns its id, or `None` if the server has no sessions.
 pub(crate) fn begin_session(server: &Server, connection: &mut Connection) -> Option<String> {
     let opening = Dialect::Handshake.opening();
     let messages: Vec<_> = opening.split(|it| *it == b'\n').filter(|it| !it.is_empty()).collect();
@@ -77,13 +77,13 @@ pub(crate) fn begin_session(server: &Server, connection: &mut Connection) -> Opt
     response.session
 }
 
-/// The header fields of requests after `initialize`.
+/// Returns the header fields of requests after `initialize`.
 pub(crate) fn session_fields(session: Option<&str>) -> String {
     let session = session.map(|id| format!("Mcp-Session-Id: {id}\r\n")).unwrap_or_default();
     format!("MCP-Protocol-Version: 2025-11-25\r\n{session}")
 }
 
-/// The head of a POST without the length of its body.
+/// Returns the head of a POST, without the length of its body and the final empty line.
 fn post_head(server: &Server, fields: &str) -> String {
     let accept = "Accept: application/json, text/event-stream\r\n";
     let host = &server.address;

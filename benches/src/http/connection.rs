@@ -84,7 +84,7 @@ impl Connection {
         }
     }
 
-    /// Takes a line without its line break.
+    /// Removes the next line from the input, and returns it without its line break.
     fn line(&mut self) -> String {
         loop {
             if let Some(end) = self.received.windows(2).position(|it| it == b"\r\n") {
@@ -115,7 +115,7 @@ impl Connection {
 }
 
 impl Response {
-    /// The message in the body: all of it, or the last one of an event stream.
+    /// Returns the message in the body: the whole body, or the last message of an event stream.
     pub(crate) fn message(&self) -> &[u8] {
         if !self.is_event_stream {
             return &self.body;

@@ -21,7 +21,8 @@ struct Contestant {
 }
 
 impl Contestant {
-    /// Makes `count` calls. Each connection has one call in flight, and sends the next one after its response.
+    /// Makes `count` calls, at least one per connection. Each connection sends its next call after the response to
+    /// the previous one.
     fn call(&mut self, text: &str, count: usize) {
         let connections = self.clients.len();
         self.clients.iter_mut().for_each(|client| client.send(text));
@@ -76,8 +77,8 @@ fn start(
     contestants
 }
 
-/// Measures microseconds for each call: CPU time of the server, its ratio to the constant response in the same
-/// round, and elapsed time. The servers take turns.
+/// Measures microseconds for each call: CPU time of the server, its ratio to that of the constant response in the
+/// same round, and elapsed time. The servers take turns.
 pub fn measure(effort: Effort, commands: &[String], processors: Processors) {
     for (dialect, revision) in [(Dialect::Handshake, "2025-11-25"), (Dialect::Stateless, "2026-07-28")] {
         for (size, length, connections) in

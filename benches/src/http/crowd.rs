@@ -19,7 +19,7 @@ const STREAMS: usize = 1000;
 const SLOW_CLIENTS: usize = 1000;
 /// Number of clients that do not read, and the length of the text of their calls.
 const DEAF_CLIENTS: (usize, usize) = (200, 1 << 16);
-/// The largest number of bytes that each of these clients sends.
+/// The number of bytes after which a client that does not read stops sending.
 const SENT_BY_DEAF: usize = 16 << 20;
 const ABANDONED: usize = 100_000;
 const CALLS: usize = 5000;
@@ -42,8 +42,8 @@ fn alone(server: &Server) {
     time_calls(server, "no others", || ());
 }
 
-/// Number of sessions to open, fewer than a server keeps: `tower` keeps 65,534, and `std` keeps 16,384. A session of
-/// `rmcp` is a whole task and therefore large, so 5000 sessions suffice to measure its size.
+/// Returns the number of sessions to open, fewer than a server keeps: `tower` keeps 65,534, and `std` keeps
+/// 16,384. A session of `rmcp` is a whole task and therefore large, so 5000 sessions suffice to measure its size.
 fn session_count(server: &Server) -> usize {
     match server.name() {
         "tower" => 65_000,
@@ -63,7 +63,7 @@ fn idle_sessions(server: &Server) {
     time_calls(server, "idle sessions", || ());
 }
 
-/// Opens more sessions than a server keeps. Skips `rmcp`, which takes too long to open so many.
+/// Measures a server after opening more sessions than the server keeps. Skips `rmcp`, where this takes too long.
 fn abandoned_sessions(server: &Server) {
     if session_count(server) * 10 < ABANDONED {
         return;
@@ -83,7 +83,7 @@ fn begin(server: &Server, connection: &mut Connection, count: usize) {
     }
 }
 
-/// Opens event streams, each in a session of 2025-11-25, and keeps them open.
+/// Measures a server with open event streams, each in a session of 2025-11-25.
 fn streams(server: &Server) {
     let mut open = Vec::new();
     let mut before = 0.0;

@@ -27,7 +27,7 @@ impl Server {
         &self.process.name
     }
 
-    /// Whether the server responds with a constant.
+    /// Returns whether the server responds with a constant.
     pub(crate) fn is_constant(&self) -> bool {
         self.name() == "hyper"
     }

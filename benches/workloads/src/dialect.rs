@@ -37,7 +37,7 @@ impl Dialect {
         Dialect::StatelessIdLast,
     ];
 
-    /// The name in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -49,19 +49,19 @@ impl Dialect {
         }
     }
 
-    /// The dialect with this name.
+    /// Returns the dialect with this name, or `None` if the name is unknown.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Dialect> {
         Dialect::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Whether calls are of revision 2026-07-28.
+    /// Returns whether calls are of revision 2026-07-28.
     #[must_use]
     pub fn is_stateless(self) -> bool {
         matches!(self, Dialect::Stateless | Dialect::StatelessIdLast)
     }
 
-    /// The messages with which a client opens the connection. The server responds once, with the id 0.
+    /// Returns the messages with which a client opens the connection. The server responds once, with the id 0.
     #[must_use]
     pub fn opening(self) -> Vec<u8> {
         if self.is_stateless() {
@@ -73,7 +73,7 @@ impl Dialect {
         }
     }
 
-    /// A call of the tool `echo`, as one line without its line break.
+    /// Returns a call of the tool `echo`, as one line without its line break.
     #[must_use]
     pub fn call(self, id: usize, text: &str) -> Vec<u8> {
         let head = match self {

@@ -1,6 +1,6 @@
-//! Workloads of any size, each a kind of input that a peer chooses.
+//! Workloads of any size, each with a kind of input that a peer controls.
 //!
-//! A workload of eight times the size may take at most ten times the instructions: `benches/growth` checks that.
+//! `benches/growth` checks that a workload of eight times the size takes at most ten times the instructions.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -17,7 +17,7 @@ use mcp_proto_http::http1::{BodyDecoder, BodyFraming, RequestDecoder};
 use mcp_proto_http::sse::SseDecoder;
 use serde::Deserialize;
 
-/// A workload: what grows with its size, its name, and the function that runs it.
+/// A workload: its name, what grows with its size, and the function that runs the workload.
 pub type Workload = (&'static str, &'static str, fn(usize));
 
 /// Every workload.
@@ -176,7 +176,7 @@ fn call(arguments: &str) {
     assert!(String::from_utf8_lossy(&output).contains("\"id\":1"));
 }
 
-/// An object with `n` members. Without a prefix, all have the same name.
+/// Returns an object with `n` members. With an empty prefix, all members have the same name.
 fn object(n: usize, prefix: &str) -> String {
     let mut members = String::new();
     for k in 0..n {
@@ -208,7 +208,7 @@ fn read(path: &str) {
     assert!(!Machine::session().run(request(1, "resources/read", &params)).is_empty());
 }
 
-/// Calls that stay in flight, until the client cancels them or the server shuts down.
+/// Runs `n` calls that stay in flight until the client cancels them, or until the server shuts down.
 fn in_flight(n: usize, is_cancelled: bool) {
     let mut machine = Machine::session_of("2025-11-25", n);
     let hold = |id| {
@@ -279,7 +279,7 @@ fn tasks(n: usize) {
 
 static CLIENT: ClientConfig<'static> = ClientConfig::new("c", "1").connect(Connect::Handshake);
 
-/// A client that has connected.
+/// Returns a connected client.
 fn connected_client() -> Client<'static> {
     let initialized = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
     let client = Client::new(&CLIENT, Buffer::grown(SPACE), Buffer::grown(SPACE)).expect("a client");

@@ -13,13 +13,13 @@ const NOTE: usize = 10;
 const UMLAUTS: &str =
     "Zwölf große Boxkämpfer jagen Viktor quer über den Sylter Deich; Съешь же ещё этих мягких булок. ";
 
-/// A call of the tool `echo`, as one line without its line break.
+/// Returns a call of the tool `echo`, as one line without its line break.
 #[must_use]
 pub fn call(id: usize, text: &str) -> Vec<u8> {
     Dialect::Handshake.call(id, text)
 }
 
-/// Appends a text as the inside of a JSON string.
+/// Appends a text as the content of a JSON string, without the quotes.
 pub fn escape(line: &mut Vec<u8>, text: &str) {
     for byte in text.bytes() {
         match byte {
@@ -32,12 +32,12 @@ pub fn escape(line: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Repeats a text to at least `length` bytes, without cutting it.
+/// Repeats a text to at least `length` bytes, without cutting the last copy.
 fn repeated(piece: &str, length: usize) -> String {
     piece.repeat(length.div_ceil(piece.len()))
 }
 
-/// Prose of exactly `length` bytes.
+/// Returns prose of exactly `length` bytes.
 #[must_use]
 pub fn prose(length: usize) -> String {
     let mut text = repeated(PROSE, length);
@@ -45,25 +45,25 @@ pub fn prose(length: usize) -> String {
     text
 }
 
-/// A source file, in which one of fifteen bytes needs an escape.
+/// Returns source code of at least `length` bytes, in which one of fifteen bytes needs an escape.
 #[must_use]
 pub fn code(length: usize) -> String {
     repeated(CODE, length)
 }
 
-/// A text in which three of seven bytes need an escape.
+/// Returns a text of at least `length` bytes, in which three of seven bytes need an escape.
 #[must_use]
 pub fn full_of_escapes(length: usize) -> String {
     repeated("a\"b\\c\nd\te \"f\" ", length)
 }
 
-/// A text in which nearly half of the bytes are not ASCII.
+/// Returns a text of at least `length` bytes, of which nearly half are not ASCII.
 #[must_use]
 pub fn umlauts(length: usize) -> String {
     repeated(UMLAUTS, length)
 }
 
-/// A request of exactly 200 bytes, with arguments of several types.
+/// Returns a request of exactly 200 bytes, with arguments of several types.
 ///
 /// # Panics
 /// Never.
@@ -80,7 +80,8 @@ pub fn small_call() -> Vec<u8> {
     line.into_bytes()
 }
 
-/// A request with dense structure: small objects with short names, numbers and booleans.
+/// Returns a request of at least `length` bytes with dense structure: small objects with short names, numbers and
+/// booleans.
 #[must_use]
 pub fn dense(length: usize) -> Vec<u8> {
     let mut line =

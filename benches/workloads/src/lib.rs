@@ -13,7 +13,7 @@ pub mod router;
 
 use mcp_proto::json::{DEPTH_LIMIT, Scanner};
 
-/// Scans a message with full validation, and finds the id, the method and the parameters.
+/// Scans a message with full validation. Returns the total length of the id, the method and the parameters.
 ///
 /// # Panics
 /// If the text is not a request.

@@ -10,7 +10,8 @@ const SCHEMA: &str = r#"{"type":"object","properties":{"text":{"type":"string"}}
 static TOOLS: Tools<'static> =
     Tools::new(&[Tool::new("echo", SCHEMA), Tool::new("again", SCHEMA), Tool::new("hold", "{}")]);
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
-/// The server's configuration. Its tools: `echo`; `again`, which does the same; and `hold`, which is deferred.
+/// The configuration of a server with three tools: `echo`, `again` with the same effect, and `hold`, which is
+/// deferred.
 pub static CONFIG: ServerConfig<'static> = ServerConfig::new("echo", "1").features(&FEATURES);
 
 /// The client's messages of the handshake.
@@ -45,7 +46,8 @@ pub fn echo(mut call: Call<'_>) {
     }
 }
 
-/// Feeds an echo server in pieces of at most `piece` bytes, and returns the number of bytes that it sends.
+/// Passes the input to an echo server in pieces of at most `piece` bytes. Returns the number of bytes that the
+/// server sends.
 ///
 /// # Panics
 /// If the server receives anything but calls, or ends.
@@ -53,7 +55,7 @@ pub fn feed(server: &mut Server<'_>, input: &[u8], piece: usize) -> usize {
     feed_with(server, input, piece, &mut echo)
 }
 
-/// Like `feed`, but responds to calls with `respond`.
+/// Passes the input to the server like [`feed`], but responds to calls with `respond`.
 ///
 /// # Panics
 /// If the server receives anything but calls, or ends.

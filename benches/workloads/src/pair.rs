@@ -10,7 +10,7 @@ static HANDSHAKE: ClientConfig<'static> =
     ClientConfig::new("example-host", "1.0.0").connect(Connect::Handshake);
 static STATELESS: ClientConfig<'static> = HANDSHAKE.connect(Connect::Stateless);
 
-/// Both machines.
+/// A connected client and server.
 pub struct Pair {
     client: Client<'static>,
     server: Server<'static>,
@@ -26,7 +26,8 @@ pub const ONE_TOOL: [&str; 2] = ["echo", "echo"];
 pub const TWO_TOOLS: [&str; 2] = ["echo", "again"];
 
 impl Pair {
-    /// Both machines, connected, with buffers for messages of `longest` bytes, and `in_flight` slots for requests.
+    /// Creates and connects both machines, with buffers for messages of `longest` bytes, and `in_flight` slots for
+    /// requests.
     ///
     /// # Panics
     /// If the machines do not connect.
@@ -36,7 +37,7 @@ impl Pair {
         Pair::connect(client, server, Revision::V2025_11_25)
     }
 
-    /// Like `new`, in revision 2026-07-28.
+    /// Creates a pair like `new`, in revision 2026-07-28.
     ///
     /// # Panics
     /// If the machines do not connect.
@@ -46,7 +47,7 @@ impl Pair {
         Pair::connect(client, server, Revision::V2026_07_28)
     }
 
-    /// Like `new`, with an observer of each machine.
+    /// Creates a pair like `new`, with an observer of each machine.
     ///
     /// # Panics
     /// If the machines do not connect.
@@ -74,7 +75,8 @@ impl Pair {
         self
     }
 
-    /// Calls these tools in turn, with `window` calls in flight, until `count` responses are received. Checks each text.
+    /// Calls these tools in turn, with `window` calls in flight, until `count` responses are received. Checks each
+    /// text.
     ///
     /// # Panics
     /// If a response has another text.
@@ -133,8 +135,7 @@ impl Pair {
 
     /// Responds to one pending call and makes a new one, `count` times.
     ///
-    /// # Panics
-    /// If a ticket is not valid.
+    /// # Panics If no call is pending, or a ticket is not valid.
     #[inline(never)]
     pub fn exchange(&mut self, count: usize) {
         let mut at = 0;
@@ -150,7 +151,7 @@ impl Pair {
         }
     }
 
-    /// The number of pending requests at the client and at the server.
+    /// Returns the number of pending requests at the client and at the server.
     #[must_use]
     pub fn pending(&self) -> (usize, usize) {
         (self.client.pending(), self.server.deferred())

@@ -28,7 +28,7 @@ impl<'b> App<'b> {
         App { client, manner: manner.to_owned(), asked, calls, needed, deferred }
     }
 
-    /// Handles an event.
+    /// Handles an event, and returns its text for the transcript.
     pub fn event(&mut self) -> String {
         let App { client, manner, asked, needed, deferred, .. } = self;
         let Some(event) = client.event() else { return "none".into() };
@@ -247,7 +247,7 @@ impl<'b> App<'b> {
         Some(request.map(|ticket| asked.push((ticket, name.to_owned()))))
     }
 
-    /// The state of the idle client as text.
+    /// Returns the state of the idle client as text.
     pub fn status(&self) -> String {
         let App { client, .. } = self;
         let (state, revision) = (words::state(client.state()), option(client.revision()));
@@ -264,7 +264,7 @@ fn freshness(it: Freshness) -> String {
     format!("fresh {time} {}", if it.shared { "shared" } else { "private" })
 }
 
-/// The options in braces before a command: `{150 ms, progress} call echo`.
+/// Splits off the options in braces before a command: `{150 ms, progress} call echo`.
 fn options(text: &str) -> (Options<'static>, &str) {
     let Some((words, rest)) = text.strip_prefix('{').and_then(|text| text.split_once("} ")) else {
         return (Options::DEFAULT, text);
@@ -292,7 +292,7 @@ fn respond(out: &mut InputResponses<'_, '_>, key: &str, kind: &str, manner: &str
     }
 }
 
-/// Responds to a server request, or returns the ticket of its deferral.
+/// Responds to a server request, or defers the request and returns its ticket.
 fn answer(asked: ServerRequest<'_>, manner: &str) -> Option<Ticket> {
     match (manner, asked.input()) {
         ("decline", _) => asked.decline(),

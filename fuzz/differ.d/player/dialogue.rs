@@ -31,7 +31,7 @@ pub enum Step {
     Gone,
     /// The application connects the machine again.
     Again,
-    /// The peer reads this many more bytes, then stops reading.
+    /// The peer reads this many more bytes, then stops reading. `usize::MAX` means no limit.
     Reads(usize),
 }
 
@@ -64,7 +64,7 @@ impl Dialogue {
         Dialogue { setup, options, steps: lines.filter_map(|line| step(line)).collect() }
     }
 
-    /// The length of the peer's longest line, including the newline.
+    /// Returns the length of the peer's longest line, including the newline.
     pub fn longest(&self) -> usize {
         let (mut longest, mut line) = (0, 0);
         for step in &self.steps {

@@ -54,7 +54,7 @@ static LISTED_FEATURES: [&dyn Feature; 6] =
 
 const BARE: ServerConfig = ServerConfig::new("demo", "1");
 
-/// The configuration of a server with these features.
+/// Returns the configuration of a server with these features.
 pub fn info(offers: &str) -> ServerConfig<'static> {
     match offers {
         "tools" => BARE.features(&ONE_FEATURE),
@@ -116,7 +116,7 @@ impl<'b> App<'b> {
         App { server, deferred: Vec::new(), asked: Vec::new() }
     }
 
-    /// Handles an event.
+    /// Handles an event, and returns its text for the transcript.
     pub fn event(&mut self) -> String {
         let App { server, deferred, asked } = self;
         let number = |all: &[Ticket], ticket| words::option(all.iter().rposition(|it| *it == ticket));
@@ -308,7 +308,7 @@ impl<'b> App<'b> {
         })
     }
 
-    /// The state of the idle server as text.
+    /// Returns the state of the idle server as text.
     pub fn status(&self) -> String {
         let App { server, .. } = self;
         let (state, revision) = (words::state(server.state()), words::option(server.revision()));

@@ -187,7 +187,8 @@ impl Wire<'_> {
         self.settle()
     }
 
-    /// Replaces `@{n}` by the id of a request of the machine. `n` counts back from the last request, `@{0}`.
+    /// Replaces `@{n}` by the id of a request of the machine, or by `null` if there is none. `n` counts back from
+    /// the last request, `@{0}`.
     fn with_ids(&self, bytes: &[u8]) -> Vec<u8> {
         let Some(text) = str::from_utf8(bytes).ok().filter(|text| text.contains("@{")) else {
             return bytes.to_vec();
@@ -245,7 +246,7 @@ impl Wire<'_> {
         Err("no rest".into())
     }
 
-    /// Runs a command. Returns `false` if it needs more output space.
+    /// Runs a command. Returns `false` if the command needs more output space.
     fn command(&mut self, command: &str) -> bool {
         let text = match self.subject.command(command, self.now) {
             Some(Err(SendError::Busy)) => return false,

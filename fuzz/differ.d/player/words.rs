@@ -223,7 +223,7 @@ pub fn listed(listed: Listed) -> &'static str {
     }
 }
 
-/// Formats an input request, with its kind.
+/// Returns the kind of an input request, and its text.
 pub fn input(input: &InputRequest<'_>) -> (&'static str, String) {
     match input {
         InputRequest::Roots => ("roots", "roots".into()),
@@ -271,7 +271,7 @@ pub fn capabilities(capabilities: ClientCapabilities) -> String {
     format!("[{}]", has.collect::<Vec<_>>().join(" "))
 }
 
-/// Formats an outbound message, with its relation.
+/// Returns the kind and the relation of an outbound message as text.
 pub fn frame(frame: &OutboundMessage<'_>) -> String {
     // Versions differ in how they name responses.
     let kind = match format!("{:?}", frame.kind()) {

@@ -61,7 +61,7 @@ impl Dialogue {
         dialogue
     }
 
-    /// Sets a word of the setup or of the options, or removes it.
+    /// Sets a word of a setup or of options, or removes the word if `value` is `None`.
     pub fn set(text: &mut String, name: &str, value: Option<&str>) {
         let is_it = |word: &&str| word.split('=').next() == Some(name);
         let mut words: Vec<String> =
@@ -76,7 +76,7 @@ impl Dialogue {
         self.setup.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// The steps that open the session of the setup.
+    /// Returns the steps that open the session of the setup, or no steps if the setup has no session.
     fn prelude(&self) -> Vec<Step> {
         let Some(revision) = self.word("session") else { return Vec::new() };
         let line = |text: String| Step::Line(text.into_bytes());

@@ -249,7 +249,7 @@ impl Parts {
     }
 }
 
-/// Random transport options, none of which may affect the output.
+/// Returns random transport options.
 fn options(random: &mut Random) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut word = |is: bool, word: String| words.extend(is.then_some(word));
@@ -290,7 +290,7 @@ pub const TRANSPORT_OPTIONS: [&str; 15] = [
     "room=1024 ahead reads-first",
 ];
 
-/// Dialogues that send the bytes of a fuzz input: one with a server, one with a client.
+/// Returns dialogues that send the bytes of a fuzz input: one to a server, one to a client.
 pub fn raw(name: &str, bytes: &[u8], random: &mut Random) -> Vec<Dialogue> {
     let setups =
         ["server session=2025-11-25", "server", "server session=2025-03-26", "client session=2025-11-25"];

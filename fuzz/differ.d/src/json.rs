@@ -51,7 +51,7 @@ impl Node {
         matches!(self, Node::Object(members) if members.iter().any(|(it, _)| it.trim_matches('"') == name))
     }
 
-    /// Counts the values, including itself.
+    /// Counts the values, including `self`.
     pub fn count(&self) -> usize {
         1 + match self {
             Node::Leaf(_) => 0,
@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    /// Finds the value with this number in depth-first order, starting with itself.
+    /// Finds the value with this number in depth-first order, in which `self` has the number 0.
     pub fn find(&mut self, number: usize) -> Option<&mut Node> {
         let mut number = number;
         self.find_at(&mut number)
@@ -78,7 +78,8 @@ impl Node {
         }
     }
 
-    /// Calls `change` with every member: its name, whether it is at the top level, and its value.
+    /// Calls `change` with the name, the depth in objects and the value of every member. Members of `self` have
+    /// this depth.
     pub fn members(&mut self, depth: usize, change: &mut dyn FnMut(&str, usize, &mut Node)) {
         match self {
             Node::Leaf(_) => {}

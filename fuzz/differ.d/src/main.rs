@@ -200,7 +200,7 @@ impl Judge {
         }
     }
 
-    /// Sends the complete batch to both players.
+    /// Sends the last batch to both players.
     fn send(&mut self) {
         if let Some(batch) = self.waiting.last() {
             let texts: Vec<String> = batch.iter().map(Dialogue::text).collect();
@@ -258,7 +258,8 @@ impl Judge {
         }
     }
 
-    /// Returns the part of a transcript that is compared.
+    /// Returns the lines of a transcript to compare: without skipped lines, and with the new names of renamed
+    /// words.
     fn canonical(&self, transcript: &str, is_base: bool) -> Vec<String> {
         let skip = |line: &str| self.arguments.skip.iter().any(|text| line.contains(text.as_str()));
         let lines = transcript.lines().filter(|line| !skip(line)).map(|line| {
@@ -381,7 +382,7 @@ fn print(lines: &[String], marked: usize, range: std::ops::Range<usize>) {
     }
 }
 
-/// The inputs of all fuzz targets, with their names.
+/// Returns the inputs of all fuzz targets, with their names.
 fn corpus(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for target in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -22,7 +22,7 @@ pub fn reuse_ids(node: &mut Node, is_server: bool, random: &mut Random) {
     });
 }
 
-/// Changes the form of all ids.
+/// Changes the form of all ids in the steps from `from` on.
 pub fn change_ids(steps: &mut [Step], from: usize, random: &mut Random) {
     let kind = random.below(5);
     for step in steps.iter_mut().skip(from) {
@@ -100,7 +100,7 @@ pub fn change_value(node: &mut Node, random: &mut Random) {
     }
 }
 
-/// Sets random limits and timeouts.
+/// Sets random words of the setup in 40 percent of the dialogues.
 pub fn change_setup(dialogue: &mut Dialogue, random: &mut Random) {
     let is_server = dialogue.is_server();
     if random.percent(60) {

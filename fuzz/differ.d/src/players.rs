@@ -1,4 +1,4 @@
-//! Runs two player processes, one for each version: sends dialogues, receives transcripts.
+//! Runs player processes: sends dialogues, and receives transcripts.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};

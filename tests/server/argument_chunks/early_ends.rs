@@ -10,7 +10,8 @@ fn invalid_end_of_a_line_aborts_its_chunks() {
     let data = "x".repeat(2000);
     let begin = format!(r#"{{"method":"tools/call","params":{{"name":"write","arguments":{{"data":"{data}"#);
     let long = "z".repeat(300);
-    // The end of the line, the event after the abort, and the code of the error response.
+    // The end of the line, the event after the abort, and the code of the error response. The codes 0, 1 and 2
+    // stand for no result, the result of the call, and an empty result.
     let table = [
         ("\u{1}\"}},\"jsonrpc\":\"2.0\",\"id\":1}".to_owned(), "NotJson", -32700),
         ("\\x\"}},\"jsonrpc\":\"2.0\",\"id\":1}".to_owned(), "NotJson", -32700),

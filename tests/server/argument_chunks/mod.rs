@@ -101,7 +101,7 @@ fn run(server: &mut Server<'_>, mut input: &[u8], mut piece: impl FnMut() -> usi
     received
 }
 
-/// The line of a call, as official clients write it.
+/// Returns the line of a call, as official clients write it.
 fn python(id: u32, text: &str) -> String {
     let arguments = json!({"at":7,"data":text});
     let meta = json!({"progressToken":id});

@@ -72,7 +72,7 @@ impl Streams<'_> {
         while self.step() {}
     }
 
-    /// The complete message of a stream.
+    /// Returns the complete message of a stream.
     fn message(&self, stream: u32) -> Value {
         let (text, is_complete) = &self.texts[&stream];
         assert!(is_complete, "{text}");

@@ -53,12 +53,12 @@ impl Content {
         matches!(self, Content::Tool(_))
     }
 
-    /// Whether a revision has the content.
+    /// Returns whether a revision has the content.
     fn exists_in(self, revision: Revision) -> bool {
         self != CONTENTS[2] || revision != Revision::V2024_11_05
     }
 
-    /// The line of the request.
+    /// Returns the line of the request.
     fn request(self, revision: Revision) -> String {
         let (method, params) = match self {
             Content::Tool(_) => ("tools/call", r#""name":"t""#),
@@ -67,7 +67,7 @@ impl Content {
         request(revision, 7, method, params)
     }
 
-    /// The string in the response that contains the content.
+    /// Returns the string of the response that contains the content.
     fn string_of(self, response: &Value) -> &str {
         let result = &response["result"];
         let (content, member) = (&result["content"][0], if self.is_text() { "text" } else { "blob" });
@@ -99,7 +99,7 @@ impl Content {
         }
     }
 
-    /// Opens the response. If the server refuses, responds that it is busy, and returns `None`.
+    /// Opens the response. If the server refuses, responds with a busy error, and returns `None`.
     fn open(self, event: Event<'_>) -> Option<Ticket> {
         let opened = match (self, event) {
             (Content::Tool(content), Event::Call(call)) => call.chunked(content).map_err(|call| call.busy()),
@@ -133,12 +133,12 @@ fn request(revision: Revision, id: u32, method: &str, params: &str) -> String {
     )
 }
 
-/// Text with every kind of escape and of character.
+/// Returns a text with every kind of escape and of character.
 fn text(length: usize) -> String {
     "plain \"quoted\" \\ \n\t\r\u{1}\u{1f} é € 𝄞 ".chars().cycle().take(length).collect()
 }
 
-/// A server, its connection and its buffers.
+/// A server, its time, and its output.
 struct Session<'b> {
     server: Server<'b>,
     now: Millis,
@@ -249,7 +249,7 @@ impl Session<'_> {
     }
 }
 
-/// Responds without chunks, through a buffer that is large enough.
+/// Returns the response without chunks, from a buffer that is large enough.
 fn expected(content: Content, revision: Revision, data: &[u8]) -> Value {
     let mut tx = vec![0; 64 * 1024];
     with_session(revision, (&mut tx[..]).into(), |mut session| {

@@ -84,7 +84,7 @@ fn skills_must_have_folders_of_their_own() {
     }
 }
 
-/// The error of a server with these features.
+/// Returns the error of a server with these features, or `None` if the server accepts the features.
 fn error(features: &[&dyn Feature], tx: usize) -> Option<ConfigError> {
     let info = ServerConfig::new("s", "1").features(features);
     let (mut rx, mut tx) = ([0; 256], vec![0; tx]);

@@ -2,7 +2,7 @@
 
 use crate::documents::text;
 
-/// The file of a test: `server::config::name` is in `tests/server/skills/config.rs`.
+/// Returns the file of a test: `server::config::name` is in `tests/server/skills/config.rs`.
 fn file(module: &str) -> String {
     match module {
         "server" => "tests/server/skills/mod.rs".into(),

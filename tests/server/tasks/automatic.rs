@@ -10,7 +10,7 @@ static SLOW: ServerConfig = ServerConfig::new("s", "1")
     .anonymous_results();
 
 impl Host {
-    /// A server with automatic tasks, whose application defers each call.
+    /// Creates a server with automatic tasks, and an application that defers each call.
     fn automatic(table: TaskTable<'static>) -> Host {
         let mut host = Host::new(&SLOW, Some(table));
         host.deferred = Some(Vec::new());
@@ -109,8 +109,8 @@ fn client_of_2025_gets_the_task_that_it_requests_at_once() {
     assert_eq!((&task["status"], &task["ttl"]), (&json!("working"), &json!(60_000)));
     let id = json!({"taskId": task["taskId"]});
     host.reply(|mut reply| {
-        // TC-27: progress and log messages of a task must carry its metadata. An automatic task does not add it, so it
-        // sends no messages.
+        // TC-27: progress and log messages of a task must carry its metadata. The reply of an automatic task
+        // cannot add the metadata, so the server refuses both messages.
         assert_eq!(reply.progress(1u32, None, ""), Err(SendError::NotWanted));
         assert_eq!(reply.log(Level::Error, None, "x"), Err(SendError::NotWanted));
         reply.fail("broken");

@@ -102,7 +102,7 @@ fn many_responses_are_taken_in_parts() {
 }
 
 #[test]
-fn input_request_that_cannot_be_asked_changes_nothing() {
+fn refused_input_request_changes_nothing() {
     // TX-11
     let mut host = Host::extension();
     let id = host.create();

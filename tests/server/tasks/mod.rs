@@ -1,4 +1,4 @@
-//! Tasks, with the numbers of their requirements: `docs/task-rules.md` lists them.
+//! Tasks of a server. `TC-1` and `TX-1` are requirements of `docs/task-rules.md`.
 
 mod access;
 mod automatic;
@@ -40,7 +40,7 @@ fn leak<T>(value: T) -> &'static mut T {
     Box::leak(Box::new(value))
 }
 
-/// A table of three tasks with 600 bytes each.
+/// Returns a table of three tasks with 600 bytes each.
 fn table() -> TaskTable<'static> {
     TaskTable::new(leak([TaskSlot::EMPTY; 3]), leak([0; 1800])).wall_clock(START)
 }
@@ -142,20 +142,20 @@ impl Host {
         self.run(&mut &[][..]);
     }
 
-    /// The messages of the server since the last call.
+    /// Returns the messages of the server since the last call.
     fn take(&mut self) -> Vec<Value> {
         self.run(&mut &[][..]);
         let text = String::from_utf8(std::mem::take(&mut self.output)).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The events since the last call.
+    /// Returns the events since the last call.
     fn take_events(&mut self) -> Vec<String> {
         self.run(&mut &[][..]);
         std::mem::take(&mut self.events)
     }
 
-    /// Sends a request of the current session.
+    /// Sends a request of the current session, and returns its id.
     fn start(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -192,19 +192,19 @@ impl Host {
         text(&created["result"]["task"]["taskId"])
     }
 
-    /// The task of `2026-07-28` with this id.
+    /// Returns the task of `2026-07-28` with this id.
     #[track_caller]
     fn get(&mut self, id: &str) -> Value {
         self.modern("tasks/get", json!({"taskId": id}))["result"].clone()
     }
 
-    /// The task of `2025-11-25` with this id.
+    /// Returns the task of `2025-11-25` with this id.
     #[track_caller]
     fn get_core(&mut self, id: &str) -> Value {
         self.request("tasks/get", json!({"taskId": id}))["result"].clone()
     }
 
-    /// The last task.
+    /// Returns the ticket of the last task.
     fn last(&self) -> TaskTicket {
         *self.tickets.last().unwrap()
     }
@@ -274,7 +274,7 @@ fn into_task<'a>(call: Call<'a>, options: TaskOptions, random: u8) -> Result<Tas
 
 const DECLARED: &str = r#"{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
-/// Adds the `_meta` of `2026-07-28` with these capabilities.
+/// Adds the `_meta` of `2026-07-28` with these capabilities to the params.
 fn with_meta(mut params: Value, capabilities: &str) -> Value {
     let capabilities: Value = serde_json::from_str(capabilities).unwrap();
     params["_meta"] = json!({
@@ -288,7 +288,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("no string: {value}")).to_owned()
 }
 
-/// The code of an error response.
+/// Returns the code of an error response.
 #[track_caller]
 fn code(response: &Value) -> i64 {
     response["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {response}"))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::documents::text;
 
-/// The documentation and the body of a test, `None` if there is no such test.
+/// Returns the documentation and the body of a test, or `None` if the test does not exist.
 fn body(folder: &str, file: &str, name: &str) -> Option<String> {
     let code = text(&format!("{folder}/{file}.rs"));
     let (before, rest) = code.split_once(&format!("#[test]\nfn {name}() {{\n"))?;

@@ -102,7 +102,7 @@ fn ended_subscription_gets_nothing() {
     let id = host.create();
     let (listener, _) = listen(&mut host, &[&id]);
     host.server.task(host.last()).unwrap().set_message("before").unwrap();
-    // The change happened before the cancellation, so the server still sends it.
+    // The change happened before the cancellation, so the server still sends the notification.
     host.send(
         &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": listener}}),
     );

@@ -137,7 +137,7 @@ impl ClientHarness {
         format!("{:?}", self.setup.info).contains("connect: Handshake")
     }
 
-    /// Whether the session is of the handshake era.
+    /// Returns whether the session is of the handshake era.
     pub(crate) fn is_handshake(&self) -> bool {
         self.client.revision().is_some_and(|revision| revision.era() == mcp_proto::Era::Handshake)
     }
@@ -214,7 +214,7 @@ impl ClientHarness {
         self
     }
 
-    /// Replaces the connection by a new one.
+    /// Resets the client, and replaces the connection by a new one.
     pub(crate) fn reset(&mut self) -> &mut ClientHarness {
         self.client.reset();
         self.replace_connection();
@@ -222,7 +222,7 @@ impl ClientHarness {
         self
     }
 
-    /// Replaces the connection by a new one to the same server.
+    /// Reconnects the client, and replaces the connection by a new one to the same server.
     pub(crate) fn reconnect(&mut self) -> &mut ClientHarness {
         self.client.reconnect();
         self.replace_connection();
@@ -245,7 +245,7 @@ impl ClientHarness {
         self.transport.peer_input = if reads { PeerInput::Open } else { PeerInput::Blocked };
     }
 
-    /// Calls a tool without arguments, and records the ticket under its name.
+    /// Calls a tool without arguments, and records the ticket under the name of the tool.
     pub(crate) fn call(&mut self, tool: &str, options: Options) -> Result<Ticket, SendError> {
         let ticket = self.client.call_json(tool, "{}", options)?;
         Ok(self.name(ticket, tool))
@@ -275,7 +275,7 @@ impl ClientHarness {
         self.pump();
     }
 
-    /// The tickets of deferred server requests.
+    /// Returns the tickets of deferred server requests.
     pub(crate) fn deferred_requests(&self) -> Vec<Ticket> {
         self.tickets.iter().filter(|it| it.1.starts_with("ask ")).map(|it| it.0).collect()
     }

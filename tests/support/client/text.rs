@@ -11,7 +11,7 @@ pub(crate) const META: &str = concat!(
     r#""io.modelcontextprotocol/clientCapabilities":{}"#
 );
 
-/// Formats an event. Also returns the ticket that ends with the event.
+/// Formats an event. Returns the text, and the ticket that ends with the event, if any.
 pub(crate) fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) -> (String, Option<Ticket>) {
     let text = match event {
         Event::Connected(it) => format!("connected {}", it.revision()),

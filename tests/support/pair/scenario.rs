@@ -431,7 +431,7 @@ fn name_of(names: &[(Ticket, String)], ticket: Ticket) -> &str {
     names.iter().find(|it| it.0 == ticket).map_or("?", |it| it.1.as_str())
 }
 
-/// Responds to a call, or returns the ticket of its deferral.
+/// Responds to a call, or defers the call and returns its ticket.
 fn serve(mut call: server::Call<'_>) -> Option<Ticket> {
     match call.name() {
         "echo" => {

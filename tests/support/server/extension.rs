@@ -55,7 +55,7 @@ impl ServerHarness<'_> {
         self.server.notify_subscription(ticket, method, |out| members(params, out))
     }
 
-    /// Runs `result N PARAMS`.
+    /// Runs `result N RESULT`: responds to a deferred request with these members.
     pub(crate) fn result(&mut self, number: &str, result: &str) -> Result<(), SendError> {
         let reply = self.server.reply(self.record.ticket(number))?;
         reply.result_with(|out| members(result, out));

@@ -64,19 +64,19 @@ impl<'b> ServerHarness<'b> {
         panic!("the server is never idle; output: {}", String::from_utf8_lossy(&self.transport.output));
     }
 
-    /// Replaces the connection by a new one.
+    /// Resets the server, and replaces the connection by a new one.
     pub(crate) fn reset(&mut self) {
         self.server.reset();
         self.transport.reset();
         self.closed = false;
     }
 
-    /// Whether the client does not read.
+    /// Returns whether the client has stopped reading.
     pub(crate) fn is_blocked(&self) -> bool {
         self.transport.peer_input == PeerInput::Blocked
     }
 
-    /// The output since the last call, as lines.
+    /// Returns the output since the last call.
     pub(crate) fn take_output(&mut self) -> String {
         String::from_utf8(std::mem::take(&mut self.transport.output)).expect("output is UTF-8")
     }

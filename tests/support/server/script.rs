@@ -144,7 +144,7 @@ impl Setup {
         }
     }
 
-    /// Runs the script once. The receive buffer is lent or `grown` on the heap.
+    /// Runs the script once. The receive buffer is lent or `grown` on the heap. Returns the output and the events.
     fn run(
         &self,
         steps: &[Step],
@@ -226,7 +226,7 @@ fn show((output, events): &(Vec<u8>, Vec<String>)) -> String {
     format!("{}{events:#?}", String::from_utf8_lossy(output))
 }
 
-/// The params of `initialize`.
+/// Returns the params of `initialize`.
 pub(crate) fn hello(version: &str) -> String {
     hello_with(version, "{}")
 }
@@ -295,7 +295,7 @@ fn message(text: &str) -> String {
     }
 }
 
-/// Whether `text` matches `pattern`, in which `…` stands for any text.
+/// Returns whether `text` matches `pattern`. In the pattern, `…` stands for any text.
 pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('…');
     let Some(mut rest) = pieces.next().and_then(|head| text.strip_prefix(head)) else { return false };

@@ -34,7 +34,7 @@ impl Default for Record {
 }
 
 impl Record {
-    /// The ticket of the deferral with this number.
+    /// Returns the ticket of the deferral with this number.
     pub(crate) fn ticket(&self, number: &str) -> Ticket {
         self.tickets[number.parse::<usize>().expect("a number")]
     }
@@ -163,7 +163,7 @@ fn authorize(request: SubscriptionRequest<'_>, record: &mut Record) {
 pub(crate) static LISTED: [Tool<'static>; 3] =
     [Tool::new("one", "{}"), Tool::new("two", "{}"), Tool::new("three", "{}")];
 
-/// The name of a variant.
+/// Returns the name of a variant from its `Debug` text.
 pub(crate) fn name_of(debug: &str) -> &str {
     debug.split([' ', '(', '{']).next().unwrap_or_default()
 }

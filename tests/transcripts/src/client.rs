@@ -33,7 +33,8 @@ impl<'b> Application<'b> {
         }
     }
 
-    /// Handles an event and returns its text. Responds to server requests.
+    /// Handles an event and returns its text. Responds to server requests. Returns `None` without an event, and
+    /// for `Writable`.
     pub(crate) fn event(&mut self) -> Option<String> {
         let Application { client, manner, asked, needed, deferred, .. } = self;
         let event = client.event()?;
@@ -55,7 +56,7 @@ impl<'b> Application<'b> {
         Some(text)
     }
 
-    /// Runs a command: `call NAME ARGUMENTS`, or `NAME=call …` with another name.
+    /// Runs a command, such as `call NAME ARGUMENTS`. Options in braces may precede the command.
     pub(crate) fn command(&mut self, text: &str) -> Result<(), SendError> {
         let (options, text) = options(text);
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -179,7 +180,7 @@ fn respond(out: &mut InputResponses<'_, '_>, key: &str, kind: &str, manner: &str
     }
 }
 
-/// Responds to a server request, or returns the ticket of its deferral.
+/// Responds to a server request, or defers the request and returns its ticket.
 fn answer(asked: ServerRequest<'_>, manner: &str) -> Option<Ticket> {
     match (manner, asked.input()) {
         ("decline", _) => asked.decline(),

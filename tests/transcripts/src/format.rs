@@ -11,7 +11,7 @@ use crate::setup::Setup;
 pub struct Transcript {
     /// The path of the file in the folder of all transcripts.
     pub file: String,
-    /// The line of its title.
+    /// The line of the title in the file.
     pub line: usize,
     /// The title.
     pub title: String,
@@ -48,12 +48,12 @@ pub enum Step {
     Gone,
     /// The machine has closed the connection.
     Closed,
-    /// A new connection of the same machine.
+    /// The application connects the same machine again.
     Again,
 }
 
 impl Step {
-    /// Whether the step is a request of the machine. The peer must wait for such a request.
+    /// Returns whether the step is a request of the machine. The peer must wait for such a request.
     pub(crate) fn is_request(&self) -> bool {
         let Step::Out(Some(line)) = self else { return false };
         let has = |name: &[u8]| line.windows(name.len()).any(|part| part == name);
@@ -62,31 +62,31 @@ impl Step {
 }
 
 impl Transcript {
-    /// The file, the line and the title.
+    /// Returns the file, the line and the title.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}:{}: {}", self.file, self.line, self.title)
     }
 
-    /// The duration in real time, in milliseconds.
+    /// Returns the duration in real time, in milliseconds.
     #[must_use]
     pub fn time(&self) -> u64 {
         self.steps.iter().map(|(_, step)| if let Step::Time(time) = step { *time } else { 0 }).sum()
     }
 
-    /// Whether adapters can play the transcript: in real time, on one connection.
+    /// Returns whether adapters can play the transcript: in real time, on one connection.
     #[must_use]
     pub fn is_for_adapters(&self) -> bool {
         self.setup.word("exact").is_none() && !self.steps.iter().any(|(_, step)| *step == Step::Again)
     }
 
-    /// Whether the machine is a server.
+    /// Returns whether the machine is a server.
     #[must_use]
     pub fn is_server(&self) -> bool {
         self.setup.is_server()
     }
 
-    /// The length of the peer's longest line in bytes.
+    /// Returns the length of the peer's longest line in bytes.
     pub(crate) fn longest(&self) -> usize {
         let (mut longest, mut line) = (0, 0);
         for (_, step) in &self.steps {
@@ -99,7 +99,7 @@ impl Transcript {
         longest
     }
 
-    /// All expected lines and events.
+    /// Returns all expected lines and events.
     pub(crate) fn expected(&self) -> (Vec<Option<&[u8]>>, Vec<&str>) {
         let (mut lines, mut events) = (Vec::new(), Vec::new());
         for (_, step) in &self.steps {
@@ -113,13 +113,13 @@ impl Transcript {
     }
 }
 
-/// The folder of the transcripts.
+/// Returns the folder of the transcripts.
 #[must_use]
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every transcript of every file.
+/// Returns every transcript of every file.
 #[must_use]
 pub fn all() -> Vec<Transcript> {
     let mut found = Vec::new();
@@ -130,7 +130,7 @@ pub fn all() -> Vec<Transcript> {
     found
 }
 
-/// The files relative to the folder.
+/// Returns the files relative to the folder.
 pub(crate) fn files() -> Vec<String> {
     let mut files = Vec::new();
     for role in ["server", "client"] {
@@ -142,7 +142,7 @@ pub(crate) fn files() -> Vec<String> {
     files
 }
 
-/// The transcripts of one file.
+/// Parses the transcripts of one file.
 ///
 /// # Panics
 /// Panics if the file does not have the format of `README.md`.

@@ -45,7 +45,7 @@ impl Manner {
         Manner::Leaves(3),
     ];
 
-    /// Whether the peer sends everything before it reads.
+    /// Returns whether the peer sends everything before it reads.
     fn is_ahead(self) -> bool {
         matches!(self, Manner::Ahead | Manner::Stalls | Manner::Leaves(_))
     }
@@ -73,7 +73,7 @@ pub fn over(
     over_within(LIMIT, transcript, manner, adapter)
 }
 
-/// Like [`over`], with this time limit.
+/// Plays a transcript like [`over`], with this time limit.
 ///
 /// # Errors
 /// Returns the errors of [`over`].
@@ -117,7 +117,7 @@ pub trait Speak: Write {
     fn hang_up(&mut self);
 }
 
-/// Plays every transcript that adapters can play over an adapter, in every manner. Plays many transcripts in parallel,
+/// Plays each transcript for adapters over an adapter, in every manner. Plays many transcripts in parallel,
 /// because the players mostly wait.
 ///
 /// # Panics
@@ -196,7 +196,7 @@ pub fn play(
     Ok(partner.written)
 }
 
-/// Passes on each line with its newline, and an incomplete last line.
+/// Passes each line with its newline to `pass`, and then an incomplete last line. Stops if `pass` returns `false`.
 fn listen(mut input: impl Read, chunk: usize, pass: &dyn Fn(Vec<u8>) -> bool) {
     let (mut line, mut buffer) = (Vec::new(), vec![0; chunk]);
     loop {
@@ -225,7 +225,7 @@ struct Partner {
 }
 
 impl Partner {
-    /// Waits for this number of lines, or for the output's end.
+    /// Waits for this number of lines in total. With `usize::MAX`, waits for the end of the output.
     fn wait_for(&mut self, count: usize) -> Result<(), String> {
         while self.written.len() < count {
             match self.lines.recv_timeout(self.ends.saturating_duration_since(Instant::now())) {
@@ -289,7 +289,7 @@ impl Partner {
     }
 }
 
-/// The number of bytes that the peer sends.
+/// Returns the number of bytes that the peer sends.
 fn said(transcript: &Transcript) -> usize {
     transcript.steps.iter().map(|(_, step)| if let Step::In(bytes) = step { bytes.len() } else { 0 }).sum()
 }

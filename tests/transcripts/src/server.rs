@@ -75,7 +75,8 @@ impl<'b> Application<'b> {
         Application { server, kept: Vec::new(), asked: Vec::new() }
     }
 
-    /// Handles an event and returns its text. Responds to requests.
+    /// Handles an event and returns its text. Responds to requests. Returns `None` without an event, and for
+    /// `Writable`.
     pub(crate) fn event(&mut self) -> Option<String> {
         let Application { server, kept, asked } = self;
         let number = |all: &[Ticket], ticket| all.iter().position(|it| *it == ticket).map_or(99, |at| at);
@@ -216,7 +217,7 @@ struct Add {
     b: i64,
 }
 
-/// Responds to a call, or returns the ticket of its deferral.
+/// Responds to a call, or defers the call and returns its ticket.
 fn answer(mut call: Call<'_>) -> Option<Ticket> {
     let number = |call: &Call<'_>, name| call.raw_arguments().get(name).and_then(|value| value.integer());
     match call.name() {

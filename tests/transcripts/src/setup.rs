@@ -71,7 +71,8 @@ impl Setup {
         matches!(self.role, Role::Server(_))
     }
 
-    /// Returns the value of this word in the setup line. A word without a value has an empty value.
+    /// Returns the value of this word in the setup line, or `None` if the word is missing. A word without a value
+    /// has an empty value.
     #[must_use]
     pub fn word(&self, name: &str) -> Option<&str> {
         self.words.iter().find(|(word, _)| word == name).map(|(_, value)| value.as_str())

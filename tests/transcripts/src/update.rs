@@ -9,12 +9,12 @@ use crate::direct::{Movement, Wire};
 use crate::format::{Names, Step, Transcript, files, folder, parse};
 use crate::subject::Subject;
 
-/// Returns whether `UPDATE=1` requests the update.
+/// Returns whether the environment variable `UPDATE` is set.
 pub(crate) fn is_requested() -> bool {
     std::env::var_os("UPDATE").is_some()
 }
 
-/// Rewrites every file if `UPDATE=1`. Returns `true` if this rewrites files.
+/// Rewrites every file if the environment variable `UPDATE` is set. Returns whether the files were rewritten.
 ///
 /// # Panics
 /// Panics if a file cannot be read or written, or a transcript does not end.

@@ -5,7 +5,7 @@ use std::fs::read_to_string;
 
 use mcp_proto_transcripts::all;
 
-/// Rules that no transcript on a byte stream can show. The table in docs/compatibility.md also marks them.
+/// Rules that no transcript on a byte stream can show. The table in docs/compatibility.md also marks these rules.
 const NOT_SHOWN: [(&str, &str); 5] = [
     ("2.4.4", "HTTP: headers"),
     ("T39", "HTTP: order of checks"),

@@ -1,4 +1,4 @@
-//! Calls tools of a board until stdin ends, with the client of rmcp; `noise_run.py` starts it.
+//! Calls the tools of a board with the client of rmcp until stdin ends. `noise_run.py` starts this program.
 //!
 //!     rmcp_calls VERSION PROGRAM
 

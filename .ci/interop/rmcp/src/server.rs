@@ -3,7 +3,7 @@
 //!     rmcp_server                   on stdin and stdout
 //!     rmcp_server --http ADDRESS    at http://ADDRESS
 //!
-//! The server supports every revision of rmcp, each with the features of that revision.
+//! The server supports every revision that rmcp supports, each with the features of that revision.
 
 // rmcp deprecates the features that 2026-07-28 has removed; tests of older revisions need them.
 #![allow(deprecated)]
@@ -28,7 +28,8 @@ const SKILL_TEXT: &str = "---\nname: greeting\ndescription: How to greet\n---\n\
 
 /// The state that all connections share. `ticked` and `changed` wake the subscriptions.
 ///
-/// `Notify` stores a change that precedes the subscription, because rmcp may start `listen` only after the next request.
+/// `Notify` stores a change that precedes the subscription, because rmcp may start `listen` only after the next
+/// request.
 #[derive(Default)]
 struct Server {
     ticked: Notify,
@@ -52,7 +53,7 @@ fn said(text: impl Into<String>) -> Result<CallToolResponse, ErrorData> {
     Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
 }
 
-/// The input request that a tool sends to the client.
+/// Returns the input request of a tool, or `None` if the tool requests no input.
 fn question(tool: &str) -> Option<Value> {
     let name = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
     Some(match tool {
@@ -101,7 +102,7 @@ async fn ask(
     said(answer.map_err(invalid)?.to_string())
 }
 
-/// A slow tool that reports progress and can be cancelled.
+/// Runs the tool `slow`: reports progress after each pause, and stops if the client cancels the call.
 async fn slow(
     steps: u32,
     pause: Duration,

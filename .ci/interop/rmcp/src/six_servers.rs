@@ -1,7 +1,7 @@
 //! The example `six_servers` on rmcp.
 //!
-//! `rmcp_six_servers CONFIG [NAME]`: CONFIG is the configuration file of a desktop client, in which each server also
-//! has a call. The program kills the server NAME.
+//! `rmcp_six_servers CONFIG [NAME]`: CONFIG is the configuration file of a desktop client, in which each server
+//! also names a tool to call. The program kills the server NAME after its first call.
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::RunningService;
 use rmcp::transport::TokioChildProcess;
@@ -55,7 +55,8 @@ async fn reconnect(server: &Server) -> Result<Client, Box<dyn Error + Send + Syn
     connect(server).await
 }
 
-/// Calls the tool. If the server has died, repeats the call when the server runs again.
+/// Calls the tool, and returns the first line of the result. If the server has died, restarts the server and
+/// repeats the call.
 async fn call(client: &mut Client, server: &Server) -> Result<String, Box<dyn Error + Send + Sync>> {
     let params = CallToolRequestParams::new(server.tool.clone()).with_arguments(server.arguments.clone());
     let result = match client.service.call_tool(params.clone()).await {

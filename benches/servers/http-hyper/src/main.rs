@@ -1,4 +1,5 @@
-//! hyper that reads every request and responds with a constant: the limit of a server on hyper.
+//! A hyper server that reads every request and responds with a constant: the lower limit for the cost of a server
+//! on hyper.
 //!
 //! `http-hyper LENGTH` responds with a body of LENGTH bytes.
 

@@ -58,7 +58,7 @@ fn main() {
     }
 }
 
-/// A server that is connected with a client.
+/// Returns a server with an open connection.
 fn server(dialect: Dialect) -> Server<'static> {
     server_of(&machine::CONFIG, dialect)
 }
@@ -69,7 +69,7 @@ fn server_of(config: &'static ServerConfig<'static>, dialect: Dialect) -> Server
     server
 }
 
-/// Sends calls as lines.
+/// Sends `count` calls as lines.
 fn lines(dialect: Dialect, count: usize) {
     let mut server = server(dialect);
     let line = [dialect.call(7, &inputs::prose(16)), b"\n".to_vec()].concat();

@@ -28,7 +28,8 @@ impl World {
             }
             "progress" => {
                 self.text("test_tool_with_progress", json!({})).await?;
-                // rmcp handles each notification in a task, so they may arrive in any order, and after the answer.
+                // rmcp handles each notification in a task, so the notifications may arrive in any order, and
+                // after the response.
                 let mut steps = Vec::new();
                 while steps.len() < 3 {
                     steps.push(self.host.hears("progress").await?.to_string());

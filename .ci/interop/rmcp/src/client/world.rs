@@ -71,7 +71,7 @@ impl World {
         *self.host.answer.lock().unwrap() = answer;
     }
 
-    /// The parameters of a call. In the stateless era each call sets its log level.
+    /// Returns the parameters of a call. In the stateless era, each call sets its log level.
     pub(crate) fn parameters(&self, name: &str, arguments: Value) -> CallToolRequestParams {
         let meta = self.stateless.then_some(json!({"io.modelcontextprotocol/logLevel": "info"}));
         serde_json::from_value(json!({"name": name, "arguments": arguments, "_meta": meta})).unwrap()
