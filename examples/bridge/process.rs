@@ -19,12 +19,14 @@ pub(crate) struct ServerProcess {
     child: Mutex<Child>,
     input: Mutex<Option<ChildStdin>>,
     routes: Mutex<Routes>,
-    /// The time of the last message of a client.
+    /// The time of the last message to the process.
     used: Mutex<Instant>,
     is_ended: AtomicBool,
 }
 
-/// A request that the process has received. Dropping this value cancels the request, unless its response was sent.
+/// A request in flight. Dropping this value ends the exchange of the request.
+///
+/// If the process is shared and has not responded, dropping this value also cancels the request.
 pub(crate) struct Pending {
     process: Arc<ServerProcess>,
     number: u64,
@@ -57,7 +59,7 @@ impl ServerProcess {
         Ok(process)
     }
 
-    /// Passes a request on.
+    /// Passes a request on to the process.
     pub(crate) fn request(self: &Arc<Self>, request: &Message<'_>) -> io::Result<Pending> {
         let (sender, messages) = channel();
         let (number, text) = lock(&self.routes).add(request, sender);
@@ -98,7 +100,7 @@ impl ServerProcess {
         !self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// Closes the input of the process, so that it exits. Kills a process that does not exit.
+    /// Closes the input of the process, so that the process exits. A thread kills a process that does not exit in time.
     pub(crate) fn end(self: &Arc<Self>) {
         if self.is_ended.swap(true, Ordering::Relaxed) {
             return;

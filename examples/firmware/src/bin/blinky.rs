@@ -1,4 +1,4 @@
-//! The smallest image: tools only, on a polled LM3S6965.
+//! The main loop of `run` on a polled LM3S6965: tools only.
 //!
 //! The image is compiled for Cortex-M0, and also runs on the Cortex-M3 of this chip.
 #![cfg_attr(target_arch = "arm", no_std, no_main)]

@@ -1,4 +1,4 @@
-//! The device of the image `lm3s6965`, with frames for a line that damages bytes.
+//! The device of the image `lm3s6965`, with frames for a serial line that damages bytes.
 #![no_std]
 #![no_main]
 

@@ -69,7 +69,7 @@ impl<'n> Sockets<'n> {
         has_changed
     }
 
-    /// Returns the socket of a connection, if it has a client.
+    /// Returns the socket of a connection, or `None` if the connection has no client.
     fn client(&mut self, connection: usize) -> Option<&mut Socket<'n>> {
         let handle = self.clients.get(connection).copied().flatten()?;
         Some(self.sockets.get_mut(handle))
