@@ -35,7 +35,7 @@ enum Operation {
     Close {
         stream: u32,
     },
-    /// The application answers one of the open calls.
+    /// The application responds to one of the open calls.
     Reply {
         nth: usize,
     },
@@ -53,7 +53,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Output of the server: responses as (stream, error code), and ended tickets.
+/// Output of the server: responses as (stream, error code), and the tickets of opened and cancelled requests.
 #[derive(Default)]
 struct Reported {
     responses: Vec<(u32, Option<i32>)>,

@@ -76,7 +76,7 @@ impl Host {
         self.server.task(ticket).unwrap()
     }
 
-    /// Everything that the application can do with a task before its end.
+    /// Sets a message of the task, and requires input.
     fn work(&mut self) {
         let text = self.text.clone();
         self.task().set_message(&text).unwrap();

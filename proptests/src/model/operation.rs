@@ -12,7 +12,7 @@ pub enum Operation {
     Damaged(Message, u16, Option<u8>),
     /// The client sends arbitrary bytes and a newline.
     Bytes(Vec<u8>),
-    /// The client sends this many lines that are not messages.
+    /// The client sends this many lines, modulo 20, that are not messages.
     Noise(u8),
     /// The application applies a behavior to a deferred request.
     Later(u8, Behavior),
@@ -48,7 +48,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether the application performs the operation.
+    /// Returns whether the application performs the operation.
     pub(crate) fn is_application_action(&self) -> bool {
         use Operation::{Ask, CancelRequest, Changed, EndSubscription, Later, Log, Notify, Shutdown, Task};
         matches!(
@@ -89,7 +89,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// Whether the message depends on earlier output of the server.
+    /// Returns whether the message depends on earlier output of the server.
     pub(crate) fn refers_to_output(&self) -> bool {
         match self {
             Message::Answer(..) | Message::Progress(_) => true,

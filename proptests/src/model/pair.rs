@@ -78,7 +78,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    /// Takes the new bytes of the output, and returns them.
+    /// Adds the new bytes of `output` to the pipe. Returns these bytes.
     fn take<'o>(&mut self, output: &'o [u8]) -> &'o [u8] {
         let new = &output[self.taken..];
         self.bytes.extend_from_slice(new);
@@ -136,7 +136,7 @@ const BY_APPLICATIONS: [Rule; 5] = [
     Rule::StructuredContent,
 ];
 
-/// Runs the operations with this byte movement, and ends the connection.
+/// Runs the operations with this byte movement, and ends the connection. The returned summary is empty.
 ///
 /// # Errors
 /// The first violation of a model.
@@ -324,7 +324,7 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    /// Whether the client is connected and no request is open.
+    /// Returns whether the client is connected and no request is open.
     fn is_idle(&self) -> bool {
         matches!(self.client.client.state(), State::Ready | State::Stateless)
             && self.client.app.tickets.check_end().is_ok()
@@ -361,7 +361,7 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    /// Whether the call may fail, because the application defers the call, or requires input each time.
+    /// Returns whether the call may fail, because the application defers the call, or requires input each time.
     fn is_slow(&self, call: &Call) -> bool {
         match call {
             Call::Tool(what, _) | Call::Read(what) | Call::Prompt(what) | Call::Complete(what) => {

@@ -43,7 +43,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether the application performs the operation.
+    /// Returns whether the application performs the operation.
     pub(crate) fn is_application_action(&self) -> bool {
         use Operation::{Begin, Cancel, Later, Notify, Resume, RootsChanged, Shutdown};
         matches!(self, Begin(..) | Cancel(_) | Resume(_) | Later(..) | Notify(_) | RootsChanged | Shutdown)

@@ -54,7 +54,7 @@ pub(crate) struct Tickets {
     pub(crate) server: Option<(ServerCapabilities, Revision)>,
 }
 
-/// The server capability that a method requires.
+/// Returns the server capability that a method requires, or `None` if the method requires none.
 fn needed(method: &str, revision: Revision) -> Option<ServerCapabilities> {
     Some(match method {
         "tools/call" | "tools/list" => ServerCapabilities::TOOLS,
@@ -96,7 +96,7 @@ impl Tickets {
     }
 
     /// Records the end of a deferred request. If `gone`, the server has cancelled the request. Otherwise the
-    /// application has responded.
+    /// application has responded, or the request has expired.
     pub(crate) fn undeferred(&mut self, ticket: Ticket, gone: bool) -> Result<(), String> {
         let Some(id) = self.deferred.remove(&ticket) else {
             return Err(format!("{ticket:?} was not deferred"));
