@@ -34,7 +34,7 @@ pub(crate) struct Pending {
 }
 
 impl ServerProcess {
-    /// Starts a process, which several clients may share.
+    /// Starts a process. With `is_shared`, several clients may share the process.
     pub(crate) fn start(command: &[String], is_shared: bool) -> io::Result<Arc<ServerProcess>> {
         let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut child =
@@ -80,7 +80,7 @@ impl ServerProcess {
         lock(&self.routes).cancel(id);
     }
 
-    /// Writes one message. Line breaks, which can only be between tokens, become blanks.
+    /// Writes one message. Replaces line breaks with blanks, because line breaks in JSON are only between tokens.
     pub(crate) fn write(&self, message: &[u8]) -> io::Result<()> {
         *lock(&self.used) = Instant::now();
         let mut line: Vec<u8> =

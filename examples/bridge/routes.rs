@@ -36,7 +36,7 @@ struct Exchange {
 }
 
 impl Routes {
-    /// Creates the routes of a process, which several clients may share.
+    /// Creates the routes of a process. With `is_shared`, several clients may share the process.
     pub(crate) fn new(is_shared: bool) -> Routes {
         Routes { is_shared, ..Routes::default() }
     }

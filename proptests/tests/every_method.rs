@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 
-/// Methods about tasks, which this test does not send. `tasks.rs` checks the tasks of a server, and
+/// Methods about tasks. This test does not send these methods. `tasks.rs` checks the tasks of a server, and
 /// `client_tasks.rs` checks the tasks of a client.
 const TASK_METHODS: [Method; 7] = [
     methods::TASKS_GET,

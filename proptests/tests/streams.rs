@@ -18,7 +18,7 @@ const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-0
 /// the session.
 #[derive(Debug, Clone)]
 enum Operation {
-    /// A call of the stateless era or of the session, which the application defers.
+    /// A call of the stateless era or of the session. The application defers the call.
     Call {
         stream: u32,
         id: u8,

@@ -84,7 +84,7 @@ impl Host {
         self.task().require_input(&text, &Form::new(&text, &fields)).unwrap();
     }
 
-    /// Ends the task in one of four ways.
+    /// Ends the task with a result, a failed result, an error, or a result that the application keeps.
     fn end(&mut self, how: u8) {
         let text = self.text.clone();
         match how {

@@ -68,7 +68,7 @@ fn streams() -> Vec<Vec<u8>> {
     texts.into_iter().flat_map(|text| cuts().map(move |cut| [&cut, text.as_bytes()].concat())).collect()
 }
 
-/// Returns pseudo-random bytes, which decode to arbitrary operations.
+/// Returns pseudo-random bytes. The bytes decode to arbitrary operations.
 fn noise(seed: u32, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9) | 1;
     let bytes = std::iter::repeat_with(|| {

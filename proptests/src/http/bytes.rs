@@ -205,7 +205,8 @@ impl Client<'_> {
         }
     }
 
-    /// Sends arbitrary bytes, which are almost never a request.
+    /// Sends arbitrary bytes and the end of a head. Checks that the response, if any, has no success status. Closes the
+    /// connection.
     fn send_bytes(&mut self, node: &mut Node<'_>, bytes: &[u8]) {
         let response = self.send(node, &[bytes, b"\r\n\r\n"].concat());
         let status = response.strip_prefix("HTTP/1.1 ").map(|text| &text[..3]);

@@ -130,7 +130,7 @@ impl Request {
         request
     }
 
-    /// For some values of `flaw`, changes the request in one way. Most changes make the request invalid.
+    /// Changes one part of the request for some values of `flaw`. Most changes make the request invalid.
     fn spoil(&mut self, flaw: u8) {
         let mut set = |name, value: &str| {
             self.fields.retain(|(known, _)| *known != name);

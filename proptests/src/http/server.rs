@@ -1,4 +1,4 @@
-//! A run of arbitrary operations on an HTTP server, which checks its invariants.
+//! Runs arbitrary operations on an HTTP server, and checks the invariants of the server.
 //!
 //! - An exchange has at most one head. Its output has the announced length, and nothing follows the end.
 //! - Each response arrives once: on the exchange of its request, or on the stream that continues the exchange. Each
@@ -31,7 +31,7 @@ pub(crate) enum Operation {
     /// The rest of a body, or a part of it: the second number determines the length.
     Continue(u8, u8),
     Get(Shape),
-    /// A GET with the id of a received event, which the number chooses.
+    /// A GET with the id of a received event. The number chooses the event.
     Resume(Shape, u8),
     Delete(Shape),
     /// A new stream of HTTP+SSE, or a POST for an open stream.

@@ -490,7 +490,7 @@ impl Obligations {
         Ok(())
     }
 
-    /// Starts a new connection, which has no obligations yet.
+    /// Starts a new connection without obligations.
     pub(crate) fn reset(&mut self) {
         *self = Obligations::default();
     }

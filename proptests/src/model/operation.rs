@@ -82,7 +82,7 @@ pub enum Message {
     Initialized,
     /// `notifications/roots/list_changed`.
     RootsChanged,
-    /// Another notification, or a line that is not a message.
+    /// An unexpected response or notification, or a line that is not a message.
     Odd(u8),
     /// A notification of an extension.
     Own,
@@ -175,7 +175,7 @@ pub enum What {
     Task(TaskMethod, u8),
 }
 
-/// The application's way to handle a request.
+/// How the application handles a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Behavior {

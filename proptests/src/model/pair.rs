@@ -1,8 +1,8 @@
 //! Runs a client and a server joined by pipes, with both models.
 //!
 //! The operations decide when bytes arrive, and whether lines are damaged. Without damaged lines, a monitor finds no
-//! violation of the machines. Every call then ends with the right response, unless time passes, an application shuts
-//! down, or an application defers the call or always requires more input. With damaged lines, each call still ends
+//! violation of the machines, and every call ends with the right response. A call may fail if time passes, or if an
+//! application shuts down, defers the call, or always requires more input. With damaged lines, each call still ends
 //! once.
 
 use std::mem;
@@ -15,7 +15,7 @@ use super::client::operation::{Call, Operation as Client};
 use super::operation::{Behavior, Operation as Server};
 use super::{Movement, Summary, Violation, client, server};
 
-/// Configuration of both ends, whose receive buffers hold every line.
+/// Configuration of both ends. The receive buffers hold every line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Setup {

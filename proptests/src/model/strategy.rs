@@ -192,7 +192,7 @@ fn end() -> impl Strategy<Value = Operation> {
 }
 
 /// Generates operations on several connections to one server. On each connection, fewer than `count` operations precede
-/// the end, and a few follow the end.
+/// the end, and at most five follow the end.
 ///
 /// With `reads`, the client reads all output before and after the end of each connection. Then two runs that move bytes
 /// differently have the same output, and can be compared.

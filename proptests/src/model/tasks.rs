@@ -172,7 +172,7 @@ impl TaskModel {
         }
     }
 
-    /// Records a deferred call, which may become a task.
+    /// Records a deferred call. If the server creates tasks automatically, the call may become a task.
     pub(crate) fn defer(&mut self, call: Ticket, n: Option<u64>, revision: Revision) {
         if self.is_automatic {
             let task = self.new_task(Handle::Call(call), n, revision);

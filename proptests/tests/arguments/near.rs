@@ -197,7 +197,7 @@ fn members(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// Generates objects with their members in the given or the reverse order, because the order must not matter.
+/// Reverses the members of some generated objects, because the order of members must not matter.
 trait ShuffleMembers: Strategy<Value = Value> + Sized {
     fn prop_shuffle_members(self) -> impl Strategy<Value = Value> {
         (self, any::<bool>()).prop_map(|(value, turned)| match value {

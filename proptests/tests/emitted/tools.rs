@@ -1,4 +1,4 @@
-//! A server whose tools respond in every possible way.
+//! A server with a tool for each kind of response.
 
 use mcp_proto::server::{Call, Change, Feature, Limits, Logging, ServerConfig, Subscriptions, Tool, Tools};
 use mcp_proto::{Decimal, Level, Millis, Revision, Revisions, Ticket};

@@ -256,14 +256,14 @@ pub(crate) fn their_value<'a, T: Deserialize<'a> + Debug>(text: &'a [u8]) -> Opt
     serde_json_core::from_slice_escaped::<T>(text, &mut escapes).ok().map(|(value, _)| format!("{value:?}"))
 }
 
-/// Checks the output of both. `None` stands for an error here, and for a panic there.
+/// Checks the output of both libraries. `None` means an error here, and a panic there.
 #[track_caller]
 fn writes<T: Serialize + ?Sized>(value: &T, ours: Option<&str>, theirs: Option<&str>) {
     assert_eq!(to_string(value).ok().as_deref(), ours);
     assert_eq!(their_text(value).as_deref(), theirs.map(str::as_bytes));
 }
 
-/// Checks the values of both, and that `of_text` explains their difference as `listed`.
+/// Checks the values of both libraries, and that `of_text` explains their difference as `listed`.
 #[track_caller]
 fn reads<T: DeserializeOwned + Debug>(
     text: &str,

@@ -54,7 +54,7 @@ mod image {
         }
     }
 
-    /// The panic handler. The linker drops this function, because no code can panic, which CI checks.
+    /// Handles a panic. The linker drops this function, because no code can panic. CI checks that no code can panic.
     #[panic_handler]
     fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
         loop {}

@@ -159,7 +159,7 @@ fn main() -> ! {
     }
 }
 
-/// The panic handler. smoltcp contains panics.
+/// Handles a panic. smoltcp contains panics.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

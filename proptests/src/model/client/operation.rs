@@ -70,7 +70,7 @@ pub enum Message {
     Ask(Question, Reaction, u16),
     /// Cancels a request of the server.
     CancelRequest(u8),
-    /// Another notification, or a line that is not a message.
+    /// An unexpected response or notification, or a line that is not a message.
     Odd(u8),
 }
 
@@ -160,6 +160,6 @@ pub enum Call {
 pub struct Wait {
     /// The timeout in units of 10 milliseconds; 0 means the default.
     pub time: u8,
-    /// Whether to request progress, which extends the timeout.
+    /// Whether to request progress. Progress extends the timeout.
     pub progress: bool,
 }

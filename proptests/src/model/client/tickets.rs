@@ -33,7 +33,7 @@ struct Asked {
 #[derive(Debug, Clone, Copy)]
 struct Open {
     n: u64,
-    /// Whether the request is a subscription, which stays open.
+    /// Whether the request is a subscription. A subscription stays open.
     listens: bool,
 }
 
