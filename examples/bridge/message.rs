@@ -13,7 +13,7 @@ pub(crate) fn has_method(message: &Message<'_>, name: &str) -> bool {
     message.method().and_then(Json::string).is_some_and(|method| method == *name)
 }
 
-/// Returns the revision in `_meta`, or `None` for a message of the handshake era.
+/// Returns the revision in `_meta`, or `None` if the message names no revision there.
 pub(crate) fn version<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("_meta")?.get(VERSION)
 }

@@ -1,9 +1,8 @@
 //! Serves a server on stdio at a URL.
 //!
 //! The bridge starts one process for each session of the handshake era, and one for all clients of 2026-07-28. The
-//! bridge makes the checks that protect the computer and keep clients separate (see `check`). The bridge neither
-//! authenticates clients nor resumes event streams. The bridge does not compare `Mcp-Param-*` with the body, because it
-//! does not know the schemas of the tools.
+//! module `check` contains the checks of requests. The bridge neither authenticates clients nor resumes event streams.
+//! The bridge does not compare `Mcp-Param-*` with the body, because it does not know the schemas of the tools.
 
 use std::collections::HashMap;
 use std::io;

@@ -272,7 +272,7 @@ proptest! {
         prop_assert_eq!(decode_in_place::<Borrowed<'_>>(&mut written).unwrap(), value);
     }
 
-    /// Checks that a `Value` is written unchanged, and that any float has the same value as in the text of `serde_json`.
+    /// Checks that a `Value` is written unchanged, and that any float has the same value as in `serde_json`.
     #[test]
     fn untyped_values_match_serde_json(bits in any::<u64>(), text in any::<String>(), integer in any::<i64>()) {
         let float = f64::from_bits(bits);

@@ -69,7 +69,7 @@ mod image {
         }
     }
 
-    /// Handles a panic. The linker drops this function, because no code can panic. CI checks that no code can panic.
+    /// Handles a panic. CI checks that no code can panic, so the linker drops this function.
     #[panic_handler]
     fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
         loop {}
