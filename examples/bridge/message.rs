@@ -32,27 +32,27 @@ pub(crate) fn name<'m>(message: &Message<'m>) -> Option<Str<'m>> {
     message.params().filter(|_| is_repeated)?.get(key)?.string()
 }
 
-/// Returns the progress token of a request.
+/// Returns the progress token of a request, if any.
 pub(crate) fn requested_token<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("_meta")?.get("progressToken")
 }
 
-/// Returns the minimum level of log messages that a request of the stateless era requests.
+/// Returns the minimum level of log messages that a request of the stateless era requests, if any.
 pub(crate) fn log_level<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("_meta")?.get(LOG_LEVEL)
 }
 
-/// Returns the token of a progress notification.
+/// Returns the token of a progress notification, or `None` for another message.
 pub(crate) fn token<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("progressToken")
 }
 
-/// Returns the request id of the subscription that a notification belongs to.
+/// Returns the request id of the subscription that a notification belongs to, if any.
 pub(crate) fn subscription<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("_meta")?.get(SUBSCRIPTION)
 }
 
-/// Returns the request id of the subscription that a result ends.
+/// Returns the request id of the subscription that a result ends, if any.
 pub(crate) fn ended_subscription<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.result()?.get("_meta")?.get(SUBSCRIPTION)
 }

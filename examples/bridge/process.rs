@@ -26,7 +26,7 @@ pub(crate) struct ServerProcess {
 
 /// A request in flight. Dropping this value ends the exchange of the request.
 ///
-/// If the process is shared and has not responded, dropping this value also cancels the request.
+/// If the process is shared and has not responded, dropping this value also sends a cancellation.
 pub(crate) struct Pending {
     process: Arc<ServerProcess>,
     number: u64,

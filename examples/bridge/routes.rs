@@ -60,8 +60,8 @@ impl Routes {
         (self.next, message::replace(request, &[(id, number.as_bytes()), (token, number.as_bytes())]))
     }
 
-    /// Removes an exchange. If the exchange had no response, returns the cancellation for a shared process. In a
-    /// session, a lost connection is no cancellation.
+    /// Removes an exchange. Returns the cancellation for a shared process, or `None` if the exchange has ended.
+    /// Also returns `None` in a session, because there a lost connection is no cancellation.
     pub(crate) fn remove(&mut self, number: u64) -> Option<Vec<u8>> {
         self.exchanges.remove(&number).filter(|_| self.is_shared)?;
         let params = format!(r#"{{"requestId":{number}}}"#);
@@ -102,8 +102,8 @@ impl Routes {
         }
     }
 
-    /// Returns the number of the exchange whose id or token equals `part`. In a session, `named` reads the id or the
-    /// token of an exchange.
+    /// Returns the number of the exchange that `part`, an id or a token, names. In a shared process, `part` is the
+    /// number itself, which need not exist. In a session, `named` reads the id or the token of an exchange.
     fn find(&self, part: Option<Json<'_>>, named: fn(&Exchange) -> Option<&[u8]>) -> Option<u64> {
         let part = part?.bytes();
         match self.is_shared {

@@ -71,7 +71,7 @@ impl Schemas {
         Some(Self { revisions, validators: Mutex::default() })
     }
 
-    /// Like [`load`](Self::load), but prints a message if a schema is missing.
+    /// Loads the schemas like [`load`](Self::load), but prints a message if a schema is missing.
     ///
     /// # Panics
     /// Panics if a schema is missing and `CI=true`, because CI must not skip checks silently.

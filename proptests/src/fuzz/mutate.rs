@@ -260,6 +260,7 @@ impl Node {
     }
 
     /// Finds the value with this number in depth-first order. The number of this value itself is 0.
+    /// Returns `None` if there are fewer values.
     fn find(&self, number: &mut usize) -> Option<&Node> {
         if *number == 0 {
             return Some(self);

@@ -156,12 +156,13 @@ impl Exchange {
     }
 
     /// Returns the path to which the client sends messages, from the first event of a stream of HTTP+SSE.
+    /// Returns `None` for another stream.
     pub(super) fn legacy_path(&self) -> Option<&str> {
         let text = std::str::from_utf8(self.body.strip_prefix(b"event: endpoint\ndata: ")?).ok()?;
         text.split_once('\n').map(|(path, _)| path)
     }
 
-    /// Returns the number of the stream, from the first event with an id.
+    /// Returns the number of the stream, from the first event with an id, if any.
     pub(super) fn serial(&self) -> Option<u32> {
         self.received.iter().find_map(|received| received.id).map(|(stream, _)| stream)
     }

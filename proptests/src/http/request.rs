@@ -48,7 +48,8 @@ impl Shape {
         VERSIONS[usize::from(self.revision) % VERSIONS.len()]
     }
 
-    /// Returns the user. There are only a few users, so that some requests share a session.
+    /// Returns the user, or `None` for an anonymous request. There are only a few users, so that some requests share a
+    /// session.
     pub(super) fn user(self) -> Option<&'static str> {
         match self.user {
             0..160 => None,

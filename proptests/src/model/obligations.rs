@@ -225,7 +225,7 @@ impl Obligations {
         self.accounts.get(id).is_some_and(|account| account.must == 1 && account.may == 0)
     }
 
-    /// Returns the revision of the session that the client knows.
+    /// Returns the revision of the session that the client knows, if any.
     pub(crate) fn revision(&self) -> Option<Revision> {
         self.session.map(|(revision, _)| revision)
     }

@@ -48,7 +48,7 @@ pub(crate) fn server_info(revision: Revision) -> ServerConfig<'static> {
         .cache(Millis(60_000), true)
 }
 
-/// Responds to a call, or defers the call and returns its ticket.
+/// Responds to a call and returns `None`, or defers the call and returns its ticket.
 pub(crate) fn handle(mut call: Call<'_>) -> Option<Ticket> {
     let _ = call.progress(Decimal::new(5, -1), Some(Decimal::new(15, -1)), "half \"way\"\n");
     let _ = call.progress(1u32, None, "");

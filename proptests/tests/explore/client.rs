@@ -115,13 +115,13 @@ impl Scene {
         self.lines.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#));
     }
 
-    /// Returns the unanswered request that establishes the connection.
+    /// Returns the unanswered request that establishes the connection, if any.
     fn connecting(&self) -> Option<(u64, String)> {
         self.read.iter().rev().find(|it| is_connecting(&it.1)).cloned()
     }
 
-    /// Returns the first unanswered request with this method that does not establish the connection. An empty method
-    /// matches any method.
+    /// Returns the first unanswered request with this method, if any. Ignores requests that establish the connection.
+    /// An empty method matches any method.
     fn waits(&self, method: &str) -> Option<(u64, String)> {
         self.read.iter().find(|it| !is_connecting(&it.1) && it.1.contains(method)).cloned()
     }

@@ -205,7 +205,7 @@ impl Scene {
         assert_eq!(self.server.deferred(), calls);
     }
 
-    /// Returns the index of the first task of the application that has not ended.
+    /// Returns the index of the first task of the application that has not ended, if any.
     fn open(&self) -> Option<usize> {
         let is_open = |it: &Known| matches!(it.expected, Expected::Working | Expected::InputRequired);
         self.known.iter().position(|it| it.task.is_some() && is_open(it))

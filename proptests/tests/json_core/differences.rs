@@ -119,7 +119,8 @@ impl Difference {
         Difference::IgnoredValue,
     ];
 
-    /// Returns the difference that explains why `serde-json-core` writes another token than this crate.
+    /// Returns the difference that explains why `serde-json-core` writes another token than this crate. Returns `None`
+    /// if no difference explains the token.
     pub(crate) fn of_tokens(ours: &str, theirs: &str) -> Option<Difference> {
         if ours.starts_with('"') {
             return (ours == lowercase_escapes(theirs)).then_some(Difference::UppercaseEscape);

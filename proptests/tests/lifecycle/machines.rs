@@ -223,7 +223,7 @@ impl Machines {
         }
     }
 
-    /// Returns the number of the call with this id.
+    /// Returns the number of the call with this id, if any.
     fn call(&self, id: &Value) -> Option<usize> {
         self.ids.iter().position(|known| known == id)
     }

@@ -171,7 +171,8 @@ impl Tickets {
         check(self.is_open(ticket), || format!("{ticket:?} is not open"))
     }
 
-    /// Checks a line of the client. If the line is a request, returns its id, method and number.
+    /// Checks a line of the client. If the line is a request, returns its id, method and number,
+    /// otherwise `None`.
     pub(crate) fn check_line(&mut self, line: &str) -> Result<Option<(String, String, Option<u64>)>, String> {
         let value: Value = serde_json::from_str(line).map_err(|error| format!("invalid JSON: {error}"))?;
         check(value["jsonrpc"] == "2.0", || "`jsonrpc` is missing".into())?;
