@@ -97,7 +97,8 @@ async fn run(address: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Counts in a task, because the handler must not wait. If the client leaves, the task ends at the next number.
+/// Counts in a task of tokio, because the handler must not wait. If the call is cancelled, the task ends at the next
+/// number.
 fn count(mut call: Call<'_>, server: &ServerHandle) {
     let to = match call.arguments() {
         Ok(Count { to }) => to,

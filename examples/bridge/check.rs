@@ -11,10 +11,10 @@ use crate::options::Served;
 
 pub(crate) const PATH: &str = "/mcp";
 
-/// A response without an exchange: its status, error code and reason.
+/// An error response of the bridge itself: its status, error code and reason.
 pub(crate) struct Refusal(pub(crate) u16, pub(crate) i32, pub(crate) &'static str);
 
-/// Checks the path, `Host` and `Origin`.
+/// Checks the path, `Host` and `Origin`. Permits a request without `Origin`.
 pub(crate) fn head(served: &Served, request: &Request) -> Result<(), Refusal> {
     let is_listed = |list: &[String], value: &str| list.iter().any(|known| known == value);
     if request.path != PATH {
@@ -34,6 +34,9 @@ pub(crate) fn head(served: &Served, request: &Request) -> Result<(), Refusal> {
 }
 
 /// Compares the header fields with the body. Returns whether the message is of the stateless era.
+///
+/// # Errors
+/// A header field differs from the body, or `_meta` lacks a required member.
 pub(crate) fn body(request: &Request, body: &Message<'_>) -> Result<bool, Refusal> {
     let version = message::version(body).and_then(Json::string);
     let Some(version) = version else {

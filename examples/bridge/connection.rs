@@ -44,10 +44,11 @@ impl Connection {
         Ok(Connection { stream, input: vec![0; 16 * 1024], unread: 0..0 })
     }
 
-    /// Reads a request. Returns `None` at the end of the connection.
+    /// Reads a request. Returns `None` if the connection ends before a complete head.
     ///
     /// # Errors
-    /// The request is not valid HTTP, or does not arrive. The caller closes the connection.
+    /// The request is not valid HTTP, its body is too long, or its bytes do not arrive in time. The caller must close
+    /// the connection.
     pub(crate) fn read_request(&mut self) -> io::Result<Option<Request>> {
         let mut fields = vec![0; 16 * 1024];
         let mut decoder = RequestDecoder::new(&mut fields);
@@ -105,7 +106,7 @@ impl Connection {
         Ok(n)
     }
 
-    /// Writes a whole response. An empty body has no type.
+    /// Writes a whole response. An empty body gets no `Content-Type`.
     pub(crate) fn respond(
         &mut self,
         status: u16,
@@ -131,7 +132,7 @@ impl Connection {
         self.stream.write_all(&[head, body].concat())
     }
 
-    /// Begins an event stream. The end of the connection ends the stream.
+    /// Writes the head of an event stream. The end of the connection ends the stream.
     pub(crate) fn begin_events(&mut self, fields: &[(&str, &str)]) -> io::Result<()> {
         let mut buffer = [0; 1024];
         let mut head = HeadWriter::response(&mut buffer, 200)
@@ -155,7 +156,7 @@ impl Connection {
         self.stream.write_all(mcp_proto_http::sse::KEEP_ALIVE)
     }
 
-    /// Whether the client has closed the connection. Bytes of its next request are left unread.
+    /// Returns whether the connection is closed or broken. Leaves the bytes of the next request unread.
     pub(crate) fn has_disconnected(&self) -> bool {
         let _ = self.stream.set_nonblocking(true);
         let result = self.stream.peek(&mut [0]);

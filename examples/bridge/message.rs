@@ -8,23 +8,23 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Whether the message has this method.
+/// Returns whether the message has this method.
 pub(crate) fn has_method(message: &Message<'_>, name: &str) -> bool {
     message.method().and_then(Json::string).is_some_and(|method| method == *name)
 }
 
-/// Returns the revision of a request of the stateless era.
+/// Returns the revision in `_meta`, or `None` if the message names no revision there.
 pub(crate) fn version<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("_meta")?.get(VERSION)
 }
 
-/// Whether a request of the stateless era declares the capabilities of its client.
+/// Returns whether a request of the stateless era declares the capabilities of its client.
 pub(crate) fn has_capabilities(message: &Message<'_>) -> bool {
     let meta = message.params().and_then(|params| params.get("_meta"));
     meta.is_some_and(|meta| meta.get(CAPABILITIES).is_some())
 }
 
-/// Returns the parameter that `Mcp-Name` repeats.
+/// Returns the parameter that `Mcp-Name` repeats, or `None` if the method has no such parameter.
 pub(crate) fn name<'m>(message: &Message<'m>) -> Option<Str<'m>> {
     let is_named = ["tools/call", "prompts/get"].iter().any(|method| has_method(message, method));
     let key = if is_named { "name" } else { "uri" };
@@ -32,32 +32,34 @@ pub(crate) fn name<'m>(message: &Message<'m>) -> Option<Str<'m>> {
     message.params().filter(|_| is_repeated)?.get(key)?.string()
 }
 
-/// Returns the progress token of a request.
+/// Returns the progress token of a request, if any.
 pub(crate) fn requested_token<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("_meta")?.get("progressToken")
 }
 
-/// Returns the minimum level of log messages that a request of the stateless era requests.
+/// Returns the minimum level of log messages that a request of the stateless era requests, if any.
 pub(crate) fn log_level<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("_meta")?.get(LOG_LEVEL)
 }
 
-/// Returns the token of a progress notification.
+/// Returns the token of a progress notification, or `None` for another message.
 pub(crate) fn token<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("progressToken")
 }
 
-/// Returns the request id of the subscription that a notification belongs to.
+/// Returns the request id of the subscription that a notification belongs to, if any.
 pub(crate) fn subscription<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("_meta")?.get(SUBSCRIPTION)
 }
 
-/// Returns the subscription that a result ends.
+/// Returns the request id of the subscription that a result ends, if any.
 pub(crate) fn ended_subscription<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.result()?.get("_meta")?.get(SUBSCRIPTION)
 }
 
-/// Returns the message with some parts replaced. The parts are in the order of the text.
+/// Returns the message with some parts replaced. The order of `places` does not matter, and `None` has no effect.
+///
+/// Each part must be a slice of the message. The parts must not overlap.
 pub(crate) fn replace(message: &Message<'_>, places: &[(Option<Json<'_>>, &[u8])]) -> Vec<u8> {
     let (text, mut result, mut done) = (message.bytes(), Vec::new(), 0);
     let mut places: Vec<_> =
@@ -74,7 +76,7 @@ pub(crate) fn replace(message: &Message<'_>, places: &[(Option<Json<'_>>, &[u8])
     result
 }
 
-/// Returns an error response. `reason` needs no escapes.
+/// Returns an error response. `reason` must not contain characters that JSON escapes.
 pub(crate) fn error(id: &[u8], code: i32, reason: &str) -> Vec<u8> {
     let id = String::from_utf8_lossy(id);
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{reason}"}}}}"#).into_bytes()

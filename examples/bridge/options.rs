@@ -74,7 +74,8 @@ fn parse_field(field: &str) -> Result<(String, String), String> {
     Ok((name.into(), value.into()))
 }
 
-/// Returns the credentials in an environment variable, which other users of the computer cannot see.
+/// Returns the credentials in an environment variable. Other users of the computer can see arguments, but not the
+/// environment.
 fn bearer(variable: &str) -> Result<String, String> {
     let token = std::env::var(variable).map_err(|why| format!("the token in {variable}: {why}"))?;
     Ok(format!("Bearer {token}"))

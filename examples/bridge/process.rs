@@ -19,12 +19,14 @@ pub(crate) struct ServerProcess {
     child: Mutex<Child>,
     input: Mutex<Option<ChildStdin>>,
     routes: Mutex<Routes>,
-    /// The time of the last message of a client.
+    /// The time of the last message to the process.
     used: Mutex<Instant>,
     is_ended: AtomicBool,
 }
 
-/// A request that the process has received. Dropping this value cancels the request, unless its response was sent.
+/// A request in flight. Dropping this value ends the exchange of the request.
+///
+/// If the process is shared and has not responded, dropping this value also sends a cancellation.
 pub(crate) struct Pending {
     process: Arc<ServerProcess>,
     number: u64,
@@ -32,7 +34,7 @@ pub(crate) struct Pending {
 }
 
 impl ServerProcess {
-    /// Starts a process, which several clients may share.
+    /// Starts a process. With `is_shared`, several clients may share the process.
     pub(crate) fn start(command: &[String], is_shared: bool) -> io::Result<Arc<ServerProcess>> {
         let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut child =
@@ -57,7 +59,7 @@ impl ServerProcess {
         Ok(process)
     }
 
-    /// Passes a request on.
+    /// Passes a request on to the process.
     pub(crate) fn request(self: &Arc<Self>, request: &Message<'_>) -> io::Result<Pending> {
         let (sender, messages) = channel();
         let (number, text) = lock(&self.routes).add(request, sender);
@@ -78,7 +80,7 @@ impl ServerProcess {
         lock(&self.routes).cancel(id);
     }
 
-    /// Writes one message. Line breaks, which can only be between tokens, become blanks.
+    /// Writes one message. Replaces line breaks with blanks, because line breaks in JSON are only between tokens.
     pub(crate) fn write(&self, message: &[u8]) -> io::Result<()> {
         *lock(&self.used) = Instant::now();
         let mut line: Vec<u8> =
@@ -98,7 +100,7 @@ impl ServerProcess {
         !self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// Closes the input of the process, so that it exits. Kills a process that does not exit.
+    /// Closes the input of the process, so that the process exits. A thread kills a process that does not exit in time.
     pub(crate) fn end(self: &Arc<Self>) {
         if self.is_ended.swap(true, Ordering::Relaxed) {
             return;

@@ -36,7 +36,7 @@ struct Exchange {
 }
 
 impl Routes {
-    /// Creates the routes of a process, which several clients may share.
+    /// Creates the routes of a process. With `is_shared`, several clients may share the process.
     pub(crate) fn new(is_shared: bool) -> Routes {
         Routes { is_shared, ..Routes::default() }
     }
@@ -60,8 +60,8 @@ impl Routes {
         (self.next, message::replace(request, &[(id, number.as_bytes()), (token, number.as_bytes())]))
     }
 
-    /// Removes an exchange whose client has disconnected. Returns the cancellation for a shared process. In a session,
-    /// a lost connection is no cancellation.
+    /// Removes an exchange. Returns the cancellation for a shared process, or `None` if the exchange has ended.
+    /// Also returns `None` in a session, because there a lost connection is no cancellation.
     pub(crate) fn remove(&mut self, number: u64) -> Option<Vec<u8>> {
         self.exchanges.remove(&number).filter(|_| self.is_shared)?;
         let params = format!(r#"{{"requestId":{number}}}"#);
@@ -77,7 +77,7 @@ impl Routes {
         self.exchanges.retain(|_, exchange| exchange.id != id);
     }
 
-    /// Makes an exchange the event stream of the session.
+    /// Sets the event stream of the session, and sends the held messages to the stream.
     pub(crate) fn listen(&mut self, messages: Sender<Vec<u8>>) {
         for held in self.held.drain(..) {
             let _ = messages.send(held);
@@ -91,7 +91,7 @@ impl Routes {
         self.general = None;
     }
 
-    /// Passes a message of the process to its exchange.
+    /// Passes a message of the process to its exchange. Drops invalid lines and batches.
     pub(crate) fn route(&mut self, line: &[u8]) {
         let Ok(message) = Message::parse(line) else { return };
         match message.kind() {
@@ -102,7 +102,8 @@ impl Routes {
         }
     }
 
-    /// Returns the number of the exchange that a part of a message names.
+    /// Returns the number of the exchange that `part`, an id or a token, names. In a shared process, `part` is the
+    /// number itself, which need not exist. In a session, `named` reads the id or the token of an exchange.
     fn find(&self, part: Option<Json<'_>>, named: fn(&Exchange) -> Option<&[u8]>) -> Option<u64> {
         let part = part?.bytes();
         match self.is_shared {

@@ -1,9 +1,8 @@
 //! Serves a server on stdio at a URL.
 //!
 //! The bridge starts one process for each session of the handshake era, and one for all clients of 2026-07-28. The
-//! bridge makes the checks that protect the computer and keep clients separate (see `check`). The bridge neither
-//! authenticates clients nor resumes event streams. The bridge does not compare `Mcp-Param-*` with the body, because it
-//! does not know the schemas of the tools.
+//! module `check` contains the checks of requests. The bridge neither authenticates clients nor resumes event streams.
+//! The bridge does not compare `Mcp-Param-*` with the body, because it does not know the schemas of the tools.
 
 use std::collections::HashMap;
 use std::io;
@@ -42,6 +41,9 @@ struct Bridge {
 }
 
 /// Serves until the process ends.
+///
+/// # Errors
+/// The bridge cannot listen at the address.
 pub(crate) fn run(served: Served) -> io::Result<()> {
     let listener = TcpListener::bind(&served.address)?;
     eprintln!("bridge: http://{}{PATH}", listener.local_addr()?);
@@ -59,7 +61,7 @@ pub(crate) fn run(served: Served) -> io::Result<()> {
             continue;
         }
         thread::spawn(move || {
-            // An error means that the client has disconnected, or speaks no HTTP.
+            // An error means that the client has disconnected or speaks no HTTP, or that the server process has exited.
             let _ = Connection::new(stream).and_then(|mut connection| bridge.serve(&mut connection));
             bridge.connections.fetch_sub(1, Ordering::Relaxed);
         });
@@ -90,7 +92,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// Responds to a request. Returns whether the connection stays open.
+    /// Responds to a request. Returns whether the connection stays open. A refusal is not sent yet.
     fn dispatch(&self, connection: &mut Connection, request: &Request) -> Result<io::Result<bool>, Refusal> {
         match request.method.as_str() {
             "POST" if !request.is_json => {
@@ -148,7 +150,7 @@ impl Bridge {
         }
     }
 
-    /// Starts the process of a new session. Returns its id.
+    /// Starts the process of a new session. Returns the id of the session, and the process.
     fn begin_session(&self) -> Result<(String, Arc<ServerProcess>), Refusal> {
         let mut random = [0; 16];
         getrandom::fill(&mut random)
@@ -193,8 +195,10 @@ impl Bridge {
 
 const GONE: Refusal = Refusal(404, code::INVALID_REQUEST, "the session does not exist");
 
-/// Passes a request to the process, and its response to the client. The response is JSON, or an event stream if another
-/// message precedes the response, or if the process takes long. Returns whether the connection stays open.
+/// Passes a request to the process, and its response to the client. Returns whether the connection stays open.
+///
+/// The response is JSON or an event stream. An event stream carries messages that precede the response. If the client
+/// accepts events, a response after `COMMENT_TIME` is also an event.
 fn exchange(
     connection: &mut Connection,
     request: &Request,
@@ -254,7 +258,7 @@ fn pass_on(connection: &mut Connection, messages: &Receiver<Vec<u8>>) -> io::Res
     }
 }
 
-/// Returns the status of a response of 2026-07-28.
+/// Returns the HTTP status for a JSON-RPC response of 2026-07-28.
 fn status_of(response: &Message<'_>) -> u16 {
     let code = response.error().and_then(|error| i32::try_from(error.get("code")?.integer()?).ok());
     match code {

@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The server, as a child process.
+/// Returns the command that starts the server.
 fn server() -> std::io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(SERVE);

@@ -131,7 +131,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The two ends of a connection.
+/// Returns the two ends of a connection.
 fn connected_pair() -> std::io::Result<(TcpStream, TcpStream)> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     let ours = std::net::TcpStream::connect(listener.local_addr()?)?;

@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The handler of a server with a source of events.
+/// Returns the handler of a server with a source of events.
 fn handler() -> impl FnMut(Event<'_>, &ServerHandle) {
     let source = Arc::new(EventSource::new(&SENSORS));
     move |event, server| match event {
@@ -118,7 +118,7 @@ async fn check_list_changes(client: &ClientHandle) -> Result<(), Box<dyn Error>>
     check("next page", &client.request("events/list", r#"{"cursor":"2"}"#).await?, "humidity")
 }
 
-/// The parameters of a notification of the extension.
+/// Returns the parameters of a notification of the extension. Fails without such a notification.
 fn received(notification: Option<Notification>) -> Result<String, Box<dyn Error>> {
     match notification {
         Some(Notification::Other { params, .. }) => Ok(params.unwrap_or_default()),

@@ -33,7 +33,8 @@ impl ServerRequest {
     }
 }
 
-/// Requests input from the client, and responds to the call. `read` converts the input to the text of the response.
+/// Requests input from the client, and responds to the call. `read` converts the input to the text of the response, and
+/// returns `None` if the input is malformed.
 ///
 /// In the handshake era a worker thread sends the request and waits. In `2026-07-28` the server responds with an input
 /// request. The client then repeats the call with the input, so the server keeps no state.

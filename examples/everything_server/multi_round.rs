@@ -26,8 +26,8 @@ impl Seal {
         format!("{step}.{:016x}", self.0.hash_one((tool, step)))
     }
 
-    /// Returns the number of completed steps, which is 0 without a state. Returns `None` if this server did not create
-    /// the state.
+    /// Returns the step in the request state, or 0 without a request state. Returns `None` if this process did not
+    /// create the state for this tool.
     fn step_of(&self, call: &Call<'_>) -> Option<u32> {
         match call.request_state() {
             None => Some(0),
@@ -110,7 +110,7 @@ fn one_by_one(call: Call<'_>, seal: &Seal, step: u32) {
     }
 }
 
-/// Requires only inputs that the client supports.
+/// Requires only inputs that the client supports. Responds with an error if the client supports neither.
 fn supported_inputs(call: Call<'_>) {
     let all: [(&str, &dyn Input); 2] = [("greeting", &GREETING), ("user_name", &WHO)];
     let fitting: Vec<_> = all.into_iter().filter(|(_, input)| call.client().has(input.needs())).collect();

@@ -110,7 +110,7 @@ fn with_context(prompt: GetPrompt<'_>) {
     }
 }
 
-/// Completes names of notes for the template.
+/// Completes the name in the resource template `note://{name}`.
 pub(crate) fn complete_note(request: Complete<'_>, world: &World) {
     request.matching(names(&world.notes));
 }

@@ -1,4 +1,4 @@
-//! The skills: how to use this server. The server responds to all requests for them by itself.
+//! The skills: how to use this server. The server responds to all requests for skills by itself.
 
 use mcp_proto::server::{Skill, SkillFile, Skills};
 

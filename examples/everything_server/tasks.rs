@@ -114,7 +114,7 @@ fn greet_later(call: Call<'_>, server: &ServerHandle) {
     compute(call, server, Duration::from_millis(100), format!("Hello, {name}!"));
 }
 
-/// Completes a task whose input requests all have responses.
+/// Counts the responses to input requests of a task. Completes the task after the last response.
 pub(crate) fn take_input(input: &TaskInput<'_>, server: &ServerHandle, tasks: &mut OpenTasks) {
     let ticket = input.task();
     let Some(open) = tasks.0.get_mut(&ticket) else { return };
@@ -125,7 +125,7 @@ pub(crate) fn take_input(input: &TaskInput<'_>, server: &ServerHandle, tasks: &m
     }
 }
 
-/// Responds with a task. If no task is possible, responds that the server is busy.
+/// Responds with a task. If no task is possible, responds that the server is busy, and returns `None`.
 fn into_task(call: Call<'_>) -> Option<TaskTicket> {
     call.into_task(TaskOptions::new(random())).map_err(Call::busy).ok()
 }

@@ -150,7 +150,7 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
     }
 }
 
-/// Runs on its own thread, so the server can handle other requests.
+/// Reports progress at each step, then responds. Runs on its own thread, so the server can handle other requests.
 fn slow(answer: Responder, steps: u32, time: Duration) {
     for step in 0..=steps {
         answer.progress(step, Some(steps.into()), format_args!("step {step} of {steps}"));

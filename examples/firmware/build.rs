@@ -30,7 +30,7 @@ fn main() {
 }
 
 /// Generates variants of the main loop, to measure their cost. A variant has a float or a `Decimal` as its argument, a
-/// `Decimal` in its result, skills, or another decoder.
+/// `Decimal` in its result, skills, or the decoder of `codec`.
 fn variants() {
     let run = read_to_string("src/run.rs").unwrap();
     let mut code: String =
@@ -51,7 +51,7 @@ fn variants() {
         code = code.replace("&[ROUTER.tools()]", "&[ROUTER.tools(), &crate::skills::SKILLS]");
     }
     if var("CARGO_FEATURE_CORE_DECODER").is_ok() {
-        // The other decoder reads no type with `ToolArguments`, so the handler decodes the arguments of the call.
+        // The decoder of `codec` reads no type with `ToolArguments`, so the handler decodes the arguments.
         code = code.replace(
             "#[derive(ToolArguments)]\n#[tool(allow_unknown_fields)]",
             "#[derive(serde::Deserialize)]",

@@ -24,7 +24,8 @@ pub enum Difference {
     BufferedFraction,
     /// Here, a number in a `Value` is a `u64`, `i64` or `f64`. `serde_json` keeps the text of the number.
     NumberText,
-    /// With `derive(ToolArguments)`, `1.0` is an integer, as in JSON Schema.
+    /// With `derive(ToolArguments)`, `1.0` is an integer here, as in JSON Schema. `serde_json` rejects `1.0` for an
+    /// integer type.
     WholeFraction,
     /// The tag of a derived enum may be any member here. In `serde_json` the tag must be the first member.
     TagAnywhere,
@@ -76,7 +77,7 @@ impl Difference {
     }
 }
 
-/// The maximum nesting depth of a text.
+/// Returns the maximum nesting depth of a text.
 #[must_use]
 pub fn deepest(text: &[u8]) -> u32 {
     let (mut depth, mut most, mut in_string, mut escaped) = (0u32, 0, false, false);

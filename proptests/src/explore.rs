@@ -12,10 +12,11 @@ pub trait World {
     /// Performs a step and checks the result. Returns `false` if the step is impossible in this state.
     fn step(&mut self, step: &'static str) -> bool;
 
-    /// The key of this state. The key contains times relative to the current time, and no counters that only grow.
+    /// Returns the key of this state. The key contains times relative to the current time, and no counters that only
+    /// grow.
     fn key(&self) -> String;
 
-    /// The messages, events and operations so far, one per line.
+    /// Returns the messages, events and operations so far, one per line.
     fn dialogue(&self) -> &str;
 }
 
@@ -42,7 +43,7 @@ impl<W: World> Drop for Shown<W> {
     }
 }
 
-/// Visits every reachable state. In each state, runs each of the `checks` on a world of its own.
+/// Visits every reachable state. In each state, runs each of the `checks` on a new world.
 ///
 /// # Panics
 /// Panics if a check panics, a repeated path diverges, the number of states exceeds `most`, or one of the `steps` is
@@ -91,7 +92,10 @@ pub fn explore<W: World>(
     explored
 }
 
-/// The transitions of the state diagram with this name in ARCHITECTURE.md.
+/// Returns the transitions of the state diagram with this name in ARCHITECTURE.md.
+///
+/// # Panics
+/// Panics if ARCHITECTURE.md lacks the diagram.
 #[must_use]
 pub fn diagram(name: &str) -> BTreeSet<(String, String)> {
     let text = include_str!("../../ARCHITECTURE.md");

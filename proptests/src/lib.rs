@@ -1,4 +1,4 @@
-//! Models, explorers and schema checks for the property tests of `mcp-proto`.
+//! Models, fuzz targets, an explorer and schema checks for the property tests of `mcp-proto`.
 
 pub mod differences;
 pub mod explore;

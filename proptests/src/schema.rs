@@ -1,9 +1,9 @@
 //! Checks of values and lines against the official schemas.
 //!
-//! The folder `MCP_SPEC_DIR` contains the schemas (`schema/2024-11-05.json` and so on). The schemas allow additional
-//! members in almost every object, so a member of a later revision would pass. The line checks therefore also reject
-//! members that the matching definition does not name. The line checks do not apply to values that the application
-//! defines: `_meta`, capabilities, tool schemas and data.
+//! The environment variable `MCP_SPEC_DIR` names the folder of the schemas (`schema/2024-11-05.json` and so on). The
+//! schemas allow additional members in almost every object, so a member of a later revision would pass. The line checks
+//! therefore also reject members that the matching definition does not name. The line checks do not apply to values
+//! that the application defines: `_meta`, capabilities, tool schemas and data.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ const TYPED_ERRORS: [(i64, &str); 4] = [
     (-32042, "URLElicitationRequiredError"),
 ];
 
-/// The folder of the official schemas and examples, which need not exist.
+/// Returns the folder of the official schemas and examples. The folder need not exist.
 pub fn spec_dir() -> PathBuf {
     match std::env::var_os("MCP_SPEC_DIR") {
         Some(dir) => dir.into(),
@@ -71,7 +71,7 @@ impl Schemas {
         Some(Self { revisions, validators: Mutex::default() })
     }
 
-    /// Like [`load`](Self::load), but prints a message if a schema is missing.
+    /// Loads the schemas like [`load`](Self::load), but prints a message if a schema is missing.
     ///
     /// # Panics
     /// Panics if a schema is missing and `CI=true`, because CI must not skip checks silently.
@@ -196,7 +196,8 @@ impl Schemas {
         }
     }
 
-    /// Finds the definition of a method of the extension *Tasks*, which extends 2026-07-28.
+    /// Finds the definition of a method of the extension *Tasks*. Returns `None` for other methods, and for revisions
+    /// other than 2026-07-28.
     fn of_tasks(&self, revision: &str, method: &str) -> Option<String> {
         if revision != "2026-07-28" || !method.trim_start_matches("notifications/").starts_with("tasks") {
             return None;
@@ -299,7 +300,7 @@ impl Schemas {
         }
         for union in ["anyOf", "oneOf"] {
             let Some(branches) = schema.get(union).and_then(Value::as_array) else { continue };
-            // Use the matching branch that declares the most members.
+            // Use the matching branch that leaves the fewest members undeclared.
             let best = branches
                 .iter()
                 .filter(|branch| self.inline(revision, branch).is_ok_and(|it| it.is_valid(value)))

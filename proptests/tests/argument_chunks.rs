@@ -21,7 +21,7 @@ enum Received {
     Error(String),
 }
 
-/// The JSON of a string. Each character gets one of its spellings.
+/// Returns a text as a JSON string. `spellings` select the spelling of each character.
 fn spelled(text: &str, spellings: &[u8]) -> String {
     let mut json = String::from("\"");
     for (character, spelling) in text.chars().zip(spellings.iter().cycle()) {
@@ -125,7 +125,7 @@ fn line() -> impl Strategy<Value = Line> {
         })
 }
 
-/// Passes lines in pieces. Returns what the application receives of each, and the number of responses.
+/// Passes input to the server in pieces. Returns the events of the application, and the number of responses.
 fn run(server: &mut Server<'_>, mut input: &[u8], pieces: &[usize]) -> (Vec<Received>, usize) {
     let (mut received, mut chunks, mut output) = (Vec::new(), None::<String>, Vec::new());
     let mut pieces = pieces.iter().cycle();
@@ -220,7 +220,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_line_ends_its_chunks_and_no_other(
+    fn damaged_line_leaves_no_chunks_for_the_next_call(
         line in line(),
         damage in prop::collection::vec((any::<Index>(), any::<u8>()), 1..4),
         is_cut in any::<bool>(),

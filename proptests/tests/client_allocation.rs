@@ -8,7 +8,7 @@ fn allocations(body: impl FnOnce()) -> u64 {
     allocation_counter::measure(body).count_total
 }
 
-/// Polls until nothing moves. Returns the first id in the output.
+/// Polls until nothing moves. Returns the first id in the output, or 0 without an id.
 fn run(client: &mut Client<'_>, now: u64, input: &[u8]) -> u64 {
     run_in_pieces(client, now, input, usize::MAX)
 }
@@ -57,7 +57,7 @@ fn connect(client: &mut Client<'_>) {
     );
 }
 
-/// A call with progress and its response, a log message, a server ping, and a cancelled call.
+/// Exchanges a call with progress, its response, a log message, a server ping, and a cancelled call.
 fn traffic(client: &mut Client<'_>, line: &mut Vec<u8>, now: u64) {
     use std::io::Write;
     let ticket =

@@ -53,7 +53,7 @@ impl Host {
         host
     }
 
-    /// The server writes a message.
+    /// Sends a message of the server to the client.
     fn server(&mut self, message: &Value) {
         if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
             self.asked.insert(id.to_string(), method.to_owned());
@@ -83,7 +83,7 @@ impl Host {
         }
     }
 
-    /// The id of the client's last request with this method.
+    /// Returns the id of the client's last request with this method.
     fn last(&self, method: &str) -> Value {
         let lines = self.written.0.lock().unwrap();
         let lines = lines.iter().rev().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -163,7 +163,7 @@ fn answer(mut asked: ServerRequest<'_>, turn: usize) -> Option<Ticket> {
     None
 }
 
-/// The server requests: method and params.
+/// Returns the method and the params of each server request.
 fn server_requests() -> [(&'static str, Value); 5] {
     let meta = json!({ "progressToken": "t" });
     [
@@ -204,7 +204,7 @@ fn client_responses_match_the_schema() {
         host.client.roots_changed().unwrap();
         host.run("");
         host.check(&schemas);
-        // Each request has one response, and the connection continues.
+        // Each request has one response.
         let lines = host.written.0.lock().unwrap().clone();
         let answers = lines.iter().filter(|line| !line.contains("\"method\"")).count();
         assert_eq!(answers, 55, "{revision}: {lines:#?}");

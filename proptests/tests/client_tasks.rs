@@ -46,8 +46,8 @@ impl Response {
 }
 
 impl Host<'_> {
-    /// Sends a message, and returns the checked messages of the client. `method` is the method of the
-    /// request.
+    /// Sends a message, or nothing if `message` is `null`. Checks and returns the messages of the client. `method` is
+    /// the method of the request.
     fn send(&mut self, method: &str, message: &Value) -> Result<Vec<Value>, TestCaseError> {
         let line = match message {
             Value::Null => String::new(),

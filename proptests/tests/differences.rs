@@ -20,7 +20,7 @@ fn nested(depth: usize) -> String {
     "[".repeat(depth) + &"]".repeat(depth)
 }
 
-/// Both decoded values as text, ours first; `None` is an error.
+/// Returns the values that this crate and `serde_json` decode, as text. `None` means that decoding fails.
 fn both<T: DeserializeOwned + Debug>(text: &str) -> [Option<String>; 2] {
     let ours = decode_in_place::<T>(&mut text.to_owned().into_bytes()).ok();
     let theirs = serde_json::from_str::<T>(text).ok();
@@ -59,7 +59,7 @@ enum Any {
     Number(f64),
 }
 
-/// This is a `match`, so a new difference does not compile without an example.
+/// Shows that a difference exists. In this `match`, a new difference without an example is a compile error.
 fn show(difference: Difference) {
     match difference {
         Difference::DeepestLevel => {

@@ -1,6 +1,6 @@
 //! Sends every method of every revision with random strings, and checks each message with the official schema.
 //!
-//! No method of the table may be missing.
+//! Apart from the methods about tasks, no method of `methods::ALL` may be missing.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 
-/// Methods about tasks, which this test does not send. `tasks.rs` checks the tasks of a server, and
+/// Methods about tasks. This test does not send these methods. `tasks.rs` checks the tasks of a server, and
 /// `client_tasks.rs` checks the tasks of a client.
 const TASK_METHODS: [Method; 7] = [
     methods::TASKS_GET,
@@ -63,7 +63,7 @@ struct Pair {
     up: VecDeque<u8>,
     down: VecDeque<u8>,
     now: Millis,
-    /// The random strings.
+    /// The random text.
     text: String,
     deferred: Vec<Ticket>,
     needs: Vec<Ticket>,
@@ -166,7 +166,7 @@ impl Pair {
     }
 }
 
-/// All actions of both sides.
+/// Performs all actions of both sides.
 fn everything(pair: &mut Pair, revision: Revision) {
     let text = pair.text.clone();
     let options = Options::DEFAULT.with_progress().log_level(Level::Debug);
@@ -257,7 +257,7 @@ enum Usage {
     InResult(String),
 }
 
-/// Checks every line, and returns the methods used.
+/// Checks every line, and returns the uses of methods.
 fn check(pair: &Pair, schemas: &Schemas, revision: Revision) -> BTreeSet<Usage> {
     let lines: [Vec<String>; 2] = [0, 1].map(|side| pair.written[side].0.lock().unwrap().clone());
     let values = |side: usize| lines[side].iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -292,7 +292,7 @@ fn check(pair: &Pair, schemas: &Schemas, revision: Revision) -> BTreeSet<Usage> 
     used
 }
 
-/// The methods that both sides must use in a revision, according to the table.
+/// Returns the uses of methods that a revision requires, according to `methods::ALL`.
 fn expected(revision: Revision) -> BTreeSet<Usage> {
     let mut expected = BTreeSet::new();
     for method in methods::ALL.iter().filter(|method| !TASK_METHODS.contains(method)) {

@@ -246,7 +246,7 @@ impl World {
         }
     }
 
-    /// The output of a server for every client request.
+    /// Runs a server with this catalog. Returns the method of each request id, and the output lines.
     fn run(&self, revision: Revision) -> (Vec<(u64, &'static str)>, Vec<String>) {
         let tools: Vec<Tool<'_>> = (0..4).map(|index| self.tool(index)).collect();
         let resources: Vec<Resource<'_>> = (0..4).map(|index| self.resource(index)).collect();
@@ -303,7 +303,7 @@ impl World {
     }
 }
 
-/// The client requests: the method of each id, and the lines.
+/// Returns the method of each request id, and the lines of the requests.
 fn requests(revision: Revision) -> (Vec<(u64, &'static str)>, String) {
     let stateless = revision == Revision::V2026_07_28;
     let hello = format!(

@@ -1,4 +1,4 @@
-//! Random server requests of every revision and their replies against the official schemas.
+//! Random server requests and input requests of every revision against the official schemas.
 
 use mcp_proto::input::{
     Block, Choice, CreateMessage, Field, Form, Input, ListRoots, ModelPreferences, OpenUrl, SampleMessage,
@@ -182,7 +182,7 @@ fn build<'a>(field: &'a AnyField, options: &'a [Choice<'a>], values: &'a [&'a st
     if field.required { made.required() } else { made }
 }
 
-/// A server, and a client that the test plays.
+/// A server with its output. The test plays the client.
 struct Session {
     server: Server<'static>,
     written: Written,
@@ -292,8 +292,8 @@ fn has(bits: u8, needs: ClientCapabilities) -> bool {
     declared.fold(ClientCapabilities::NONE, |sum, (_, group)| sum.with(group)).has(needs)
 }
 
-/// A call that requires the input, a call that requires URLs, and a call that requires capabilities. `bits` are the
-/// capabilities of the client.
+/// Runs a call that requires the input, a call that requires URLs, and a call that requires capabilities. `bits` are
+/// the capabilities of the client. Returns the number of lines.
 fn stateless(any: &AnyInput, state: Option<&str>, bits: u8, schemas: &Schemas) -> usize {
     let mut session = Session::new(Revision::V2026_07_28);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": capabilities(bits)});

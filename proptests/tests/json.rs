@@ -23,7 +23,7 @@ const MEMBERS: [(Member, &str); 6] = [
 
 type Seen = (Result<Envelope, ScanError>, Vec<Option<OpenSpan>>, usize);
 
-/// The results of a scanner for a text in these pieces.
+/// Returns the results of a scanner for a text in these pieces.
 fn scan<'t>(limit: u8, pieces: impl IntoIterator<Item = &'t [u8]>) -> Seen {
     let mut scanner = Scanner::new(limit);
     pieces.into_iter().for_each(|piece| scanner.feed(piece));

@@ -19,7 +19,7 @@ fn number() -> Text {
     .boxed()
 }
 
-/// One character in any JSON spelling.
+/// Generates characters in any JSON spelling.
 fn spelled() -> Text {
     prop_oneof![
         8 => "[a-z]{1,12}",
@@ -35,7 +35,7 @@ fn spelled() -> Text {
     .boxed()
 }
 
-/// A string with its quotes.
+/// Generates a string with its quotes.
 pub(crate) fn string() -> Text {
     prop::collection::vec(spelled(), 0..8).prop_map(|parts| format!("\"{}\"", parts.concat())).boxed()
 }
@@ -49,7 +49,7 @@ fn scalar() -> Text {
     .boxed()
 }
 
-/// A member name, often one of a few.
+/// Generates a member name, often one of a few.
 fn name() -> Text {
     let known = prop::sample::select(vec![
         "\"id\"",
@@ -100,17 +100,17 @@ fn value() -> Text {
         .boxed()
 }
 
-/// Any JSON text.
+/// Generates any JSON text.
 pub(crate) fn json() -> Text {
     (space(), value(), space()).prop_map(|(left, value, right)| left + &value + &right).boxed()
 }
 
-/// A text whose outermost value is an object, often with members of a JSON-RPC message.
+/// Generates a text whose outermost value is an object, often with members of a JSON-RPC message.
 pub(crate) fn message() -> Text {
     (space(), object(value()), space()).prop_map(|(left, value, right)| left + &value + &right).boxed()
 }
 
-/// A text near the depth limit, with brackets of both kinds.
+/// Generates a text near the depth limit, with brackets of both kinds.
 fn deep() -> Text {
     (120u32..135, any::<[u64; 2]>(), scalar(), any::<bool>())
         .prop_map(|(levels, kinds, inner, filled)| {
@@ -125,7 +125,7 @@ fn deep() -> Text {
         .boxed()
 }
 
-/// A string with its quotes, with random surrogate halves and invalid escapes.
+/// Generates a string with its quotes, with random surrogate halves and invalid escapes.
 pub(crate) fn odd_string() -> Text {
     let odd = prop::sample::select(vec![
         "\\ud83d", "\\uDE00", "\\udbff", "\\uDFFF", "\\uD7FF", "\\uE000", "\\u0000", "\\u007f", "\\u0080",
@@ -136,7 +136,7 @@ pub(crate) fn odd_string() -> Text {
     prop::collection::vec(part, 0..6).prop_map(|parts| format!("\"{}\"", parts.concat())).boxed()
 }
 
-/// A number, mostly near the bounds of a type, in any notation.
+/// Generates a number, mostly near the bounds of a type, in any notation.
 pub(crate) fn any_number() -> Text {
     let bounds =
         [8, 16, 32, 53, 63, 64, 127].map(|bits| 1u128 << bits).into_iter().chain([0, u128::MAX, 10, 1000]);
@@ -154,12 +154,13 @@ pub(crate) fn any_number() -> Text {
     ("-?", digits, rest).prop_map(|(sign, digits, rest)| sign + &digits + &rest).boxed()
 }
 
-/// A JSON text with up to a few changed bytes.
+/// Generates a JSON text with at most three changes.
 pub(crate) fn damaged() -> BoxedStrategy<Vec<u8>> {
     damage(prop_oneof![10 => json(), 10 => message(), 2 => deep(), 1 => odd_string(), 1 => any_number()])
 }
 
-/// These texts with up to a few changed bytes.
+/// Generates one of these texts with at most three changes. A change inserts, replaces or removes a byte, or truncates
+/// the text.
 pub(crate) fn damage(texts: impl Strategy<Value = String> + 'static) -> BoxedStrategy<Vec<u8>> {
     let byte = prop_oneof![
         4 => prop::sample::select(b"{}[]\",:\\/u0123456789abcdefE+-.tn \n\t\r".to_vec()),
@@ -185,7 +186,7 @@ pub(crate) fn damage(texts: impl Strategy<Value = String> + 'static) -> BoxedStr
         .boxed()
 }
 
-/// Mostly a matching value, sometimes any value.
+/// Generates mostly a matching value, sometimes any value.
 fn likely(right: impl Strategy<Value = String> + 'static) -> Text {
     prop_oneof![60 => right, 1 => value()].boxed()
 }
@@ -227,7 +228,8 @@ fn mapping(name: Text, value: Text) -> Text {
         .boxed()
 }
 
-/// A text for the type `Everything` of the test `json`. Members come in any order; one may be missing or unknown.
+/// Generates a text for the type `Everything` of the test `json`. Members come in any order. One member may be missing,
+/// and one member may occur twice.
 pub(crate) fn everything() -> Text {
     let leaf = fields(Just("null".to_owned()).boxed());
     prop_oneof![2 => fields(Just("null".to_owned()).boxed()), 1 => fields(leaf)].boxed()

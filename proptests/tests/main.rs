@@ -29,8 +29,8 @@ mod transcripts;
 mod views;
 mod writer;
 
-/// Configuration of a property test with `cases` cases. `PROPTEST_CASES` above 256 multiplies the number of cases: 512
-/// doubles the number.
+/// Returns the configuration of a property test with `cases` cases. `PROPTEST_CASES` above 256 multiplies the number of
+/// cases: 512 doubles the number.
 fn config(cases: u32) -> proptest::test_runner::Config {
     let default = proptest::test_runner::Config::default();
     let cases = cases.saturating_mul(default.cases.max(256)) / 256;

@@ -23,7 +23,7 @@ fn definitions(schema: &Value) -> &Value {
     schema.get("definitions").or(schema.get("$defs")).expect("a schema has definitions")
 }
 
-/// The methods of a definition and of its alternatives.
+/// Adds the methods of a definition and of its alternatives to `found`.
 fn collect<'s>(schema: &'s Value, definition: &'s Value, found: &mut BTreeSet<&'s str>) {
     if let Some(name) = definition.get("$ref").and_then(Value::as_str) {
         let name = name.rsplit('/').next().unwrap();
@@ -35,7 +35,7 @@ fn collect<'s>(schema: &'s Value, definition: &'s Value, found: &mut BTreeSet<&'
     found.extend(definition["properties"]["method"]["const"].as_str());
 }
 
-/// The methods of the named definition, or none if it does not exist.
+/// Returns the methods of the named definition, or no methods if the definition does not exist.
 fn of<'s>(schema: &'s Value, name: &str) -> BTreeSet<&'s str> {
     let mut found = BTreeSet::new();
     if let Some(definition) = definitions(schema).get(name) {

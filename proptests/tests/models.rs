@@ -5,8 +5,9 @@ use mcp_proto_proptests::model::{Movement, Violation, client, pair, same, server
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
-/// By default, runs this many cases from a fixed seed. A larger `PROPTEST_CASES` runs more cases from a random seed. A
-/// smaller `PROPTEST_CASES` runs fewer cases from the fixed seed.
+/// Returns the configuration of a property test. By default, the test runs `count` cases from a fixed seed. A larger
+/// `PROPTEST_CASES` runs more cases from a random seed. A smaller `PROPTEST_CASES` runs fewer cases from the fixed
+/// seed.
 fn cases(count: u32) -> Config {
     let default = Config { failure_persistence: None, ..Config::default() };
     let asked = std::env::var_os("PROPTEST_CASES").map_or(count, |_| default.cases);

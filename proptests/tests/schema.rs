@@ -5,7 +5,7 @@ use std::fs;
 use mcp_proto_proptests::schema::{REVISIONS, Schemas, spec_dir};
 use serde_json::Value;
 
-/// The official examples: the name of the definition, and the value.
+/// Returns the definition and the value of each official example.
 fn examples() -> Vec<(String, Value)> {
     let mut found = Vec::new();
     for folder in fs::read_dir(spec_dir().join("examples-2026-07-28")).unwrap() {
@@ -130,7 +130,7 @@ const GOLDEN: &[(&str, By, &str)] = &[
     ("2025-11-25", Client, r#"{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}"#),
 ];
 
-/// Lines with one defect: its name, a word of the error, and the line.
+/// Lines with one defect: the name of the defect, a word of the error, the revision, the sender, and the line.
 #[rustfmt::skip]
 const BROKEN: &[(&str, &str, &str, By, &str)] = &[
     ("not JSON", "EOF", "2025-11-25", Server, r#"{"jsonrpc":"2.0","#),
@@ -208,5 +208,5 @@ fn unknown_definition_is_an_error() {
     assert!(schemas.check_server_line("1999-01-01", None, "{}").is_err());
 }
 
-/// All messages of both machines in every revision.
+/// An empty module. The module `emitted` checks the messages of both machines.
 mod everything_our_machines_emit {}

@@ -18,7 +18,7 @@ const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-0
 /// the session.
 #[derive(Debug, Clone)]
 enum Operation {
-    /// A call of the stateless era or of the session, which the application defers.
+    /// A call of the stateless era or of the session. The application defers the call.
     Call {
         stream: u32,
         id: u8,
@@ -35,7 +35,7 @@ enum Operation {
     Close {
         stream: u32,
     },
-    /// The application answers one of the open calls.
+    /// The application responds to one of the open calls.
     Reply {
         nth: usize,
     },
@@ -53,7 +53,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Output of the server: responses as (stream, error code), and ended tickets.
+/// Output of the server: responses as (stream, error code), and the tickets of opened and cancelled requests.
 #[derive(Default)]
 struct Reported {
     responses: Vec<(u32, Option<i32>)>,

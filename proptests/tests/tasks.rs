@@ -76,7 +76,7 @@ impl Host {
         self.server.task(ticket).unwrap()
     }
 
-    /// Everything that the application can do with a task before its end.
+    /// Sets a message of the task, and requires input.
     fn work(&mut self) {
         let text = self.text.clone();
         self.task().set_message(&text).unwrap();
@@ -84,7 +84,7 @@ impl Host {
         self.task().require_input(&text, &Form::new(&text, &fields)).unwrap();
     }
 
-    /// Ends the task in one of four ways.
+    /// Ends the task with a result, a failed result, an error, or a result that the application keeps.
     fn end(&mut self, how: u8) {
         let text = self.text.clone();
         match how {

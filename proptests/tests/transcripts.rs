@@ -27,7 +27,7 @@ fn text(value: &Value, path: &str) -> Option<String> {
     Some(value.pointer(path)?.as_str()?.to_owned())
 }
 
-/// The revision in the `_meta` of a stateless request.
+/// Returns the revision in the `_meta` of a stateless request, or `None` for another message.
 fn stateless_revision(message: &Value) -> Option<String> {
     text(message, "/params/_meta/io.modelcontextprotocol~1protocolVersion")
 }
@@ -50,8 +50,8 @@ impl Messages {
         }
     }
 
-    /// The possible revisions of a message from the machine. For a response, each revision comes with the method of a
-    /// request with this id. There may be several such requests, because the peer may reuse an id.
+    /// Returns the possible revisions of a message from the machine. For a response, each revision comes with the
+    /// method of a request with this id. There may be several such requests, because the peer may reuse an id.
     fn machine(&mut self, message: &Value) -> Vec<(String, Option<String>)> {
         let id = message.get("id").filter(|_| message.get("method").is_none()).map(Value::to_string);
         let requests = id.and_then(|id| self.requests.get(&id)).cloned().unwrap_or_default();

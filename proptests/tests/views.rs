@@ -9,7 +9,7 @@ use mcp_proto::client::{
 use mcp_proto::json::Json;
 use proptest::prelude::*;
 
-/// Base64 as in RFC 4648.
+/// Encodes bytes as base64, as in RFC 4648.
 fn encoded(bytes: &[u8], alphabet: &[u8; 64], padded: bool) -> String {
     let mut text = String::new();
     for group in bytes.chunks(3) {

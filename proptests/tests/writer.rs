@@ -26,7 +26,8 @@ fn run_until_idle(client: &mut Client<'_>, mut input: &[u8]) -> String {
     }
 }
 
-/// The params of a notification written by `body`, or `None` if it is not sent.
+/// Returns the line of a notification whose params `body` writes, or `None` if the client does not send the
+/// notification. `room` is the length of the transmit buffer.
 fn written(room: usize, body: &dyn Fn(&mut Writer<'_>)) -> Option<String> {
     let mut client = Client::new(&CONFIG, Buffer::grown(512), Buffer::grown(room)).unwrap();
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
@@ -61,7 +62,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Writes a value with one of the writer's methods.
+/// Writes a value. `way` selects among the methods of the writer that write the same value.
 fn write(out: &mut Writer<'_>, value: &Value, way: u8) {
     match value {
         Value::Null => out.null(),
@@ -107,7 +108,7 @@ fn write_members(out: &mut Writer<'_>, members: &Map<String, Value>, way: u8) {
     }
 }
 
-/// Compares numbers by value, because `serde_json` may use another exponent.
+/// Returns the value with all numbers in one notation, because `serde_json` may use another exponent.
 fn with_normal_numbers(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(Decimal::parse(number.as_str()).expect("a number").to_string()),

@@ -4,7 +4,7 @@ use mcp_proto::{Millis, ProtocolError};
 
 /// A board with a UART, clock, LED and self test.
 pub trait Board {
-    /// Time since the start.
+    /// Returns the time since the start.
     fn now(&mut self) -> Millis;
     /// Reads received bytes into `space` without blocking. Returns the number of bytes, which may be 0.
     ///

@@ -4,7 +4,7 @@ use mcp_proto::server::Call;
 use serde::{Deserialize, Serialize};
 use serde_json_core::de::Deserializer;
 
-/// The longest result.
+/// The maximum length of a result, in bytes.
 const LONGEST: usize = 160;
 
 /// Decodes the arguments of a call. The decoder writes strings with escapes into `escapes`. Without `escapes`, strings
@@ -21,7 +21,7 @@ pub fn arguments<'a, T: Deserialize<'a>>(
     T::deserialize(&mut decoder).map_err(|_| "the arguments do not fit")
 }
 
-/// Responds with structured content.
+/// Responds with structured content, or with a failure if the JSON text does not fit.
 pub fn structured<T: Serialize>(call: Call<'_>, value: &T) {
     let mut text = [0; LONGEST];
     let length = serde_json_core::to_slice(value, &mut text).unwrap_or_default();

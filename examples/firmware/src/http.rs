@@ -52,9 +52,10 @@ struct LedSet {
 
 /// Connections to clients.
 pub trait Network {
-    /// Time since the start.
+    /// Returns the time since the start.
     fn now(&mut self) -> Millis;
-    /// Reads like [`Link::receive`], from one of the connections. `NotConnected`: the connection has no client.
+    /// Reads like [`Link::receive`], from one of the connections. Fails with `NotConnected` if the connection has no
+    /// client.
     fn receive(&mut self, connection: usize, space: &mut [u8]) -> Result<Option<usize>, ErrorKind>;
     /// Writes like [`Link::transmit`], to one of the connections.
     fn transmit(&mut self, connection: usize, bytes: &[u8]) -> Result<usize, ErrorKind>;
@@ -78,7 +79,7 @@ impl Link for At<'_> {
     }
 }
 
-/// Permits every request.
+/// Permits every request that the configuration permits.
 pub struct Open;
 
 impl Policy for Open {
@@ -134,8 +135,8 @@ impl Device {
         }
     }
 
-    /// Runs a step of the test if it is due. Returns the time of the next call, which is `now` after a step, because the
-    /// server then has output.
+    /// Runs a step of the test if it is due. Returns the time of the next call, or `None` without a test. The time is
+    /// `now` after a step, because the server then has output.
     #[inline(never)]
     fn work(&mut self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
         let SelfTest { ticket, step, next } = self.test.as_mut()?;
@@ -267,7 +268,7 @@ fn write_pump<'m>(place: &'m mut MaybeUninit<HttpPump<'m>>, head: &'m mut [u8]) 
     place.write(HttpPump::new(head))
 }
 
-/// Serves until power is lost.
+/// Serves the connections. Returns `Ok` only if the server closes.
 ///
 /// # Errors
 /// A buffer is too small for the tables. The error depends only on constants, so a test detects it.

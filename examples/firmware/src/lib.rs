@@ -1,6 +1,7 @@
 //! MCP servers for boards with a UART.
 //!
-//! `run` is the complete main loop of a server with tools, on the core crate alone. `device` is a server with every feature.
+//! `run` is the complete main loop of a server with tools, on the core crate alone. `device` is a server with every
+//! feature.
 #![no_std]
 
 #[cfg(test)]
@@ -15,11 +16,11 @@ pub mod codec;
 pub mod device;
 #[cfg(feature = "http-device")]
 pub mod http;
-// README.md shows this file verbatim.
+// README.md shows `run.rs` verbatim.
 #[cfg(not(any(feature = "float", feature = "decimal", feature = "skills", feature = "core-decoder")))]
 #[rustfmt::skip]
 mod run;
-/// Variants of the main loop: with a number as the argument, with skills, or with another decoder.
+/// Variants of the main loop: with a number as the argument, with skills, or with the decoder of `codec`.
 #[cfg(any(feature = "float", feature = "decimal", feature = "skills", feature = "core-decoder"))]
 mod run {
     include!(concat!(env!("OUT_DIR"), "/run.rs"));

@@ -36,7 +36,7 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    /// Sends `lines` and advances the time. Returns the server's messages.
+    /// Sends `lines`, and runs the device for `time` milliseconds. Returns the server's messages.
     fn hear(&mut self, lines: &[&str], time: u64) -> Vec<String> {
         let (mut input, mut output) = (lines.concat().into_bytes(), Vec::new());
         let end = self.now.plus(Millis(time));
@@ -69,7 +69,7 @@ impl World<'_> {
         String::from_utf8(output).unwrap().lines().map(str::to_owned).collect()
     }
 
-    /// Sends a line. Returns the only message other than log messages.
+    /// Sends a line. Returns the only message that is no log message. Panics if there is not exactly one.
     fn request(&mut self, line: &str) -> String {
         let mut said = self.hear(&[line, "\n"], 0);
         said.retain(|said| !said.contains("notifications/message"));
@@ -104,7 +104,7 @@ fn connect(world: &mut World<'_>, revision: &str, capabilities: &str) {
     assert!(world.hear(&["{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"], 0).is_empty());
 }
 
-/// The id of a server request.
+/// Returns the id of a server request.
 fn id_of(said: &str) -> &str {
     said.split_once(r#""id":"#).and_then(|(_, rest)| rest.split_once(',')).unwrap().0
 }

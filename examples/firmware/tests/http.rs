@@ -10,7 +10,7 @@ use mcp_proto_firmware::http::{CONNECTIONS, Memory, Network, Place, serve};
 /// A network whose clients follow a script.
 struct Script {
     now: Millis,
-    /// The time and the bytes of each input, and its connection.
+    /// The time in milliseconds, the connection and the bytes of each input.
     input: Vec<(u64, usize, String)>,
     output: [String; CONNECTIONS],
     /// The largest piece in either direction.

@@ -31,7 +31,8 @@ fn texts(length: &mut usize, typed: &str) -> [&'static str; 1] {
 static ROUTER: Router<usize> = router![ask, note, texts];
 static CONFIG: ServerConfig = ServerConfig::new("notes", "1").features(ROUTER.features());
 
-/// The response to a request, and the length of the text that the function received.
+/// Sends a request to a new server. Returns the response, and the length of the text that the function received.
+/// The length is `None` if the server called no function.
 fn request(method: &str, params: &str) -> (String, Option<usize>) {
     const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let line =

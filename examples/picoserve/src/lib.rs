@@ -1,6 +1,6 @@
 //! MCP in a router of picoserve, without a heap.
 //!
-//! [`Mcp`] is a route: it passes each request to the servers in an [`HttpShared`], and writes their response. Another
+//! [`Mcp`] is a route: it passes each request to the servers in an [`HttpShared`], and writes the response. Another
 //! task handles the events, as in `main.rs`.
 #![no_std]
 
@@ -79,7 +79,7 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
         };
         let connection = request.body_connection.finalize().await?;
         let Some((head, body)) = response else {
-            // The server has cut the exchange before the head of the response.
+            // The server has cut the exchange before the head of the response, or was in use.
             return StatusCode::new(503).write_to(connection, response_writer).await;
         };
         respond(&head, body, connection, response_writer).await

@@ -1,4 +1,4 @@
-//! Serves MCP at <http://127.0.0.1:8080/mcp>, beside a page of picoserve, on one thread and two connections.
+//! Serves MCP at <http://127.0.0.1:8080/mcp>, next to a page of picoserve, on one thread and two connections.
 
 use std::cell::Cell;
 use std::sync::LazyLock;

@@ -100,9 +100,9 @@ fn tally(dialogue: &Dialogue, written: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The ids in a line that may get a response.
+/// Returns the ids in a line that may get a response.
 ///
-/// A scanner with this depth limit may read only a part of the line.
+/// The scanner stops at this depth limit, so it may read only a part of the line.
 fn ids(line: &[u8], depth: u8) -> Vec<String> {
     if let Ok(json) = Json::parse(line)
         && json.kind() == Kind::Array
@@ -120,7 +120,10 @@ fn decoded(id: Json<'_>) -> String {
     id.string().map_or_else(|| id.raw().to_owned(), |text| format!("{:?}", text.to_string()))
 }
 
-/// The id of a response, or `None` for another message. Returns an error if the message is malformed.
+/// Returns the id of a response, or `None` for a request, a notification, or an error without an id.
+///
+/// # Errors
+/// The message is malformed.
 fn answered(message: Json<'_>) -> Result<Option<String>, String> {
     let has = |name: &str| message.get(name).is_some();
     let odd = || Err(format!("not a protocol message: {message}"));

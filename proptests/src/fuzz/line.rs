@@ -69,7 +69,7 @@ fn limits(input: &Input<'_>) -> (Limits, usize) {
     (Limits::DEFAULT.with_id(id).with_depth(depth).with_invalid_in_a_row(u8::MAX), rx)
 }
 
-/// The expected lines, computed from the whole input at once.
+/// Returns the expected lines, computed from the whole input at once.
 fn expected(input: &Input<'_>) -> Vec<Line> {
     let (limits, rx) = limits(input);
     let mut parts: Vec<&[u8]> = input.bytes.split(|byte| *byte == b'\n').collect();
@@ -87,7 +87,7 @@ fn line(text: &[u8], ended: bool, limits: &Limits, rx: usize) -> Option<Line> {
     let verdict = match scanned {
         Err(ScanError { kind: ScanErrorKind::Empty, .. }) => return None,
         Ok(_) | Err(ScanError { kind: ScanErrorKind::TooDeep, .. }) if !fits => {
-            // The scanner does not find the end of a message that is nested too deeply.
+            // The scanner does not find the end of an id that is nested too deeply.
             let id = scanner.member(Member::Id);
             let id = id.and_then(|id| text.get(id.start..id.end.unwrap_or(text.len()))).unwrap_or_default();
             let kept = id.get(..limits.id + 1).unwrap_or(id);

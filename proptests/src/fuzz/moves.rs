@@ -12,7 +12,7 @@ impl Moves {
     /// Byte by byte.
     pub const SINGLE: Moves = Moves(1);
 
-    /// The next length, at least 1.
+    /// Returns the next length, at least 1.
     #[must_use]
     pub fn length(&mut self) -> usize {
         let Moves(word) = *self;

@@ -4,7 +4,7 @@ use arbitrary::Arbitrary;
 use mcp_proto::json::{Json, Kind};
 use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
-/// One change of the peer's messages. A number that exceeds the number of lines or values wraps around.
+/// One change of the peer's messages. An index beyond the last line or value wraps around.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(super) enum Mutation {
     /// Swaps two lines.
@@ -15,7 +15,7 @@ pub(super) enum Mutation {
     Leave(u8),
     /// Inserts a line of another transcript before this line.
     Foreign(u8, u16, u8),
-    /// Joins two lines into a batch.
+    /// Replaces a line with a batch of this line and the next line.
     Batch(u8),
     /// Changes a value in a line.
     Value(u8, u8, Change),
@@ -36,9 +36,9 @@ pub(super) enum Mutation {
 pub(super) enum Change {
     /// Removes the value.
     Leave,
-    /// Duplicates the value.
+    /// Appends a copy of the value to its container.
     Twice,
-    /// Swaps the value with the next value.
+    /// Swaps the value with the next value of its container.
     Swap,
     /// Replaces the value with one of [`VALUES`].
     Other(u8),
@@ -145,7 +145,7 @@ pub(super) fn mutate(dialogue: &mut Dialogue, mutation: Mutation, all: &[Dialogu
     }
 }
 
-/// The transcript whose number is nearest to `number`.
+/// Returns the transcript with the smallest number from `number` on. The numbers wrap around.
 ///
 /// The number depends only on the name, so most corpus inputs keep their meaning when transcripts are added.
 #[must_use]
@@ -153,7 +153,7 @@ pub(super) fn chosen(all: &[Dialogue], number: u16) -> &Dialogue {
     all.iter().min_by_key(|dialogue| number_of(dialogue).wrapping_sub(number)).expect("there are dialogues")
 }
 
-/// The number of a transcript, derived from its name.
+/// Returns the number of a transcript, derived from its name.
 pub(super) fn number_of(dialogue: &Dialogue) -> u16 {
     let text = dialogue.title.bytes().chain(dialogue.file.bytes());
     text.fold(7u16, |hash, byte| hash.wrapping_mul(31).wrapping_add(u16::from(byte)))
@@ -174,7 +174,7 @@ fn replace(line: &mut Vec<u8>, from: &str, to: &str) {
     }
 }
 
-/// Parses a line as JSON, changes it, and writes it back.
+/// Changes a line as JSON. Leaves a line unchanged if it is not JSON.
 fn edit(line: &mut Vec<u8>, change: impl FnOnce(&mut Node)) {
     let ended = line.ends_with(b"\n");
     let Ok(json) = Json::parse(line) else { return };
@@ -260,6 +260,7 @@ impl Node {
     }
 
     /// Finds the value with this number in depth-first order. The number of this value itself is 0.
+    /// Returns `None` if there are fewer values.
     fn find(&self, number: &mut usize) -> Option<&Node> {
         if *number == 0 {
             return Some(self);

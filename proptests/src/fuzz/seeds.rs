@@ -6,7 +6,7 @@ use mcp_proto_transcripts::{Step, Transcript as Dialogue};
 
 use super::mutate::number_of;
 
-/// Seed inputs for each target.
+/// Returns the seed inputs for each target.
 #[must_use]
 pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     let dialogues = mcp_proto_transcripts::all();
@@ -21,7 +21,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         [&[low, high, 3, 5, 1, 0, 1], &noise(u32::from(high) << 8 | u32::from(low), 60)[..]].concat()
     });
     let operations = || (1..200).map(|seed| noise(seed, 20 + 6 * seed as usize)).collect();
-    // An oversized line with two ids. The server must use the last one.
+    // An oversized line with two ids. The server must use the last id.
     let twice = format!("{{\"id\":1,\"x\":\"{}\",\"id\":23,\"method\":\"ping\"}}\n{{}}\n", "x".repeat(400));
     let twice = [&[0, 24, 7, 0, 3, 7, 2, 9], twice.as_bytes()].concat();
     vec![
@@ -39,7 +39,7 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     ]
 }
 
-/// Heads, each with several lengths of pieces: the `Input` of the target `http1_head`.
+/// Returns heads, each with several lengths of pieces: the `Input` of the target `http1_head`.
 fn heads() -> Vec<Vec<u8>> {
     let requests = [
         "POST /mcp?x HTTP/1.1\r\nHost: h:80\r\nContent-Length: 5\r\nMcp-Session-Id: \t1 \r\nmcp-param-a: 1\r\n\r\n",
@@ -56,7 +56,7 @@ fn heads() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Event streams, each with several lengths of pieces and two buffer sizes: the `Input` of the target `sse`.
+/// Returns event streams, each with several lengths of pieces and two buffer sizes: the `Input` of the target `sse`.
 fn streams() -> Vec<Vec<u8>> {
     let texts = [
         "\u{feff}: x\r\nid: s1-0\r\nretry: 500\r\ndata:\r\n\r\ndata: {}\r\n\r\n",
@@ -68,7 +68,7 @@ fn streams() -> Vec<Vec<u8>> {
     texts.into_iter().flat_map(|text| cuts().map(move |cut| [&cut, text.as_bytes()].concat())).collect()
 }
 
-/// Pseudo-random bytes, which decode to arbitrary operations.
+/// Returns pseudo-random bytes. The bytes decode to arbitrary operations.
 fn noise(seed: u32, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9) | 1;
     let bytes = std::iter::repeat_with(|| {
@@ -80,7 +80,7 @@ fn noise(seed: u32, length: usize) -> Vec<u8> {
     bytes.take(length).collect()
 }
 
-/// All bytes that the peer sends in a transcript.
+/// Returns all bytes that the peer sends in a transcript.
 fn said(dialogue: &Dialogue) -> Vec<u8> {
     let parts = dialogue.steps.iter().filter_map(|(_, step)| match step {
         Step::In(bytes) => Some(&bytes[..]),
@@ -89,7 +89,7 @@ fn said(dialogue: &Dialogue) -> Vec<u8> {
     parts.collect::<Vec<_>>().concat()
 }
 
-/// The lines of the peers without duplicates, except for lines of 2000 bytes or more.
+/// Returns the distinct lines of the peers that are shorter than 2000 bytes.
 fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     let all = dialogues.iter().flat_map(|dialogue| {
         said(dialogue).split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()
@@ -97,7 +97,7 @@ fn lines(dialogues: &[Dialogue]) -> BTreeSet<Vec<u8>> {
     all.filter(|line| line.len() < 2000).collect()
 }
 
-/// The fuzzer's dictionary: every short string in the transcripts, with quotes.
+/// Returns the fuzzer's dictionary: every short string in the lines of the peers, with quotes.
 #[must_use]
 pub fn words() -> BTreeSet<String> {
     let mut words = BTreeSet::new();

@@ -4,7 +4,7 @@ use arbitrary::Arbitrary;
 
 use super::moves::Moves;
 
-/// The comparison, which the tests of the crate also use.
+/// The comparison with the reference, which the tests of `mcp-proto-http` also use.
 #[path = "../../../adapters/http/tests/sse/oracle.rs"]
 mod oracle;
 

@@ -29,7 +29,7 @@ static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Subscriptions, &Logging];
 pub(crate) static CONFIG: ServerConfig<'static> =
     ServerConfig::new("s", "1").features(&FEATURES).anonymous_results();
 
-/// A policy whose users are the values of `Authorization`, and whose session ids are numbers.
+/// A policy that derives users from `Authorization`, and random bytes from a counter.
 #[derive(Debug, Default)]
 pub(crate) struct NumberPolicy {
     counter: u64,
@@ -163,7 +163,7 @@ impl Application {
     }
 }
 
-/// Reports a change to all clients.
+/// Reports a change of the list of tools to all clients.
 pub(crate) fn change<P: Policy>(http: &mut HttpServer<'_, P>, server: &mut Server<'_>) {
     http.changed(server, Change::Tools);
 }

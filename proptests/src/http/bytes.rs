@@ -115,7 +115,7 @@ impl Node<'_> {
         panic!("the server does not come to rest");
     }
 
-    /// Returns the status and the body of a response, or `None` for an event stream without an end.
+    /// Serves a request. Returns the status and the body of the response, or `None` for an event stream without an end.
     fn serve(&mut self, request: &Request) -> Option<(u16, String)> {
         let head = request.head();
         let id = match self.http.begin(&head, NOW) {
@@ -184,7 +184,8 @@ impl Client<'_> {
         }
     }
 
-    /// Parses input, and collects the body. Passes the body on when it is complete.
+    /// Parses input, and collects the body. Passes the body on when it is complete. Returns the number of consumed
+    /// bytes.
     fn collect(&mut self, node: &mut Node<'_>, input: &[u8], body: &mut Vec<u8>) -> usize {
         if !self.connection.takes_input() {
             return 0;
@@ -204,7 +205,8 @@ impl Client<'_> {
         }
     }
 
-    /// Sends arbitrary bytes, which are almost never a request.
+    /// Sends arbitrary bytes and the end of a head. Checks that the response, if any, has no success status. Closes the
+    /// connection.
     fn send_bytes(&mut self, node: &mut Node<'_>, bytes: &[u8]) {
         let response = self.send(node, &[bytes, b"\r\n\r\n"].concat());
         let status = response.strip_prefix("HTTP/1.1 ").map(|text| &text[..3]);

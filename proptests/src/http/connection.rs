@@ -39,7 +39,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// A connection for a request of the client.
+    /// Creates a connection for a request of the client.
     pub(super) fn new(exchange: ExchangeId, request: &Request<'_>) -> Connection {
         let (mut scratch, mut fields) = ([0; 512], Vec::new());
         let mut add = |name: &str, value: &str| fields.push((name.to_owned(), value.to_owned()));
@@ -58,7 +58,7 @@ impl Connection {
         }
     }
 
-    /// Whether output is pending for the client.
+    /// Returns whether output is pending for the client.
     pub(super) fn has_news(&self) -> bool {
         self.head.is_some() || !self.body.is_empty() || self.is_ended
     }

@@ -82,7 +82,7 @@ impl Exchange {
         self.media_type == MediaType::EventStream
     }
 
-    /// Whether the response is a stream that the server does not end by itself.
+    /// Returns whether the response is, or may become, a stream that the server does not end by itself.
     pub(super) fn listens(&self) -> bool {
         let listens = self.request.method == Method::Get
             || self.request.body.windows(20).any(|part| part == b"subscriptions/listen");
@@ -90,7 +90,7 @@ impl Exchange {
     }
 
     /// Takes the head, and at most `most` bytes of the body. Returns the number of bytes to report as sent, or `None`
-    /// if the output has nothing new.
+    /// if the output has nothing new or is cut.
     pub(super) fn take(&mut self, output: Output<'_>, most: usize) -> Option<usize> {
         assert!(self.state == State::Open, "output after the end: {self:#?}");
         if output.is_cut {
@@ -155,19 +155,19 @@ impl Exchange {
         }
     }
 
-    /// The path to which the client sends messages, from the first event of a stream of HTTP+SSE.
+    /// Returns the path to which the client sends messages, from the first event of a stream of HTTP+SSE.
+    /// Returns `None` for another stream.
     pub(super) fn legacy_path(&self) -> Option<&str> {
         let text = std::str::from_utf8(self.body.strip_prefix(b"event: endpoint\ndata: ")?).ok()?;
         text.split_once('\n').map(|(path, _)| path)
     }
 
-    /// The number of the stream, from the id of the first event that has one.
+    /// Returns the number of the stream, from the first event with an id, if any.
     pub(super) fn serial(&self) -> Option<u32> {
         self.received.iter().find_map(|received| received.id).map(|(stream, _)| stream)
     }
 
-    /// Checks a response that is not an event stream, or an event stream that belongs to no session. If `is_excused`,
-    /// calls may lack their responses.
+    /// Checks the output of an exchange whose method is not GET. If `is_excused`, calls may lack their responses.
     pub(super) fn check(&self, is_excused: bool) {
         let calls = &self.request.calls;
         if self.status >= 400 {
@@ -182,7 +182,7 @@ impl Exchange {
         let counts = check_responses(self.received.iter(), calls, self);
         let is_complete =
             self.state == State::Ended && self.status == 200 && self.request.method == Method::Post;
-        // After the application releases a connection, its response arrives on the stream that continues the exchange.
+        // After the application releases a connection, the response arrives on the stream that continues the exchange.
         if is_complete && !self.may_be_cut && !is_excused {
             for (id, _) in calls {
                 assert_eq!(counts.get(id), Some(&1), "one response for {id}: {self:#?}");

@@ -205,8 +205,8 @@ impl Pair<'_, '_, '_> {
                 let text = text.map(|text| text.to_string()).unwrap_or_default();
                 assert_eq!(text.split(' ').next(), Some(call.token.as_str()), "the result of another call");
             }
-            Outcome::Error(_) if matches!(call.tool, "needs" | "drop" | "marked") => {}
             // The client has not listed the tools, so it omits a header field, and the server refuses `marked`.
+            Outcome::Error(_) if matches!(call.tool, "needs" | "drop" | "marked") => {}
             outcome => assert!(!self.is_calm, "{call:?} has no result: {outcome:?}"),
         }
     }
@@ -218,7 +218,7 @@ impl Pair<'_, '_, '_> {
         self.connections.push(Connection::new(exchange, &request));
     }
 
-    /// The client closes the connection of an exchange.
+    /// Closes the connection of an exchange on behalf of the client.
     fn close(&mut self, exchange: ExchangeId) {
         if let Some(index) = self.connections.iter().position(|connection| connection.exchange == exchange) {
             self.remove(index);
@@ -251,14 +251,14 @@ impl Pair<'_, '_, '_> {
         panic!("the server makes no progress");
     }
 
-    /// A request reaches the server.
+    /// Delivers a request to the server.
     fn send(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         connection.send(&mut self.server_http, &mut self.server, self.now);
         self.run_server();
     }
 
-    /// The client receives the head of a response, at most `most` bytes of its body, or its end.
+    /// Delivers the head of a response to the client, at most `most` bytes of its body, or its end.
     fn receive(&mut self, index: usize, most: usize) {
         let connection = &mut self.connections[index];
         let exchange = connection.exchange;
@@ -290,7 +290,7 @@ impl Pair<'_, '_, '_> {
         self.run_client();
     }
 
-    /// The connection ends, with the response or earlier.
+    /// Ends a connection, with the response or earlier.
     fn cut(&mut self, index: usize) {
         self.run_client();
         // The client may have closed the connection.
@@ -347,7 +347,7 @@ impl Pair<'_, '_, '_> {
         panic!("the pair makes no progress");
     }
 
-    /// Stops the adversary. Then all calls end, and no state remains.
+    /// Runs without the adversary. Checks that all calls end, and that no state remains.
     fn finish(&mut self) {
         self.settle();
         for _ in 0..4 {

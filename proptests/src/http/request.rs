@@ -8,7 +8,7 @@ use mcp_proto_http::server::{Method, RequestHead};
 
 use super::application::NAMES;
 
-/// The client, the session and the flaw of a request.
+/// The user, session, revision, flaw and id of a request, as numbers.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub(crate) struct Shape {
     pub(super) user: u8,
@@ -48,7 +48,8 @@ impl Shape {
         VERSIONS[usize::from(self.revision) % VERSIONS.len()]
     }
 
-    /// The user. There are only a few users, so that some requests share a session.
+    /// Returns the user, or `None` for an anonymous request. There are only a few users, so that some requests share a
+    /// session.
     pub(super) fn user(self) -> Option<&'static str> {
         match self.user {
             0..160 => None,
@@ -89,7 +90,7 @@ impl HeaderFields for Request {
 }
 
 impl Request {
-    /// A request without a body.
+    /// Creates a request without a body.
     pub(super) fn new(method: Method, shape: Shape, session: Option<&str>) -> Request {
         let mut fields = vec![("accept", "application/json, text/event-stream".to_owned())];
         fields.extend(shape.user().map(|user| ("authorization", user.to_owned())));
@@ -101,7 +102,8 @@ impl Request {
         request
     }
 
-    /// A POST. `token` is a text that no other request has. `asked` is the id of a request of the server.
+    /// Creates a POST. No other request has the number `token`; the second request of a batch has the next number.
+    /// `asked` is the id of a request of the server.
     pub(super) fn post(
         shape: Shape,
         session: Option<&str>,
@@ -129,7 +131,7 @@ impl Request {
         request
     }
 
-    /// For some values of `flaw`, makes the request invalid in one way.
+    /// Changes one part of the request for some values of `flaw`. Most changes make the request invalid.
     fn spoil(&mut self, flaw: u8) {
         let mut set = |name, value: &str| {
             self.fields.retain(|(known, _)| *known != name);

@@ -1,4 +1,4 @@
-//! A run of arbitrary operations on an HTTP server, which checks its invariants.
+//! Runs arbitrary operations on an HTTP server, and checks the invariants of the server.
 //!
 //! - An exchange has at most one head. Its output has the announced length, and nothing follows the end.
 //! - Each response arrives once: on the exchange of its request, or on the stream that continues the exchange. Each
@@ -26,15 +26,15 @@ use super::setup::{IDLE, Setup};
 pub(crate) enum Operation {
     /// A POST with its whole body.
     Send(Shape, Body),
-    /// A POST with only the first part of its body. The number divided by 256 is the length of this part as a fraction.
+    /// A POST with only the first part of its body: the fraction of the body is the number divided by 256.
     Begin(Shape, Body, u8),
     /// The rest of a body, or a part of it: the second number determines the length.
     Continue(u8, u8),
     Get(Shape),
-    /// A GET with the id of a received event, which the number chooses.
+    /// A GET with the id of a received event. The number chooses the event.
     Resume(Shape, u8),
     Delete(Shape),
-    /// A new stream of HTTP+SSE, or a POST for an open one.
+    /// A new stream of HTTP+SSE, or a POST for an open stream.
     Legacy(Shape, Body),
     /// A client stops reading, or reads again.
     Stall(u8),
@@ -150,7 +150,7 @@ impl<'b> Run<'b> {
         self.sessions.get(index).map(String::as_str).filter(|session| !session.starts_with('/'))
     }
 
-    /// Chooses an open exchange for which `is` returns `true`.
+    /// Chooses an open exchange for which `is` returns `true`. Returns its index, or `None` without such an exchange.
     fn choose(&self, which: u8, is: impl Fn(&Exchange) -> bool) -> Option<usize> {
         let open = |(_, exchange): &(usize, &Exchange)| exchange.state == State::Open && is(exchange);
         let open: Vec<usize> =
@@ -158,15 +158,16 @@ impl<'b> Run<'b> {
         open.get(usize::from(which) % open.len().max(1)).copied()
     }
 
-    /// Starts an exchange. If the server refuses the request, the refusal is the complete response, and there is no
-    /// exchange.
+    /// Starts an exchange, and returns its index. If the server refuses the request, the refusal is the complete
+    /// response, and there is no exchange.
     pub(super) fn begin(&mut self, request: Request) -> Result<usize, Refusal> {
         let id = self.http.begin(&request.head(), self.now)?;
         self.exchanges.push(Exchange::new(id, request));
         Ok(self.exchanges.len() - 1)
     }
 
-    /// Sends a POST with only the first part of its body: the fraction `part` divided by 256.
+    /// Sends a POST with the first part of its body: the fraction `part` divided by 256. Returns the index of the
+    /// exchange, or `None` if the server refuses the request.
     pub(super) fn post(&mut self, shape: Shape, body: Body, part: usize) -> Option<usize> {
         self.tokens += 2;
         let asked = match body {
@@ -185,7 +186,7 @@ impl<'b> Run<'b> {
         Some(index)
     }
 
-    /// Records that requests of a session may end without a response.
+    /// Records that requests of a session may end without a response, if the body is a cancellation.
     fn excuse(&mut self, request: &Request, body: Body) {
         if matches!(body, Body::Cancel(_)) {
             self.excused.insert(request.text_of("mcp-session-id").to_owned());
@@ -212,7 +213,7 @@ impl<'b> Run<'b> {
         let Some((stream, event)) = ids.get(usize::from(which) % ids.len().max(1)) else { return };
         let mut request = Request::new(Method::Get, shape, self.session(shape));
         request.fields.push(("last-event-id", format!("{stream}-{event}")));
-        // If the stream continues on the new connection, the server closes the old one.
+        // If the stream continues on the new connection, the server closes the old connection.
         for exchange in &mut self.exchanges {
             let continues = exchange.request.text_of("last-event-id").starts_with(&format!("{stream}-"));
             exchange.may_be_cut |= continues || exchange.serial() == Some(*stream);
@@ -228,7 +229,7 @@ impl<'b> Run<'b> {
         }
     }
 
-    /// Opens a stream of HTTP+SSE, or sends a message for one.
+    /// Opens a stream of HTTP+SSE, or sends a message for an open stream.
     fn legacy(&mut self, shape: Shape, body: Body) {
         let index = usize::from(shape.session) % (self.sessions.len() + 1);
         let Some(target) = self.sessions.get(index).filter(|session| session.starts_with('/')).cloned()
@@ -256,7 +257,7 @@ impl<'b> Run<'b> {
         assert!(output.head.is_none() && output.body.is_empty(), "output after a close");
     }
 
-    /// Answers one of the deferred calls.
+    /// Responds to one of the deferred calls.
     pub(super) fn respond(&mut self, which: u8) {
         self.application.respond(&mut self.server, which);
         self.run();

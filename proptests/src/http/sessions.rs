@@ -17,15 +17,15 @@ pub enum Operation {
     Call(u8, u8),
     /// A user sends a request that gets a deferred response.
     Defer(u8, u8),
-    /// The application answers a request.
+    /// The application responds to a request.
     Respond(u8),
     /// A user opens a stream for messages of the session.
     Listen(u8, u8),
-    /// The client closes such a stream.
+    /// The client closes a stream.
     Close(u8),
     /// A user ends a session.
     Delete(u8, u8),
-    /// Time passes. The unit is a fraction of the session timeout.
+    /// Time passes. The unit is the session timeout divided by 128.
     Wait(u8),
 }
 
@@ -54,7 +54,10 @@ struct Model<'b> {
     ids: Vec<String>,
 }
 
-/// Runs operations on tables of these sizes. Checks that the lists predict every status.
+/// Runs operations on tables of these sizes: 1 to 6 exchanges, and 1 to 4 sessions.
+///
+/// # Panics
+/// Panics if a status differs from the status that the lists predict.
 pub fn run(exchanges: u8, sessions: u8, operations: &[Operation]) {
     let setup = Setup::with_sessions(exchanges, sessions);
     setup.with_servers(|http, server| {
@@ -130,8 +133,8 @@ impl Model<'_> {
         }
     }
 
-    /// Predicts the status of a request for a session. `None` means success; the session then
-    /// counts as used now.
+    /// Chooses a session, and predicts the status of a request for the session. Returns the id of the session, and the
+    /// status of a refusal. `None` means success; the session then counts as used now.
     fn expected(&mut self, session: u8, user: u8, listens: bool) -> (String, Option<u16>) {
         let unknown = "00000000000000000000000000000000".to_owned();
         let id = self.ids.get(usize::from(session) % (self.ids.len() + 1)).cloned().unwrap_or(unknown);
@@ -146,7 +149,7 @@ impl Model<'_> {
         (id, None)
     }
 
-    /// Moves a session to the end of the list.
+    /// Records that a session is used now, and moves the session to the end of the list.
     fn touch(&mut self, id: &str) {
         if let Some(index) = self.sessions.iter().position(|session| session.id == id) {
             let session = self.sessions.remove(index);
@@ -238,7 +241,7 @@ impl Model<'_> {
     }
 }
 
-/// The shape of a valid request of 2025-11-25.
+/// Returns the shape of a valid request of 2025-11-25. `user` is 0, 1 or 2.
 fn shape(user: u8, id: u8) -> Shape {
     Shape { user: [0, 200, 230][usize::from(user)], session: 0, revision: 1, flaw: 0, id }
 }

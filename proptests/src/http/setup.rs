@@ -25,18 +25,18 @@ pub(super) const BODY: usize = 1024;
 pub(super) const IDLE: Millis = Millis(100_000);
 
 impl Setup {
-    /// Tables of these sizes, and space for everything else.
+    /// Returns a setup with 1 to 6 exchanges, 1 to 4 sessions, and space for everything else.
     pub(super) const fn with_sessions(exchanges: u8, sessions: u8) -> Setup {
         let (exchanges, sessions) = (exchanges - 1, sessions - 1);
         Setup { mode: 2, exchanges, sessions, output: 255, bodies: 3, replay: 0, flags: 0 }
     }
 
-    /// The same mode, with large tables, and without flags.
+    /// Returns a setup with the same mode, with large tables, and without flags.
     pub(super) const fn roomy(self) -> Setup {
         Setup { exchanges: 5, sessions: 3, output: 255, bodies: 3, flags: 0, ..self }
     }
 
-    /// How the server supports the handshake era.
+    /// Returns how the server supports the handshake era.
     #[must_use]
     pub(crate) fn mode(self) -> SessionMode {
         match self.mode % 5 {
@@ -47,7 +47,7 @@ impl Setup {
         }
     }
 
-    /// The maximum number of concurrent exchanges.
+    /// Returns the maximum number of concurrent exchanges.
     #[must_use]
     pub(crate) fn exchanges(self) -> usize {
         usize::from(self.exchanges % 6) + 1
@@ -57,7 +57,7 @@ impl Setup {
         usize::from(self.bodies % 4)
     }
 
-    /// Whether the server stops at the end of the run.
+    /// Returns whether the server shuts down at the end of the run.
     pub(super) fn shuts_down(self) -> bool {
         self.flags & 0x41 == 0x41
     }
@@ -79,7 +79,7 @@ impl Setup {
         config.limits(limits).times(times)
     }
 
-    /// Calls `run` with the two servers.
+    /// Calls `run` with an HTTP server and its core server.
     pub(crate) fn with_servers(self, run: impl for<'b> FnOnce(HttpServer<'b, NumberPolicy>, Server<'b>)) {
         let config = self.config();
         let (mut rx, mut tx, mut slots, mut text) = ([0; 4096], [0; 4096], [Slot::EMPTY; 6], [0; 6 * 40]);

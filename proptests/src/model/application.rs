@@ -25,7 +25,7 @@ pub(crate) struct AppState {
     pub(crate) listening: Vec<Ticket>,
     /// All server requests of the run.
     pub(crate) asked: Vec<Ticket>,
-    /// The number of actions with tasks.
+    /// The number of actions on open tasks.
     steps: u32,
 }
 
@@ -47,12 +47,12 @@ pub(crate) fn change(what: Changed) -> Change<'static> {
     }
 }
 
-/// The response text of request `n`. No other request has this text.
+/// Returns the response text of request `n`. No other request with a number has this text.
 fn response_text(n: Option<u64>) -> String {
     n.map_or("answer".into(), |n| format!("answer of {n}."))
 }
 
-/// A size above the guaranteed response space. The transmit buffer may still have that much space.
+/// Returns a size above the guaranteed response space. The transmit buffer may still have that much space.
 fn large(n: Option<u64>) -> usize {
     [20_000, 1_300, 1_600, 2_000, 3_500][(n.unwrap_or(0) % 5) as usize]
 }
@@ -193,7 +193,7 @@ pub(crate) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), S
     Ok(())
 }
 
-/// Responds to a call with a task.
+/// Responds to a call with a task, or with a text if no task is possible.
 fn create_task(call: Call<'_>, app: &mut AppState) -> Result<(), String> {
     let n = call.meta().get("n").and_then(Json::integer).and_then(|n| u64::try_from(n).ok());
     let revision = call.revision();
@@ -213,7 +213,10 @@ fn create_task(call: Call<'_>, app: &mut AppState) -> Result<(), String> {
     }
 }
 
-/// Applies an action to a task.
+/// Applies an action to a task. The inner result is the result of the server.
+///
+/// # Errors
+/// The server violates the model.
 pub(crate) fn act_on_task(
     server: &mut Server<'_>,
     (ticket, n): (TaskTicket, Option<u64>),

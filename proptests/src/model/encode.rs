@@ -139,7 +139,7 @@ impl Encoder {
         }
     }
 
-    /// The method and its params. Each member has a trailing comma.
+    /// Returns the method, and the members of its params, each with a trailing comma.
     fn params(&self, what: What, n: usize, valid: bool) -> (&'static str, String) {
         let arguments = |behavior| match behavior {
             Behavior::Defer(time) => format!(r#"{{"ms":{}}}"#, u16::from(time) * 10),
@@ -229,7 +229,7 @@ impl Encoder {
             }
             What::Unknown => ("no/such", String::new()),
             What::Deep(depth) => {
-                // `serde_json` parses at most this depth.
+                // Stay below the depth limit of `serde_json`: 127 levels.
                 let depth = usize::from(depth) % 100;
                 ("ping", format!(r#""y":{}{},"#, "[".repeat(depth), "]".repeat(depth)))
             }

@@ -86,7 +86,8 @@ pub(crate) struct Obligations {
 }
 
 impl Obligations {
-    /// Records a line sent by the client. `value` is the line as JSON, or `None` if the line is not JSON.
+    /// Records a line sent by the client. `value` is the line as JSON, or `None` if the line is not JSON. `rx` is the
+    /// length of the receive buffer.
     pub(crate) fn record_line(&mut self, line: &[u8], value: Option<&Value>, rx: usize) {
         if line.iter().all(|byte| b" \t\r".contains(byte)) {
             return;
@@ -174,7 +175,8 @@ impl Obligations {
         check(*count <= sent, || format!("request {n} was sent {sent} times, and emitted more often"))
     }
 
-    /// The id of request `n`, and whether it is in a batch. Returns `None` if several ids have the number `n`.
+    /// Returns the id of request `n`, and whether this request is in a batch. Returns `None` if no request or different
+    /// requests have the number `n`.
     fn request(&self, n: Option<u64>) -> Option<(String, bool)> {
         let requests = n.and_then(|n| self.requests.get(&n))?;
         let first = requests.first()?;
@@ -207,23 +209,23 @@ impl Obligations {
         true
     }
 
-    /// The deferred requests.
+    /// Returns the deferred requests.
     pub(crate) fn open(&self) -> impl Iterator<Item = Ticket> + use<'_> {
         self.open.keys().copied()
     }
 
-    /// The numbers of the requests with this id.
+    /// Returns the numbers of the requests with this id.
     pub(crate) fn numbers(&self, id: &str) -> Vec<u64> {
         let has_id = |requests: &Vec<(String, bool)>| requests.iter().any(|(known, _)| known == id);
         self.requests.iter().filter(|(_, it)| has_id(it)).map(|(n, _)| *n).collect()
     }
 
-    /// Whether only one request has this id.
+    /// Returns whether only one request has this id, and no batch contains the request.
     pub(crate) fn is_unique(&self, id: &str) -> bool {
         self.accounts.get(id).is_some_and(|account| account.must == 1 && account.may == 0)
     }
 
-    /// The revision of the session that the client knows.
+    /// Returns the revision of the session that the client knows, if any.
     pub(crate) fn revision(&self) -> Option<Revision> {
         self.session.map(|(revision, _)| revision)
     }
@@ -422,7 +424,8 @@ impl Obligations {
 
     /// Checks all obligations when input and output are empty. Only deferred requests may be open.
     ///
-    /// `waiting` is the number of requests that may wait for the end of a task.
+    /// `deferred` is the number of requests in flight, or `None` if the server has closed. `waiting` is the number of
+    /// requests that may wait for the end of a task.
     pub(crate) fn check_idle(&self, deferred: Option<usize>, waiting: usize) -> Result<(), String> {
         let in_batch = self.open.values().any(|open| open.batched);
         // An empty id means that the id of the deferred request is unknown.
@@ -466,12 +469,13 @@ impl Obligations {
         })
     }
 
-    /// Whether no request is open, in either direction. Subscriptions stay open.
+    /// Returns whether no request is open, in either direction. Subscriptions do not count.
     pub(crate) fn is_idle(&self) -> bool {
         self.open.is_empty() && self.asked.is_empty()
     }
 
-    /// Checks the end of the connection: no request may stay open.
+    /// Checks the end of the connection: no server request may be open. After a `clean` end, no deferred request may be
+    /// open, and no response may be missing.
     pub(crate) fn check_end(&mut self, clean: bool) -> Result<(), String> {
         if clean {
             let left = self.open.len();
@@ -486,7 +490,7 @@ impl Obligations {
         Ok(())
     }
 
-    /// Starts a new connection, which has no obligations yet.
+    /// Starts a new connection without obligations.
     pub(crate) fn reset(&mut self) {
         *self = Obligations::default();
     }

@@ -12,7 +12,7 @@ pub enum Operation {
     Damaged(Message, u16, Option<u8>),
     /// The client sends arbitrary bytes and a newline.
     Bytes(Vec<u8>),
-    /// The client sends this many lines that are not messages.
+    /// The client sends this many lines, modulo 20, that are not messages.
     Noise(u8),
     /// The application applies a behavior to a deferred request.
     Later(u8, Behavior),
@@ -48,7 +48,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether the application performs the operation.
+    /// Returns whether the application performs the operation.
     pub(crate) fn is_application_action(&self) -> bool {
         use Operation::{Ask, CancelRequest, Changed, EndSubscription, Later, Log, Notify, Shutdown, Task};
         matches!(
@@ -82,14 +82,14 @@ pub enum Message {
     Initialized,
     /// `notifications/roots/list_changed`.
     RootsChanged,
-    /// Another notification, or a line that is not a message.
+    /// An unexpected response or notification, or a line that is not a message.
     Odd(u8),
     /// A notification of an extension.
     Own,
 }
 
 impl Message {
-    /// Whether the message depends on earlier output of the server.
+    /// Returns whether the message depends on earlier output of the server.
     pub(crate) fn refers_to_output(&self) -> bool {
         match self {
             Message::Answer(..) | Message::Progress(_) => true,
@@ -175,7 +175,7 @@ pub enum What {
     Task(TaskMethod, u8),
 }
 
-/// The application's way to handle a request.
+/// How the application handles a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Behavior {

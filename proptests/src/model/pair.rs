@@ -1,8 +1,8 @@
 //! Runs a client and a server joined by pipes, with both models.
 //!
 //! The operations decide when bytes arrive, and whether lines are damaged. Without damaged lines, a monitor finds no
-//! violation of the machines. Every call then ends with the right response, unless time passes, an application shuts
-//! down, or an application defers the call or always requires more input. With damaged lines, each call still ends
+//! violation of the machines, and every call ends with the right response. A call may fail if time passes, or if an
+//! application shuts down, defers the call, or always requires more input. With damaged lines, each call still ends
 //! once.
 
 use std::mem;
@@ -15,7 +15,7 @@ use super::client::operation::{Call, Operation as Client};
 use super::operation::{Behavior, Operation as Server};
 use super::{Movement, Summary, Violation, client, server};
 
-/// Configuration of both ends, whose receive buffers hold every line.
+/// Configuration of both ends. The receive buffers hold every line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Setup {
@@ -78,7 +78,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    /// Takes the new bytes of the output, and returns them.
+    /// Adds the new bytes of `output` to the pipe. Returns these bytes.
     fn take<'o>(&mut self, output: &'o [u8]) -> &'o [u8] {
         let new = &output[self.taken..];
         self.bytes.extend_from_slice(new);
@@ -136,7 +136,7 @@ const BY_APPLICATIONS: [Rule; 5] = [
     Rule::StructuredContent,
 ];
 
-/// Runs the operations with this byte movement, and ends the connection.
+/// Runs the operations with this byte movement, and ends the connection. The returned summary is empty.
 ///
 /// # Errors
 /// The first violation of a model.
@@ -324,7 +324,7 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    /// Whether the client is connected and no request is open.
+    /// Returns whether the client is connected and no request is open.
     fn is_idle(&self) -> bool {
         matches!(self.client.client.state(), State::Ready | State::Stateless)
             && self.client.app.tickets.check_end().is_ok()
@@ -361,7 +361,7 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    /// Whether the call may fail, because the application defers the call, or requires input each time.
+    /// Returns whether the call may fail, because the application defers the call, or requires input each time.
     fn is_slow(&self, call: &Call) -> bool {
         match call {
             Call::Tool(what, _) | Call::Read(what) | Call::Prompt(what) | Call::Complete(what) => {

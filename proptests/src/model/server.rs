@@ -34,8 +34,8 @@ pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result
     })
 }
 
-/// The minimum transmit buffers, for static and for dynamic lists, without and with tasks. Each size is measured only
-/// once, because the measurement takes longer than most runs.
+/// The minimum lengths of transmit buffers, for static and for dynamic lists, without and with tasks. Each length is
+/// measured only once, because the measurement takes longer than most runs.
 static NEEDED: [OnceLock<usize>; 4] = [const { OnceLock::new() }; 4];
 
 /// Calls `run` with a server whose receive buffer has length `rx`.
@@ -114,7 +114,7 @@ pub(super) fn with_machine<T>(
     })
 }
 
-/// The length of a receive buffer that holds every line.
+/// Returns the length of a receive buffer that holds every line.
 fn longest_line(operations: &[Operation]) -> usize {
     let mut encoder = Encoder::default();
     let mut line = |operation: &Operation| match operation {
@@ -206,7 +206,7 @@ impl World<'_> {
         if waits { self.run_until_idle() } else { Ok(()) }
     }
 
-    /// The line that the client sends for an operation, if any.
+    /// Returns the line that the client sends for an operation, if any.
     fn line(&mut self, operation: &Operation) -> Option<Vec<u8>> {
         let encoder = &mut self.encoder;
         Some(match operation {
@@ -417,7 +417,7 @@ impl World<'_> {
                 Some(_) => tasks.check_notification(&value)?,
             }
         }
-        // Within a connection, both lists only grow. A new connection clears both lists.
+        // Within a connection, both lists only grow, so lists of equal length are equal.
         if self.encoder.asked.len() != self.app.obligations.asked_ids.len() {
             self.encoder.asked.clone_from(&self.app.obligations.asked_ids);
         }
@@ -475,9 +475,8 @@ impl World<'_> {
     }
 }
 
-/// Damages a line, but keeps the request number.
-///
-/// The request number identifies the request to the application.
+/// Replaces a byte of a line, or truncates the line. The result is never JSON with another request number, because the
+/// request number identifies the request to the application.
 fn damaged(whole: Vec<u8>, at: u16, byte: Option<u8>) -> Vec<u8> {
     let at = usize::from(at) % whole.len().max(1);
     let number = |line: &[u8]| {

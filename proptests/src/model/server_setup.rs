@@ -37,7 +37,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The features of the server.
+    /// Returns the features of the server.
     pub(super) fn features(self) -> Vec<&'static dyn Feature> {
         let mut features = Vec::from(if self.by_host { BY_HOST } else { OWN });
         if let Some(tasks) = self.tasks {

@@ -15,7 +15,7 @@ pub(crate) fn one_of<T: Clone + std::fmt::Debug + 'static>(values: &[T]) -> Boxe
     proptest::sample::select(values.to_vec()).boxed()
 }
 
-/// Sizes and order of reads and writes, and the kind and size of the receive buffer.
+/// Generates sizes and order of reads and writes, and the kind and size of the receive buffer.
 pub fn movement() -> impl Strategy<Value = Movement> {
     (
         any::<bool>(),
@@ -33,7 +33,7 @@ pub fn movement() -> impl Strategy<Value = Movement> {
         })
 }
 
-/// Server configurations.
+/// Generates server configurations.
 pub fn server() -> impl Strategy<Value = Setup> {
     let rx = weighted(0.6, 400..1500u16);
     let flags =
@@ -108,7 +108,7 @@ pub(crate) fn filler() -> impl Strategy<Value = u16> {
     prop_oneof![6 => Just(0u16), 1 => 0..2000u16]
 }
 
-/// Requests of a client.
+/// Generates requests of a client.
 pub fn request() -> impl Strategy<Value = Request> {
     (what(), id(), any::<bool>(), any::<bool>(), filler(), 0..3u8).prop_map(
         |(what, id, stateless, progress, filler, order)| Request {
@@ -142,7 +142,7 @@ fn task_action() -> impl Strategy<Value = TaskAction> {
     one_of(&[Complete, Complete, Fail, Keep, Keep, Input, Input, Large, Message, Progress, Remove])
 }
 
-/// Actions of the application.
+/// Generates actions of the application.
 fn host() -> impl Strategy<Value = Operation> {
     let question = one_of(&[
         Question::Ping,
@@ -181,7 +181,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Ends of a connection.
+/// Generates ends of a connection.
 fn end() -> impl Strategy<Value = Operation> {
     prop_oneof![
         Just(Operation::EndOfInput),
@@ -191,7 +191,8 @@ fn end() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Operations on several connections to one server, at most `count` on each.
+/// Generates operations on several connections to one server. On each connection, fewer than `count` operations precede
+/// the end, and at most five follow the end.
 ///
 /// With `reads`, the client reads all output before and after the end of each connection. Then two runs that move bytes
 /// differently have the same output, and can be compared.
@@ -215,7 +216,7 @@ pub fn operations(count: usize, reads: bool) -> impl Strategy<Value = Vec<Operat
     vec(connection, 1..4).prop_map(|connections| connections.join(&Operation::Reset))
 }
 
-/// Configurations of a client and a server.
+/// Generates configurations of a client and a server.
 pub fn pair() -> impl Strategy<Value = pair::Setup> {
     (client::strategy::client(), server()).prop_map(|(client, server)| pair::Setup {
         client: client::Setup { slots: client.slots.max(1), ..client },
@@ -223,14 +224,15 @@ pub fn pair() -> impl Strategy<Value = pair::Setup> {
     })
 }
 
-/// Operations on a connected pair.
+/// Generates operations on a connected pair.
 ///
-/// In one third no time passes and no line is damaged. In one third time passes. In one third both happen.
+/// In one third of the lists, no time passes and no line is damaged. In one third, time passes. In one third, time
+/// passes and lines are damaged.
 pub fn joined(count: usize) -> impl Strategy<Value = Vec<pair::Operation>> {
     prop_oneof![joined_by(count, 0, 0), joined_by(count, 4, 0), joined_by(count, 2, 8)]
 }
 
-/// Operations, with a weight `waits` for the passing of time and a weight `tampers` for damaged lines.
+/// Generates operations, with a weight `waits` for the passing of time and a weight `tampers` for damaged lines.
 fn joined_by(count: usize, waits: u32, tampers: u32) -> impl Strategy<Value = Vec<pair::Operation>> {
     use pair::{Operation, Towards, Trick};
     let towards = || one_of(&[Towards::Server, Towards::Client]);

@@ -122,7 +122,7 @@ pub(crate) struct TaskModel {
 
 impl TaskModel {
     /// Records a request of the client. `revision` is the revision of the request. `is_certain` means that the server
-    /// reads the whole line, and that no other request has its id.
+    /// reads the whole line, and that no other request has the same id.
     pub(crate) fn record_request(&mut self, value: &Value, revision: Option<Revision>, is_certain: bool) {
         let id = value["id"].to_string();
         self.requests.iter_mut().filter(|it| it.id == id).for_each(|it| it.is_certain = false);
@@ -172,7 +172,7 @@ impl TaskModel {
         }
     }
 
-    /// Records a deferred call, which may become a task.
+    /// Records a deferred call. If the server creates tasks automatically, the call may become a task.
     pub(crate) fn defer(&mut self, call: Ticket, n: Option<u64>, revision: Revision) {
         if self.is_automatic {
             let task = self.new_task(Handle::Call(call), n, revision);
@@ -180,7 +180,7 @@ impl TaskModel {
         }
     }
 
-    /// Whether a deferred call may have become a task that the client has not read.
+    /// Returns whether a deferred call may have become a task that the client has not read.
     pub(crate) fn may_be_unread(&self) -> bool {
         self.is_automatic && self.is_blocked
     }
@@ -203,7 +203,7 @@ impl TaskModel {
         })
     }
 
-    /// Whether there may be a task whose id the client has not read.
+    /// Returns whether there may be a task whose id the client has not read.
     fn has_unread(&self) -> bool {
         !self.uncertain.is_empty() || self.known.iter().any(|it| it.id.is_none())
     }
@@ -212,17 +212,17 @@ impl TaskModel {
         self.known.iter_mut().find(|it| it.handle == handle)
     }
 
-    /// Whether a call is a task, or may have become one.
+    /// Returns whether a call has become a task, or may have become a task.
     pub(crate) fn has_call(&self, call: Ticket) -> bool {
         self.uncertain.contains(&call) || self.known.iter().any(|it| it.handle == Handle::Call(call))
     }
 
-    /// Whether the server must accept actions of the application.
+    /// Returns whether the server must accept actions of the application on a task.
     pub(crate) fn is_open(&self, handle: Handle) -> bool {
         self.known.iter().any(|it| it.handle == handle && it.is_open())
     }
 
-    /// The tickets of all tasks.
+    /// Returns the tickets of all tasks that the application created, with the numbers of their calls.
     pub(crate) fn tickets(&self) -> Vec<(TaskTicket, Option<u64>)> {
         let ticket = |it: &Known| match it.handle {
             Handle::Task(ticket) => Some((ticket, it.n)),
@@ -418,14 +418,15 @@ impl TaskModel {
         payload.map_or(Ok(()), |payload| check_payload(task, payload))
     }
 
-    /// The number of requests that may wait for the end of a task.
+    /// Returns the number of requests that may wait for the end of a task.
     pub(crate) fn waiting(&self) -> usize {
         let is_open = |it: &&Request| it.task.is_some_and(|task| self.known[task].is_open());
         let waits = |it: &&Request| it.method == "tasks/result" && (is_open(it) || !it.is_certain);
         self.requests.iter().filter(waits).count()
     }
 
-    /// Checks that tasks are removed in time. `is_open` returns whether the server accepts actions with a task.
+    /// Checks which tasks are open, and that tasks expire in time. `is_open` returns whether the server accepts actions
+    /// on a task.
     pub(crate) fn check_idle(&self, is_open: &mut dyn FnMut(TaskTicket) -> bool) -> Result<(), String> {
         for task in &self.known {
             if let Handle::Task(ticket) = task.handle {
@@ -442,7 +443,7 @@ impl TaskModel {
     /// Records the end of a connection. `open` are its deferred calls.
     pub(crate) fn end_connection(&mut self, open: impl Iterator<Item = Ticket>) {
         if self.is_automatic {
-            // The client has not read all output, so a call may have become a task.
+            // The client may not have read all output, so a call may have become a task.
             self.uncertain.extend(open);
         }
     }

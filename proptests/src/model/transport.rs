@@ -64,7 +64,7 @@ const SMALL_MOVES: u32 = 64;
 /// The factor by which the larger moves exceed the limits of [`Movement`].
 const LARGER: usize = 16;
 
-/// The maximum length of the next move.
+/// Returns the maximum length of the next move.
 fn at_most(limit: u8, moves: u32) -> usize {
     match limit {
         0 => usize::MAX,
@@ -105,7 +105,7 @@ impl Transport {
         };
     }
 
-    /// The next complete output line after `seen`, if any.
+    /// Returns the next complete output line after `seen`, if any, and advances `seen`. Fails if the line is not UTF-8.
     pub(crate) fn line(&mut self, seen: &mut usize) -> Result<Option<String>, String> {
         let from = self.searched.max(*seen);
         let new = self.output.get(from..).unwrap_or_default();
@@ -120,6 +120,9 @@ impl Transport {
     }
 
     /// Moves bytes once. Returns `false` if no bytes can move now.
+    ///
+    /// # Errors
+    /// The machine violates the contract of `poll`.
     pub(crate) fn io(&mut self, io: Io<'_>) -> Result<bool, String> {
         self.deadline = io.deadline();
         if self.deadline.is_some_and(|at| at <= self.now) {

@@ -87,7 +87,7 @@ fn anything() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Values that match the schema or nearly match it.
+/// Generates values that match the schema or nearly match it.
 pub(crate) fn near(schema: &Value) -> BoxedStrategy<Value> {
     near_at(schema, Scope { root: schema, depth: 3 })
 }
@@ -157,7 +157,7 @@ fn fitting(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
     }
 }
 
-/// Objects with any names.
+/// Generates objects with any member names that the schema permits.
 fn map(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
     let names = match schema.get("propertyNames") {
         Some(names) => near_at(names, scope),
@@ -197,7 +197,7 @@ fn members(schema: &Value, scope: Scope<'_>) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// Objects with their members in the given or the reverse order, because the order must not matter.
+/// Reverses the members of some generated objects, because the order of members must not matter.
 trait ShuffleMembers: Strategy<Value = Value> + Sized {
     fn prop_shuffle_members(self) -> impl Strategy<Value = Value> {
         (self, any::<bool>()).prop_map(|(value, turned)| match value {

@@ -79,9 +79,9 @@ fn rich_session_matches_the_schema_in_every_revision() {
     }
 }
 
-/// Several subscriptions, their notifications, and their ends.
+/// Opens several subscriptions. Checks their notifications and their ends.
 #[test]
-fn subscriptions() {
+fn subscriptions_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let revision = Revision::V2026_07_28;
     let mut pair = Pair::new(revision, server_info(revision));
@@ -124,9 +124,9 @@ fn subscriptions() {
     assert_eq!(pair.check(&schemas, revision.as_str()), 13);
 }
 
-/// Batches of all kinds, with other messages in between.
+/// Sends batches of all kinds. Checks the batches of responses.
 #[test]
-fn batch_buffer() {
+fn batch_responses_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };
     let revision = Revision::V2025_03_26;
     let mut pair = Pair::new(revision, server_info(revision));
@@ -163,7 +163,7 @@ fn batch_buffer() {
     assert!(pair.check(&schemas, revision.as_str()) > 30);
 }
 
-/// Client lines that cause every error of the server.
+/// Sends client lines that cause errors of many kinds.
 #[test]
 fn errors_match_the_schema_in_every_revision() {
     let Some(schemas) = Schemas::load_or_say() else { return };
@@ -209,7 +209,7 @@ fn errors_match_the_schema_in_every_revision() {
     }
 }
 
-/// The replies of a client to server requests.
+/// Sends requests and invalid lines to a client. Checks the responses.
 #[test]
 fn scripted_client_responses_match_the_schema() {
     let Some(schemas) = Schemas::load_or_say() else { return };

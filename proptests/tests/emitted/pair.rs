@@ -75,7 +75,7 @@ impl Pair {
         }
     }
 
-    /// Sends a line as another client might.
+    /// Sends a line to the server, as another client might send it, and runs both sides.
     pub(crate) fn raw(&mut self, line: &str) {
         self.up.extend(line.as_bytes());
         self.up.push(b'\n');
@@ -149,7 +149,7 @@ impl Pair {
         }
     }
 
-    /// Checks all messages since the last call.
+    /// Checks all messages since the last call, and returns their number.
     pub(crate) fn check(&mut self, schemas: &Schemas, revision: &str) -> usize {
         let own = |violation: &Violation| Some(violation.sender) != self.raw;
         let violations: Vec<_> =

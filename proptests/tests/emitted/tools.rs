@@ -1,11 +1,11 @@
-//! A server whose tools respond in every possible way.
+//! A server with a tool for each kind of response.
 
 use mcp_proto::server::{Call, Change, Feature, Limits, Logging, ServerConfig, Subscriptions, Tool, Tools};
 use mcp_proto::{Decimal, Level, Millis, Revision, Revisions, Ticket};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
 
-/// Each tool does what its name says.
+/// The name of a tool selects its response in `handle`.
 static TOOLS: Tools = Tools::new(&[
     Tool::new("text", r#"{"type":"object"}"#).description("says \"text\"").title("Text"),
     Tool::new("everything", SCHEMA)
@@ -35,7 +35,7 @@ static TOOLS: Tools = Tools::new(&[
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
 
-/// The configuration for one revision.
+/// Returns the configuration for one revision.
 pub(crate) fn server_info(revision: Revision) -> ServerConfig<'static> {
     ServerConfig::new("server", "1.0")
         .title("The \"server\"")
@@ -48,7 +48,7 @@ pub(crate) fn server_info(revision: Revision) -> ServerConfig<'static> {
         .cache(Millis(60_000), true)
 }
 
-/// Responds to a call, or defers it.
+/// Responds to a call and returns `None`, or defers the call and returns its ticket.
 pub(crate) fn handle(mut call: Call<'_>) -> Option<Ticket> {
     let _ = call.progress(Decimal::new(5, -1), Some(Decimal::new(15, -1)), "half \"way\"\n");
     let _ = call.progress(1u32, None, "");

@@ -115,12 +115,13 @@ impl Scene {
         self.lines.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#));
     }
 
-    /// The unanswered request that establishes the connection.
+    /// Returns the unanswered request that establishes the connection, if any.
     fn connecting(&self) -> Option<(u64, String)> {
         self.read.iter().rev().find(|it| is_connecting(&it.1)).cloned()
     }
 
-    /// The first request with this method that does not establish the connection. An empty method matches any.
+    /// Returns the first unanswered request with this method, if any. Ignores requests that establish the connection.
+    /// An empty method matches any method.
     fn waits(&self, method: &str) -> Option<(u64, String)> {
         self.read.iter().find(|it| !is_connecting(&it.1) && it.1.contains(method)).cloned()
     }
@@ -225,7 +226,7 @@ impl Scene {
         self.check();
     }
 
-    /// The server reads a message.
+    /// Records a message that the server reads.
     fn read_by_server(&mut self, message: &Value) {
         match (message.get("id"), message["method"].as_str()) {
             (Some(id), Some(method)) => {

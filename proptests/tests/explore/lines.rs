@@ -36,7 +36,7 @@ impl Lines {
         self.dialogue.push_str(&format!("{mark} {text}\n"));
     }
 
-    /// The peer writes a line.
+    /// Sends a line from the peer to the machine.
     pub(crate) fn send(&mut self, line: &str) {
         let shown = if line.len() > 300 { &line[..60] } else { line };
         self.note('>', shown);
@@ -44,7 +44,7 @@ impl Lines {
         self.incoming.push(b'\n');
     }
 
-    /// Moves bytes until no more can move. Returns the output lines.
+    /// Moves bytes until the machine has an event, or no more bytes can move. Returns the reason, and the output lines.
     pub(crate) fn run_until_idle(&mut self, machine: &mut dyn Machine) -> (Wants, Vec<Value>) {
         let mut written = Vec::new();
         for _ in 0..1_000 {

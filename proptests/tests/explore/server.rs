@@ -218,7 +218,7 @@ impl Scene {
         self.check();
     }
 
-    /// The client reads a message.
+    /// Records a message that the client reads.
     fn read(&mut self, message: &serde_json::Value) {
         let id = message.get("id").filter(|id| !id.is_null()).map(ToString::to_string);
         match (id, message.get("method").is_some()) {

@@ -1,4 +1,5 @@
-//! The table of tasks: a server with two slots for tasks, its application, and a client that sends anything at any time.
+//! The table of tasks: a server with two slots for tasks, its application, and a client that sends anything at any
+//! time.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +69,7 @@ impl Scene {
         Scene { server, lines: Lines::default(), known, ids, gone, next: 1, asked: None }
     }
 
-    /// Sends a request of a client that declares tasks. Returns its id.
+    /// Sends a request of a client that declares tasks. Returns the id of the request.
     fn request(&mut self, method: &str, mut params: Value) -> u64 {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -168,7 +169,7 @@ impl Scene {
         self.check();
     }
 
-    /// The client reads a response.
+    /// Records a response that the client reads.
     fn read(&mut self, message: &Value) {
         let result = &message["result"];
         if let Some((_, status)) = self.asked.take_if(|(id, _)| message["id"] == *id) {
@@ -204,13 +205,14 @@ impl Scene {
         assert_eq!(self.server.deferred(), calls);
     }
 
-    /// The first task of the application that has not ended.
+    /// Returns the index of the first task of the application that has not ended, if any.
     fn open(&self) -> Option<usize> {
         let is_open = |it: &Known| matches!(it.expected, Expected::Working | Expected::InputRequired);
         self.known.iter().position(|it| it.task.is_some() && is_open(it))
     }
 
-    /// Sends a request about the last task that the client knows.
+    /// Sends a request about the last task that the client knows. Returns the id of the request, or `None` if the
+    /// client knows no task.
     fn about_task(&mut self, method: &str, mut params: Value) -> Option<u64> {
         let id = self.known.iter().rev().find_map(|it| it.id.clone())?;
         params["taskId"] = id.into();
@@ -311,7 +313,7 @@ impl World for Scene {
     }
 }
 
-/// All tasks expire, and then new calls become tasks.
+/// Checks that all tasks expire, and that new calls then become tasks.
 fn table_is_empty_in_the_end(scene: &mut Scene) {
     for _ in 0..8 {
         if !scene.step("time") {

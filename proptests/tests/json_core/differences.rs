@@ -1,7 +1,8 @@
-//! Intended differences between `mcp-proto` and `serde-json-core`, each with an example. In the
-//! descriptions, *here* means `mcp-proto`, and *there* means `serde-json-core`.
+//! Intended differences between `mcp-proto` and `serde-json-core`, each with an example. In the descriptions, *here*
+//! means `mcp-proto`, and *there* means `serde-json-core`.
 //!
-//! Texts are read with a buffer for escapes (`from_slice_escaped`). Without it, `serde-json-core` returns them undecoded.
+//! Texts are read with a buffer for escapes (`from_slice_escaped`). Without the buffer, `serde-json-core` does not
+//! decode escapes.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -23,7 +24,8 @@ pub(crate) enum Difference {
     /// Here, the floats that `Debug` of `core` writes with an exponent have one. There, other floats have an exponent.
     /// The values are equal.
     FloatNotation,
-    /// If two shortest texts are equally near to a float, the upper one is written here, as `Debug` of `core` does.
+    /// If two shortest texts are equally near to a float, the text of the greater number is written here, as by `Debug`
+    /// of `core`.
     FloatTie,
     // Differences of the encoder that depend on the type.
     /// A `char`, an integer of 128 bits and a tuple variant are written here, as in `serde_json`. There they panic.
@@ -68,11 +70,13 @@ pub(crate) enum Difference {
     /// An empty text is an empty object here, because a call may omit its arguments.
     NoText,
     // Differences of the decoder that depend on the type.
-    /// A type that needs `deserialize_any` can be read here: untagged, internally tagged, flattened. There it is refused.
+    /// A type that needs `deserialize_any` can be read here: untagged, internally tagged, flattened. There it is
+    /// refused.
     AnyValue,
     /// Bytes, and integers of 128 bits, can be read here. There they are refused.
     UnreadableType,
-    /// A member name can be an owned string, a number or an enum here. There it must be a `&str`, or the decoder panics.
+    /// A member name can be an owned string, a number or an enum here. There it must be a `&str`, or the decoder
+    /// panics.
     NameType,
     /// A string with escapes can be borrowed here, because it is decoded in place.
     BorrowedEscape,
@@ -115,7 +119,8 @@ impl Difference {
         Difference::IgnoredValue,
     ];
 
-    /// Returns the difference that explains why `serde-json-core` writes another token than this crate.
+    /// Returns the difference that explains why `serde-json-core` writes another token than this crate. Returns `None`
+    /// if no difference explains the token.
     pub(crate) fn of_tokens(ours: &str, theirs: &str) -> Option<Difference> {
         if ours.starts_with('"') {
             return (ours == lowercase_escapes(theirs)).then_some(Difference::UppercaseEscape);
@@ -191,7 +196,7 @@ fn significant_digits(number: &str) -> String {
     mantissa.replace(['-', '.'], "").trim_matches('0').to_owned()
 }
 
-/// The text with lowercase digits in the escapes of control characters.
+/// Returns the text with lowercase digits in the escapes of control characters.
 fn lowercase_escapes(text: &str) -> String {
     let mut parts = text.split("\\u00");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -201,7 +206,7 @@ fn lowercase_escapes(text: &str) -> String {
     })
 }
 
-/// Strings, numbers and single other bytes of a text that may be damaged, without the white space between them.
+/// Splits a text into strings, numbers and other single bytes, without white space. The text may be damaged.
 pub(crate) fn tokens(text: &[u8]) -> Vec<&[u8]> {
     let (mut tokens, mut rest) = (vec![], text);
     while let Some(first) = rest.first() {
@@ -228,7 +233,7 @@ pub(crate) fn tokens(text: &[u8]) -> Vec<&[u8]> {
     tokens
 }
 
-/// The output of `serde-json-core`, which may be no UTF-8; `None` for a panic.
+/// Returns the output of `serde-json-core`, which may be no UTF-8, or `None` if `serde-json-core` panics.
 pub(crate) fn their_text<T: Serialize + ?Sized>(value: &T) -> Option<Vec<u8>> {
     let mut text = vec![0; 1 << 16];
     let length =
@@ -237,7 +242,8 @@ pub(crate) fn their_text<T: Serialize + ?Sized>(value: &T) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Our value of a text as its `Debug` output; `None` if the text is not of that type, or neither JSON nor empty.
+/// Returns the value that this crate decodes, as its `Debug` output. Returns `None` if the text does not fit the type,
+/// or is neither JSON nor empty.
 pub(crate) fn our_value<T: DeserializeOwned + Debug>(text: &[u8]) -> Option<String> {
     if !text.trim_ascii().is_empty() {
         Json::parse(text).ok()?;
@@ -245,20 +251,20 @@ pub(crate) fn our_value<T: DeserializeOwned + Debug>(text: &[u8]) -> Option<Stri
     decode_in_place::<T>(&mut text.to_vec()).ok().map(|value| format!("{value:?}"))
 }
 
-/// The value that `serde-json-core` decodes, as its `Debug` output; `None` if it refuses the text.
+/// Returns the value that `serde-json-core` decodes, as its `Debug` output, or `None` if decoding fails.
 pub(crate) fn their_value<'a, T: Deserialize<'a> + Debug>(text: &'a [u8]) -> Option<String> {
     let mut escapes = vec![0; text.len()];
     serde_json_core::from_slice_escaped::<T>(text, &mut escapes).ok().map(|(value, _)| format!("{value:?}"))
 }
 
-/// Checks the output of both. `None` stands for an error here, and for a panic there.
+/// Checks the output of both libraries. `None` means an error here, and a panic there.
 #[track_caller]
 fn writes<T: Serialize + ?Sized>(value: &T, ours: Option<&str>, theirs: Option<&str>) {
     assert_eq!(to_string(value).ok().as_deref(), ours);
     assert_eq!(their_text(value).as_deref(), theirs.map(str::as_bytes));
 }
 
-/// Checks the values of both, and that `of_text` explains their difference as `listed`.
+/// Checks the values of both libraries, and that `of_text` explains their difference as `listed`.
 #[track_caller]
 fn reads<T: DeserializeOwned + Debug>(
     text: &str,
@@ -359,7 +365,7 @@ enum Name {
     A,
 }
 
-/// Checks the example of a difference. A `match`, so that a new difference does not compile without an example.
+/// Checks the example of a difference. In this `match`, a new difference without an example is a compile error.
 fn show(difference: Difference) {
     let listed = Some(difference);
     match difference {

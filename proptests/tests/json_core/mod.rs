@@ -42,7 +42,7 @@ fn same_value<T: DeserializeOwned + Debug>(text: &[u8]) {
     assert!(ours == theirs || excused, "{}\n{ours:?}\n{theirs:?}", String::from_utf8_lossy(text));
 }
 
-/// Types that can be read from most JSON texts, or from damaged ones.
+/// Calls `same_value` with several types.
 fn same_values(text: &[u8]) {
     same_value::<Read>(text);
     same_value::<Texts>(text);
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn values_survive_both_ways(value in read()) {
+    fn values_round_trip_through_both_libraries(value in read()) {
         let text = same_text(&value);
         let shown = format!("{value:?}");
         prop_assert_eq!(our_value::<Read>(text.as_bytes()), Some(shown.clone()));
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn ignored_members_are_passed_over_alike(text in json_texts::json()) {
+    fn ignored_members_are_skipped_alike(text in json_texts::json()) {
         prop_assume!(Json::parse(text.as_bytes()).is_ok());
         same_value::<Open>(format!("{{\"other\":{text},\"one\":1}}").as_bytes());
         same_value::<Open>(text.as_bytes());

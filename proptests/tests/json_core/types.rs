@@ -186,7 +186,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), "[\"\\\\/\u{0}-\u{1f}\u{7f}\u{80}\u{2028}😀a]{0,12}"]
 }
 
-/// A float that both write as a number.
+/// Generates a float that both write as a number.
 fn float() -> impl Strategy<Value = f64> {
     prop_oneof![prop::num::f64::NORMAL | prop::num::f64::ZERO | prop::num::f64::SUBNORMAL, -1e3..1e3]
 }
@@ -234,7 +234,7 @@ fn tree() -> impl Strategy<Value = Tree> {
     Just(Tree(vec![])).prop_recursive(6, 12, 3, |inner| prop::collection::vec(inner, 0..3).prop_map(Tree))
 }
 
-/// Any value of [`Read`].
+/// Generates any value of [`Read`].
 pub(super) fn read() -> impl Strategy<Value = Read> {
     let simple = any::<(bool, i64, u16, [u8; 2], u8, bool, [Option<i16>; 3])>();
     let lists =
@@ -260,7 +260,7 @@ pub(super) fn read() -> impl Strategy<Value = Read> {
     })
 }
 
-/// The values of a [`Written`], with floats that may be infinite.
+/// Generates the values of a [`Written`], with floats that may be infinite.
 pub(super) fn written() -> impl Strategy<Value = Parts> {
     let names = prop::collection::btree_map(text(), any::<f64>(), 0..4);
     (

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::model::{CALLS, Message, Move, Pair, Request, Setup, Side};
 
-/// Every timeout of both sides expires within this time.
+/// The length of every timeout of both sides, in milliseconds. Deferred calls of the server have no timeout.
 const TIME: u64 = 1000;
 
 static TOOLS: Tools = Tools::new(&[Tool::new("call", "{}")]);
@@ -56,11 +56,11 @@ pub(crate) struct Machines {
     probe: Value,
     now: u64,
     is_second: bool,
-    /// Whether the client has been polled.
+    /// Whether the client has started. Before the start, the client is not polled.
     is_started: bool,
 }
 
-/// Ends a request in flight.
+/// Ends a request. Panics if the request is not in flight.
 fn end(request: &mut (Request, Option<Ticket>), by: Request) {
     assert_eq!(request.0, Request::InFlight, "the request has ended");
     request.0 = by;
@@ -88,7 +88,7 @@ impl Machines {
         }
     }
 
-    /// The state of both machines, in the form of the model.
+    /// Returns the state of both machines, in the form of the model.
     pub(crate) fn pair(&self) -> Pair {
         let side = |state, side: &Requests| Side {
             state,
@@ -223,7 +223,7 @@ impl Machines {
         }
     }
 
-    /// The call with this id.
+    /// Returns the number of the call with this id, if any.
     fn call(&self, id: &Value) -> Option<usize> {
         self.ids.iter().position(|known| known == id)
     }

@@ -31,7 +31,7 @@ impl Drop for Shown {
     }
 }
 
-/// Repeats the path with real machines, and then each transition from its last state.
+/// Repeats the path with real machines, and then each transition from the last state of the path.
 fn repeat(model: &Lifecycles, path: Path<Pair, Move>, changes: &mut [Changes; 2]) {
     let mut pair = path.last_state().clone();
     let moves = path.into_actions();
@@ -89,7 +89,7 @@ const OTHER_CONNECTIONS: [(&str, &str); 4] =
     [("Waiting", "Closed"), ("Negotiated", "Closed"), ("Ready", "Closed"), ("Initializing", "Probing")];
 
 #[test]
-fn transitions_of_the_model_are_those_of_the_tables() {
+fn model_and_diagrams_have_the_same_transitions() {
     let mut models = vec![(Setup::Handshake, 1, 381), (Setup::Stateless, 2, 354), (Setup::Fallback, 1, 403)];
     if crate::config(1).cases > 1 {
         models.push((Setup::Handshake, 2, 0));

@@ -82,7 +82,7 @@ impl Side {
         }
     }
 
-    /// The number of requests in flight.
+    /// Returns the number of requests in flight.
     pub(crate) fn in_flight(&self) -> usize {
         self.calls.iter().chain([&self.server_request]).filter(|it| **it == Request::InFlight).count()
     }
@@ -162,7 +162,7 @@ impl Pair {
         Pair { client: Side::new(State::Start), server: Side::new(State::Waiting), is_second }
     }
 
-    /// Whether both sides are closed.
+    /// Returns whether both sides are closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.client.state == State::Closed && self.server.state == State::Closed
     }
@@ -242,13 +242,14 @@ impl Pair {
         self.send_to_server(Message::Initialize);
     }
 
-    /// The server drains: it no longer awaits the response to its request, but the application may respond to calls.
+    /// Starts to drain the server. The server no longer awaits the response to its request, but the application may
+    /// respond to calls.
     fn drain_server(&mut self) {
         self.server.change(State::Draining);
         end(&mut self.server.server_request, Request::Ended);
     }
 
-    /// The client ends its requests, and closes its output.
+    /// Ends the requests of the client, and starts to drain the client.
     fn close_client(&mut self) {
         for call in &mut self.client.calls {
             end(call, Request::Ended);
@@ -257,7 +258,7 @@ impl Pair {
         self.client.change(State::Draining);
     }
 
-    /// All timeouts of both sides expire: of connecting, of requests, and of draining.
+    /// Expires all timeouts of both sides: of connecting, of requests, and of draining.
     fn expire(&mut self, setup: Setup) {
         match self.client.state {
             State::Probing if setup == Setup::Fallback => self.initialize(),
@@ -296,7 +297,7 @@ impl Pair {
 }
 
 impl Lifecycles {
-    /// The state after a step, with the changes during the step.
+    /// Returns the state after a step, with the changes during the step, or `None` if no message is in transit.
     pub(crate) fn step(&self, last: &Pair, step: Move) -> Option<Pair> {
         let mut pair = last.clone();
         match step {

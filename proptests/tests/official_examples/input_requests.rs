@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::peer::Peer;
 use super::rebuild::{block, number, object, open, some, string, tool};
 
-/// The members of `inputRequests`, rebuilt from the views.
+/// Rebuilds the members of `inputRequests` from the views.
 fn input_request_members(event: &Event<'_>) -> Value {
     let Event::InputRequired(needs) = event else { panic!("{event:?}") };
     let asked = needs.requests().map(|(key, input)| {
@@ -118,7 +118,7 @@ fn message(it: SampleMessageView<'_>) -> Value {
     json!({"role": it.role().unwrap().as_str(), "content": content})
 }
 
-/// The response that requires input with these input requests.
+/// Returns the response that requires input with these input requests.
 fn input_required_response(requests: &Value, state: Option<&Value>) -> Value {
     let mut result = json!({"resultType": "input_required", "inputRequests": requests});
     if let Some(state) = state {
@@ -178,7 +178,7 @@ pub(crate) fn answered(responses: &Value) -> Value {
     found
 }
 
-/// The input request for this response.
+/// Returns an input request for this response.
 fn question(response: &Value) -> Value {
     let (method, params) = match response {
         it if it.get("roots").is_some() => return json!({"method": "roots/list"}),
@@ -232,7 +232,7 @@ fn write(answers: &mut InputResponses<'_, '_>, key: &str, response: &Value) {
     }
 }
 
-/// A response, rebuilt from the server's view.
+/// Rebuilds a response from the server's view.
 fn seen_by_a_server(response: Json<'_>) -> Value {
     if let Some(answer) = ElicitResultView::from_json(response) {
         assert_eq!(answer.action(), ElicitAction::Accept);

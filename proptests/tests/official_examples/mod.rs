@@ -1,5 +1,4 @@
-//! Reads every official example with client views, or writes it with client requests, and rebuilds
-//! its JSON from the getters.
+//! Reads every official example with client views, or writes the example with client requests, and rebuilds its JSON.
 //!
 //! The examples are read from `MCP_SPEC_DIR` (`examples-2026-07-28/`), one folder for each definition.
 
@@ -199,7 +198,8 @@ fn rebuild_preferences(preferences: &Value) -> Value {
     rebuild_request("sampling/createMessage", &params)
 }
 
-/// Rebuilds a message with tool results. The message before it contains the matching tool uses, as the protocol requires.
+/// Returns an input request with this message, whose content has tool results. The preceding message contains the
+/// matching tool uses, as the protocol requires.
 fn rebuild_message(message: &Value) -> Value {
     let blocks = message["content"].as_array().into_iter().flatten();
     let uses =
@@ -281,7 +281,8 @@ fn next_page(client: &mut Client<'_>, _: &Value) -> Result<Ticket, SendError> {
     client.list_tools(DEFAULT)
 }
 
-/// The examples by folder. If the examples are missing, prints the path and returns `None`; with `CI=true`, panics.
+/// Returns the examples by folder. If the examples are missing, prints the path and returns `None`; with `CI=true`,
+/// panics.
 fn examples() -> Option<BTreeMap<String, Vec<(String, Value)>>> {
     let folder = spec_dir().join("examples-2026-07-28");
     let Ok(folders) = fs::read_dir(&folder) else {
@@ -341,12 +342,12 @@ fn with_sorted_required(mut value: Value) -> Value {
     value
 }
 
-/// The result of a response, or the value itself.
+/// Returns the result of a response, or the value itself.
 fn result_of(example: &Value) -> &Value {
     example.get("result").unwrap_or(example)
 }
 
-/// The rebuilt and the expected value.
+/// Returns the rebuilt and the expected value.
 fn rebuilt_and_expected(how: &How, example: &Value) -> (Value, Value) {
     match how {
         View(view) => {

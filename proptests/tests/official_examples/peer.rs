@@ -24,7 +24,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// A client that waits for the response to `server/discover`.
+    /// Creates a client that waits for the response to `server/discover`.
     pub(crate) fn new() -> Peer {
         Peer::from_config(&PLAIN)
     }
@@ -35,17 +35,17 @@ impl Peer {
         Peer { client, sent: Vec::new() }
     }
 
-    /// A client connected to a server with all features.
+    /// Creates a client connected to a server with all features.
     pub(crate) fn connected() -> Peer {
         Peer::new().connect()
     }
 
-    /// A client with all capabilities, connected to a server with all features.
+    /// Creates a client with all capabilities, connected to a server with all features.
     pub(crate) fn with_all_capabilities() -> Peer {
         Peer::from_config(&EVERYTHING).connect()
     }
 
-    /// A client with these capabilities, connected to a server with all features. Leaks the configuration.
+    /// Creates a client with these capabilities, connected to a server with all features. Leaks the configuration.
     pub(crate) fn with_capabilities(
         declared: ClientCapabilities,
         extensions: &'static [(&'static str, &'static str)],
@@ -66,7 +66,7 @@ impl Peer {
         peer
     }
 
-    /// Responds to the last request, and reads the event.
+    /// Responds to the last request. Returns the value that `read` returns for the only event.
     pub(crate) fn answer(&mut self, answer: &Value, read: impl Fn(&Event<'_>) -> Value) -> Value {
         let id = self.pump(&[], &|_| Value::Null).0.pop().expect("a request")["id"].clone();
         let mut answer = answer.clone();
@@ -75,14 +75,14 @@ impl Peer {
         self.receive(&answer, read)
     }
 
-    /// Sends a message, and reads the event.
+    /// Sends a message. Returns the value that `read` returns for the only event.
     pub(crate) fn receive(&mut self, message: &Value, read: impl Fn(&Event<'_>) -> Value) -> Value {
         let mut found = self.pump(format!("{message}\n").as_bytes(), &read).1;
         assert_eq!(found.len(), 1, "events after {message}");
         found.remove(0)
     }
 
-    /// The messages since the last call.
+    /// Returns the messages since the last call. Panics if an event is pending.
     pub(crate) fn sent(&mut self) -> Vec<Value> {
         self.pump(&[], &|_| panic!("an event"));
         std::mem::take(&mut self.sent)

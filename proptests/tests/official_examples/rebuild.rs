@@ -21,7 +21,7 @@ pub(crate) fn number(number: mcp_proto::Decimal) -> Value {
     serde_json::from_str(&number.to_string()).unwrap()
 }
 
-/// An array, or `None` if it is empty.
+/// Returns an array, or `None` if there are no values.
 pub(crate) fn some(values: impl Iterator<Item = Value>) -> Option<Value> {
     let values: Vec<Value> = values.collect();
     (!values.is_empty()).then_some(Value::Array(values))
@@ -62,7 +62,7 @@ fn annotations(about: AnnotationsView<'_>) -> Option<Value> {
     (value != json!({})).then_some(value)
 }
 
-/// Encodes the bytes again.
+/// Returns the base64 text, and checks that the text decodes to the announced length.
 fn base64(data: Base64<'_>) -> Value {
     let mut bytes = vec![0; data.decoded_len()];
     let length = bytes.len();

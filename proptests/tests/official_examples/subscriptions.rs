@@ -27,7 +27,7 @@ pub(crate) fn listen(client: &mut Client<'_>, params: &Value) -> Result<Ticket, 
     client.listen(filter, Options::DEFAULT)
 }
 
-/// A client with an unacknowledged subscription, and its id.
+/// Creates a client with an unacknowledged subscription. Returns the client, and the ticket and id of the subscription.
 fn listening() -> (Peer, Ticket, Value) {
     let mut peer = Peer::connected();
     let ticket = peer.client.listen(Filter::NOTHING.tools(), Options::DEFAULT).unwrap();
@@ -87,7 +87,7 @@ fn read(event: &Event<'_>, method: &str, ticket: Ticket) -> Value {
     }
 }
 
-/// The result that ends a subscription.
+/// Ends a subscription with a result. Returns the result that the client reads.
 pub(crate) fn end(result: &Value) -> Value {
     let (mut peer, ticket, id) = listening();
     peer.receive(&json!({"jsonrpc": "2.0", "id": id, "result": result}), |event| {

@@ -22,7 +22,7 @@ fn ours<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     decode_in_place(&mut text.to_owned().into_bytes()).map_err(|error| error.to_string())
 }
 
-/// Compares two values, numbers by value. An `f32` between two decimals may be written as either.
+/// Returns whether two values are equal. Compares numbers by value, at least as precisely as `f32`.
 fn is_same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Number(ours), Value::Number(theirs)) => {
@@ -49,7 +49,8 @@ fn is_same(ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-/// Checks all combinations of writer and reader.
+/// Checks that both texts have the same value, and that each library reads the text of the other. Returns the text of
+/// `serde_json`.
 fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(
     value: &T,
 ) -> Result<String, TestCaseError> {
@@ -174,7 +175,7 @@ fn place(value: &mut Value, at: usize) -> Option<&mut Value> {
     None
 }
 
-/// The text of the changed value.
+/// Returns the text of the changed value.
 fn changed(text: &str, changes: &[Change]) -> String {
     let mut value: Value = serde_json::from_str(text).unwrap();
     let mut twice = None;
@@ -271,7 +272,7 @@ proptest! {
         prop_assert_eq!(decode_in_place::<Borrowed<'_>>(&mut written).unwrap(), value);
     }
 
-    /// Any value is written unchanged.
+    /// Checks that a `Value` is written unchanged, and that any float has the same value as in `serde_json`.
     #[test]
     fn untyped_values_match_serde_json(bits in any::<u64>(), text in any::<String>(), integer in any::<i64>()) {
         let float = f64::from_bits(bits);
@@ -284,7 +285,7 @@ proptest! {
     }
 }
 
-/// A member with a name of any type.
+/// Returns an object with one member, whose name may have any type.
 fn named<K: Serialize>(key: K) -> impl Serialize {
     struct Named<K>(K);
     impl<K: Serialize> Serialize for Named<K> {

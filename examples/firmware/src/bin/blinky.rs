@@ -1,4 +1,4 @@
-//! The smallest image: tools only, on a polled LM3S6965.
+//! The main loop of `run` on a polled LM3S6965: tools only.
 //!
 //! The image is compiled for Cortex-M0, and also runs on the Cortex-M3 of this chip.
 #![cfg_attr(target_arch = "arm", no_std, no_main)]
@@ -54,7 +54,7 @@ mod image {
         }
     }
 
-    /// The panic handler. The linker drops this function, because no code can panic, which CI checks.
+    /// Handles a panic. CI checks that no code can panic, so the linker drops this function.
     #[panic_handler]
     fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
         loop {}

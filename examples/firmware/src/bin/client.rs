@@ -1,4 +1,5 @@
-//! A client on an LM3S6965 (Cortex-M3): calls a tool of a server over the UART, and shows the result on the second UART.
+//! A client on an LM3S6965 (Cortex-M3): calls a tool of a server over the first UART, and shows the result on the
+//! second UART.
 #![no_std]
 #![no_main]
 
@@ -92,7 +93,7 @@ fn main() -> ! {
     }
 }
 
-/// The panic handler. The linker drops this function, because no code can panic, which CI checks.
+/// Handles a panic. CI checks that no code can panic, so the linker drops this function.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

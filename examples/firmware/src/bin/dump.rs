@@ -40,7 +40,7 @@ mod image {
         sent: u32,
     }
 
-    /// The line of the log that contains the byte at this position.
+    /// Returns the line of the log that contains the byte at this position.
     fn log_line(at: u32) -> [u8; LINE] {
         let mut line = [b'a' + (at / LINE as u32 % 26) as u8; LINE];
         let [.., newline] = &mut line;
@@ -48,7 +48,7 @@ mod image {
         line
     }
 
-    /// The bytes of the memory from this position on. A real board reads its flash here.
+    /// Returns the next bytes of the memory, from this position on. A real board reads its flash here.
     fn memory(at: u32) -> [u8; LINE] {
         core::array::from_fn(|offset| {
             let at = at + offset as u32;
@@ -59,7 +59,7 @@ mod image {
     /// An image that is being received.
     struct Upload {
         size: u32,
-        /// The CRC-32 of the bytes so far. A real board writes its flash as well.
+        /// The state of the CRC-32, inverted. A real board also writes its flash.
         crc: u32,
         is_valid: bool,
     }
@@ -95,7 +95,7 @@ mod image {
         }
     }
 
-    /// Writes chunks until the transmit buffer is full. Returns whether the response has ended.
+    /// Writes chunks until the transmit buffer is full. Returns whether the response is complete or cancelled.
     fn send(server: &mut Server<'_>, download: &mut Download) -> bool {
         let Ok(mut chunks) = server.chunks(download.ticket) else { return true };
         while download.sent < SIZE {
@@ -116,7 +116,7 @@ mod image {
         true
     }
 
-    /// Runs the server until power is lost.
+    /// Runs a server until it closes.
     fn run(chip: &mut Polled) -> Result<(), ConfigError> {
         let (mut rx, mut tx) = ([0; 512], [0; 512]);
         let (mut slots, mut text) = ([Slot::EMPTY; 1], [0; 64]);
@@ -190,7 +190,7 @@ mod image {
         }
     }
 
-    /// The panic handler. The linker drops this function, because no code can panic, which CI checks.
+    /// Handles a panic. CI checks that no code can panic, so the linker drops this function.
     #[panic_handler]
     fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
         loop {}

@@ -60,7 +60,7 @@ fn main() -> ! {
     })
 }
 
-/// The panic handler. The linker drops this function, because no code can panic, which CI checks.
+/// Handles a panic. CI checks that no code can panic, so the linker drops this function.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

@@ -47,14 +47,14 @@ fn main() -> ! {
     static mut SETTINGS: Settings = Settings::new();
     static mut RESPONSES: Responses = [0; 256];
     let mut chip = Polled::start();
-    // `serve` returns only if the memory is too small, which a test on the PC checks.
+    // `serve` returns only if the memory is too small. A test on the PC checks that the memory suffices.
     _ = serve(MEMORY, PLACE, SETTINGS, RESPONSES, &mut chip);
     loop {
         chip.now();
     }
 }
 
-/// The panic handler. The linker drops this function, because no code can panic, which CI checks.
+/// Handles a panic. CI checks that no code can panic, so the linker drops this function.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

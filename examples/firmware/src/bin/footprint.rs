@@ -132,7 +132,7 @@ fn main() -> ! {
     }
 }
 
-/// The panic handler. The linker drops this function as long as no code can panic.
+/// Handles a panic. The linker drops this function as long as no code can panic.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

@@ -1,4 +1,4 @@
-//! The device of the image `lm3s6965`, with frames for a line that damages bytes.
+//! The device of the image `lm3s6965`, with frames for a serial line that damages bytes.
 #![no_std]
 #![no_main]
 
@@ -32,7 +32,7 @@ fn main() -> ! {
     serve(&mut pump, &mut Device::new(&mut board, SETTINGS, RESPONSES), MEMORY.server(PLACE), &mut chip)
 }
 
-/// The panic handler. The linker drops this function, because no code can panic, which CI checks.
+/// Handles a panic. CI checks that no code can panic, so the linker drops this function.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

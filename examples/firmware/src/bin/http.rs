@@ -69,7 +69,7 @@ impl<'n> Sockets<'n> {
         has_changed
     }
 
-    /// Returns the socket of a connection, if it has a client.
+    /// Returns the socket of a connection, or `None` if the connection has no client.
     fn client(&mut self, connection: usize) -> Option<&mut Socket<'n>> {
         let handle = self.clients.get(connection).copied().flatten()?;
         Some(self.sockets.get_mut(handle))
@@ -159,7 +159,7 @@ fn main() -> ! {
     }
 }
 
-/// The panic handler. smoltcp contains panics.
+/// Handles a panic. smoltcp contains panics.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

@@ -1,6 +1,6 @@
-//! A server over HTTP on two UARTs of an LM3S6965, each of which is a connection.
+//! A server over HTTP on two UARTs of an LM3S6965. Each UART is a connection.
 //!
-//! The image measures the cost of HTTP without a network stack, which would have panics of its own.
+//! The image measures the cost of HTTP without a network stack, because a network stack can panic.
 #![no_std]
 #![no_main]
 
@@ -47,7 +47,7 @@ fn main() -> ! {
     }
 }
 
-/// The panic handler. The linker drops this function, because no code can panic, which CI checks.
+/// Handles a panic. CI checks that no code can panic, so the linker drops this function.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

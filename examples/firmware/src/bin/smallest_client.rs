@@ -1,7 +1,7 @@
 //! The smallest client: connects in one era and calls one tool, on a polled UART.
 //!
-//! The Cargo features `with-stateless-era` and `with-both-eras` select other eras, so that `.ci/footprint --features` can
-//! measure them.
+//! The Cargo features `with-stateless-era` and `with-both-eras` select other eras, so that `.ci/footprint --features`
+//! can measure these eras.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(not(target_os = "none"))]
@@ -69,7 +69,7 @@ mod image {
         }
     }
 
-    /// The panic handler. The linker drops this function, because no code can panic, which CI checks.
+    /// Handles a panic. CI checks that no code can panic, so the linker drops this function.
     #[panic_handler]
     fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
         loop {}

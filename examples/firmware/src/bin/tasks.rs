@@ -51,7 +51,7 @@ impl Measurement {
         }
     }
 
-    /// Takes the next sample. Returns `None` if the task has ended.
+    /// Takes the next sample if it is due. Returns `None` if the task has ended.
     fn step(mut self, server: &mut Server<'_>, now: Millis) -> Option<Measurement> {
         if now < self.next {
             return Some(self);
@@ -79,7 +79,7 @@ struct Memory {
 
 fn serve(memory: &mut Memory, chip: &mut Interrupting) -> Result<(), ConfigError> {
     let (mut slots, mut task_slots) = ([Slot::EMPTY; 2], [TaskSlot::EMPTY; TASKS]);
-    // A new session begins with `reset`, which the tasks survive.
+    // A new session begins with `reset`. The table keeps the tasks.
     let mut table = TaskTable::new(&mut task_slots, &mut memory.tasks).keep_on_reset();
     let server = Server::new(&CONFIG, &mut memory.rx, &mut memory.tx)?;
     let mut server = server.in_flight(&mut slots, &mut memory.text)?.tasks(&mut table);
@@ -132,7 +132,7 @@ fn main() -> ! {
     }
 }
 
-/// The panic handler. The linker drops this function, because no code can panic, which CI checks.
+/// Handles a panic. CI checks that no code can panic, so the linker drops this function.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

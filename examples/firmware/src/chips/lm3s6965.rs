@@ -5,7 +5,7 @@ use mcp_proto::Millis;
 use super::Register;
 
 pub(super) const UART_DATA: Register = Register(0x4000_C000);
-/// The distance between the registers of two UARTs.
+/// The distance between the registers of two UARTs, in bytes.
 const UART_SIZE: usize = 0x1000;
 pub(super) const UART_FLAGS: Register = Register(0x4000_C018);
 const UART_LINE_CONTROL: Register = Register(0x4000_C02C);
@@ -38,8 +38,8 @@ impl Polled {
         UART_LINE_CONTROL.write(EIGHT_BITS_QUEUED);
     }
 
-    /// Time since the start. Call this every millisecond, because each call counts at most one millisecond. The drivers
-    /// with interrupts do not have this limit.
+    /// Returns the time since the start. Call this every millisecond, because each call counts at most one millisecond.
+    /// The drivers with interrupts do not have this limit.
     pub fn now(&mut self) -> Millis {
         if TICK_CONTROL.has(TICK_PASSED) {
             self.now = self.now.plus(Millis(1));
@@ -56,14 +56,14 @@ impl Polled {
         space.iter_mut().zip(core::iter::from_fn(arrived)).map(|(place, byte)| *place = byte).count()
     }
 
-    /// Reads from one of the three UARTs, like [`Polled::read`].
+    /// Reads from one of the three UARTs, numbered from 0, like [`Polled::read`].
     pub fn read_from(&mut self, uart: usize, space: &mut [u8]) -> usize {
         let (data, flags) = (UART_DATA.offset_by(uart * UART_SIZE), UART_FLAGS.offset_by(uart * UART_SIZE));
         let arrived = || (!flags.has(RECEIVE_EMPTY)).then(|| data.read() as u8);
         space.iter_mut().zip(core::iter::from_fn(arrived)).map(|(place, byte)| *place = byte).count()
     }
 
-    /// Writes to one of the three UARTs, like [`Polled::write`].
+    /// Writes to one of the three UARTs, numbered from 0, like [`Polled::write`].
     pub fn write_to(&mut self, uart: usize, bytes: &[u8]) -> usize {
         let (data, flags) = (UART_DATA.offset_by(uart * UART_SIZE), UART_FLAGS.offset_by(uart * UART_SIZE));
         let has_space = bytes.iter().take_while(|_| !flags.has(TRANSMIT_FULL));
@@ -76,7 +76,7 @@ impl Polled {
     }
 }
 
-/// Writes a text to the second UART, and waits while it is full.
+/// Writes a text to the second UART, and waits while this UART is full.
 pub fn print(text: &str) {
     for byte in text.bytes() {
         while UART_FLAGS.offset_by(UART_SIZE).has(TRANSMIT_FULL) {}
@@ -97,7 +97,7 @@ impl Stopwatch {
         Stopwatch(())
     }
 
-    /// Number of ticks since the start.
+    /// Returns the number of ticks since the start.
     pub fn ticks(self) -> usize {
         0x00FF_FFFFusize.saturating_sub(TICK_CURRENT.read() as usize)
     }

@@ -20,7 +20,7 @@ static TASK: AtomicWaker = AtomicWaker::new();
 /// Milliseconds until the clock wakes the task; 0 without a timer.
 static LEFT: AtomicU32 = AtomicU32::new(0);
 
-/// The interrupt handler of the clock.
+/// Handles the interrupt of the clock.
 pub fn tick() {
     ticks::tick();
     match LEFT.load(Ordering::Relaxed) {
@@ -34,7 +34,7 @@ pub fn tick() {
     }
 }
 
-/// The interrupt handler of the UART.
+/// Handles the interrupt of the UART.
 pub fn uart() {
     chip::uart();
     TASK.wake();
@@ -48,7 +48,7 @@ pub struct Transmitter(());
 #[derive(Clone, Copy, Default)]
 pub struct Clock(Ticks);
 
-/// Starts the chip.
+/// Starts the UART and the clock. Returns both halves of the UART, and the clock.
 pub fn start() -> (Receiver, Transmitter, Clock) {
     chip::start();
     (Receiver(()), Transmitter(()), Clock::default())

@@ -70,7 +70,7 @@ impl Ethernet {
         TICK_CONTROL.write(0b111);
     }
 
-    /// Time since the start.
+    /// Returns the time since the start.
     pub fn now(&mut self) -> Millis {
         self.ticks.now()
     }
@@ -101,17 +101,17 @@ impl Default for Ethernet {
     }
 }
 
-/// The interrupt handler of the clock.
+/// Handles the interrupt of the clock.
 pub fn tick() {
     ticks::advance(TICK);
 }
 
-/// The interrupt handler of the controller. The interrupt only ends a sleep.
+/// Handles the interrupt of the controller. The interrupt only ends a sleep.
 pub fn ethernet() {
     INTERRUPTS.write(0);
 }
 
-/// Reads a frame. Returns its length, or `None` if no frame has arrived or the frame is too long.
+/// Reads a frame. Returns its length, or `None` if no frame has arrived or the frame has an invalid length.
 fn receive(space: &mut [u8; FRAME]) -> Option<usize> {
     if FRAMES_RECEIVED.read() == 0 {
         return None;
@@ -131,7 +131,7 @@ fn receive(space: &mut [u8; FRAME]) -> Option<usize> {
     total.checked_sub(OVERHEAD).filter(|length| *length <= FRAME)
 }
 
-/// Sends a frame.
+/// Sends a frame. The controller must have sent the previous frame.
 fn send(frame: &[u8]) {
     let length = (frame.len() as u32).saturating_sub(HEADER);
     let (start, rest) = frame.split_at_checked(2).unwrap_or_default();

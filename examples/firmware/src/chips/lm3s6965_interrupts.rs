@@ -75,7 +75,7 @@ pub(super) fn start() {
     TICK_CONTROL.write(0b111);
 }
 
-/// The interrupt handler of the UART.
+/// Handles the interrupt of the UART.
 pub fn uart() {
     let mut interrupts = UART_INTERRUPTS.read();
     // If the UART can send again, this interrupt has woken the main loop, so disable the transmit interrupt.
@@ -109,12 +109,12 @@ fn enable(interrupts: u32) {
     cortex_m::interrupt::free(|_| UART_INTERRUPTS.write(UART_INTERRUPTS.read() | interrupts));
 }
 
-/// Whether the queue contains bytes or a mark for lost bytes.
+/// Returns whether the queue contains bytes or a mark for lost bytes.
 fn has_received() -> bool {
     (&RECEIVED).read_ready() != Ok(false)
 }
 
-/// Reads from the queue of received bytes. Returns `None` if the queue is empty.
+/// Reads from the queue of received bytes. Returns `None` if the queue is empty, and fails where bytes were lost.
 pub(super) fn receive(space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
     if !has_received() {
         return Ok(None);
@@ -124,7 +124,8 @@ pub(super) fn receive(space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
     count.map(Some)
 }
 
-/// Sends as many bytes as fit into the UART. If bytes remain, enables the interrupt for free space.
+/// Sends as many bytes as fit into the UART, and returns their number. If bytes remain, enables the interrupt for
+/// free space.
 pub(super) fn transmit(bytes: &[u8]) -> usize {
     let sent = bytes.iter().take_while(|byte| send(**byte)).count();
     if sent < bytes.len() {

@@ -1,4 +1,4 @@
-//! Drivers for the boards' chips. Register access is the only unsafe code.
+//! Drivers for the boards' chips. All unsafe code of the library is in these modules.
 
 use core::ptr::read_volatile;
 #[cfg(any(target_arch = "arm", feature = "virt"))]
@@ -21,11 +21,11 @@ pub mod virt;
 #[cfg(all(target_arch = "riscv32", any(feature = "smallest", feature = "smallest_client")))]
 pub mod virt_polled;
 
-/// Counts the starts of the board since power-on. The first number is arbitrary.
+/// Returns the number of this start of the board, counted since power-on from an arbitrary number.
 #[cfg(feature = "framed")]
 pub fn count_start() -> u16 {
     use core::sync::atomic::{AtomicU32, Ordering};
-    // SAFETY: the section is not initialized at the start, so the number survives a reset. Any content is a number.
+    // SAFETY: the section is not initialized at the start, so the number survives a reset. Any content is valid.
     #[unsafe(link_section = ".uninit.STARTS")]
     static STARTS: AtomicU32 = AtomicU32::new(0);
     let starts = STARTS.load(Ordering::Relaxed).wrapping_add(1);
@@ -50,13 +50,13 @@ impl Register {
         unsafe { write_volatile(self.0 as *mut u32, value) }
     }
 
-    /// The same register of another peripheral, `offset` bytes after this one.
+    /// Returns the register `offset` bytes after this register.
     #[cfg(target_arch = "arm")]
     fn offset_by(self, offset: usize) -> Register {
         Register(self.0 + offset)
     }
 
-    /// Whether any of these bits is set.
+    /// Returns whether any of these bits is set.
     #[cfg(target_arch = "arm")]
     fn has(self, bits: u32) -> bool {
         self.read() & bits != 0

@@ -83,7 +83,7 @@ impl Nrf51 {
     }
 }
 
-/// The interrupt handler of the timer.
+/// Handles the interrupt of the timer.
 pub fn timer() {
     if TIMER_REACHED.has(1) {
         TIMER_REACHED.write(0);
@@ -91,7 +91,7 @@ pub fn timer() {
     }
 }
 
-/// The interrupt handler of the UART.
+/// Handles the interrupt of the UART.
 pub fn uart() {
     if UART_SENT.has(1) {
         UART_SENT.write(0);
@@ -120,7 +120,7 @@ pub fn uart() {
     }
 }
 
-/// Sends the next byte, after the previous one was sent.
+/// Sends the next byte of the queue, if any. The UART must have sent the previous byte.
 fn send_next() {
     let next = TO_SEND.pop();
     SENDS.store(next.is_some(), Ordering::Relaxed);

@@ -27,7 +27,7 @@ impl Polled {
         Polled { now: Millis::ZERO, ticks: TIME.read() }
     }
 
-    /// Time since the start. Call this every millisecond, because each call counts at most one millisecond.
+    /// Returns the time since the start. Call this every millisecond, because each call counts at most one millisecond.
     pub fn now(&mut self) -> Millis {
         if TIME.read().wrapping_sub(self.ticks) >= TICKS_PER_MILLISECOND {
             self.ticks = self.ticks.wrapping_add(TICKS_PER_MILLISECOND);

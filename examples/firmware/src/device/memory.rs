@@ -10,7 +10,7 @@ use super::CONFIG;
 /// The maximum number of requests in flight, in both directions together.
 const IN_FLIGHT: usize = 4;
 
-/// The server's buffers, whose sizes are the limits of the server.
+/// The server's buffers. The sizes of the buffers are the limits of the server.
 pub struct Memory {
     /// Receive buffer. Holds a request of 2026-07-28 that writes all settings of the device, if few of their characters
     /// need escapes.

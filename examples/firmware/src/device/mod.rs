@@ -90,7 +90,7 @@ impl<'h> Device<'h> {
         InputRequests::step(self, server);
     }
 
-    /// Time of the next [`work`](Device::work) call, even if no input arrives.
+    /// Returns the time at which the caller must call [`work`](Device::work), even if no input arrives.
     pub fn deadline(&self) -> Millis {
         let sensor = self.sensor.next();
         self.test.as_ref().map_or(sensor, |test| test.next.min(sensor))

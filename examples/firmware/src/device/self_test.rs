@@ -19,7 +19,7 @@ impl SelfTest {
         SelfTest { ticket, done: 0, next: now }
     }
 
-    /// Runs the next step if it is due. Returns `None` if the test is finished.
+    /// Runs the next step if it is due. Returns `None` if the test or its call has ended.
     pub(super) fn step(
         mut self,
         server: &mut Server<'_>,

@@ -22,12 +22,12 @@ impl Sensor {
         self.tenths
     }
 
-    /// Time of the next possible change.
+    /// Returns the time of the next possible change.
     pub(super) fn next(&self) -> Millis {
         self.next
     }
 
-    /// Updates the temperature for the time since the last call. Returns `true` if it has changed.
+    /// Updates the temperature for the time since the last call. Returns whether the temperature has changed.
     pub(super) fn update(&mut self, now: Millis, led: bool) -> bool {
         let before = self.tenths;
         while self.next <= now {

@@ -9,14 +9,14 @@ const NEVER: Millis = Millis(u64::MAX);
 
 /// A chip with a UART, a clock and a sleep mode.
 pub trait Chip: Link {
-    /// Time since the start.
+    /// Returns the time since the start.
     fn now(&mut self) -> Millis;
     /// Sleeps until `until`. Also returns when a byte arrives or when the UART can send unsent output. May return
     /// earlier.
     fn sleep(&mut self, until: Millis);
 }
 
-/// A pump of a polled line, with or without frames.
+/// A pump of a polled serial line, with or without frames.
 pub trait PolledPump {
     /// Moves bytes in both directions.
     fn step(&mut self, machine: &mut dyn Machine, link: &mut dyn Link, now: Millis) -> PumpStatus;
@@ -77,7 +77,7 @@ fn step(pump: &mut impl PolledPump, server: &mut Server<'_>, chip: &mut dyn Chip
 }
 
 impl Device<'_> {
-    /// Handles a status of the pump.
+    /// Handles a status of the pump other than `Idle`.
     pub fn react(
         &mut self,
         step: PumpStatus,
@@ -93,12 +93,12 @@ impl Device<'_> {
                 pump.new_session();
                 self.begin(server);
             }
-            // The server itself responds to an invalid request.
+            // The pump and the server have handled all other statuses.
             _ => {}
         }
     }
 
-    /// Resets the server and drops the requests of the old client.
+    /// Resets the server and drops the self test of the old client.
     fn begin(&mut self, server: &mut Server<'_>) {
         server.reset();
         self.forget();

@@ -42,8 +42,8 @@ impl Settings {
 
     /// Replaces the text from byte `at` on with `text`. On error, the settings stay unchanged.
     pub(super) fn write(&mut self, at: usize, text: &str) -> Result<(), Refused> {
-        // Any other control character would take six bytes in a response. The transmit buffer has only two bytes for
-        // each character.
+        // Most other control characters take six bytes in a response. The transmit buffer has only two bytes for each
+        // byte of the settings.
         if text.bytes().any(|byte| byte < b' ' && byte != b'\n' && byte != b'\t') {
             return Err(Refused::Control);
         }

@@ -63,7 +63,7 @@ fn main() -> ! {
     clock.set_reload(CYCLES_PER_MILLISECOND - 1);
     clock.enable_counter();
     clock.enable_interrupt();
-    // SAFETY: this is the address of the first UART, which nothing else uses.
+    // SAFETY: this is the address of the first UART, and no other code uses this UART.
     let registers = unsafe { UniqueMmioPointer::new(NonNull::new(UART).expect("not zero")) };
     // QEMU needs no baud rate. On a chip: `uart.enable(…)`.
     let mut uart = Uart::new(registers);

@@ -60,7 +60,7 @@ impl ErrorType for ShortPackets<'_> {
 
 impl Write for ShortPackets<'_> {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, CdcAcmError> {
-        // After a packet of 64 bytes the computer waits for another one, so packets are shorter.
+        // After a packet of 64 bytes the computer waits for another packet, so a packet has at most 63 bytes.
         self.0.write(&bytes[..bytes.len().min(63)]).await
     }
 

@@ -66,7 +66,7 @@ fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, app: &mut AppS
     Ok(())
 }
 
-/// Reacts to a deferred server request. Returns `true` if this sends a response.
+/// Reacts to a deferred server request. Returns whether the reaction sends a response.
 pub(super) fn reply_to_deferred(mut reply: ServerRequestReply<'_>, reaction: Reaction) -> bool {
     match reaction {
         Reaction::Answer => reply.roots(|_| {}),

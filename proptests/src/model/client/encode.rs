@@ -3,7 +3,7 @@
 use super::super::encode::note;
 use super::operation::{Answer, Message, Question};
 
-/// A text that only the response to request `n` contains.
+/// Returns a text that only the response to request `n` contains.
 pub(crate) fn response_text(n: u64) -> String {
     format!("answer of {n}.")
 }
@@ -132,7 +132,7 @@ impl Encoder {
         }
     }
 
-    /// The members of a result, each with a trailing comma.
+    /// Returns the members of a result, each with a trailing comma.
     fn result(&self, method: &str, answer: Answer) -> String {
         let strange = answer == Answer::Strange;
         let list = |key: &str| {

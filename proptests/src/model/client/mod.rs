@@ -59,7 +59,7 @@ const TIMES: Timeouts = Timeouts {
 };
 
 impl Setup {
-    /// The server capabilities as JSON.
+    /// Returns the server capabilities as JSON.
     fn can(self) -> String {
         let resources =
             if self.can & 4 > 0 { r#""resources":{"subscribe":true}"# } else { r#""resources":{}"# };
@@ -201,7 +201,7 @@ impl World<'_> {
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        // All messages except notifications depend on the requests that the server has read.
+        // All other messages depend on the requests that the server has read.
         let free = matches!(
             operation,
             Operation::Bytes(_) | Operation::Send(Message::Odd(_) | Message::Changed(None))

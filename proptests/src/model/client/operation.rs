@@ -43,7 +43,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether the application performs the operation.
+    /// Returns whether the application performs the operation.
     pub(crate) fn is_application_action(&self) -> bool {
         use Operation::{Begin, Cancel, Later, Notify, Resume, RootsChanged, Shutdown};
         matches!(self, Begin(..) | Cancel(_) | Resume(_) | Later(..) | Notify(_) | RootsChanged | Shutdown)
@@ -70,7 +70,7 @@ pub enum Message {
     Ask(Question, Reaction, u16),
     /// Cancels a request of the server.
     CancelRequest(u8),
-    /// Another notification, or a line that is not a message.
+    /// An unexpected response or notification, or a line that is not a message.
     Odd(u8),
 }
 
@@ -160,6 +160,6 @@ pub enum Call {
 pub struct Wait {
     /// The timeout in units of 10 milliseconds; 0 means the default.
     pub time: u8,
-    /// Whether to request progress, which extends the timeout.
+    /// Whether to request progress. Progress extends the timeout.
     pub progress: bool,
 }

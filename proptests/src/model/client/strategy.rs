@@ -8,7 +8,7 @@ use super::Setup;
 use super::operation::{Answer, Call, Message, Operation, Question, Reaction, Wait};
 use crate::model::strategy::{behavior, filler, one_of};
 
-/// Client configurations.
+/// Generates client configurations.
 pub fn client() -> impl Strategy<Value = Setup> {
     let rx = weighted(0.6, 400..1500u16);
     (
@@ -87,7 +87,7 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// Actions of the application.
+/// Generates actions of the application.
 pub(crate) fn host() -> impl Strategy<Value = Operation> {
     let wait =
         (one_of(&[0u8, 0, 10, 60]), any::<bool>()).prop_map(|(time, progress)| Wait { time, progress });
@@ -113,7 +113,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Ends of a connection.
+/// Generates ends of a connection.
 fn end() -> impl Strategy<Value = Operation> {
     one_of(&[
         Operation::EndOfInput,
@@ -124,8 +124,8 @@ fn end() -> impl Strategy<Value = Operation> {
     ])
 }
 
-/// Operations on several connections of one client, at most `count` on each. With `reads`, the server reads at the
-/// end.
+/// Generates operations on several connections of one client. On each connection, fewer than `count` operations precede
+/// the end, and at most five follow the end. With `reads`, the server always reads at the end.
 pub fn operations(count: usize, reads: bool) -> impl Strategy<Value = Vec<Operation>> {
     let hello = weighted(0.9, Just(vec![Operation::Send(Message::Answer(0, Answer::Good(0)))]));
     let next = one_of(&[Operation::Reconnect, Operation::Reset]);

@@ -33,7 +33,7 @@ struct Asked {
 #[derive(Debug, Clone, Copy)]
 struct Open {
     n: u64,
-    /// Whether the request is a subscription, which stays open.
+    /// Whether the request is a subscription. A subscription stays open.
     listens: bool,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Tickets {
     pub(crate) server: Option<(ServerCapabilities, Revision)>,
 }
 
-/// The server capability that a method requires.
+/// Returns the server capability that a method requires, or `None` if the method requires none.
 fn needed(method: &str, revision: Revision) -> Option<ServerCapabilities> {
     Some(match method {
         "tools/call" | "tools/list" => ServerCapabilities::TOOLS,
@@ -96,7 +96,7 @@ impl Tickets {
     }
 
     /// Records the end of a deferred request. If `gone`, the server has cancelled the request. Otherwise the
-    /// application has responded.
+    /// application has responded, or the request has expired.
     pub(crate) fn undeferred(&mut self, ticket: Ticket, gone: bool) -> Result<(), String> {
         let Some(id) = self.deferred.remove(&ticket) else {
             return Err(format!("{ticket:?} was not deferred"));
@@ -171,7 +171,8 @@ impl Tickets {
         check(self.is_open(ticket), || format!("{ticket:?} is not open"))
     }
 
-    /// Checks a line of the client. If the line is a request, returns its id, method and number.
+    /// Checks a line of the client. If the line is a request, returns its id, method and number,
+    /// otherwise `None`.
     pub(crate) fn check_line(&mut self, line: &str) -> Result<Option<(String, String, Option<u64>)>, String> {
         let value: Value = serde_json::from_str(line).map_err(|error| format!("invalid JSON: {error}"))?;
         check(value["jsonrpc"] == "2.0", || "`jsonrpc` is missing".into())?;

@@ -9,7 +9,7 @@ pub(super) fn is_connecting(method: &str) -> bool {
     matches!(method, "initialize" | "server/discover")
 }
 
-/// If the server can send a ping in this state, the client responds to the ping.
+/// Checks that the client responds to a ping, if the server can send a ping in this state.
 fn ping_gets_response(scene: &mut Scene) {
     if scene.lines.blocked {
         assert!(scene.step("reads again") || scene.lines.closed);
@@ -20,7 +20,7 @@ fn ping_gets_response(scene: &mut Scene) {
     }
 }
 
-/// The server closes: every request except subscriptions ends, and the client can reconnect.
+/// Closes the server. Checks that every request except subscriptions ends, and that the client can reconnect.
 fn closes_with_peer(scene: &mut Scene) {
     if !scene.lines.ended && !scene.lines.closed {
         assert!(scene.step("eof"));
@@ -50,7 +50,7 @@ fn shuts_down(scene: &mut Scene) {
     }
 }
 
-/// Without further input, every request except subscriptions ends by its timeout.
+/// Checks that every request except subscriptions ends by its timeout, if no further input arrives.
 fn times_out(scene: &mut Scene) {
     for _ in 0..20 {
         if !scene.step("time") {

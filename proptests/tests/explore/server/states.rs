@@ -5,7 +5,7 @@ use mcp_proto_proptests::explore::{Check, explore};
 use super::super::{assert_all_seen, assert_counted};
 use super::*;
 
-/// A ping gets a response: a result, or an error while the server is draining.
+/// Checks that a ping gets a response: a result, or an error while the server is draining.
 fn ping_gets_response(scene: &mut Scene) {
     if scene.lines.ended || scene.lines.closed || scene.lines.broken {
         return;
@@ -22,7 +22,7 @@ fn ping_gets_response(scene: &mut Scene) {
     assert!(result || scene.server.state() == State::Draining, "{last}");
 }
 
-/// The client closes: the server ends, and no response is missing.
+/// Closes the client. Checks that the server closes, and that no response is missing.
 fn closes_with_peer(scene: &mut Scene) {
     if !scene.lines.ended && !scene.lines.closed {
         assert!(scene.step("eof"));
@@ -45,7 +45,7 @@ fn closes_with_peer(scene: &mut Scene) {
     assert_eq!(scene.counts["\"p\""].answered, 1);
 }
 
-/// The application shuts the server down.
+/// Shuts the server down. Checks that the server closes.
 fn shuts_down(scene: &mut Scene) {
     if scene.lines.closed {
         return;

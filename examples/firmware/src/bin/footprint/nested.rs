@@ -1,4 +1,4 @@
-//! The stack that each level of nested typed arguments takes.
+//! Measures the stack that each level of nested typed arguments takes.
 
 use core::hint::black_box;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -69,7 +69,7 @@ impl<T: Sum> Sum for Option<T> {
 levels! { One { probe: Probe } Two { one: One } Three { two: Two } Four { three: Three } }
 levels! { First { probe: Probe } Second { one: Option<First> } Third { two: Option<Second> } Fourth { three: Option<Third> } }
 
-/// Decodes `text` and returns how deep the stack was below this function.
+/// Decodes `text`. Returns the stack size between this function and the innermost value, or 0 if decoding fails.
 #[inline(never)]
 fn depth<T: for<'de> Deserialize<'de>>(text: &mut [u8], sum: fn(&T) -> i32) -> usize {
     let decoded = json::decode_in_place::<T>(text);
