@@ -42,7 +42,8 @@ static TOOLS: Tools = Tools::new(&[
 
 static CONFIG: ServerConfig = ServerConfig::new("http_server", env!("CARGO_PKG_VERSION")).features(&[&TOOLS]);
 
-/// By default, only clients on this computer may connect: see `HttpConfig::hosts` and `HttpConfig::origins`.
+/// By default, `Host` and `Origin` must name this computer, which prevents DNS rebinding: see `HttpConfig::hosts` and
+/// `HttpConfig::origins`. The listen address limits who can connect.
 static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
 
 #[derive(Deserialize)]

@@ -104,7 +104,8 @@ impl Host {
         self.checked = lines.len();
     }
 
-    /// Checks each input response against the definition for its request. The check of a line accepts any definition.
+    /// Checks each input response against the definition for its request. `check_client_line` alone would accept a
+    /// response that matches the definition of another request.
     fn check_inputs(&self, schemas: &Schemas, message: &Value) {
         let Some(inputs) = message.pointer("/params/inputResponses").and_then(Value::as_object) else {
             return;
@@ -130,7 +131,8 @@ fn answer(mut asked: ServerRequest<'_>, turn: usize) -> Option<Ticket> {
         (_, 2) => asked.cancel(),
         (_, 3) => asked.error(-5, "own \"error\""),
         (_, 4) => drop(asked),
-        // A response that is too large, and a response that does not fit every kind of request.
+        // Turn 5 is a response that is too large. Turn 6 is content with an unmatched bracket, which also has the
+        // wrong kind for roots and sampling.
         (_, 5) => asked.error(-5, "x".repeat(5000)),
         (_, 6) => asked.accept(|content| content.end_object()),
         (InputRequest::Roots, _) => asked.roots(|roots| {

@@ -14,8 +14,8 @@ pub struct KeepAlive {
     pub interval: Millis,
     /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive.
     pub timeout: Millis,
-    /// Whether an unresponsive peer ends the connection. Otherwise the machine continues to ping. The machine emits
-    /// an event in both cases.
+    /// Whether the machine ends the connection to an unresponsive peer. Otherwise the machine continues to ping. The
+    /// machine emits an event in both cases.
     pub close: bool,
 }
 

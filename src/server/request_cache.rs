@@ -52,7 +52,7 @@ impl RequestCache {
         }
     }
 
-    /// Returns the text of the last `_meta`, or no bytes.
+    /// Returns the text of the last stored `_meta`. Returns an empty slice if none is stored.
     #[inline]
     pub(crate) fn meta(&self) -> &[u8] {
         self.meta.first().and_then(|entry| entry.text.get(..entry.length)).unwrap_or_default()

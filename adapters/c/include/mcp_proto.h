@@ -26,7 +26,7 @@
 
 
 #if defined(MCP_BARE_METAL)
-// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, the library is built for size.
+// The size of `mcp_client_t`, in words of a pointer's size. The library is optimized for size on bare metal.
 #define MCP_CLIENT_WORDS 170
 #endif
 
@@ -51,7 +51,7 @@
 #define MCP_NO_TICKET 0
 
 #if defined(MCP_BARE_METAL)
-// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, the library is built for size.
+// The size of `mcp_server_t`, in words of a pointer's size. The library is optimized for size on bare metal.
 #define MCP_SERVER_WORDS 160
 #endif
 
@@ -654,8 +654,8 @@ void mcp_server_end_of_input(mcp_server_t *server);
 // `server` is initialized.
 void mcp_server_reset(mcp_server_t *server);
 
-// Returns the handle of a deferred request, for progress or the response. The handle is valid until the next call of
-// a function that takes the server. If the program does not respond, the request stays deferred.
+// Writes the handle of a deferred request to `call`, for progress or the response. The handle is valid until the next
+// call of a function that takes the server. If the program does not respond, the request stays deferred.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
 // response, until `MCP_EVENT_WRITABLE`. After an error, `call` is unchanged.

@@ -16,7 +16,7 @@ use crate::memory::{filled, optional_string, slice, string, write};
 use crate::request::{from_c, to_c};
 use crate::status::mcp_status_t;
 
-/// The size of `mcp_client_t`, in words of a pointer's size. On bare metal, the library is built for size.
+/// The size of `mcp_client_t`, in words of a pointer's size. The library is optimized for size on bare metal.
 #[cfg(target_os = "none")]
 pub const MCP_CLIENT_WORDS: usize = 170;
 /// The size of `mcp_client_t`, in words of a pointer's size.

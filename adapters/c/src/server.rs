@@ -1,8 +1,9 @@
 //! Functions of a server: `mcp_server_…`.
 //!
-//! The storage of C holds a [`Storage`], whose parts refer to each other: the server borrows the configuration, and
-//! the current request borrows the server. So the functions never create a reference to the whole storage, only to
-//! the part that they use. [`machine`] overwrites the current request before a function uses the server again.
+//! `mcp_server_t` is memory of the C program. It contains a [`Storage`], whose fields refer to each other: the server
+//! borrows the configuration, and the current request borrows the server. So the functions never create a reference to
+//! the whole [`Storage`], only to the field that they use. [`machine`] overwrites the current request before a
+//! function uses the server again.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -19,7 +20,7 @@ use crate::request::{Current, from_c, on_event, on_resource_event};
 use crate::status::mcp_status_t;
 use crate::table::{Tables, mcp_feature_t, mcp_server_config_t};
 
-/// The size of `mcp_server_t`, in words of a pointer's size. On bare metal, the library is built for size.
+/// The size of `mcp_server_t`, in words of a pointer's size. The library is optimized for size on bare metal.
 #[cfg(target_os = "none")]
 pub const MCP_SERVER_WORDS: usize = 160;
 /// The size of `mcp_server_t`, in words of a pointer's size.
@@ -150,7 +151,7 @@ unsafe fn machine(server: *mut mcp_server_t) -> &'static mut Server<'static> {
     }
 }
 
-/// Returns the [`Current`] of the last poll.
+/// Returns the current request or transfer, which the last poll or `mcp_server_resume` stored.
 ///
 /// # Safety
 /// The pointer is to an initialized server. The calling function does not keep the reference after it returns.
@@ -332,8 +333,8 @@ pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server_t) {
     unsafe { machine(server) }.reset();
 }
 
-/// Returns the handle of a deferred request, for progress or the response. The handle is valid until the next call of
-/// a function that takes the server. If the program does not respond, the request stays deferred.
+/// Writes the handle of a deferred request to `call`, for progress or the response. The handle is valid until the next
+/// call of a function that takes the server. If the program does not respond, the request stays deferred.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
 /// response, until `MCP_EVENT_WRITABLE`. After an error, `call` is unchanged.

@@ -185,6 +185,7 @@ fn relay_passes_messages_of_every_transport() {
         answers.sort();
         assert!(answers[0].contains(r#""id":3"#) && answers[1].contains(r#""id":4"#), "{answers:?}");
         assert!(answers[2].contains(r#""id":null,"error":{"code":-32600"#), "{answers:?}");
+        assert!(ask("[]").contains(r#""id":null,"error":{"code":-32600"#), "{path}");
         drop(to_server);
         relay.join().unwrap().unwrap();
     }

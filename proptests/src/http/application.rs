@@ -1,4 +1,4 @@
-//! The tools of the models, and the policy of their HTTP servers.
+//! Tools and HTTP policy of the servers in the model-based tests.
 
 use mcp_proto::json::Json;
 use mcp_proto::server::{Call, Change, Event, Feature, Logging, RequestOptions, Server, ServerConfig};
@@ -8,7 +8,8 @@ use mcp_proto_http::server::{HttpServer, Policy, RequestHead, Verdict};
 
 const TOKEN: &str = r#"{"type":"object","properties":{"token":{"type":"string","x-mcp-header":"Token"}}}"#;
 
-/// The names of the tools. Each tool has the argument `token`, and the text of its result begins with this token.
+/// The names of the tools. A call may have the argument `token`. A result text begins with this token. `needs` and
+/// `drop` respond with errors.
 pub(crate) const NAMES: [&str; 8] = ["echo", "defer", "progress", "large", "ask", "needs", "drop", "marked"];
 
 static TOOLS: Tools<'static> = Tools::new(&[

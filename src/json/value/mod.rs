@@ -52,7 +52,7 @@ impl Kind {
     }
 }
 
-/// Writes the kind with its article: "a string".
+/// Writes the kind, with an article except for `null`: "a string".
 impl WriteText for Kind {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         put(match self {
@@ -146,8 +146,8 @@ impl<'a> Json<'a> {
         });
     }
 
-    /// Stores the spans of several members of an object. The object starts at `start` in its text. The spans of
-    /// missing members do not change. The last duplicate counts.
+    /// Stores the spans of several members of an object. `start` is the position of the object in the enclosing
+    /// text, to which the spans refer. The spans of missing members do not change. The last duplicate counts.
     pub(crate) fn find_spans(self, start: usize, keys: &[&str], found: &mut [&mut Span]) {
         let end = start.wrapping_add(self.text.len());
         self.each_match(keys, &mut |key, value, behind| {

@@ -9,7 +9,7 @@ use crate::protocol::revision::{Revision, Revisions, WireFeature};
 /// The names of text members, and the revisions of each member.
 pub(crate) type Names = [(&'static str, Revisions)];
 
-/// Writes each text whose member the revision defines.
+/// Writes the text members that the revision defines.
 pub(crate) fn write_texts(names: &Names, texts: &[Option<&str>], revision: Revision, out: &mut Writer<'_>) {
     for ((name, revisions), text) in names.iter().zip(texts) {
         if revisions.contains(revision) {
@@ -26,7 +26,7 @@ pub(crate) trait ListedObject {
     /// Returns the key of the entry: a name, URI or URI template.
     fn key(&self) -> &str;
 
-    /// Returns the JSON texts from the application that must be objects.
+    /// Returns the application's JSON texts, which must be objects.
     fn objects(&self) -> Objects<'_>;
 
     /// Writes the entry with the members that the revision defines.

@@ -1,4 +1,4 @@
-//! Expiry, generations, full tables, and tasks that outlive their connection.
+//! Expiry, stale tickets, full tables, and tasks that outlive their connection.
 
 use super::*;
 use mcp_proto::SendError;

@@ -106,7 +106,8 @@ impl<P: Policy> HttpServer<'_, P> {
     fn end_cancelled(&mut self, stream: StreamId) {
         let Some(index) = self.exchanges.find(stream) else { return };
         let Some(slot) = self.exchanges.slot(index) else { return };
-        // A batch and HTTP+SSE keep their exchange, and the core server completes a response that has begun.
+        // Keep the exchange of a batch, of HTTP+SSE, and of a response in pieces that has begun, because more output
+        // follows.
         if slot.flags.has(Flags::BATCH) || slot.flags.has(Flags::LEGACY) || slot.flags.has(Flags::PIECES) {
             return;
         }

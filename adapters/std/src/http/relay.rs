@@ -16,7 +16,7 @@ use super::transport::Transport;
 use super::worker::Reports;
 use crate::sync::{wait, wait_for};
 
-/// Maximum length of a message in either direction, in bytes.
+/// Maximum length of a message of the server, or of a line of the client with its line break, in bytes.
 const LONGEST_MESSAGE: usize = 16 * 1024 * 1024;
 /// Maximum number of requests in flight.
 const REQUESTS: usize = 256;
@@ -30,12 +30,14 @@ const RESTART: StreamId = StreamId(u32::MAX);
 /// Relays messages between a client on two streams, such as stdin and stdout, and the server at a URL.
 ///
 /// Messages pass unchanged, in all revisions: requests of both sides, notifications, progress and cancellations.
-/// Exceptions: line breaks between tokens become spaces, and a batch becomes single messages. The relay responds to
-/// invalid messages with an error. If the HTTP request for a JSON-RPC request fails, the client gets an error
-/// response (-32603) with the URL and the status. If the server ends the session, requests in flight fail, and the
+/// Exceptions: line breaks between tokens become spaces, and a batch becomes single messages. The cancellation of a
+/// stateless request closes its HTTP exchange. The relay responds to an invalid message of the client with an error. If
+/// the HTTP request for a JSON-RPC request fails, the client gets an error response (-32603) with the URL, and the
+/// status or the reason. If the server ends the session, requests in flight fail, queued messages are dropped, and the
 /// relay repeats the handshake of the client.
 ///
-/// The function returns after the end of the input. Requests in flight have 1.5 seconds for their responses.
+/// The function returns after the end of the input, or when a write to the client fails. At the end of the input,
+/// requests in flight have 1.5 seconds for their responses.
 ///
 /// ```no_run
 /// use mcp_proto_std::{HttpEndpoint, http};
@@ -45,8 +47,8 @@ const RESTART: StreamId = StreamId(u32::MAX);
 /// ```
 ///
 /// # Errors
-/// The URL is invalid or needs TLS in a build without TLS, or a thread cannot be started. A client that disconnects
-/// is not an error.
+/// The URL is invalid or needs TLS in a build without TLS, or the reading thread cannot be started. A client that
+/// disconnects is not an error.
 pub fn relay(
     endpoint: HttpEndpoint,
     input: impl Read + Send + 'static,
@@ -130,7 +132,7 @@ struct ClientSide<W> {
 }
 
 impl<W: Write> Relay<W> {
-    /// Runs until the input has ended, and all requests have responses or the grace period is over.
+    /// After the end of the input, runs until each request has a response, or until the grace period is over.
     ///
     /// # Errors
     /// Writing to the client fails.
@@ -237,7 +239,7 @@ impl<W: Write> Relay<W> {
             }
             MessageKind::Notification if is_method(methods::CANCELLED.name()) => {
                 let id = message.params().and_then(|params| params.get("requestId")).map(Json::bytes);
-                // If the id is unknown, the request with this id already has a response.
+                // Ignore the cancellation if no request with this id is in flight.
                 let Some(stream) = id.and_then(|id| self.client.forget(id)) else { return Ok(()) };
                 (OutboundMessageKind::Abort, Relation::Request(stream))
             }
@@ -261,7 +263,11 @@ impl<W: Write> Relay<W> {
     /// Handles the members of a batch (2025-03-26) as single messages.
     fn accept_batch(&mut self, batch: &Message<'_>) -> io::Result<()> {
         let Ok(batch) = Json::parse(batch.bytes()) else { return Ok(()) };
-        for element in batch.elements() {
+        let mut elements = batch.elements().peekable();
+        if elements.peek().is_none() {
+            return self.client.error(b"null", -32600, "Invalid Request: the batch is empty");
+        }
+        for element in elements {
             match Message::parse(element.bytes()) {
                 Ok(message) if message.kind() != MessageKind::Batch => self.accept_message(&message)?,
                 _ => self.client.error(b"null", -32600, "Invalid Request")?,

@@ -1,6 +1,7 @@
 //! Interrupt-driven driver for the nRF51822 (micro:bit, Cortex-M0).
 //!
-//! The UART has no transmit FIFO, so each direction has a queue. The processor has no SysTick, so a timer is the clock.
+//! Each direction has a queue, because the UART buffers no byte to send and only a few received bytes. The processor
+//! has no SysTick, so a timer is the clock.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -49,10 +50,10 @@ const TIMER_INTERRUPT: u32 = 1 << 8;
 
 /// Received bytes.
 static RECEIVED: Queue<128> = Queue::new();
-/// Bytes to send after the byte in the UART.
+/// Bytes that wait behind the byte that the UART is sending.
 static TO_SEND: Queue<64> = Queue::new();
 
-/// Whether a byte is being sent, so that an interrupt will follow.
+/// Whether the UART is sending a byte. If so, a transmit interrupt follows.
 static SENDS: AtomicBool = AtomicBool::new(false);
 
 /// The chip, with its UART at 115,200 baud.
