@@ -199,15 +199,12 @@ pub(crate) fn digits(value: u64, buffer: &mut [u8; 20]) -> &str {
 /// Writes the decimal digits of `value` to the end of `buffer`, and returns the digits as bytes.
 pub(crate) fn digit_bytes(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
     let (mut rest, mut start) = (value, buffer.len());
-    for pair in buffer.as_chunks_mut().0.iter_mut().rev() {
-        let two;
-        (rest, two) = divide(rest, 100);
-        // The product is exact for two digits.
-        let tens = two.wrapping_mul(103) >> 10;
-        *pair = [b'0' | tens as u8, b'0' | two.wrapping_sub(tens.wrapping_mul(10)) as u8];
-        start = start.wrapping_sub(2);
+    for place in buffer.iter_mut().rev() {
+        let digit;
+        (rest, digit) = divide(rest, 10);
+        *place = b'0' | digit as u8;
+        start = start.wrapping_sub(1);
         if rest == 0 {
-            start = start.wrapping_add(usize::from(tens == 0));
             break;
         }
     }
