@@ -1,7 +1,7 @@
 //! Routing of the core server's messages to exchanges.
 
 use mcp_proto::json::Json;
-use mcp_proto::rpc::code;
+use mcp_proto::rpc::{Message, code};
 use mcp_proto::{OutboundMessage, OutboundMessageKind, Relation, Revision, SessionKey};
 
 use super::HttpServer;
@@ -10,7 +10,11 @@ use super::event_stream::EVENT_OVERHEAD;
 use super::exchange_flags::Flags;
 use super::exchanges::Phase;
 use super::policy::Policy;
-use super::response::{MediaType, Refusal};
+use super::response::{MediaType, REFUSAL_SIZE, Refusal};
+use crate::bytes::write_at;
+
+/// Maximum length of an id in an error event, in bytes.
+const LONGEST_ID: usize = 128;
 
 /// Returns the status of a JSON response.
 pub(super) fn status_of(kind: OutboundMessageKind, is_modern: bool) -> u16 {
@@ -58,9 +62,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         let is_response = frame.kind().is_response() && !Self::has(&slot, Flags::LEGACY);
         if is_response && !self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD)) {
-            let reason = "the response is longer than the output of the server";
-            self.refuse(index, Refusal::new(500, code::INTERNAL_ERROR, reason), None);
-            return true;
+            return self.route_oversized(index, message);
         }
         match slot.phase {
             Phase::Waiting if is_response => self.route_first_response(index, frame),
@@ -105,6 +107,30 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             _ => true,
         }
+    }
+
+    /// Responds with an error in place of a response that is longer than all output. In an open stream, the error is the
+    /// last event. Returns `false` if there is no space yet.
+    #[cold]
+    fn route_oversized(&mut self, index: u16, message: &[u8]) -> bool {
+        let reason = "the response is longer than the output of the server";
+        let refusal = Refusal::new(500, code::INTERNAL_ERROR, reason);
+        if self.exchanges.slot(index).is_none_or(|slot| slot.phase != Phase::Stream) {
+            self.refuse(index, refusal, None);
+            return true;
+        }
+        let id = Message::parse(message).ok().and_then(|message| message.id());
+        let (mut text, mut length) = ([0; REFUSAL_SIZE], 0);
+        refusal.pieces(id.map(Json::bytes).filter(|id| id.len() <= LONGEST_ID), &mut |piece| {
+            length = write_at(&mut text, length, piece).unwrap_or(length);
+        });
+        let error = text.get(..length).unwrap_or_default();
+        let has_space = self.has_event_space(index, error);
+        if has_space {
+            self.push_event(index, error);
+            self.end_stream(index);
+        }
+        has_space
     }
 
     /// Returns the open stream for messages of a session that belong to no request. Returns `None` without such a

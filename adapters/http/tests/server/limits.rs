@@ -172,6 +172,21 @@ fn response_beyond_the_output_gets_500() {
     assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
 }
 
+/// The response follows progress, so the event stream has begun.
+#[test]
+fn response_beyond_the_output_is_an_error_event_in_a_stream() {
+    let mut harness = Harness::with_sizes(HttpConfig::new(), Sizes { output: 1024, ..Sizes::default() });
+    let call = harness.send(&Request::call(1, "defer")).unwrap();
+    harness.progress(0, 1);
+    harness.server.reply(harness.tickets[0]).unwrap().text("x".repeat(3000));
+    harness.run();
+    let events = harness.reply(call).events();
+    assert!(events[0].contains("notifications/progress"), "{events:?}");
+    assert!(events[1].starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"#), "{events:?}");
+    assert_eq!(events.len(), 2);
+    assert_eq!(harness.ask(&Request::call(2, "echo")).status, 200);
+}
+
 /// The slots of an idle session and of an exchange are small.
 #[test]
 fn session_and_exchange_slots_are_small() {
