@@ -146,7 +146,8 @@ impl Sealed for Tasks {
             return refuse_undeclared(request);
         }
         if method > RESULT {
-            return if self.list { list(request) } else { refuse_list(request) };
+            let can_list = self.list && request.state.tasks.is_some();
+            return if can_list { list(request) } else { refuse_list(request) };
         }
         let Some(id) = request.param("taskId").string() else {
             return request.invalid_params("`taskId` must be a string");

@@ -98,6 +98,7 @@ impl TaskHooks for Hooks {
     fn check_call(&self, request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received> {
         let revision = request.pending.context.revision();
         let support = tool.map(Tool::supports_tasks);
+        set_candidate(request.state, None);
         if revision.has(WireFeature::TasksExtension) {
             let is_declared = declares_tasks(request);
             if support == Some(TaskSupport::Required) && !is_declared {

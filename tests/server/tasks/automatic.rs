@@ -97,6 +97,21 @@ fn call_that_may_not_become_a_task_stays_a_call() {
 }
 
 #[test]
+fn call_of_a_revision_without_tasks_stays_a_call() {
+    let mut host = Host::automatic(table()).session("2025-06-18");
+    // The application responds to this call at once, so nothing uses the permission to make a task of it.
+    let deferred = host.deferred.take();
+    host.call("optional", DECLARED);
+    host.take();
+    host.deferred = deferred;
+    host.start("tools/call", json!({"name": "optional"}));
+    host.at(20_000);
+    assert!(host.take().is_empty());
+    host.reply(|reply| reply.text("done"));
+    assert_eq!(host.take()[0]["result"], json!({"content": [{"type": "text", "text": "done"}]}));
+}
+
+#[test]
 fn client_of_2025_gets_the_task_that_it_requests_at_once() {
     // TC-3, TC-8, TC-10, TC-11, TC-13, TC-20, TC-22
     let mut host = Host::automatic(table()).session("2025-11-25");

@@ -332,6 +332,9 @@ fn list_needs_its_declaration() {
     let mut host = Host::new(&UNLISTED, Some(table())).session("2025-11-25");
     host.create_core();
     assert_eq!(code(&host.request("tasks/list", json!({}))), -32601);
+    // A server without a table has no tasks.
+    let mut host = Host::new(&CONFIG, None).session("2025-11-25");
+    assert_eq!(code(&host.request("tasks/list", json!({}))), -32601);
 }
 
 #[test]
