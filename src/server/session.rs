@@ -91,8 +91,9 @@ impl ServerState<'_> {
         self.peer.in_flight.outbound(ticket).is_some_and(|outbound| outbound.data.key() == self.session_key)
     }
 
-    /// Ends the session that `stream` stands for: fails its outbound requests, and removes its subscriptions. The
-    /// caller must first end the inbound requests of the session. No effect if `stream` stands for no session.
+    /// Ends the session that `stream` stands for: fails its outbound requests, removes its subscriptions, and makes its
+    /// tasks inaccessible. The caller must first end the inbound requests of the session. No effect if `stream` stands
+    /// for no session.
     pub(crate) fn end_session(&mut self, stream: StreamId) {
         let key = stream.session();
         if key == SessionKey::NONE || stream != key.stream() {
