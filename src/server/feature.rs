@@ -38,7 +38,7 @@ pub(crate) trait Sealed {
     /// Writes the members of `capabilities` that declare the feature.
     fn write_capability(&self, config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>);
 
-    /// Returns the methods of the feature.
+    /// Returns the methods of the feature, without those that the application defines: see `has_extension_method`.
     fn methods(&self) -> &'static [Method] {
         &[]
     }

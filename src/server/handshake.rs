@@ -21,7 +21,7 @@ use crate::server::write_message::refuse_revision;
 /// Code of the handshake era. A configuration without revisions of this era does not refer to this code, so that such a
 /// server does not link the code.
 pub(crate) struct HandshakeEra {
-    /// Handles a request whose `_meta` names no revision.
+    /// Handles a request of this era.
     pub(crate) handle: fn(&mut Request<'_, '_>, Str<'_>) -> Received,
     /// Handles a notification of the client about its session. Returns `None` for any other notification.
     pub(crate) handle_notification: fn(&mut ServerState<'_>, &[u8], Str<'_>, Span) -> Option<Received>,

@@ -19,7 +19,8 @@ pub(crate) trait KeepAliveHooks: Sync {
     /// the settings demand this, and returns `true`. Returns `false` in all other cases.
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
-    /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if neither is pending.
+    /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if neither is pending, or if
+    /// the handshake is not complete.
     fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
 
     /// Records a response to the ping. Returns `false` if the id is not the id of the ping.

@@ -140,7 +140,7 @@ impl Server<'_> {
         })
     }
 
-    /// Returns the stream of a deferred request or subscription. Returns `None` if the request has ended.
+    /// Returns the stream of a deferred request or subscription. Returns `None` for any other ticket.
     #[must_use]
     pub fn stream_of(&self, ticket: Ticket) -> Option<StreamId> {
         self.state.peer.in_flight.deferred(ticket).map(|inbound| inbound.stream)
