@@ -116,8 +116,8 @@ impl<'b> Batch<'b> {
 }
 
 impl Counts {
-    /// Returns the start and the end of the responses of the batch to which the next response belongs. Also returns the
-    /// maximum number of further responses of this batch.
+    /// Returns three numbers for the batch of the next response: the start and the end of the stored responses, and the
+    /// maximum number of further responses.
     fn region(&self, in_line: bool) -> (usize, usize, usize) {
         let (from, to, left) = match in_line {
             true => (self.open_end, self.end, self.left),

@@ -70,8 +70,8 @@ const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).sa
 ///
 /// - The ticket of a request with an open response: the function completes the response as a failure, and emits
 ///   `Expired`. For a cancellation, the caller then replaces the event.
-/// - The ticket of a request whose response has ended, except for a last part without space: the function writes this
-///   part. The caller then releases the request.
+/// - The ticket of a request whose response lacks only its end, which awaits space: the function writes the end. The
+///   caller then releases the request.
 /// - [`Ticket::NONE`]: the function emits `Writable` if the application waits for space and the buffer has space.
 ///
 /// Returns `false` if the function did nothing.

@@ -85,8 +85,9 @@ pub enum Event<'a> {
     /// The client of the session unsubscribed from this URI. Another session or a subscription may still watch the
     /// resource ([`Server::is_watched`]).
     Unsubscribed(&'a str),
-    /// The client cancelled a deferred request, its automatic task or a subscription, or the request ended with its
-    /// [stream](crate::Receive::stream_closed).
+    /// The client cancelled a deferred request or a subscription, or the request ended with its
+    /// [stream](crate::Receive::stream_closed). The client may also have cancelled the [automatic
+    /// task](crate::server::Tasks::automatic) of a deferred request.
     ///
     /// The application must stop working on the request, because the server sends no response. A
     /// [chunked](Call::chunked) response ends as a failure instead. The server also emits this event for a request that

@@ -23,7 +23,7 @@ pub(crate) trait KeepAliveHooks: Sync {
     /// the handshake is not complete.
     fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
 
-    /// Records a response to the ping. Returns `false` if the id is not the id of the ping.
+    /// Records a response to the ping in flight. Returns `false` if no ping in flight has this id.
     fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool;
 }
 

@@ -132,7 +132,7 @@ impl Server<'_> {
             }
             _ => None,
         };
-        // Send pending messages before handling a cancellation, which may end their request.
+        // A cancellation may end the request of pending messages. Send these messages first.
         let notify_first = state.pending_changes.any(ChangeSet::ANY_PENDING)
             && matches!(class, Some(Class::Notification { .. }));
         let needs_space = notify_first
@@ -222,8 +222,8 @@ impl Server<'_> {
         is_ending && self.end_connection()
     }
 
-    /// Ends the connection when no input, no request in flight and no output is left, or when the client does not read
-    /// the output in time. Returns whether the server advanced.
+    /// Ends the connection when no input, no request in flight and no output is left. Also ends the connection if the
+    /// client does not read the output in time. Returns whether the server advanced.
     fn end_connection(&mut self) -> bool {
         let ended = self.input.is_ended();
         if ended && self.input.line().is_none() {

@@ -84,7 +84,7 @@ impl<'b> Server<'b> {
 
     /// Replaces the table of requests in flight and keeps the seed.
     ///
-    /// `needed` is the minimum length of the text, which [`ConfigError::TextTooSmall`] reports.
+    /// [`ConfigError::TextTooSmall`] reports `needed`, the minimum length of the text.
     #[inline(never)]
     pub(super) fn replace_in_flight(
         &mut self,

@@ -78,7 +78,7 @@ struct Hooks;
 
 pub(crate) static HOOKS: &dyn TaskHooks = &Hooks;
 
-/// The session of tasks whose own session has ended. No session has this key.
+/// The session key of tasks whose session has ended. No session has this key.
 const NO_SESSION: SessionKey = SessionKey(u16::MAX);
 
 impl TaskHooks for Hooks {
