@@ -122,7 +122,7 @@ impl Task<'_> {
         self.with(&mut |state, table| state.task_progress(table, ticket, progress, total, message))
     }
 
-    /// Requires input from the client. The task is `input_required` until all its input requests have responses.
+    /// Requires input from the client. The task is `input_required` while at least one of its input requests is open.
     ///
     /// [`Event::TaskInput`](crate::server::Event::TaskInput) has the response, with the key. Each input request of a
     /// task, open or answered, requires a different key.
