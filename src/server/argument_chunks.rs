@@ -98,11 +98,11 @@ type MakeArgumentEvent =
 
 /// The function that handles streamed arguments. Only tools with a streamed argument link the function.
 ///
-/// With `None`, an incomplete line fills the buffer. The function sets the event of the next chunk, or removes the
-/// chunk of the last event from the line. Returns whether an event is set.
+/// With `None`, an incomplete line fills the buffer. The function sets the event of the next chunk, removes the chunk
+/// of the last event from the line, or does nothing. Returns whether an event is set.
 ///
-/// With `Some`, a line with chunks is complete, and the value is the outcome of the line. If the outcome is not a call
-/// of the tool, the function sets the event of the abort. Returns whether the outcome still applies.
+/// With `Some`, a line with chunks has ended, and the value is the outcome of the line. If the outcome is not a call of
+/// the tool, the function sets the event of the abort. Returns whether the caller must apply the outcome.
 pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(&Received, &Spans)>) -> bool;
 
 impl Server<'_> {
@@ -200,8 +200,8 @@ fn next_chunk(server: &mut Server<'_>) -> bool {
         input.cut_from_string(Span { start, end: start.wrapping_add(held) });
         return false;
     }
-    // The server reads the bytes before the string again for each chunk. The work stays linear, because each chunk has
-    // at least an eighth of the buffer.
+    // The server reads the bytes before the string again for each chunk. The work stays linear, because each chunk
+    // takes at least an eighth of the buffer.
     let limit = input.limit();
     if start > limit.wrapping_sub(limit / 8) || !input.scanner().is_valid() {
         return false;

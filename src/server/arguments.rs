@@ -74,7 +74,7 @@ impl<'t> Tool<'t> {
 impl<'a> Call<'a> {
     /// Deserializes the arguments and passes them to `body`, which responds.
     ///
-    /// If the arguments do not match `T`, the method calls [`invalid`](Call::invalid) with a text that names the field.
+    /// If the arguments do not match `T`, the method calls [`invalid`](Call::invalid) with the error.
     ///
     /// ```
     /// use mcp_proto::server::Call;

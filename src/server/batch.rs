@@ -40,7 +40,7 @@ pub(crate) struct Batches(u8);
 
 impl Batches {
     pub(crate) const NONE: Batches = Batches(0);
-    /// The line is a batch with unhandled members.
+    /// The line is a batch, and the server has not reached the end of the batch.
     const IN_LINE: Batches = Batches(1);
     /// A batch without unhandled members awaits deferred responses or transmit space.
     const OPEN: Batches = Batches(2);
@@ -116,8 +116,8 @@ impl<'b> Batch<'b> {
 }
 
 impl Counts {
-    /// Returns the start and the end of the responses of the batch to which the next response belongs. Also returns
-    /// the number of responses to come.
+    /// Returns three numbers for the batch of the next response: the start and the end of the stored responses, and the
+    /// maximum number of further responses.
     fn region(&self, in_line: bool) -> (usize, usize, usize) {
         let (from, to, left) = match in_line {
             true => (self.open_end, self.end, self.left),
@@ -276,7 +276,8 @@ fn end_line(state: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
     }
 }
 
-/// Refuses a whole batch, and returns the error. The batch counts as an invalid message, because the error has no id.
+/// Refuses a whole batch, and returns the error. After too many errors without an id, sends no response and returns
+/// `Muted`. The batch counts as an invalid message, because the error has no id.
 fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
     if state.invalid_in_a_row >= state.config.limits.invalid_in_a_row {
         return ProtocolError::Muted;

@@ -1,7 +1,7 @@
 //! Pending change notifications, as flags.
 //!
-//! Recording a change only sets a flag, so that the recording cannot fail. The server writes the notification when
-//! the output has space.
+//! Recording a change only sets flags, and therefore cannot fail. The server writes the notification when the output
+//! has space.
 
 use crate::framing::outbound_message::OutboundMessageKind;
 use crate::peer::transmit_buffer::Overflow;

@@ -44,7 +44,7 @@ const PAD_STRUCTURED: u8 = 2;
 const BLOB: u8 = 4;
 /// The string is in an object inside of the content block.
 const EMBEDDED: u8 = 8;
-/// The transport takes no pieces now.
+/// The transport takes no pieces of the response now.
 pub(super) const PAUSED: u8 = 16;
 /// The response ends as a failure, as soon as the transmit buffer has space.
 const FAILED: u8 = 32;
@@ -60,19 +60,21 @@ impl ChunkState {
     }
 }
 
-/// The longest possible text of the members after the content.
+/// The longest possible text after the content blocks: brackets and the last members.
 const LAST_MEMBERS: &str = r#"],"isError":true,"structuredContent":{}}}"#;
 
-/// Maximum size of the end of a message: a group of base64, the ends of its objects, and the newline.
+/// Maximum size of the end of a message: a group of base64, the brackets, the last members, and the newline.
 const RESERVED: usize = r#"AAA="}}"#.len().saturating_add(LAST_MEMBERS.len()).saturating_add(1);
 
 /// Code of chunked responses. Only servers with chunked responses link this code.
 ///
-/// With the ticket of a request that ends, the function completes the request's message as a failure, releases the
-/// request and emits `Expired`. For a cancellation, the caller then replaces the event. With the ticket of a request
-/// whose response could not end for lack of space, the function writes the end of the response. The function then
-/// returns `true`, and the caller releases the request. With [`Ticket::NONE`], the function emits `Writable` if the
-/// application waits for space and the buffer has space. In all other cases, the function returns `false`.
+/// - The ticket of a request with an open response: the function completes the response as a failure, and emits
+///   `Expired`. For a cancellation, the caller then replaces the event.
+/// - The ticket of a request whose response lacks only its end, which awaits space: the function writes the end. The
+///   caller then releases the request.
+/// - [`Ticket::NONE`]: the function emits `Writable` if the application waits for space and the buffer has space.
+///
+/// Returns `false` if the function did nothing.
 pub(crate) type ChunkHook = fn(&mut ServerState<'_>, Ticket) -> bool;
 
 fn poll_chunks(state: &mut ServerState<'_>, ended: Ticket) -> bool {
@@ -310,10 +312,10 @@ impl Reply<'_> {
     /// [`Server::chunks`] takes the ticket of the deferred request.
     ///
     /// # Errors
-    /// The request stays in flight. [`SendError::Unsupported`]: the request does not permit this content, or is a
-    /// member of a batch. In [message mode](Server::message_mode), also a transport that accepts no
-    /// [pieces](Server::accept_pieces) causes this error. [`SendError::Full`]: no slot is free.
-    /// [`SendError::Unwritable`]: the transmit buffer is too small for the members around the content.
+    /// The request stays in flight. [`SendError::Unsupported`]: the request or its revision does not permit this
+    /// content, or the request is a member of a batch. In [message mode](Server::message_mode), also a transport that
+    /// accepts no [pieces](Server::accept_pieces) causes this error. [`SendError::Full`]: no slot is free.
+    /// [`SendError::Unwritable`]: the transmit buffer has no space for the members around the content.
     pub fn chunked(self, content: ChunkedContent<'_>) -> Result<(), SendError> {
         let Reply { state, pending, .. } = self;
         let mut opened = Ok(());

@@ -62,8 +62,8 @@ pub struct Limits {
     pub id: usize,
     /// The maximum nesting of a message. Default and upper bound: 128.
     pub depth: u8,
-    /// The timeout of a request that the application defers without a timeout of its own, in milliseconds. With the
-    /// feature `alloc` of this crate, progress restarts the timeout.
+    /// The timeout, in milliseconds, of a deferred request for which the application sets no timeout. With the feature
+    /// `alloc` of this crate, progress restarts the timeout.
     ///
     /// Default: `None`. Then the timeout is one minute if the caller lends the slots, so that a forgotten request does
     /// not take a slot forever. With slots on the heap, there is no timeout.
@@ -148,7 +148,7 @@ impl Default for Limits {
 /// The policy for a second `initialize` on an open session.
 ///
 /// Under both policies, a client may repeat `initialize` until `notifications/initialized`, or until the session
-/// serves a request other than `ping` and `logging/setLevel`.
+/// handles a request other than `ping` and `logging/setLevel`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecondInitialize {
     /// The server refuses the request with an error (-32600), and the session continues.
@@ -202,7 +202,7 @@ impl<'i> ServerConfig<'i> {
     ///
     /// With the feature `alloc` of this crate, the server joins features of one kind, so a server can consist of parts.
     /// A list then has the entries of all parts, in order. The server refuses a configuration in which two parts have
-    /// an entry with the same name. Without `alloc`, name one feature of each kind.
+    /// an entry with the same name or URI. Without `alloc`, name one feature of each kind.
     ///
     /// ```
     /// use mcp_proto::server::{ServerConfig, Tool, Tools};
@@ -293,9 +293,10 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Refuses requests between `initialize` and `notifications/initialized`.
+    /// Refuses requests between `initialize` and `notifications/initialized`. The server still accepts `ping` and
+    /// `logging/setLevel`.
     ///
-    /// By default the server accepts these requests, because several clients send them.
+    /// By default the server accepts requests before the notification, because several clients send them.
     #[must_use]
     pub const fn strict_handshake(mut self) -> Self {
         self.strict_handshake = true;
@@ -313,10 +314,10 @@ impl<'i> ServerConfig<'i> {
         self
     }
 
-    /// Omits the server's name and version from results of `2026-07-28`. Only the result of `server/discover` still
-    /// contains the name and the version.
+    /// Omits the server's identity from results of `2026-07-28`. Only the result of `server/discover` still contains
+    /// the identity.
     ///
-    /// The omission saves about a hundred bytes per response. The specification only recommends these members.
+    /// The identity, with name and version, takes space in each result. The specification only recommends this member.
     #[must_use]
     pub const fn anonymous_results(mut self) -> Self {
         self.identify = false;

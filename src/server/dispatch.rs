@@ -22,8 +22,8 @@ use crate::server::server_state::ServerState;
 pub(crate) enum Received {
     /// Handled without an event. A request has its response, or is deferred.
     Done,
-    /// Handled with this error, which causes an event unless the message came too late. The response to a request is
-    /// an error, except for `ListSplit`.
+    /// Handled with this error, which causes an event unless the message came too late. If the server has responded to
+    /// a request, the response is an error, except for `ListSplit`.
     ProtocolError(ProtocolError),
     /// Handled with an event, which is in `ServerState::pending_event`.
     Event,
@@ -43,7 +43,7 @@ pub(crate) fn may_need_response(class: &Class) -> bool {
     }
 }
 
-/// Returns whether an unreadable line may need a response.
+/// Returns whether an unreadable line, or the next member of a batch, may need a response.
 #[cold]
 pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: Content) -> bool {
     let envelope = &input.envelope();
@@ -56,7 +56,7 @@ pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: C
     }
 }
 
-/// Returns whether an oversized line is a notification, judged by its members alone.
+/// Returns whether an oversized line counts as a notification: an object without an id.
 fn is_notification(envelope: &Envelope) -> bool {
     envelope.shape == Shape::Object && envelope.id.is_none()
 }

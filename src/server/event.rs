@@ -37,20 +37,20 @@ pub enum Event<'a> {
     Ready,
     /// A new client restarted the session.
     ///
-    /// The server dropped the client's requests in flight, and their tickets are invalid. Requests that the server sent
-    /// fail with [`RequestFailure::Closed`](crate::RequestFailure::Closed).
+    /// The server dropped the requests of the previous client, and their tickets are invalid. Requests that the server
+    /// sent fail with [`RequestFailure::Closed`](crate::RequestFailure::Closed).
     Restarted,
     /// The client calls a tool.
     Call(Call<'a>),
     /// A part of a [streamed](crate::server::Tool::streamed) argument, before the [`Call`](Event::Call) to which it
     /// belongs.
     ArgumentChunk(ArgumentChunk<'a>),
-    /// The [chunks](Event::ArgumentChunk) end without a [`Call`](Event::Call), because the line is not valid or the
-    /// server refused the call. The application discards the chunks.
+    /// The [chunks](Event::ArgumentChunk) end without a [`Call`](Event::Call), for example because the line is not
+    /// valid or the server refused the call. The application discards the chunks.
     ///
-    /// [`ProtocolError`](Event::ProtocolError) follows with the reason, if there is an error. When the connection
-    /// ends ([`Action::Closed`](crate::Action::Closed)) or the caller [resets](Server::reset) the server, the chunks
-    /// end without this event.
+    /// [`ProtocolError`](Event::ProtocolError) follows with the reason, if there is an error. The chunks may also end
+    /// without this event: with [`Action::Closed`](crate::Action::Closed), or when the caller [resets](Server::reset)
+    /// the server.
     ArgumentsAborted,
     /// The client reads a resource.
     ReadResource(ReadResource<'a>),
@@ -86,7 +86,8 @@ pub enum Event<'a> {
     /// resource ([`Server::is_watched`]).
     Unsubscribed(&'a str),
     /// The client cancelled a deferred request or a subscription, or the request ended with its
-    /// [stream](crate::Receive::stream_closed).
+    /// [stream](crate::Receive::stream_closed). The client may also have cancelled the [automatic
+    /// task](crate::server::Tasks::automatic) of a deferred request.
     ///
     /// The application must stop working on the request, because the server sends no response. A
     /// [chunked](Call::chunked) response ends as a failure instead. The server also emits this event for a request that
@@ -97,11 +98,12 @@ pub enum Event<'a> {
         /// The reason, if the client gave one.
         reason: Option<Str<'a>>,
     },
-    /// The timeout of a deferred request or the grace period of the connection expired. The server responds with an
-    /// error, or ends a [chunked](Call::chunked) response as a failure. The ticket is no longer valid.
+    /// The timeout of a deferred request, the time to live of its automatic task, or the grace period of the connection
+    /// expired. The server responds with an error, ends a [chunked](Call::chunked) response as a failure, or removes
+    /// the task. The ticket is no longer valid.
     Expired(Ticket),
-    /// A request or a subscription of the client needs the result of a task that the application
-    /// [keeps](crate::server::Task::finish).
+    /// A request or a subscription of the client needs the result of a task. The application
+    /// [keeps](crate::server::Task::finish) this result.
     TaskResult(TaskResult<'a>),
     /// [Input requests](crate::server::Task::require_input) of a task have responses, or failed.
     TaskInput(TaskInput<'a>),
@@ -123,8 +125,8 @@ pub enum Event<'a> {
     Writable,
     /// The client did not respond to a ping: see [`Server::keep_alive`].
     PeerUnresponsive,
-    /// A message of the client or a response of the application was not valid. The server has handled the error, and
-    /// the connection continues.
+    /// A message of the client or a response of the application was not valid. The server has handled the error. The
+    /// error itself does not end the connection.
     ProtocolError(ProtocolError),
 }
 

@@ -38,7 +38,7 @@ pub(crate) trait Sealed {
     /// Writes the members of `capabilities` that declare the feature.
     fn write_capability(&self, config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>);
 
-    /// Returns the methods of the feature.
+    /// Returns the methods of the feature, without those that the application defines: see `has_extension_method`.
     fn methods(&self) -> &'static [Method] {
         &[]
     }
@@ -111,8 +111,8 @@ pub(crate) trait Sealed {
 
     /// Validates the configuration of the feature for a revision.
     ///
-    /// Passes to `measure` each result that the server itself writes for the feature. `measure` determines the minimum
-    /// buffer size.
+    /// Passes results that the server itself writes for the feature to `measure`. The caller determines the minimum
+    /// buffer size from these results.
     fn check(
         &self,
         revision: Revision,
@@ -151,8 +151,8 @@ pub(crate) struct Request<'r, 'b> {
 }
 
 impl<'r, 'b> Request<'r, 'b> {
-    /// Creates a request, and finds the frequent members of `params` in one search. Every further search visits all
-    /// members.
+    /// Creates a request, and finds the frequent members of `params` in one search. A further search visits the members
+    /// again.
     #[inline]
     pub(crate) fn new(
         state: &'r mut ServerState<'b>,

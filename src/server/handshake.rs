@@ -18,10 +18,10 @@ use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::{NegotiatedSession, ServerState};
 use crate::server::write_message::refuse_revision;
 
-/// Code of the handshake era. A configuration without revisions of this era does not refer to this code, so that such a
-/// server does not link the code.
+/// Code of the handshake era. A configuration without revisions of this era does not refer to this code. A server with
+/// such a configuration does not link the code.
 pub(crate) struct HandshakeEra {
-    /// Handles a request without a revision of its own.
+    /// Handles a request of this era.
     pub(crate) handle: fn(&mut Request<'_, '_>, Str<'_>) -> Received,
     /// Handles a notification of the client about its session. Returns `None` for any other notification.
     pub(crate) handle_notification: fn(&mut ServerState<'_>, &[u8], Str<'_>, Span) -> Option<Received>,

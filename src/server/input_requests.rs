@@ -132,7 +132,7 @@ enum Stage {
     Failed(RequestFailure),
     /// The server cannot send the request.
     NotSent,
-    /// The call ended before its input request, which the next step cancels.
+    /// The call ended before its input request. The next step cancels the input request.
     Ended(Option<Ticket>),
 }
 
@@ -270,7 +270,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
         }
     }
 
-    /// Responds to a call whose input request has an outcome, if the transmit buffer has space.
+    /// If the transmit buffer has space, responds to a call whose input request has an outcome.
     fn respond(context: &mut C, index: usize, server: &mut Server<'_>)
     where
         C: AsMut<Self>,

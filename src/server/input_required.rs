@@ -64,8 +64,8 @@ impl Reply<'_> {
     ///
     /// If the client did not declare the capability of an input, the response is an error (-32021). In three further
     /// cases, the response is an error, and the next event is [`ProtocolError::NoRoundTrip`]:
-    /// [`can_require_input`](Reply::can_require_input) is `false`, a key repeats, or `inputs` and `state` are both
-    /// empty.
+    /// [`can_require_input`](Reply::can_require_input) is `false`, a key repeats, or there are neither inputs nor a
+    /// state.
     ///
     /// A client may return any state. If security depends on the state, the application must sign it, bind it to the
     /// user and the request, and let it expire.

@@ -15,14 +15,15 @@ use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a ping if one is due. If the client does not respond, sets the pending event, disconnects if the
-    /// settings demand this, and returns `true`. Returns `false` in all other cases.
+    /// Sends a due ping if the output has space. If the client does not respond, sets the pending event, disconnects if
+    /// the settings demand this, and returns `true`. Returns `false` in all other cases.
     fn advance(&self, server: &mut Server<'_>) -> bool;
 
-    /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if neither is pending.
+    /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if neither is pending, or if
+    /// the handshake is not complete.
     fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
 
-    /// Records a response to the ping. Returns `false` if the id is not the id of the ping.
+    /// Records a response to the ping in flight. Returns `false` if no ping in flight has this id.
     fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool;
 }
 

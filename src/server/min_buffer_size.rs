@@ -100,7 +100,7 @@ impl ServerConfig<'_> {
     }
 }
 
-/// Returns the size of the largest message that the server itself writes, in bytes, without id and framing.
+/// Returns the minimum space for the messages that the server itself writes, in bytes, without id and framing.
 ///
 /// # Errors
 /// The configuration has no revision, or the configuration of a feature or of joined features is not valid.

@@ -1,7 +1,7 @@
 //! The server state machine of one connection, for all revisions.
 //!
-//! A [`ServerConfig`] holds the server's identity and a list of features. Each feature adds its methods, its events
-//! and its capability. The linker drops features that no configuration names.
+//! A [`ServerConfig`] holds the server's identity and a list of features. A feature adds methods, events or a
+//! capability. The linker drops features that no configuration names.
 //!
 //! | feature | events | response methods |
 //! |---|---|---|
@@ -15,14 +15,14 @@
 //! | [`Extensions`] | [`Event::Request`], [`Event::Notification`] | [`ExtensionRequest::result`], [`result_with`](ExtensionRequest::result_with), … |
 //! | [`Tasks`] | [`Event::TaskResult`], [`Event::TaskInput`], [`Event::TaskCancelled`] | [`Call::into_task`], [`Server::task`] |
 //!
-//! The server lists a `static` catalog by itself. The server emits a `List…` event only for a dynamic list, which the
+//! The server lists a static catalog by itself. The server emits a `List…` event only for a dynamic list, which the
 //! application provides. A method such as [`Call::text`] consumes the request and cannot fail. For long work,
 //! [`Call::defer`] returns a ticket and [`Server::reply`] responds later. [`Event::Cancelled`] and [`Event::Expired`]
-//! report that the response is no longer needed. [`Call::chunked`] sends a result that is larger than the transmit
+//! report that the application can no longer respond. With [`Call::chunked`], a result may be larger than the transmit
 //! buffer. With [`Tool::streamed`], one argument may be larger than the receive buffer.
 //!
-//! A server can also send requests to its client, listed in [`input`](crate::input). In the handshake era the
-//! application calls [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` the application calls
+//! A server can also request input from its client: see [`input`](crate::input). In the handshake era the application
+//! calls [`Server::request`] and receives [`Event::Response`]. In `2026-07-28` the application calls
 //! [`Call::require_input`]. [`InputRequests`] does both for the tools of a `Router`.
 //!
 //! The server writes the protocol objects of this module and of the crate root. A client reads an object with a view,
@@ -265,9 +265,9 @@ impl Server<'_> {
     /// Returns the handle that responds to a deferred request.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended by a response, a cancellation or a timeout, or with its connection.
-    /// [`SendError::Busy`]: the transmit buffer has no space for a response, or the space is reserved for messages
-    /// that precede the response. [`Event::Writable`] reports when the buffer has space.
+    /// [`SendError::Gone`]: the request has ended, or is not deferred. [`SendError::Busy`]: the transmit buffer has no
+    /// space for a response, or the space is reserved for other messages. [`Event::Writable`] reports when the buffer
+    /// has space.
     #[inline(never)]
     pub fn reply(&mut self, ticket: Ticket) -> Result<Reply<'_>, SendError> {
         let inbound = self.state.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_open());
@@ -322,7 +322,7 @@ impl Server<'_> {
         self.state.peer.output.trim();
     }
 
-    /// Returns the number of the client's requests in flight.
+    /// Returns the number of the client's requests that take a slot.
     ///
     /// This number includes deferred requests and subscriptions of the stateless era.
     #[must_use]
@@ -330,7 +330,7 @@ impl Server<'_> {
         self.state.peer.in_flight.inbound_requests().count()
     }
 
-    /// Returns the number of messages about requests that had already ended.
+    /// Returns the number of cancellations and progress notifications that came too late.
     ///
     /// Such a message is no error, because messages of the two peers can cross: see
     /// [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
@@ -364,7 +364,7 @@ impl Server<'_> {
 
     /// Ends the connection like [`shutdown`](Server::shutdown). `deadline` replaces the end of the grace period.
     ///
-    /// The server responds with an error to requests that are still in flight at the deadline.
+    /// The server responds with an error to deferred requests that are still in flight at the deadline.
     pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {
         self.shutdown(now);
         if let Some(hooks) = self.state.outbound_hooks() {
@@ -375,9 +375,9 @@ impl Server<'_> {
 
     /// Starts a new connection on the same buffers.
     ///
-    /// The server drops all state of the old connection, including unsent output. Tickets of the old connection are
-    /// no longer valid. [Requests](Server::request) that the server sent end without an event. The server also
-    /// removes tasks, unless the table [keeps](TaskTable::keep_on_reset) tasks.
+    /// The server drops the session, the requests in flight and unsent output. The server also removes tasks, unless
+    /// the table [keeps](TaskTable::keep_on_reset) tasks. Tickets of the old connection are no longer valid, except for
+    /// kept tasks. [Requests](Server::request) that the server sent end without an event.
     pub fn reset(&mut self) {
         self.input.reset();
         self.state.reset();

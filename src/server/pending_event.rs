@@ -55,8 +55,8 @@ pub(crate) enum PendingEvent {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spans {
     pub(crate) id: Span,
-    /// The name of a tool or prompt, a URI, or the method of an extension. The span of this string excludes the
-    /// quotes after the string is decoded in place.
+    /// The name of a tool or prompt, a URI, or the method of an extension. After the string is decoded in place, the
+    /// span excludes the quotes.
     pub(crate) subject: Span,
     pub(crate) arguments: Span,
     pub(crate) meta: Span,
@@ -154,7 +154,7 @@ pub(crate) enum RequestKind {
         task: [u8; 2],
         is_offered: bool,
     },
-    /// A request whose response is open: the application writes it in chunks.
+    /// A request whose response the application writes in chunks.
     Chunked(ChunkState),
 }
 

@@ -57,7 +57,7 @@ impl Server<'_> {
         self.state.peer.pending_error = Some(ProtocolError::Unanswered);
     }
 
-    /// Releases the line, unless it is a batch with more members.
+    /// Releases the line, unless the line is a batch whose end the server has not reached.
     pub(super) fn release(&mut self) {
         if !self.state.batches.in_line() {
             self.input.release();
@@ -132,7 +132,7 @@ impl Server<'_> {
             }
             _ => None,
         };
-        // Send pending messages before handling a cancellation, which may end their request.
+        // A cancellation may end the request of pending messages. Send these messages first.
         let notify_first = state.pending_changes.any(ChangeSet::ANY_PENDING)
             && matches!(class, Some(Class::Notification { .. }));
         let needs_space = notify_first
@@ -222,8 +222,8 @@ impl Server<'_> {
         is_ending && self.end_connection()
     }
 
-    /// Ends the connection when no input, no request in flight and no output is left, or when the grace period expires.
-    /// Returns whether the server advanced.
+    /// Ends the connection when no input, no request in flight and no output is left. Also ends the connection if the
+    /// client does not read the output in time. Returns whether the server advanced.
     fn end_connection(&mut self) -> bool {
         let ended = self.input.is_ended();
         if ended && self.input.line().is_none() {
@@ -255,7 +255,8 @@ impl Server<'_> {
                 return false;
             }
         }
-        // The remaining output drains only while the client reads. Each transmission restarts the grace period.
+        // The remaining output drains only while the client reads. Each transmission restarts the period for the
+        // output.
         let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
         if self.state.peer.output.take_sent_flag() || self.state.ending != ending {
             self.set_ending(ending);

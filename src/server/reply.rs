@@ -321,7 +321,7 @@ impl<'a> Reply<'a> {
         self.state.refuse(&self.pending, error);
     }
 
-    /// Responds with an error, and reports the error as an event. The application caused the error.
+    /// Responds with an error, and reports the error as an event.
     pub(crate) fn refuse_and_report(self, error: ProtocolError) {
         let Reply { state, pending, .. } = self;
         state.refuse(&pending, error);

@@ -1,6 +1,6 @@
-//! Macros for the methods of every request event: progress, log, defer, error.
+//! Macros for the common methods of request events: progress, log, defer, error.
 
-/// Methods of every request event. The event needs a field `parts`.
+/// Common methods of request events. The event needs a field `parts`.
 macro_rules! request_methods {
     ($request:ident) => {
         impl<'a> $request<'a> {

@@ -28,8 +28,9 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending. [`SendError::Busy`]:
-    /// the transmit buffer has no space; [`Event::Writable`](crate::server::Event::Writable) reports new space.
-    /// [`SendError::Unwritable`]: the notification exceeds the size limit of a response, or is not valid.
+    /// the transmit buffer has no space, or the space is reserved for other messages;
+    /// [`Event::Writable`](crate::server::Event::Writable) reports new space. [`SendError::Unwritable`]: the
+    /// notification exceeds the size limit of a response, or is not valid.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
         self.ready_session()?;

@@ -138,9 +138,9 @@ impl Server<'_> {
     /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending.
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have the
     /// request. [`SendError::Gone`]: the related request has ended. [`SendError::Full`]: every slot is taken.
-    /// [`SendError::Busy`]: the transmit buffer has no space; [`Event::Writable`](crate::server::Event::Writable)
-    /// reports new space. [`SendError::Unwritable`]: the request exceeds the size limit of a response, or is not
-    /// valid.
+    /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages;
+    /// [`Event::Writable`](crate::server::Event::Writable) reports new space. [`SendError::Unwritable`]: the request
+    /// exceeds the size limit of a response, or is not valid.
     pub fn request(&mut self, input: &dyn Input, options: RequestOptions) -> Result<Ticket, SendError> {
         let NegotiatedSession { revision, capabilities, .. } = self.ready_session()?;
         if !input.fits(revision, capabilities) {

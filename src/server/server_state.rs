@@ -108,7 +108,7 @@ pub(crate) struct ServerState<'b> {
     pub(crate) config: &'b ServerConfig<'b>,
     /// Whether the session restarted. The server emits `Event::Restarted` before `Event::Connected`.
     pub(crate) restarted: bool,
-    /// Whether the client sent `shutdown` and has not sent `exit`.
+    /// Whether the server waits for `exit`, because the client sent `shutdown`.
     pub(crate) awaits_exit: bool,
     /// Number of consecutive error responses without an id: see [`Limits`](crate::server::Limits).
     pub(crate) invalid_in_a_row: u8,

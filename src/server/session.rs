@@ -91,8 +91,9 @@ impl ServerState<'_> {
         self.peer.in_flight.outbound(ticket).is_some_and(|outbound| outbound.data.key() == self.session_key)
     }
 
-    /// Ends the session that `stream` stands for: fails its outbound requests, and removes its subscriptions. The
-    /// caller must first end the inbound requests of the session. No effect if `stream` stands for no session.
+    /// Ends the session that `stream` stands for: fails its outbound requests, removes its subscriptions, and makes its
+    /// tasks inaccessible. The caller must first end the inbound requests of the session. No effect if `stream` stands
+    /// for no session.
     pub(crate) fn end_session(&mut self, stream: StreamId) {
         let key = stream.session();
         if key == SessionKey::NONE || stream != key.stream() {
@@ -139,7 +140,7 @@ impl Server<'_> {
         })
     }
 
-    /// Returns the stream of a deferred request or subscription. Returns `None` if the request has ended.
+    /// Returns the stream of a deferred request or subscription. Returns `None` for any other ticket.
     #[must_use]
     pub fn stream_of(&self, ticket: Ticket) -> Option<StreamId> {
         self.state.peer.in_flight.deferred(ticket).map(|inbound| inbound.stream)

@@ -23,8 +23,8 @@ impl<'b> Server<'b> {
     /// Each buffer is a slice of the caller or, with the feature `alloc`, `Buffer::grown`. On boards with a small
     /// stack, [`init`](Server::init) creates the server in place.
     ///
-    /// The server refuses a line that is longer than `rx`. If a response is longer than `tx`, the server sends an error
-    /// response instead.
+    /// The server refuses a line that does not fit into `rx`. If a response does not fit into `tx`, the server sends an
+    /// error response instead.
     ///
     /// # Errors
     /// The receive buffer is too small for a request id, or the transmit buffer is too small for the server's own
@@ -61,7 +61,7 @@ impl<'b> Server<'b> {
     /// Lends storage for requests in flight.
     ///
     /// Each slot holds a deferred request, a subscription of the stateless era, or a request that the server sent. Each
-    /// slot has an equal share of `text`, which stores the id and the progress token of a deferred request. Without
+    /// slot has an equal share of `text`. The share stores the id and the progress token of a deferred request. Without
     /// slots, [`Call::defer`](crate::server::Call::defer) and [`Server::request`] always fail.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl<'b> Server<'b> {
 
     /// Replaces the table of requests in flight and keeps the seed.
     ///
-    /// `needed` is the minimum length of the text, which [`ConfigError::TextTooSmall`] reports.
+    /// [`ConfigError::TextTooSmall`] reports `needed`, the minimum length of the text.
     #[inline(never)]
     pub(super) fn replace_in_flight(
         &mut self,
@@ -159,8 +159,8 @@ impl<'b> Server<'b> {
     /// A member may be [deferred](crate::server::Call::defer): the batch then stays open, and the server continues to
     /// process other messages. At most one batch is open. While a batch is open, the application cannot defer members
     /// of a second batch. The open batch and the batch in the current line share `responses`. To give each batch full
-    /// space, lend twice the size limit of a response. A cancelled member has no entry in the array. The server sends
-    /// other messages before or after the array, and the array never delays them.
+    /// space, lend twice the size limit of a response. A cancelled member has no entry in the array. The server may
+    /// send other messages before the array.
     ///
     /// A batch cannot contain `initialize` or requests of the stateless era (-32600).
     ///

@@ -21,7 +21,7 @@ impl<'b> Server<'b> {
     ///
     /// A server takes several hundred bytes. A compiler that optimizes for size keeps a copy on the stack for each
     /// method that consumes and returns the server. The methods `set_…` configure a server in place. If `place` is in a
-    /// static, the server takes no stack.
+    /// static, the server takes no stack after this function has returned.
     ///
     /// ```
     /// use core::mem::MaybeUninit;

@@ -17,8 +17,8 @@ use crate::server::request_cache::RequestCache;
 use crate::server::server_state::Shape;
 use crate::server::write_message::{refuse_revision, write_revisions};
 
-/// Code of the stateless era. A configuration without revisions of this era does not refer to this code, so that such a
-/// server does not link the code.
+/// Code of the stateless era. A configuration without revisions of this era does not refer to this code. A server with
+/// such a configuration does not link the code.
 pub(crate) struct StatelessEra {
     /// Parses the `_meta` of a request. Returns `None` if the request does not belong to this era.
     pub(crate) parse_meta: fn(&mut RequestCache, Json<'_>) -> Option<RequestMeta>,
@@ -63,7 +63,7 @@ impl StatelessEra {
 /// Detail of the error for an incomplete `_meta`.
 const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
 
-/// Handles a request of the stateless era, whose `_meta` names its revision.
+/// Handles a request of the stateless era. The `_meta` of the request names the revision.
 fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta) -> Received {
     let offer = request.state.config.revisions.and(Revisions::STATELESS);
     let revision = meta.revision.filter(|revision| offer.contains(*revision));

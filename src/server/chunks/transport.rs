@@ -8,9 +8,10 @@ use crate::server::chunks::PAUSED;
 impl Server<'_> {
     /// Reports whether the transport can send responses in pieces. Message mode only. The default is `false`.
     ///
-    /// If `accept` is `true`, the server sends [chunked](crate::server::Call::chunked) responses that begin
-    /// afterwards as messages of the kind [`Piece`](crate::OutboundMessageKind::Piece). A transport with some streams
-    /// that cannot take pieces calls the method before each message.
+    /// If `accept` is `true`, the server sends [chunked](crate::server::Call::chunked) responses that begin afterwards
+    /// as messages of the kinds [`Piece`](crate::OutboundMessageKind::Piece) and
+    /// [`LastPiece`](crate::OutboundMessageKind::LastPiece). A transport with some streams that cannot take pieces
+    /// calls the method before each message.
     pub fn accept_pieces(&mut self, accept: bool) {
         self.state.peer.output.accept_pieces(accept);
     }

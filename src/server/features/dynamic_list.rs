@@ -110,8 +110,8 @@ macro_rules! list {
             /// Responds with a page of any size, such as rows from a database. The cursor contains `next`, the position
             /// of the next page. `None` or 0 means that no page follows.
             ///
-            /// If the page is larger than the transmit buffer, or an entry is not valid, the response is an error. The
-            /// next event is then a [`ProtocolError`].
+            /// If the page is too large for a response, or an entry is not valid, the response is an error. The next
+            /// event is then a [`ProtocolError`].
             pub fn $page<'t>(self, entries: impl IntoIterator<Item = $entry<'t>>, next: Option<u32>) {
                 self.parts.reply.$page(entries, next);
             }

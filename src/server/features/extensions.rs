@@ -65,8 +65,8 @@ impl<'e> Extensions<'e> {
 
     /// Sets the methods of requests: see [`Event::Request`](crate::server::Event::Request).
     ///
-    /// A method of another feature has precedence. In the handshake era, the server refuses such a request before
-    /// `initialize`, like every request except `ping`.
+    /// A method of another feature has precedence. In the handshake era, the server refuses requests of extensions
+    /// before `initialize`.
     #[must_use]
     pub const fn methods(mut self, methods: &'e [&'e str]) -> Self {
         self.methods = methods;
@@ -86,8 +86,9 @@ impl<'e> Extensions<'e> {
     /// Sets the members of the filter of `subscriptions/listen` that belong to the extensions (`2026-07-28`).
     ///
     /// The acknowledgment repeats such a member, unless the value is `null` or `false`, or does not fit.
-    /// [`Listening::filter`](crate::server::Listening::filter) returns the whole filter. The server must also have
-    /// the feature [`Subscriptions`](crate::server::Subscriptions).
+    /// [`Listening::filter`](crate::server::Listening::filter) returns the whole filter. The server must also have the
+    /// feature [`Subscriptions`](crate::server::Subscriptions) or
+    /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
     #[must_use]
     pub const fn filter_members(mut self, members: &'e [&'e str]) -> Self {
         self.filter_members = members;

@@ -57,10 +57,10 @@ impl Server<'_> {
     /// Sends a log message that is unrelated to a request (handshake era).
     ///
     /// # Errors
-    /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`]. [`SendError::NotConnected`]:
-    /// there is no session, or the connection has ended. [`SendError::NotWanted`]: the client filters the level.
-    /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for messages that precede the
-    /// log message. [`SendError::Unwritable`]: the message exceeds the size limit of a response.
+    /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`]. [`SendError::NotConnected`]: there
+    /// is no session, or the connection has ended. [`SendError::NotWanted`]: the client filters the level.
+    /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages.
+    /// [`SendError::Unwritable`]: the message exceeds the size limit of a response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out| {
             out.display(&text);

@@ -32,8 +32,8 @@ use crate::server::server_state::Shape;
 /// static CONFIG: ServerConfig = ServerConfig::new("board", "1.0.0").features(&[&SKILLS]);
 /// ```
 ///
-/// The server responds to all requests by itself, except for files that the [application](SkillFile::by_application)
-/// reads. Clients of earlier revisions read the files as resources.
+/// The server responds to requests about skills by itself, except for files that the
+/// [application](SkillFile::by_application) reads. Clients of earlier revisions read the files as resources.
 ///
 /// If the server also has the feature [`Resources`](crate::server::Resources), place `Skills` before it. `Resources`
 /// then handles all resources except the files of skills, and responds to `resources/list`. To list a skill there too,

@@ -348,7 +348,7 @@ fn list(request: &mut Request<'_, '_>) -> Received {
                 table.write_members(ticket, out);
                 out.end_object();
             }
-            // A page omits free slots and the tasks of other clients.
+            // A page omits free slots, and tasks that the client cannot access.
             Some(ticket.is_some())
         });
     })

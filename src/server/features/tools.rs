@@ -206,7 +206,8 @@ impl<'t> Tools<'t> {
     /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
     ///
     /// The server notifies clients of `2026-07-28` only with the feature
-    /// [`Subscriptions`](crate::server::Subscriptions).
+    /// [`Subscriptions`](crate::server::Subscriptions) or
+    /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions).
     #[must_use]
     pub const fn list_changed(mut self) -> Self {
         self.list_changed = true;

@@ -102,7 +102,7 @@ const SHORT: usize = 48;
 /// The types of the arguments of a prompt, by name.
 pub type Scalars = [(&'static str, Scalar)];
 
-/// Returns the types of the first `N` members of an object. With fewer members, the panic is a compile error.
+/// Returns the types of the first `N` members of an object. Panics at compile time if the object has fewer members.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,

@@ -69,7 +69,7 @@ pub trait FromRequest<R> {
     fn from_request(request: &R) -> Self;
 }
 
-/// Creates a request to read a resource from its URI and its reply. The request has no input responses.
+/// Creates a [`ReadResource`] from the URI and the reply of a request. The request has no input responses.
 pub fn read_resource<'l: 's, 's>(uri: &'s str, reply: Reply<'l>) -> ReadResource<'s> {
     let Reply { state, config, pending } = reply;
     let input_responses = InputResponses { responses: &[], state: &[] };

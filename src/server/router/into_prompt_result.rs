@@ -21,7 +21,7 @@ use crate::server::reply::Reply;
             `Result` is a text or a `server::Failure`, into which `?` converts every error"
 )]
 pub trait IntoPromptResult {
-    /// Responds to a request for a prompt with this value.
+    /// Responds with this value to a request for a prompt.
     fn respond(self, reply: Reply<'_>);
 }
 

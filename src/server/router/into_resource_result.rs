@@ -25,7 +25,7 @@ pub trait IntoResourceResult {
     /// The media type of the contents, if the type determines it.
     const MIME_TYPE: Option<&'static str> = None;
 
-    /// Responds to a request to read a resource with this value.
+    /// Responds with this value to a request to read a resource.
     fn respond(self, request: ReadResource<'_>);
 }
 

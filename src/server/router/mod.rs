@@ -115,7 +115,8 @@ pub type CompletionHandler<C> = fn(&mut C, Complete<'_>);
 ///
 /// The router uses no heap and has no state. `C` is the context that [`handle`](Router::handle) lends to the handlers.
 /// A handler with a parameter `&T` accepts each context that implements `Borrow<T>`; `&mut T` requires `BorrowMut<T>`.
-/// Each type implements both traits for itself. Implement both traits for a context that has several parts.
+/// Each type implements both traits for itself. If functions take parts of the context, implement `Borrow` and
+/// `BorrowMut` of these parts for the context.
 #[derive(Debug)]
 pub struct Router<'t, C: ?Sized> {
     tables: &'t Tables<'t, C>,

@@ -1,8 +1,8 @@
 //! Automatic tasks: a deferred call whose response takes long becomes a task.
 //!
 //! When the application defers a call that may become a task, the server reserves a slot of the table. After the
-//! configured time (in `2025-11-25`, at the next poll), the server responds to the call with the task. The slot of
-//! the call is then free, but its ticket remains valid: the slot of the task stores the ticket.
+//! configured time (in `2025-11-25`, at the next poll), the server responds to the call with the task. The slot of the
+//! call is then free. The ticket of the call remains valid, because the slot of the task stores this ticket.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;

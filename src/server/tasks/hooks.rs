@@ -34,9 +34,9 @@ pub(crate) trait TaskHooks: Sync {
     /// there is an event.
     fn advance(&self, state: &mut ServerState<'_>) -> bool;
 
-    /// Checks a call against the task support of its tool. Returns `None` if the call is valid. Then also records
-    /// whether the call may become a task automatically, and sets the span `state` to the member `task` of the call
-    /// (`2025-11-25`).
+    /// Checks a call against the task support of its tool. Returns `None` if the call is valid. In revisions with
+    /// tasks, also records whether a valid call may become a task automatically. In `2025-11-25`, sets the span `state`
+    /// to the member `task` of a valid call.
     fn check_call(&self, request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received>;
 
     /// Reserves a slot for a deferred call that may become a task.
@@ -78,7 +78,7 @@ struct Hooks;
 
 pub(crate) static HOOKS: &dyn TaskHooks = &Hooks;
 
-/// The session of tasks whose own session has ended. No session has this key.
+/// The session key of tasks whose session has ended. No session has this key.
 const NO_SESSION: SessionKey = SessionKey(u16::MAX);
 
 impl TaskHooks for Hooks {

@@ -1,8 +1,8 @@
 //! Input requests of tasks to the client, and `TaskInput`: the responses.
 //!
-//! In `2026-07-28` the payload of the task is the object of open input requests, which clients get with the task. In
-//! `2025-11-25` each input request is a request that the server sends. The text of the slot of this request has the
-//! ticket of the task and the key.
+//! In `2026-07-28` the payload of the task is an object with the open input requests. Clients get this object with the
+//! task. In `2025-11-25` each input request is a request that the server sends. The text of the slot of this request
+//! has the ticket of the task and the key.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing};
@@ -95,7 +95,7 @@ pub(super) fn response<'a>(
     Some(Event::TaskInput(TaskInput { ticket, responses: Responses::One { key, outcome } }))
 }
 
-/// Closes the open input requests to which an object has responses. Returns one bit for each of the first
+/// Closes the open input requests whose keys are members of `responses`. Returns one bit for each of the first
 /// [`MOST_RESPONSES`] members. A bit is set if the member responds to an open input request.
 pub(crate) fn accept(
     state: &mut ServerState<'_>,

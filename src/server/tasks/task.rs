@@ -87,7 +87,7 @@ impl Server<'_> {
 }
 
 impl Task<'_> {
-    /// Reports the status as a text for people, such as "3 of 10 files". The server keeps only the first 128 bytes.
+    /// Reports the status as a text for people, such as "3 of 10 files". The server keeps at most the first 128 bytes.
     ///
     /// # Errors
     /// [`SendError::Unwritable`]: the text of the slot has no space.
@@ -110,7 +110,8 @@ impl Task<'_> {
     /// # Errors
     /// [`SendError::NotWanted`]: the revision has no progress of tasks, the call has no progress token, or `progress`
     /// has not grown. [`SendError::NotConnected`]: the client has not completed the handshake of the task's revision.
-    /// [`SendError::Busy`]: the transmit buffer has no space. [`SendError::Unwritable`]: the message is too large.
+    /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages.
+    /// [`SendError::Unwritable`]: the message is too large.
     pub fn progress(
         &mut self,
         progress: impl Into<Decimal>,
@@ -121,7 +122,7 @@ impl Task<'_> {
         self.with(&mut |state, table| state.task_progress(table, ticket, progress, total, message))
     }
 
-    /// Requires input from the client. The task is `input_required` until all its input requests have responses.
+    /// Requires input from the client. The task is `input_required` while at least one of its input requests is open.
     ///
     /// [`Event::TaskInput`](crate::server::Event::TaskInput) has the response, with the key. Each input request of a
     /// task, open or answered, requires a different key.

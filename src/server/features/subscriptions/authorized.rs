@@ -26,8 +26,8 @@ use crate::server::server_state::Shape;
 
 /// The feature [`Subscriptions`], for an application that decides which client may subscribe to which resource.
 ///
-/// For a valid request, the server emits [`Event::SubscriptionRequest`] before it responds. After the response, the
-/// server emits neither [`Event::Subscribed`] nor [`Event::Listening`].
+/// For a valid `resources/subscribe` or `subscriptions/listen`, the server emits [`Event::SubscriptionRequest`] before
+/// it responds. After the response, the server emits neither [`Event::Subscribed`] nor [`Event::Listening`].
 ///
 /// ```
 /// use mcp_proto::server::{AuthorizedSubscriptions, Event, Resource, Resources, ServerConfig};

@@ -37,12 +37,12 @@ use crate::server::tasks::table::TaskStorage;
 
 /// The feature *subscriptions*: clients subscribe to changes of lists and resources.
 ///
-/// - `2026-07-28`, `subscriptions/listen`: the server reports changed lists and resources only while this request is
-///   in flight. The request takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no
-///   deadline. The request ends when the client cancels the request or closes the request's stream, when the
-///   application calls [`Server::end_subscription`](crate::Server::end_subscription), or when the connection ends.
-///   The acknowledgment omits changes that the server did not declare. If no change remains, the acknowledgment is
-///   empty and the subscription receives no notifications.
+/// - `2026-07-28`, `subscriptions/listen`: the server reports changed lists and resources only while this request is in
+///   flight. The request takes one of the slots of [`Server::in_flight`](crate::Server::in_flight) and has no deadline.
+///   The request ends when the client cancels the request or closes the request's stream, when the application calls
+///   [`Server::end_subscription`](crate::Server::end_subscription), or when the connection ends. The acknowledgment
+///   omits changes that the server did not declare. If no change remains, the acknowledgment is empty and the
+///   subscription receives no change notifications.
 /// - Up to `2025-11-25`, `resources/subscribe` and `resources/unsubscribe`: the server accepts them if it declared
 ///   `resources.subscribe`.
 ///

@@ -53,7 +53,7 @@ impl<'a> Listening<'a> {
 
     /// Returns whether the subscription includes this change.
     ///
-    /// Returns `true` if the filter has the changed list, or [`uris`](Self::uris) has the changed resource.
+    /// Returns `true` if the server has accepted the changed list, or if [`uris`](Self::uris) has the changed resource.
     #[must_use]
     pub fn includes(&self, change: Change<'_>) -> bool {
         match change {

@@ -1,11 +1,11 @@
 //! Registry of the resources and tasks that clients watch, in one buffer.
 //!
 //! The entries form a binary trie: bit `n` of an entry's hash selects the child at depth `n`, and the first entry is
-//! the root. So the registry finds an entry in O(log n) without a separate index. The hash uses the caller's seed, so
-//! that a client cannot choose URIs that collide.
+//! the root. So the registry finds an entry in O(log n) without a separate index. The hash uses the caller's seed. If
+//! the seed is random, a client cannot choose URIs that collide.
 //!
-//! An entry is valid while its owner is active. A removed entry stays in the trie. If the buffer has no space, `add`
-//! compacts the entries, which takes O(n log n).
+//! An entry is valid until its removal, or until the end of its owner. A removed entry stays in the trie. If the buffer
+//! has no space, `add` compacts the entries, which takes O(n log n).
 
 use crate::buffer::Buffer;
 use crate::framing::outbound_message::SessionKey;
