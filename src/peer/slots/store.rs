@@ -31,7 +31,8 @@ pub(crate) enum Store<'b, D> {
 #[cfg(feature = "alloc")]
 const LARGE_TABLE: usize = 1024;
 
-/// Minimum length of a slot's part, once a growing table has text. Most ids fit into this length.
+/// Minimum length of a slot's part, once a growing table has text. A shorter limit takes precedence. Most ids fit into
+/// this length.
 #[cfg(feature = "alloc")]
 const MIN_PART: u16 = 16;
 
