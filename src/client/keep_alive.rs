@@ -22,7 +22,7 @@ pub(crate) trait KeepAliveHooks: Sync {
     fn advance(&self, client: &mut Client<'_>) -> bool;
 
     /// Returns the time of the next ping, or the deadline of the current ping. Returns `None` if the client is not
-    /// connected.
+    /// connected, or has no such time.
     fn deadline(&self, state: &ClientState<'_>) -> Option<Millis>;
 
     /// Records a response to a ping. Returns `false` if no ping had this id.

@@ -16,11 +16,12 @@ pub struct TaskLimits {
     pub shortest_interval: Millis,
     /// The maximum time between polls. Default: one minute.
     pub longest_interval: Millis,
-    /// The maximum duration of a task, from its creation. Default: one hour.
+    /// The maximum duration of a task, from the receipt of the response that creates the task. Default: one hour.
     ///
     /// When this time is over, the client cancels the task, and the call fails with
     /// [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the maximum
-    /// in its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the task.
+    /// in its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the task,
+    /// except `tasks/result`.
     pub maximum: Millis,
     /// Whether the client subscribes to each task that a call becomes (`2026-07-28`). Default: false.
     ///
