@@ -23,8 +23,9 @@ pub(crate) const MAIN_SUFFIX: &str = "/SKILL.md";
 
 /// A skill: instructions for an agent, in a folder with a `SKILL.md` and other files.
 ///
-/// In a `static`, the compiler computes the digests of the files. The compiler also checks the frontmatter, so that a
-/// skill does not compile if its URI and its `SKILL.md` contradict each other. See [`Skills`](crate::server::Skills).
+/// In a `static`, the compiler computes the digests of the files. [`Skills::new`](crate::server::Skills::new) in a
+/// `static` also checks the frontmatter at compile time. A skill whose URI and `SKILL.md` contradict each other then
+/// does not compile.
 ///
 /// ```
 /// use mcp_proto::server::{Skill, SkillFile};
