@@ -174,7 +174,7 @@ impl Client<'_> {
     /// [`ProtocolError`](Event::ProtocolError).
     ///
     /// The line is valid until the next [`poll`](Client::poll). For an event without a line, returns an empty slice, or
-    /// a line that the client has not handled yet. For an oversized line, returns only the id of its message.
+    /// a line that the client has not handled yet. For an oversized line, returns at most the id of its message.
     #[must_use]
     pub fn line(&self) -> &[u8] {
         self.input.bytes()

@@ -182,7 +182,7 @@ pub enum Era {
 
 impl Revision {
     /// Returns whether the revision has this feature.
-    // Always inlined, because the check of a constant feature is only one comparison.
+    // Always inlined, because the check of a constant feature is at most two comparisons.
     #[must_use]
     #[inline(always)]
     pub const fn has(self, feature: WireFeature) -> bool {

@@ -30,8 +30,8 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Creates a ticket from the result of [`to_bits`](Ticket::to_bits). The machine treats bits without a request in
-    /// flight as the ticket of an ended request.
+    /// Creates a ticket from the result of [`to_bits`](Ticket::to_bits). The machine treats bits that match no request
+    /// in flight as the ticket of an ended request.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Ticket {
         Ticket { slot: bits as u32, generation: (bits >> 32) as u32 }

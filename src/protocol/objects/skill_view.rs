@@ -65,8 +65,8 @@ impl<'a> SkillView<'a> {
     }
 
     /// Returns whether the skill has a name, a description, and a URI that ends with `/NAME/SKILL.md`. A skill that is
-    /// not dynamic must also list `SKILL.md`. Each file of such a skill must be in its folder, and have a size and a
-    /// digest.
+    /// not dynamic must also list `SKILL.md`. The files of such a skill must be in the folder of the skill, and have a
+    /// size and a digest.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]
