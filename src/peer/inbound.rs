@@ -151,8 +151,9 @@ impl<R: Role> Peer<'_, R> {
     /// Reserves space for a response, if the application may respond now.
     ///
     /// # Errors
-    /// [`SendError::Busy`] in three cases: another response holds or awaits the space (`is_taken`), a pending error or
-    /// a queued message precedes the response, or the space is too small. The machine emits `Writable` later.
+    /// [`SendError::Busy`] if another response holds or awaits the space (`is_taken`), or if the space is too small.
+    /// The error also occurs if a pending error or a queued message precedes the response. The machine emits `Writable`
+    /// later.
     pub(crate) fn reserve_reply(&mut self, is_taken: bool) -> Result<(), SendError> {
         let has_queued = self.pending_error.is_some() || self.in_flight.has_queued();
         if is_taken || has_queued || !self.reserve_response() {

@@ -29,9 +29,9 @@ pub(crate) const LONGEST_MESSAGE: usize = 128;
 
 /// Fields of a task's slot, without its text.
 ///
-/// The text consists of the progress token, the message about the status, and the payload. In an automatic task,
-/// the ticket of the call takes the place of the token. The payload is JSON: the object of open input requests of a
-/// task of `2026-07-28`, or the result or error of an ended task.
+/// The text consists of the progress token, the message about the status, and the payload. In an automatic task, the
+/// ticket of the call takes the place of the token. The payload is JSON. An open task of `2026-07-28` stores its open
+/// input requests. An ended task stores its result or error.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskData {
     pub(crate) random: Random,
