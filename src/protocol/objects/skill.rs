@@ -48,8 +48,8 @@ pub struct Skill<'t> {
 impl<'t> Skill<'t> {
     /// Creates a skill with the URI and the text of its `SKILL.md`.
     ///
-    /// The URI is `skill://NAME/SKILL.md`. Folders may precede the name. The text begins with the name and the
-    /// description: `---`, `name: NAME`, `description: TEXT`, `---`.
+    /// The URI is `skill://NAME/SKILL.md`, or has another scheme. Folders may precede the name. The text begins with
+    /// the frontmatter, which contains the name and the description: `---`, `name: NAME`, `description: TEXT`, `---`.
     #[must_use]
     pub const fn new(uri: &'t str, text: &'t str) -> Skill<'t> {
         let main = SkillFile::text(MAIN, text).mime_type(MARKDOWN);
