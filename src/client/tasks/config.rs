@@ -16,14 +16,13 @@ pub struct TaskLimits {
     pub shortest_interval: Millis,
     /// The maximum time between polls. Default: one minute.
     pub longest_interval: Millis,
-    /// The maximum duration of a task, from its creation or from `resume_task`. Default: one hour.
+    /// The maximum duration of a task, from its creation. Default: one hour.
     ///
-    /// When this time is over, the client cancels the task if the server supports this, and the call fails with
+    /// When this time is over, the client cancels the task, and the call fails with
     /// [`TimedOut`](crate::RequestFailure::TimedOut). A call that becomes a task has this limit instead of the maximum
-    /// in its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the
-    /// task, except `tasks/result`.
+    /// in its options. [`Options::timeout`](crate::client::Options::timeout) then limits each request about the task.
     pub maximum: Millis,
-    /// Whether the client subscribes to a task whose first status is `working` (`2026-07-28`). Default: false.
+    /// Whether the client subscribes to each task that a call becomes (`2026-07-28`). Default: false.
     ///
     /// If the server grants the subscription, notifications replace most polls: the client then waits for the maximum
     /// time between polls. Otherwise the client polls as without a subscription. A subscription takes one more slot.
