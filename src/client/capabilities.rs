@@ -17,7 +17,7 @@ pub(crate) type RawMembers<'i> = &'i [(&'i str, &'i str)];
 impl<'i> ClientConfig<'i> {
     /// Sets the capabilities that the client declares to servers. Default: none.
     ///
-    /// The client emits an event for each request that requires a declared capability:
+    /// The client emits an event for requests that require declared capabilities:
     /// [`Event::ServerRequest`](crate::client::Event::ServerRequest) or
     /// [`Event::InputRequired`](crate::client::Event::InputRequired). The client refuses requests that require other
     /// capabilities. The client declares only the capabilities that the revision defines.

@@ -130,8 +130,8 @@ impl Client<'_> {
     /// Makes the client emit the content of a request's result in chunks, as
     /// [`Event::Chunk`](crate::client::Event::Chunk). The result may then be larger than the receive buffer.
     ///
-    /// Call the method after [`call_json`](Client::call_json), [`read_resource`](Client::read_resource) or their
-    /// variants, before the next poll. All text and binary data in the content blocks of a tool result, or in the
+    /// Use this function after [`call_json`](Client::call_json), [`read_resource`](Client::read_resource) or their
+    /// variants, and before the next poll. All text and binary data in the content blocks of a tool result, or in the
     /// contents of a resource, arrives as chunks, in order. After the last chunk, the
     /// [`Response`](crate::client::Event::Response) contains the rest, such as `isError`, structured content and the
     /// media types. Empty strings take the place of the content. The rest must fit into the receive buffer. Otherwise

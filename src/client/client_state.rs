@@ -190,8 +190,8 @@ impl<'b> ClientState<'b> {
         RESERVE.saturating_add(self.peer.output.overhead())
     }
 
-    /// Returns the maximum size, in bytes, of a response from the client itself or about a task. Every reply needs at
-    /// least this space.
+    /// Returns the maximum size, in bytes, of a response from the client itself or about a task. The limit of a reply
+    /// must be at least this size.
     pub(crate) fn min_reply_size(&self) -> usize {
         let tasks =
             self.client_task_hooks().map_or(0, |hooks| hooks.max_response_size(self.config.revisions));
@@ -217,7 +217,7 @@ impl<'b> ClientState<'b> {
         self.peer.output.free().saturating_sub(reserve)
     }
 
-    /// Returns whether the client is connected in a revision with this feature.
+    /// Returns whether the session has a revision with this feature. Without a session, returns `false`.
     pub(crate) fn has(&self, feature: WireFeature) -> bool {
         self.peer.session.is_some_and(|session| session.revision.has(feature))
     }
@@ -290,7 +290,7 @@ impl<'b> ClientState<'b> {
     /// Returns the error for a request without a free slot.
     #[cold]
     fn full(&mut self) -> SendError {
-        // Writing a queued cancellation or error frees its slot. Report `Writable` when the transmit buffer has space.
+        // Writing a queued cancellation or error frees its slot. Report `Writable` when the transmit buffer is empty.
         self.peer.report_writable |= self.peer.in_flight.queue_front().is_some();
         SendError::Full
     }
@@ -416,8 +416,9 @@ impl<'b> ClientState<'b> {
         self.peer.write_cancellation(ticket, id, Routing::abort(stream_of(id)), reason, usize::MAX)
     }
 
-    /// Abandons a request. If the request is open at the server, the client notifies the server when there is transmit
-    /// space. A notification that has to wait contains the reason only if the slot's text has space for the reason.
+    /// Abandons a request. If the request is open at the server, the client sends a cancellation when there is transmit
+    /// space. A task is cancelled only if the server supports `tasks/cancel`. A cancellation that has to wait contains
+    /// the reason only if the slot's text has space for the reason.
     pub(crate) fn abandon(&mut self, ticket: Ticket, reason: &str) {
         let Some(outbound) = self.peer.in_flight.outbound(ticket).copied() else { return };
         match outbound.state {

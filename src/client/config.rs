@@ -81,7 +81,7 @@ pub struct Timeouts {
     pub request: Millis,
     /// The maximum duration of a request, regardless of progress. Default: ten minutes.
     ///
-    /// This duration is also the timeout for the application's response to a
+    /// This duration is also the default timeout for the application's response to a
     /// [deferred](crate::client::ServerRequest::defer) server request.
     pub maximum: Millis,
     /// The timeout for sending the remaining output during shutdown. Default: two seconds.

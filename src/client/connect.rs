@@ -91,7 +91,8 @@ impl ClientState<'_> {
             && self.config.revisions.and(Revisions::HANDSHAKE).latest().is_some()
     }
 
-    /// Starts the handshake with the revision `offered`. If `offered` is `None`, uses the newest supported revision.
+    /// Starts the handshake with the revision `offered`. If `offered` is `None`, uses the newest configured revision of
+    /// the handshake era.
     pub(crate) fn fall_back(&mut self, offered: Option<Revision>) {
         let newest = self.config.revisions.and(Revisions::HANDSHAKE).latest();
         match offered.or(newest) {
@@ -220,7 +221,7 @@ impl<'a> Connected<'a> {
         list(self.result, "supportedVersions").filter_map(Json::string)
     }
 
-    /// Returns the cache lifetime of this result.
+    /// Returns the cache hints of the result: lifetime and scope.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         Freshness::from_json(self.result)

@@ -78,7 +78,8 @@ pub enum Event<'a> {
     Acknowledged(Acknowledged<'a>),
     /// An input-required result: the server needs input for a request (`2026-07-28`).
     InputRequired(InputRequired<'a>),
-    /// A call that has become a [task](crate::client::ClientConfig::tasks), or a task with a new status.
+    /// A call that has become a [task](crate::client::ClientConfig::tasks), or a task with a new status, status message
+    /// or update time.
     ///
     /// [`Event::Response`] reports the end of the task.
     Task {
@@ -153,7 +154,7 @@ pub enum ConnectFailure<'a> {
     },
     /// No response within the timeout.
     TimedOut,
-    /// The end of the connection before a response of the server.
+    /// The end of the connection, or of the request's stream, before a response of the server.
     Closed,
 }
 
@@ -237,8 +238,8 @@ impl<'a> Response<'a> {
 
     /// Returns whether the request [failed](Outcome::Failed) and can be repeated safely.
     ///
-    /// The application can repeat lists, reads, prompts, completions, pings and `subscriptions/listen`. Other requests,
-    /// such as tool calls, may have side effects.
+    /// The application can repeat `subscriptions/listen`, and requests that only read, such as lists and completions.
+    /// Other requests, such as tool calls, may have side effects.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self.response.outcome, PendingOutcome::Failed(_)) && self.response.method.is_repeatable()

@@ -17,12 +17,12 @@ use crate::protocol::revision::Era;
 use crate::time::Millis;
 
 pub(crate) trait KeepAliveHooks: Sync {
-    /// Sends a due ping. If the server is unresponsive, emits the event and returns `true`. In this case, also closes
-    /// the input if the settings demand this.
+    /// Sends a due ping. If the server is unresponsive, emits `PeerUnresponsive` and returns `true`. In this case, also
+    /// closes the input if the settings demand this.
     fn advance(&self, client: &mut Client<'_>) -> bool;
 
     /// Returns the time of the next ping, or the deadline of the current ping. Returns `None` if the client is not
-    /// connected.
+    /// connected, or has no such time.
     fn deadline(&self, state: &ClientState<'_>) -> Option<Millis>;
 
     /// Records a response to a ping. Returns `false` if no ping had this id.

@@ -6,7 +6,7 @@ use crate::rpc::{self, Object};
 
 use crate::client::lists::List;
 
-/// The kind of a request, derived from its method.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
     /// A list whose pages the client requests by itself.
@@ -26,7 +26,7 @@ pub(crate) enum Method {
     TaskUpdate,
     /// The request of a task's result (`tasks/result`).
     TaskResult,
-    /// Any other request without side effects, such as a ping.
+    /// Any other known request without side effects, such as a ping.
     ReadOnly,
     Other,
 }
@@ -64,7 +64,7 @@ impl Method {
         }
     }
 
-    /// Returns whether the request is about a task that the application started as a call.
+    /// Returns whether the request is about a task that the client follows.
     pub(crate) fn is_task(self) -> bool {
         matches!(self, Method::TaskGet | Method::TaskUpdate | Method::TaskResult)
     }

@@ -24,9 +24,9 @@
 //! arrives as [`Event::InputRequired`], and the application responds with [`Client::resume`]. In both cases, an
 //! [`InputRequest`] describes the input.
 //!
-//! Views, such as [`ToolView`], [`ResourceView`] and [`ContentView`], read the server's messages. Each view has a
-//! constructor `from_json`. The application can therefore copy JSON and view the copy later. For writing, a server uses
-//! the type with the same name without `View`, such as `server::Tool`.
+//! Views, such as [`ToolView`], [`ResourceView`] and [`ContentView`], read the server's messages. Most views have a
+//! constructor `from_json`. The application can therefore copy JSON and view the copy later. A server writes most
+//! objects with the type of the same name without `View`, such as `server::Tool`.
 
 mod capabilities;
 mod chunks;
@@ -148,7 +148,7 @@ pub struct Client<'b> {
 }
 
 impl Client<'_> {
-    /// Returns the number of slots in use. A slot holds a request in flight, a task, a
+    /// Returns the number of slots in use. A slot holds, for example, a request in flight, a task, a
     /// [deferred](ServerRequest::defer) request of the server, or a cancellation that awaits transmit space.
     #[must_use]
     pub fn pending(&self) -> usize {
@@ -173,8 +173,8 @@ impl Client<'_> {
     /// Returns the line of the latest event, without its newline, such as the line of a
     /// [`ProtocolError`](Event::ProtocolError).
     ///
-    /// The line is valid until the next [`poll`](Client::poll), and empty if the event has no line. For an oversized
-    /// line, returns only the id of its message.
+    /// The line is valid until the next [`poll`](Client::poll). For an event without a line, returns an empty slice, or
+    /// a line that the client has not handled yet. For an oversized line, returns at most the id of its message.
     #[must_use]
     pub fn line(&self) -> &[u8] {
         self.input.bytes()
@@ -189,9 +189,9 @@ impl Client<'_> {
         self.state.peer.output.trim();
     }
 
-    /// Returns the number of messages about requests that had already ended. Such messages are not errors, because
-    /// messages of the two peers can cross: see [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count
-    /// stops at 65,535.
+    /// Returns the number of late messages: cancellations and progress of requests that had already ended. Such
+    /// messages are not errors, because messages of the two peers can cross: see
+    /// [`ProtocolError::is_late`](crate::ProtocolError::is_late). The count stops at 65,535.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn late_messages(&self) -> u16 {

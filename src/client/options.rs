@@ -33,7 +33,7 @@ pub struct Options<'o> {
 }
 
 impl<'o> Options<'o> {
-    /// The client's timeouts, no progress, no log messages, no additional `_meta`.
+    /// The client's timeouts, no progress, no log level, no additional `_meta`, and no task.
     pub const DEFAULT: Options<'o> = Options {
         timeout: None,
         maximum: None,

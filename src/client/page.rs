@@ -50,7 +50,7 @@ macro_rules! page {
                 self.$entries().find(|entry| entry.$key().is_some_and(|own| own == $key))
             }
 
-            /// Returns the time for which the application may cache the page.
+            /// Returns the cache hints of the page: lifetime and scope.
             #[must_use]
             pub fn freshness(&self) -> Freshness {
                 Freshness::from_json(self.result)

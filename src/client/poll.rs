@@ -80,8 +80,8 @@ impl Client<'_> {
         self.state.pending_event = self.state.peer.pending_error.take().map(PendingEvent::ProtocolError);
     }
 
-    /// Performs one step of a client that is not connected: see [`step`](Client::step). Returns `None` if the client
-    /// only waits for the server.
+    /// Performs one step of a client that is not connected: see [`step`](Client::step). Returns `None` while the
+    /// timeout of the connecting request has not expired.
     #[cold]
     #[inline(never)]
     fn step_unconnected(&mut self) -> Option<bool> {
@@ -103,7 +103,8 @@ impl Client<'_> {
         self.state.pending_event.is_some() || self.state.peer.pending_error.is_some()
     }
 
-    /// Emits `Writable` once after a refusal of a message, when all output is sent.
+    /// Emits `Writable` once after a refusal of a message. The event waits until all output is sent and no server
+    /// request awaits space.
     fn emit_writable(&mut self) -> bool {
         self.state.peer.report_writable && self.emit_writable_if_empty()
     }
@@ -267,7 +268,7 @@ impl Client<'_> {
     /// Ends one request, or parks the request for the next connection. After the last request, ends the connection.
     ///
     /// The connection ends when all output is sent, the grace period is over, or the output is broken. Returns `false`
-    /// until then.
+    /// while the client waits for this end.
     fn drain(&mut self) -> bool {
         self.state.end_client_tasks(true);
         if self.advance_client_tasks() {
@@ -312,9 +313,9 @@ impl ClientState<'_> {
         }
     }
 
-    /// Returns whether the transmit buffer has space for the response to a server request. Always returns `true` in
-    /// the stateless era, which has no responses. `is_for_application` demands the space for any response, and not
-    /// only for an error or an empty result.
+    /// Returns whether the transmit buffer has space for the response to a server request. Always returns `true` in the
+    /// stateless era, in which the client sends no responses. `is_for_application` demands the space for any response,
+    /// and not only for an error or an empty result.
     fn reserve_response(&mut self, is_for_application: bool) -> bool {
         if !self.responds_to_requests() {
             return true;

@@ -85,9 +85,9 @@ fn handle_error_without_id(
 
 /// Processes a line that is not valid JSON, or that the decoder discarded.
 ///
-/// A line that is an expected response ends its request with a failure. For any other line, returns the error. If the
-/// member `method` shows that the line is a request with an intact id, also responds with the error, except in the
-/// stateless era.
+/// A line that is an expected response ends its request with a failure. For any other line, except a response to a
+/// ping, returns the error. If the member `method` shows that the line is a request, and the id is intact and not too
+/// long, also responds with the error. Sends no response in the stateless era.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     bytes: &[u8],
@@ -423,8 +423,8 @@ pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: 
 }
 
 impl ClientState<'_> {
-    /// Fails the request whose stream has closed without a response. If the request connects or concerns a task, the
-    /// client may instead fall back to the handshake, or poll the task again.
+    /// Fails the request whose stream has closed without a response. The connecting request fails only if the client
+    /// cannot fall back to the handshake. After a lost request about a task, the client polls the task again.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {

@@ -21,8 +21,8 @@ impl Client<'_> {
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the revision is
     /// `2026-07-28`, and the client has not declared [extensions](crate::client::ClientConfig::extensions).
     /// [`SendError::Busy`]: the transmit buffer lacks space, or reserves the space for a response.
-    /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the parameters
-    /// are larger than the transmit buffer, or not valid JSON.
+    /// [`Event::Writable`](crate::client::Event::Writable) reports new space. [`SendError::Unwritable`]: the
+    /// notification is larger than the transmit buffer, or its parameters are not valid JSON.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
         self.state.notify(method, &mut |out| out.members_checked(&mut params).is_ok())

@@ -84,8 +84,8 @@ impl<'b> Client<'b> {
         self.state.peer.in_flight = table;
     }
 
-    /// Sets the seed for hashes of ids that the server chooses. Use a random seed if a malicious server could exploit
-    /// hash collisions.
+    /// Sets the seed for hashes of texts that the server chooses, such as ids. Use a random seed if a malicious server
+    /// could exploit hash collisions.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Client<'b> {
         self.state.peer.in_flight.set_seed(seed);

@@ -77,8 +77,8 @@ impl<'f> Filter<'f> {
 
     /// Sets the ids of the tasks that the filter covers.
     ///
-    /// The client needs [tasks](crate::client::ClientConfig::tasks). The client handles a notification about a
-    /// followed task like the response to a poll. The call therefore does not wait for the next poll.
+    /// The client needs [tasks](crate::client::ClientConfig::tasks). The client handles a notification about a followed
+    /// task like the response to a poll. A change of the task therefore takes effect before the next poll.
     #[must_use]
     pub const fn tasks<'n>(self, ids: &'n [&'n str]) -> Filter<'n>
     where
@@ -235,7 +235,7 @@ fn subscription_id(params: Json<'_>) -> Option<Json<'_>> {
 }
 
 impl Outbound<SentRequest> {
-    /// Returns whether this request is a subscription that has not ended.
+    /// Returns whether this request is a subscription of the application that has not ended.
     pub(crate) fn is_subscription(&self) -> bool {
         let is_open = self.state.awaits_response()
             || matches!(self.state, OutboundState::Parked | OutboundState::Resubscribe);

@@ -80,7 +80,8 @@ fn progress_token(meta: &[u8]) -> &[u8] {
     meta::progress_token(Json::trusted(meta)).map_or(b"", Json::bytes)
 }
 
-/// Returns the id and reason in `notifications/cancelled`. Returns `None` if the parameters are not valid.
+/// Returns the id and reason in `notifications/cancelled`. Returns `None` if the id is not valid. Ignores an invalid
+/// reason.
 pub(crate) fn parse_cancellation(line: &[u8], params: Span) -> Option<(Json<'_>, Span)> {
     let [id, reason] = Object::new(line, params, None).spans(&["requestId", "reason"]);
     let has_reason = rpc::kind(line, reason) == Kind::String;
@@ -139,7 +140,7 @@ pub(crate) fn begin_progress(
 pub(crate) const END: &str = "}}";
 
 impl<R: Role> Peer<'_, R> {
-    /// Records that a request has its response, and releases the slot of the request.
+    /// Records that a request has its response. Releases the slot of a deferred request.
     pub(crate) fn close(&mut self, source: &Source<'_>) {
         match source {
             Source::Line { .. } => self.response_pending = false,
@@ -150,8 +151,9 @@ impl<R: Role> Peer<'_, R> {
     /// Reserves space for a response, if the application may respond now.
     ///
     /// # Errors
-    /// [`SendError::Busy`] if the space is already reserved (`is_taken`), if pending errors or queued messages
-    /// precede the response, or if the buffer is full. The machine emits `Writable` later.
+    /// [`SendError::Busy`] if another response holds or awaits the space (`is_taken`), or if the space is too small.
+    /// The error also occurs if a pending error or a queued message precedes the response. The machine emits `Writable`
+    /// later.
     pub(crate) fn reserve_reply(&mut self, is_taken: bool) -> Result<(), SendError> {
         let has_queued = self.pending_error.is_some() || self.in_flight.has_queued();
         if is_taken || has_queued || !self.reserve_response() {
@@ -180,8 +182,9 @@ impl<R: Role> Peer<'_, R> {
     /// Sends progress of an inbound request, and keeps `reserved` bytes for the response. Omits an empty `message`.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended. [`SendError::NotWanted`]: the request has no progress token, or
-    /// `progress` has not increased. [`SendError::Unwritable`]: the message does not fit beside the reserved bytes.
+    /// [`SendError::NotWanted`]: the request has ended or has no progress token, or `progress` has not increased.
+    /// [`SendError::Gone`]: the ticket belongs to an outbound request. [`SendError::Unwritable`]: the message does not
+    /// fit beside the reserved bytes.
     pub(crate) fn write_progress(
         &mut self,
         source: &mut Source<'_>,
@@ -221,8 +224,8 @@ impl<R: Role> Peer<'_, R> {
         Ok(())
     }
 
-    /// Defers the request in the current line, with the timeout `time`. Returns `None` if no slot is free, or if the id
-    /// does not fit into a slot.
+    /// Defers the request in the current line, with the timeout `time`. Returns `None` if no slot is free, if the id
+    /// does not fit into a slot, or if `source` is a slot.
     pub(crate) fn defer(
         &mut self,
         source: &Source<'_>,

@@ -1,7 +1,8 @@
 //! Connection states of both roles: one transition table per role.
 //!
-//! No other code changes a state. The server's table describes the handshake era only. Every state that accepts input
-//! serves requests of the stateless era. These requests change no state, because each request carries its own context.
+//! Other code makes no transitions, but replaces the whole [`Lifecycle`] for a new connection or another session. The
+//! server's table describes the handshake era only. In every state before `Draining`, the server also serves requests
+//! of the stateless era. These requests change no state, because each request carries its own context.
 
 use core::marker::PhantomData;
 
@@ -26,8 +27,8 @@ pub enum State {
     Stateless,
     /// Both: the handshake is complete.
     Ready,
-    /// Both: refuses new requests and sends the remaining output. A client ends its requests in flight at once. A
-    /// server waits for the responses of the application until the grace period expires.
+    /// Both: refuses new requests and sends the remaining output. A client ends or parks its requests in flight at
+    /// once. A server waits for the responses of the application until the grace period expires.
     Draining,
     /// Both: the connection is closed.
     Closed,
@@ -42,8 +43,8 @@ pub(crate) enum Trigger {
     Restart,
     /// Server: received `notifications/initialized`.
     Initialized,
-    /// Server: received a request of the handshake era other than `initialize`, `ping`, `logging/setLevel` and
-    /// `shutdown`.
+    /// Server: received a request between `initialize` and `notifications/initialized`. The requests `initialize`,
+    /// `ping`, `logging/setLevel` and `shutdown` do not count.
     Request,
     /// Client: sent `server/discover`.
     Probe,

@@ -33,7 +33,8 @@ pub(crate) trait Role: role::Role {
     /// The sequence number of the next outbound request. A server stores no such number, because each slot counts its
     /// own requests.
     type Sequence: Copy + Default;
-    /// Number of ids for requests without a slot, for each sequence number. Each slot has one more id.
+    /// Number of ids per sequence number for requests without a slot. Each sequence number also has one id for each
+    /// slot.
     const OTHER_IDS: u32;
 
     /// Resolves the id that contains this sequence number and this place: see [`Peer::id_at`].
@@ -54,16 +55,16 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) response_pending: bool,
     /// Whether the line is retained for an event. The poll after the event releases the line.
     pub(crate) event_holds_line: bool,
-    /// Whether to emit `Writable`, because a message of the application did not fit.
+    /// Whether to emit `Writable`, because the machine has refused a message of the application.
     pub(crate) report_writable: bool,
-    /// Number of messages that came too late. Small boards do not count such messages.
+    /// Number of messages that came too late. Builds without `alloc` do not count such messages.
     #[cfg(feature = "alloc")]
     pub(crate) late_messages: u16,
     /// `None` before a handshake.
     pub(crate) session: Option<R::Session>,
     /// Offset in the transmit buffer at which the current request's messages must end.
     pub(crate) budget: usize,
-    /// An error in the application's response, emitted at the next poll.
+    /// An error that the next poll emits, such as an error in the application's response.
     pub(crate) pending_error: Option<ProtocolError>,
     pub(crate) output: TransmitBuffer<'b>,
     pub(crate) in_flight: InFlight<'b, Request<R::Inbound, R::Outbound>>,
@@ -135,7 +136,7 @@ impl<'b, R: Role> Peer<'b, R> {
         next
     }
 
-    /// Returns whether a full response fits. If so, sets `budget` to the maximum end of the response.
+    /// Returns whether a response of the maximum size fits. If so, sets `budget` to the maximum end of the response.
     #[inline]
     pub(crate) fn reserve_response(&mut self) -> bool {
         let fits = self.output.has_reply_space();

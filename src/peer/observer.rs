@@ -14,15 +14,15 @@ pub enum Direction {
 
 /// Observer of every message, in the order in which the machine handles messages.
 ///
-/// Without an observer, each message costs the machine only a few comparisons.
+/// Without an observer, this interface costs the machine only a few comparisons per message.
 pub trait Observer {
-    /// Receives one message, without its newline. For an oversized line, `line` is only the id.
+    /// Receives one message, without its newline. For an oversized message, `line` contains at most the id.
     ///
     /// `outcome` is the error if the message was refused or dropped.
     fn line(&mut self, direction: Direction, line: &[u8], outcome: Result<(), ProtocolError>);
 
-    /// Receives one piece of a [chunked](crate::server::Call::chunked) response, as the server writes the piece.
-    /// All pieces together are one message. `line` does not receive this message.
+    /// Receives one piece of a [chunked](crate::server::Call::chunked) response. All pieces together are one message.
+    /// `line` does not receive this message.
     ///
     /// By default, the observer ignores the piece.
     fn piece(&mut self, piece: &[u8], is_last: bool) {

@@ -111,7 +111,7 @@ impl<R: Role> Peer<'_, R> {
         Ok(ticket)
     }
 
-    /// Starts the timeout of a request, if the request was just sent. Returns `false` for any other request.
+    /// Starts the timeout of a sent request if the timer does not run. Returns whether this call started the timeout.
     pub(crate) fn start_timeout(&mut self, ticket: Ticket) -> bool {
         let Some(outbound) = self.in_flight.outbound_mut(ticket) else { return false };
         let is_sent = matches!(outbound.state, OutboundState::AwaitingResponse | OutboundState::NeedsInput)

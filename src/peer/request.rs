@@ -210,7 +210,7 @@ impl<I: InboundData, O: Copy> Data for Request<I, O> {
 }
 
 impl<O: OutboundData> Outbound<O> {
-    /// Creates a request that was just sent. The next poll starts the timeout.
+    /// Creates a request that awaits its response. The next poll starts the timeout.
     pub(crate) fn new(timeout: Millis, progress: Progress, data: O) -> Outbound<O> {
         Outbound {
             last_progress: SortKey::NONE,
@@ -226,7 +226,8 @@ impl<O: OutboundData> Outbound<O> {
         self.timing.progress() != Progress::Ignored
     }
 
-    /// Starts or restarts the timeout, and returns its deadline.
+    /// Starts or restarts the timeout, and returns the deadline. For a request that needs input, this deadline is the
+    /// maximum.
     pub(crate) fn start_timeout(&mut self, now: Millis) -> Millis {
         let timer = self.timing.timer();
         self.timing.set_timer(Timer::Running);
@@ -260,7 +261,7 @@ impl<I: InboundData, O: Copy> InFlight<'_, Request<I, O>> {
         }
     }
 
-    /// Returns a deferred request. Returns `None` if the application cannot respond to the request.
+    /// Returns an inbound request in one of the two deferred states. Returns `None` for any other ticket.
     pub(crate) fn deferred(&self, ticket: Ticket) -> Option<&Inbound<I>> {
         self.inbound(ticket).filter(|inbound| inbound.state.is_deferred())
     }

@@ -27,7 +27,7 @@ pub enum Outcome<'a> {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum RequestFailure {
-    /// The timeout expired. The machine cancels the request.
+    /// The timeout expired. If the peer has not responded yet, the machine cancels the request.
     TimedOut,
     /// The connection, or the [stream](crate::Receive::stream_closed) of the request, was closed.
     Closed,
@@ -35,15 +35,15 @@ pub enum RequestFailure {
     Ended,
     /// The response was longer than the receive buffer.
     TooLong,
-    /// The response was invalid: both or neither of a result and an error, or a value of the wrong type.
+    /// The response was invalid, such as a response that is not JSON, or has neither a result nor an error.
     Invalid,
     /// The list is endless: the server repeated a cursor, or sent more pages than the limit.
     EndlessList,
-    /// A cursor of the list was too long to store.
+    /// A cursor of the list was too long to store or to send.
     CursorTooLong,
     /// The server required input, but its `requestState` or the application's `_meta` is too long to store
-    /// (`2026-07-28`). The client needs both to send the request again. The failure also occurs if the id of a task is
-    /// too long.
+    /// (`2026-07-28`). The client needs both to send the request again. The failure also occurs if the data of a task
+    /// is too long.
     StateTooLong,
     /// The server required input more often than the limit (`2026-07-28`).
     TooManyRounds,
@@ -144,8 +144,8 @@ impl<'a> RpcError<'a> {
         })
     }
 
-    /// Returns the client capabilities that the request requires (-32021, `2026-07-28`). The value is an object in
-    /// the form of a capability declaration. Returns `None` for other errors.
+    /// Returns the client capabilities that the request requires (-32021, `2026-07-28`). The value is an object in the
+    /// form of a capability declaration. Returns `None` for other errors, or without such an object.
     #[must_use]
     pub fn required_capabilities(&self) -> Option<Json<'a>> {
         let has_code = self.code() == i64::from(code::MISSING_CLIENT_CAPABILITY);
@@ -155,7 +155,7 @@ impl<'a> RpcError<'a> {
             .filter(|value| value.kind() == Kind::Object)
     }
 
-    /// Returns the URLs that the user must open first (-32042, `2025-11-25`). The client then sends the request
+    /// Returns the URLs that the user must open first (-32042, `2025-11-25`). The client can then send the request
     /// again. The iterator is empty for other errors.
     pub fn url_elicitations(&self) -> impl Iterator<Item = OpenUrlView<'a>> {
         let has_code = self.code() == i64::from(code::URL_ELICITATION_REQUIRED);

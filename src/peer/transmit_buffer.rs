@@ -14,7 +14,7 @@ use crate::platform::shift;
 #[cfg(feature = "alloc")]
 use crate::time::Millis;
 
-/// In a growing buffer, the maximum number of unsent bytes at which a reply can begin.
+/// In a growing buffer, the number of unsent bytes beside which a message of the maximum size still fits.
 const UNSENT_LIMIT: usize = 64 * 1024;
 
 pub(crate) struct TransmitBuffer<'b> {
@@ -200,7 +200,8 @@ impl<'b> TransmitBuffer<'b> {
         self.has_space(self.max_reply_size)
     }
 
-    /// Returns whether a message of `bytes` contiguous bytes may be written. Compacts the buffer if necessary.
+    /// Returns whether a message of `bytes` contiguous bytes may be written. Compacts the buffer if necessary. If the
+    /// message does not fit, holds further pieces of open messages.
     #[inline]
     pub(crate) fn has_space(&mut self, bytes: usize) -> bool {
         if self.link.gate == Gate::Pieces {
@@ -362,7 +363,7 @@ pub struct Transmit<'a> {
 }
 
 impl<'a> Transmit<'a> {
-    /// Returns the bytes to write, possibly none. In message mode, the bytes are exactly one message.
+    /// Returns the bytes to write, possibly none. In message mode, the bytes are one whole message, or none.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {

@@ -94,7 +94,7 @@ impl ClientCapabilities {
         bits
     }
 
-    /// Writes the capabilities as the object that a client declares.
+    /// Writes the capabilities in the form of a client's declaration, without `roots.listChanged`.
     pub(crate) fn write(self, out: &mut Writer<'_>) {
         use ClientCapabilities as C;
         let groups = [

@@ -1,7 +1,7 @@
 //! Table of the protocol's revisions and their wire features.
 //!
 //! To add a revision, add a row to [`Revision`]. The rows of [`WireFeature`] describe the additions and removals of
-//! each revision. Outside tests, no other file of this crate names a particular revision.
+//! each revision. Outside tests and examples, the code of no other file of this crate names a particular revision.
 
 use crate::json::{Str, WriteText, prints};
 
@@ -182,7 +182,7 @@ pub enum Era {
 
 impl Revision {
     /// Returns whether the revision has this feature.
-    // Always inlined, because the check of a constant feature is only one comparison.
+    // Always inlined, because the check of a constant feature is at most two comparisons.
     #[must_use]
     #[inline(always)]
     pub const fn has(self, feature: WireFeature) -> bool {

@@ -32,9 +32,9 @@ impl<'i> ClientConfig<'i> {
     /// [`Event::Cancelled`](crate::client::Event::Cancelled). If the time to live expires before the response, the
     /// event is [`Event::Expired`](crate::client::Event::Expired).
     ///
-    /// A deferred request keeps its ticket, but a task takes no slot of [`Client::in_flight`] and sends no progress.
-    /// If the table is full, `defer` returns the request to the application. Instead of an immediate result, the
-    /// server then receives the error -32603.
+    /// A deferred request keeps its ticket, but a task takes no slot of [`Client::in_flight`] and sends no progress. If
+    /// the table is full, `defer` returns the request to the application. An immediate result then becomes the error
+    /// -32603.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;

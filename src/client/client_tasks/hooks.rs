@@ -27,15 +27,15 @@ pub(crate) trait ClientTaskHooks: Sync {
     /// request. Returns 0 if no revision has tasks.
     fn max_response_size(&self, revisions: Revisions) -> usize;
 
-    /// Returns the time to live of the task that a request asks for, or 0 if the request names no time. Returns `None`
-    /// if the request asks for no task, and an error if the member `task` is not an object.
+    /// Returns the time to live that a request names for its task, or 0 if the request names no time. Returns `None` if
+    /// the request does not become a task, and an error if the member `task` is not an object.
     fn requested(&self, context: Context, params: Json<'_>) -> Result<Option<u64>, ProtocolError>;
 
     /// Returns whether the client accepts requests about tasks with this method in its session.
     fn accepts(&self, state: &ClientState<'_>, method: Str<'_>) -> bool;
 
-    /// Responds to a request about a task, and returns the error that the client has sent, if any. The caller has
-    /// reserved space for the response.
+    /// Handles a request about a task, and returns the error that the client has sent, if any. The response to
+    /// `tasks/result` waits for the end of the task. The caller has reserved space for a response.
     fn on_request(
         &self,
         state: &mut ClientState<'_>,

@@ -25,7 +25,7 @@ impl ClientState<'_> {
         self.peer.in_flight.set_deadline(ticket, Some(deadline));
     }
 
-    /// Queues a poll. The timeout of the poll starts now and includes the wait for transmit space.
+    /// Queues a poll. The wait for transmit space has its own timeout. The timeout restarts after the poll is sent.
     pub(super) fn poll_task(&mut self, ticket: Ticket) {
         self.queue_task_request(ticket, Method::TaskGet);
     }

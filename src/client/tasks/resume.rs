@@ -16,8 +16,8 @@ impl Client<'_> {
     ///
     /// The client emits the same events for the returned ticket as for the call that became the task. The last event
     /// has the result of the tool. If the server does not know the task, the last event has the server's error
-    /// (-32602). The timeout in `options` limits each request about the task. If `options` has no maximum duration,
-    /// the [configured limit](crate::client::TaskLimits) of tasks applies.
+    /// (-32602). The timeout in `options` limits each poll of the task. If `options` has no maximum duration, the
+    /// [configured limit](crate::client::TaskLimits) of tasks applies.
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the client is not connected. [`SendError::Unsupported`]: the server has no tasks,

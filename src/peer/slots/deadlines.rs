@@ -58,7 +58,7 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     /// Updates the tree after the slot was taken, was released, or got another deadline.
-    // Not inlined, because each request calls this large function from three places.
+    // Not inlined, because the function is large and has three callers.
     #[inline(never)]
     pub(crate) fn update_tree(&mut self, index: u32) {
         let slots = self.slots_mut();

@@ -30,8 +30,8 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Creates a ticket from the result of [`to_bits`](Ticket::to_bits). The machine treats other bits as the
-    /// ticket of an ended request.
+    /// Creates a ticket from the result of [`to_bits`](Ticket::to_bits). The machine treats bits that match no request
+    /// in flight as the ticket of an ended request.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Ticket {
         Ticket { slot: bits as u32, generation: (bits >> 32) as u32 }
@@ -190,7 +190,7 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.taken.into()
     }
 
-    /// Takes the lowest free slot for a request. Returns `None` if all slots are taken.
+    /// Takes the lowest free slot for a request. Returns `None` if no slot is free.
     #[inline]
     pub(crate) fn take(&mut self, data: D, deadline: Option<Millis>) -> Option<Ticket> {
         let index = self.free_slot();

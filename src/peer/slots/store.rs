@@ -31,7 +31,8 @@ pub(crate) enum Store<'b, D> {
 #[cfg(feature = "alloc")]
 const LARGE_TABLE: usize = 1024;
 
-/// Minimum length of a slot's part, once a growing table has text. Most ids fit into this length.
+/// Minimum length of a slot's part, once a growing table has text. A shorter limit takes precedence. Most ids fit into
+/// this length.
 #[cfg(feature = "alloc")]
 const MIN_PART: u16 = 16;
 
@@ -77,8 +78,8 @@ impl<D: Data> InFlight<'_, D> {
         self.set_text_length(ticket, length)
     }
 
-    /// Replaces the text of a request after the first `kept` bytes. Returns `false` if `piece` does not fit, or if the
-    /// text is shorter than `kept`.
+    /// Keeps the first `kept` bytes of the text of a request, and replaces the rest with `piece`. Returns `false` if
+    /// `piece` does not fit, or if the text is shorter than `kept`.
     pub(crate) fn set_text_after(&mut self, ticket: Ticket, kept: usize, piece: &[u8]) -> bool {
         let length = kept.wrapping_add(piece.len());
         if self.text(ticket).len() < kept {
@@ -90,7 +91,7 @@ impl<D: Data> InFlight<'_, D> {
         self.set_text_length(ticket, length)
     }
 
-    /// Stores the output of `body` as the text of a request after the first `kept` bytes.
+    /// Keeps the first `kept` bytes of the text of a request, and replaces the rest with the output of `body`.
     ///
     /// Returns `false` if the output does not fit. The text then has its old length, but its bytes after `kept` may
     /// have changed. `body` may run twice, because the first run may only measure the output.

@@ -1,6 +1,7 @@
 //! Ids of tasks: the slot, its generation and 128 random bits, as hexadecimal digits.
 //!
-//! The slot and the generation make each id unique, even with bad randomness. The random bits make the ids unguessable.
+//! The slot and the generation make each id unique in its table, even with bad randomness. The random bits make the ids
+//! unguessable.
 
 use crate::json::{Str, text_of};
 use crate::peer::slots::Ticket;

@@ -90,8 +90,8 @@ pub(crate) struct AutomaticTasks {
     pub(crate) options: fn() -> TaskOptions,
 }
 
-/// Returns the time to live in the member `task` of a request, or 0 without a time to live (`2025-11-25`). Returns
-/// `None` if the member is not an object.
+/// Returns the time to live in the member `task` of a request, or 0 without a valid time to live (`2025-11-25`).
+/// Returns `None` if the member is not an object.
 pub(crate) fn requested_ttl(task: Json<'_>) -> Option<u64> {
     (task.kind() == Kind::Object).then(|| task.get("ttl").and_then(Json::unsigned).unwrap_or(0))
 }

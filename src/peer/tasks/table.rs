@@ -1,4 +1,4 @@
-//! `TaskTable`: the tasks that a peer runs, in slots that the caller lends.
+//! `TaskTable`: the tasks that a peer runs, in lent slots or on the heap.
 
 use crate::framing::outbound_message::SessionKey;
 use crate::json::{Json, SortKey, Str, Writer, text_of};
@@ -29,9 +29,9 @@ pub(crate) const LONGEST_MESSAGE: usize = 128;
 
 /// Fields of a task's slot, without its text.
 ///
-/// The text consists of the progress token, the message about the status, and the payload. In an automatic task,
-/// the ticket of the call takes the place of the token. The payload is JSON: the object of open input requests of a
-/// task of `2026-07-28`, or the result or error of an ended task.
+/// The text consists of the progress token, the message about the status, and the payload. In an automatic task, the
+/// ticket of the call takes the place of the token. The payload is JSON. An open task of `2026-07-28` stores its open
+/// input requests. An ended task stores its result or error.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskData {
     pub(crate) random: Random,
@@ -52,8 +52,8 @@ pub struct TaskData {
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) revision: Revision,
     pub(crate) state: TaskState,
-    /// Whether the payload is the result or error of the ended task. Otherwise the application keeps the result or
-    /// error.
+    /// Whether the payload is the result or error of the task. If an ended task has no such payload, the application
+    /// keeps the result or error.
     pub(crate) is_stored: bool,
     /// Whether to add empty structured content if the result has none.
     pub(crate) pad_structured: bool,
@@ -216,13 +216,13 @@ impl<'b> TaskTable<'b> {
         self
     }
 
-    /// Returns the number of tasks, including ended tasks.
+    /// Returns the number of taken slots. Ended tasks also take slots.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Returns whether the table has no task.
+    /// Returns whether no slot is taken.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -41,7 +41,8 @@ impl TransmitBuffer<'_> {
     /// bytes.
     ///
     /// # Errors
-    /// [`Overflow`] if `to` is `None`, or if the buffer is too small for pieces. The message is then dropped.
+    /// [`Overflow`] if `to` is `None`, the buffer is too small for pieces, or the heap is exhausted. The message is
+    /// then dropped.
     pub(crate) fn open_message(
         &mut self,
         stream: StreamId,
@@ -138,7 +139,8 @@ impl TransmitBuffer<'_> {
         has_space
     }
 
-    /// Compacts the buffer if at most as many bytes must move as were sent. So the work is linear in the output.
+    /// Compacts the buffer if at least as many bytes were sent as must move. The total work is therefore linear in the
+    /// output.
     fn make_piece_space(&mut self) {
         self.rewind();
         if self.link.start >= self.unsent() && self.link.start > 0 {

@@ -34,7 +34,8 @@ pub(super) fn has_titles(options: &[Choice<'_>]) -> bool {
 
 /// Writes the values as a part of a schema.
 ///
-/// If no value has a title, the values become `enum`. Otherwise, all values become a member with the key `titled`.
+/// If no value has a title, the values become `enum`. Otherwise, the values become an array of objects with titles, and
+/// `titled` is the key of this array.
 pub(super) fn write_options(options: &[Choice<'_>], titled: &str, out: &mut Writer<'_>) {
     if !has_titles(options) {
         out.key("enum");

@@ -409,7 +409,7 @@ impl<'a> FieldView<'a> {
         self.schema.get("default").filter(|value| !value.is_null())
     }
 
-    /// Returns the format of a string: `email`, `uri`, `date` or `date-time`.
+    /// Returns the format of a string. The specification defines `email`, `uri`, `date` and `date-time`.
     #[must_use]
     pub fn format(&self) -> Option<Str<'a>> {
         text(self.schema, "format")

@@ -49,7 +49,7 @@ impl<'a> Form<'a> {
 
     /// Creates a form with a schema as JSON text.
     ///
-    /// The schema describes an object whose properties are primitive. The server sends the schema verbatim, so the
+    /// The schema describes an object whose properties are primitive. The server changes only line breaks, so the
     /// client's revision must allow the schema.
     #[must_use]
     pub const fn raw(message: &'a str, schema: &'a str) -> Form<'a> {

@@ -28,7 +28,7 @@ impl Action {
 }
 
 /// Writes a submitted form. `content` writes an object of strings, numbers and booleans. From `2025-11-25` on, a value
-/// may also be an array of strings. Returns `false` if the object has any other value.
+/// may also be an array of strings. Returns `false` for any other content.
 pub(crate) fn write_form(
     out: &mut Writer<'_>,
     revision: Revision,
@@ -68,7 +68,7 @@ pub enum ElicitAction {
 }
 
 impl<'a> ElicitResultView<'a> {
-    /// Reads a result. Returns `None` if the result is not a result of an elicitation.
+    /// Reads a result. Returns `None` if the result has no known action.
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<ElicitResultView<'a>> {
         let [action, content] = result.pick(["action", "content"]);

@@ -53,7 +53,7 @@ use crate::json::Writer;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::{Revision, Revisions};
 
-/// An input request of a server: [`ListRoots`], [`Form`], [`OpenUrl`], [`CreateMessage`] or [`OtherRequest`].
+/// An input request of a server, such as [`ListRoots`], [`Form`] or [`CreateMessage`].
 #[expect(private_bounds, reason = "the protocol defines the set of input requests")]
 pub trait Input: Sealed {
     /// Returns the method of the request.

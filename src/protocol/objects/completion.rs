@@ -113,7 +113,7 @@ impl<'a> CompletionView<'a> {
         list(self.inner(), "values").filter_map(Json::string)
     }
 
-    /// Returns the total number of values, if the server reports it.
+    /// Returns the total number of values, if the server reports this number.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
         self.inner().get("total")?.unsigned()

@@ -33,7 +33,7 @@ pub struct ContentBlock<'w, 'a> {
     out: &'w mut Writer<'a>,
     items: &'w mut ResultArray,
     revision: Revision,
-    /// The role of the speaker, for a message of a prompt. `None` for a block of a result.
+    /// The role of the speaker, for a message of a prompt. `None` for any other block.
     role: Option<Role>,
     annotations: Annotations<'w>,
     meta: Option<&'w str>,
@@ -245,7 +245,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// Returns the text of a [text](ContentView::Text) block. This function is faster than `content`, because the
-    /// lookup reads only two members.
+    /// function looks up only two members.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
         let (mut is_text, mut text) = (false, None);
         self.json.each_member(|name, value, _| {

@@ -12,7 +12,7 @@ pub(crate) const fn string(text: &str) -> usize {
     length
 }
 
-/// Returns the length of a member with a raw value, and of its comma. Returns 0 if there is no value.
+/// Returns the length of a member with a raw value, including its comma. Returns 0 if there is no value.
 pub(crate) const fn raw(key: &str, value: Option<&str>) -> usize {
     match value {
         Some(value) => value.len().saturating_add(key.len()).saturating_add(4),
@@ -20,7 +20,7 @@ pub(crate) const fn raw(key: &str, value: Option<&str>) -> usize {
     }
 }
 
-/// Returns the length of a string member, and of its comma. Returns 0 if there is no text.
+/// Returns the length of a string member, including its comma. Returns 0 if there is no text.
 pub(crate) const fn text(key: &str, text: Option<&str>) -> usize {
     match text {
         Some(text) => string(text).saturating_add(raw(key, Some(""))),

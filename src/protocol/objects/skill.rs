@@ -23,8 +23,9 @@ pub(crate) const MAIN_SUFFIX: &str = "/SKILL.md";
 
 /// A skill: instructions for an agent, in a folder with a `SKILL.md` and other files.
 ///
-/// In a `static`, the compiler computes the digests of the files. The compiler also checks the frontmatter, so that a
-/// skill does not compile if its URI and its `SKILL.md` contradict each other. See [`Skills`](crate::server::Skills).
+/// In a `static`, the compiler computes the digests of the files. [`Skills::new`](crate::server::Skills::new) in a
+/// `static` also checks the frontmatter at compile time. A skill whose URI and `SKILL.md` contradict each other then
+/// does not compile.
 ///
 /// ```
 /// use mcp_proto::server::{Skill, SkillFile};
@@ -47,8 +48,8 @@ pub struct Skill<'t> {
 impl<'t> Skill<'t> {
     /// Creates a skill with the URI and the text of its `SKILL.md`.
     ///
-    /// The URI is `skill://NAME/SKILL.md`. Folders may precede the name. The text begins with the name and the
-    /// description: `---`, `name: NAME`, `description: TEXT`, `---`.
+    /// The URI is `skill://NAME/SKILL.md`, or has another scheme. Folders may precede the name. The text begins with
+    /// the frontmatter, which contains the name and the description: `---`, `name: NAME`, `description: TEXT`, `---`.
     #[must_use]
     pub const fn new(uri: &'t str, text: &'t str) -> Skill<'t> {
         let main = SkillFile::text(MAIN, text).mime_type(MARKDOWN);

@@ -11,7 +11,7 @@ use crate::protocol::objects::skill::{MAIN, MAIN_SUFFIX};
 use crate::protocol::objects::view::{entries, has_text, object, text, view};
 
 view! {
-    /// A skill that the server lists.
+    /// A skill of the server.
     ///
     /// The application should read a file only when the file is needed, and must then [verify](SkillFileView::matches)
     /// the content.
@@ -46,7 +46,7 @@ impl<'a> SkillView<'a> {
         text(self.frontmatter(), "description")
     }
 
-    /// Returns whether the server generates the files, so that the application cannot verify them.
+    /// Returns whether the server generates the files. The application cannot verify generated files.
     #[must_use]
     pub fn is_dynamic(&self) -> bool {
         has_text(self.json, "resources", "dynamic")
@@ -65,8 +65,8 @@ impl<'a> SkillView<'a> {
     }
 
     /// Returns whether the skill has a name, a description, and a URI that ends with `/NAME/SKILL.md`. A skill that is
-    /// not dynamic must also list `SKILL.md`. Each listed file must be in the folder of the skill, and have a size and
-    /// a digest.
+    /// not dynamic must also list `SKILL.md`. The files of such a skill must be in the folder of the skill, and have a
+    /// size and a digest.
     ///
     /// The application must not load a skill that is not valid.
     #[must_use]

@@ -80,13 +80,13 @@ impl TaskStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum TaskSupport {
-    /// Calls never become tasks. The server refuses a call that requests a task (-32601).
+    /// Calls never become tasks. In `2025-11-25`, the server refuses a call that requests a task (-32601).
     #[default]
     Forbidden,
     /// Calls may become tasks.
     Optional,
-    /// Calls always become tasks. The server refuses a call that cannot become a task (-32601, or -32021 in
-    /// `2026-07-28`).
+    /// Calls must become tasks. In `2025-11-25`, the server refuses a call that requests no task (-32601). In
+    /// `2026-07-28`, the server refuses a call of a client without the extension (-32021).
     Required,
 }
 

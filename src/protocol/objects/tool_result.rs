@@ -14,8 +14,8 @@ use crate::rpc::Object;
 
 /// Writes a tool result: content blocks, structured content and the error flag.
 ///
-/// All blocks belong to one array. Write all other members, such as structured content, before the first block or
-/// after the last block. Otherwise the result is not valid. The client then receives an error, and the next event is a
+/// All blocks belong to one array. Write structured content before the first block or after the last block, and `_meta`
+/// before both. Otherwise the result is not valid. The client then receives an error, and the next event is a
 /// [`ProtocolError`](crate::ProtocolError).
 #[derive(Debug)]
 pub struct ToolResult<'w, 'a> {
@@ -260,7 +260,7 @@ impl<'a> ToolResultView<'a> {
         self.content.map_or_else(|| list(self.raw(), "content"), Json::elements).map(BlockView::from_json)
     }
 
-    /// Returns the first text block.
+    /// Returns the text of the first text block.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         let content = self.content.or_else(|| self.result.get("content"))?;

@@ -1,7 +1,7 @@
 //! Read-only views of JSON from the peer, and the lookup of members.
 //!
-//! A getter looks up its member on each call. The getter returns `None` if the member is missing or has the wrong type.
-//! Use `raw` for members without a getter.
+//! A getter looks up its member on each call. Most getters return `None` if the member is missing or has the wrong
+//! type. Use `raw` for members without a getter.
 
 use crate::json::{Decimal, Elements, Json, Kind, Str};
 

@@ -132,7 +132,7 @@ pub struct SampledView<'a> {
 }
 
 impl<'a> SampledView<'a> {
-    /// Reads a result. Returns `None` if the result is not a result of sampling.
+    /// Reads a result. Returns `None` unless the result has a role, content and the name of a model.
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<SampledView<'a>> {
         let [role, content, model, stop] = result.pick(["role", "content", "model", "stopReason"]);
@@ -158,7 +158,7 @@ impl<'a> SampledView<'a> {
         BlockView::one_or_many(Some(self.content)).filter(|block| block.raw().kind() == Kind::Object)
     }
 
-    /// Returns the first text block.
+    /// Returns the text of the first text block.
     #[must_use]
     pub fn text(&self) -> Option<Str<'a>> {
         self.blocks().find_map(|block| block.text())

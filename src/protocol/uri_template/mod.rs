@@ -38,8 +38,8 @@ fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     })
 }
 
-/// Returns whether a template is valid. Braces must enclose names. No `{name}` may follow a `{+name}`, because the
-/// boundary between the values would be ambiguous.
+/// Returns whether a template is valid. Braces must enclose names. No `{name}` may follow a `{+name}`, because [`find`]
+/// requires that the last value can contain the text of all earlier values.
 pub(crate) const fn is_valid(template: &str) -> bool {
     let mut rest = template.as_bytes();
     let mut any_reserved = false;
