@@ -21,7 +21,7 @@ pub(crate) const UNALIGNED_WORDS: bool =
 
 /// Whether a bare-metal processor divides 32 bits with one instruction.
 ///
-/// True for ARM since the Cortex-M3, and for 32-bit RISC-V.
+/// True for ARM since the Cortex-M3. Also true for 32-bit RISC-V, although cores without the extension M cannot divide.
 const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = "riscv32");
 
 /// Returns the quotient and the remainder. Both results are zero if `by` is zero.

@@ -59,7 +59,7 @@ const SMALL_USES: u8 = 32;
 #[cfg(feature = "alloc")]
 const IDLE_TIME: Millis = Millis::seconds(5);
 
-/// The value of `idle_since` while a larger part of the buffer is in use.
+/// The value of `idle_since` while no idle time runs.
 #[cfg(feature = "alloc")]
 const BUSY: Millis = Millis::MAX;
 

@@ -42,8 +42,8 @@ impl LineDecoder<'_> {
         self.cut_from_string(part);
     }
 
-    /// Removes a part of a string like [`remove_from_string`](LineDecoder::remove_from_string), but always frees its
-    /// space.
+    /// Removes a part of a string like [`remove_from_string`](LineDecoder::remove_from_string), but always frees the
+    /// space of the part.
     pub(crate) fn cut_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));

@@ -79,7 +79,7 @@ impl Monitor {
         self
     }
 
-    /// Sets the maximum length of a line, in bytes. The default is 64 MiB.
+    /// Sets the maximum length of a line, in bytes without the newline. The default is 64 MiB.
     ///
     /// [`bytes`](Monitor::bytes) ignores longer lines. [`line`](Monitor::line) has no limit.
     #[must_use]

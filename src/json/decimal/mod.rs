@@ -202,7 +202,7 @@ pub(crate) fn digit_bytes(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
     for pair in buffer.as_chunks_mut().0.iter_mut().rev() {
         let two;
         (rest, two) = divide(rest, 100);
-        // The product is exact for two digits.
+        // For two digits, the product and the shift equal a division by ten.
         let tens = two.wrapping_mul(103) >> 10;
         *pair = [b'0' | tens as u8, b'0' | two.wrapping_sub(tens.wrapping_mul(10)) as u8];
         start = start.wrapping_sub(2);

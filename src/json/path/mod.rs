@@ -220,7 +220,7 @@ impl<'a, 'k> At<'a, 'k> {
                 let expected = if kind == Kind::Array { Expected::Array } else { Expected::Object };
                 At { path: self.path, found: Found::Blocked(Problem::Wrong { expected, found: json.kind() }) }
             }
-            // The error names the first missing step.
+            // The path of the error ends at the first value that is missing or of a wrong kind.
             Found::Nothing | Found::Blocked(_) => self,
         }
     }
