@@ -111,8 +111,8 @@ impl Requests {
         }
     }
 
-    /// Adds a request. For a second request with an id in flight, adds one to the number of responses to come, and marks
-    /// the earlier request as ambiguous.
+    /// Adds a request. For a second request with an id in flight, adds one to the number of responses to come, and
+    /// marks the earlier request as ambiguous.
     pub(super) fn insert(&mut self, key: String, request: Request) {
         if let Some(earlier) = self.in_flight.get_mut(&key) {
             earlier.responses = earlier.responses.saturating_add(1);

@@ -33,7 +33,7 @@ impl LineCallback {
     /// open.
     pub const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-    /// Removes the line ending, if there is one, and calls the callback.
+    /// Removes line breaks at the end of the line, and calls the callback.
     ///
     /// Catches a panic of the callback, so that the reader continues. Without a reader of its stderr, the child would
     /// block or fail.
