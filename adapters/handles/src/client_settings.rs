@@ -44,7 +44,7 @@ pub struct ClientSettings {
     pub capabilities: ClientCapabilities,
     /// Whether the transport carries messages instead of lines.
     pub message_mode: bool,
-    /// The function that returns whether the transport permits calls of a tool. Lists omit tools without this permission.
+    /// The function that returns whether the transport permits calls of a tool. Lists omit tools without permission.
     pub permits_tool: fn(Json<'_>) -> bool,
 }
 

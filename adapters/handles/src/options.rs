@@ -77,7 +77,7 @@ impl CallOptions {
     /// Requests that the call becomes a task (`2025-11-25`), which the server keeps for this time.
     ///
     /// Pass this option for tools that support tasks. The option has no effect in other revisions, with a server
-    /// without tasks, and with a connector without [`tasks`](crate::ClientSettings::tasks).
+    /// without tasks, or with a connector without [`tasks`](crate::ClientSettings::tasks).
     #[must_use]
     pub const fn task(mut self, ttl: Duration) -> Self {
         self.task = Some(ttl);

@@ -127,7 +127,8 @@ impl ClientSession {
         }
     }
 
-    /// Sets the function that returns whether the transport permits calls of a tool. Lists omit all other tools.
+    /// Sets the function that returns whether the transport permits calls of a tool. Lists omit tools without
+    /// permission.
     pub fn set_tool_filter(&mut self, permits_tool: fn(Json<'_>) -> bool) {
         self.permits_tool = permits_tool;
     }
