@@ -43,7 +43,7 @@ impl LineDecoder<'_> {
     }
 
     /// Removes a part of a string like [`remove_from_string`](LineDecoder::remove_from_string), but always frees the
-    /// space of the part.
+    /// space of the part. The part may end between any two characters of the string.
     pub(crate) fn cut_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));

@@ -26,7 +26,7 @@ pub struct LineCallback(Arc<Mutex<OnLine>>);
 type OnLine = dyn FnMut(&str) + Send;
 
 impl LineCallback {
-    /// Maximum line length in bytes; a longer line is split.
+    /// Maximum line length in bytes, including the newline. A longer line is split.
     pub const MAX_LINE_LEN: u64 = 64 * 1024;
 
     /// Time to wait for the last lines of an exited child. The wait is limited because another process may keep stderr

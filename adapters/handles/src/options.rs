@@ -44,7 +44,8 @@ impl CallOptions {
         self
     }
 
-    /// Sets the maximum total time, regardless of progress.
+    /// Sets the maximum total time, regardless of progress. For a call that becomes a task,
+    /// [`TaskLimits::maximum`](mcp_proto::client::TaskLimits::maximum) applies instead.
     #[must_use]
     pub const fn maximum(mut self, time: Duration) -> Self {
         self.maximum = time;
