@@ -15,7 +15,7 @@ pub(crate) const BARE_METAL: bool = cfg!(target_os = "none");
 /// Whether a bare-metal processor reads an unaligned word with one instruction.
 ///
 /// True for ARM since the Cortex-M3. Unlike a Cortex-M0, these processors have atomic operations, which `cfg` can
-/// detect.
+/// detect. Also true for a Cortex-M23, which has atomic operations, but reads only aligned words.
 pub(crate) const UNALIGNED_WORDS: bool =
     BARE_METAL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
 

@@ -159,8 +159,8 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Shrinks a large buffer if `used` has been only a small part of the buffer for [`IDLE_TIME`]. Before this
-    /// time has passed, returns the time of the next call. Otherwise returns `None`.
+    /// Shrinks a large buffer if `used` has been only a small part of the buffer for [`IDLE_TIME`]. While this time
+    /// runs, returns the end of this time. Otherwise returns `None`.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn shrink_by_deadline(&mut self, used: usize, now: Millis) -> Option<Millis> {

@@ -18,7 +18,7 @@ impl LineDecoder<'_> {
     ///
     /// To gain space, moves buffered bytes to the front, grows the buffer, or starts to discard the line.
     ///
-    /// The machine calls this method while no line is complete, or while the machine cannot handle the complete line.
+    /// A client calls this method while no line is complete, or while the client cannot handle the complete line.
     #[inline]
     pub(crate) fn make_room(&mut self) {
         if self.is_full_after_move() {

@@ -54,12 +54,12 @@ impl LineDecoder<'_> {
         self.scanner.remove(part);
     }
 
-    /// Returns whether chunks of a string were removed from the current line.
+    /// Returns whether chunks of a string are removed from the current line.
     pub(crate) fn is_chunked(&self) -> bool {
         self.flags.any(Flags::CHUNKED)
     }
 
-    /// Sets whether chunks of a string were removed from the current line.
+    /// Sets whether chunks of a string are removed from the current line.
     pub(crate) fn set_chunked(&mut self, is_chunked: bool) {
         if is_chunked {
             self.flags.add(Flags::CHUNKED);

@@ -123,7 +123,7 @@ pub struct HttpMemory {
     pub exchanges: usize,
     /// Maximum number of sessions. The slot of a session takes at most 128 bytes.
     pub sessions: usize,
-    /// Memory for events that a client may request again, in bytes.
+    /// Memory for events that a client may request again, and for messages that wait for an event stream, in bytes.
     pub replay: usize,
     /// Maximum length of a response, in bytes.
     pub longest_answer: usize,
