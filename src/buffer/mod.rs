@@ -316,7 +316,7 @@ fn truncate(bytes: &mut Vec<u8>, length: usize) {
 }
 
 /// Grows the buffer to at least `end` bytes. Returns `None` in the same cases as [`BufferMut::ensure`]. Not inlined,
-/// because growth is rare and every write of output contains a call.
+/// because growth is rare, and because every write of output contains a call of this function.
 #[cfg(feature = "alloc")]
 #[cold]
 #[inline(never)]

@@ -3,8 +3,8 @@
 use crate::framing::LineDecoder;
 use crate::platform::shift;
 
-/// Minimum read space, in bytes, after a growing buffer has grown, unless its limit is lower. A read that fills the
-/// space doubles a buffer that is smaller than [`MAX_READ_AHEAD`].
+/// Minimum read space, in bytes, after a growing buffer has grown, unless the limit of the buffer is lower. A read
+/// that fills the space doubles a buffer that is smaller than [`MAX_READ_AHEAD`].
 pub(super) const READ_AHEAD: usize = 1024;
 
 /// Size, in bytes, from which a filled buffer no longer doubles. Larger reads need fewer system calls.

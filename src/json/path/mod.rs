@@ -63,7 +63,7 @@ const STEPS: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Path<'k> {
     steps: [Step<'k>; STEPS],
-    /// The number of steps. Steps beyond `STEPS` replace the first steps.
+    /// The number of steps. Beyond `STEPS`, each new step replaces the oldest stored step.
     length: u8,
 }
 

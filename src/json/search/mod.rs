@@ -123,8 +123,8 @@ pub(super) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
     found == 0
 }
 
-/// Returns the length of the run with the function for the target. Checks the first word inline on targets with
-/// vectors, because most strings are short.
+/// Returns the length of the run, with the implementation for the target. Checks the first word inline on targets
+/// with vectors, because most strings are short.
 #[inline]
 fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
     if !WORDS {
