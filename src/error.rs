@@ -28,7 +28,7 @@ pub enum ProtocolError {
     NotJson(ScanError),
     /// A line that is longer than the receive buffer. The machine discarded the bytes of the line on arrival.
     LineTooLong {
-        /// Maximum length of a line in bytes, including its newline.
+        /// Maximum length in bytes. The length of a line includes its newline.
         limit: usize,
     },
     /// A message that is nested deeper than the limit.
@@ -56,7 +56,7 @@ pub enum ProtocolError {
     WrongJsonRpcVersion,
     /// An invalid or missing id.
     ///
-    /// The id of a request is neither a string nor an integer, or a response has no id.
+    /// The id of a request is neither a string nor an integer, or a response has no valid id.
     InvalidId,
     /// A request id that is longer than the limit.
     IdTooLong {
@@ -111,7 +111,7 @@ pub enum ProtocolError {
     ///
     /// The response has both a result and an error, or its error is not an object.
     MalformedResponse,
-    /// An error response without an id. The peer could not read a message.
+    /// An error response without a valid id. In most cases, the peer could not read a message.
     ErrorWithoutId {
         /// Code of the error. Zero if the code is not an integer or is out of range.
         code: i32,

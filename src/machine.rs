@@ -144,8 +144,8 @@ impl<'a> Receive<'a> {
     /// message.
     ///
     /// A link that has lost bytes within a line inserts the byte `CAN` (0x18), which valid JSON never contains. The
-    /// machine then drops the line. If the machine received the id of a request before the gap, the machine responds
-    /// with an error. Otherwise the machine sends no response.
+    /// machine then drops the line. If the machine received the id and the method of a request before the gap, the
+    /// machine responds with an error. Otherwise the machine sends no response.
     #[inline]
     pub fn filled(self, n: usize) {
         self.input.filled(n, StreamId::NONE);
@@ -194,7 +194,7 @@ impl<'a> Receive<'a> {
     /// [`Event::Cancelled`](crate::server::Event::Cancelled) for each request or subscription, and sends no response.
     /// Requests of a handshake session continue, because the client may reconnect and receive the responses. An
     /// exception is a [chunked](crate::server::Call::chunked) response that has begun on this stream: the server
-    /// cancels its request. If the stream is the [stream of a session](crate::SessionKey::stream), the session ends:
+    /// cancels the request. If the stream is the [stream of a session](crate::SessionKey::stream), the session ends:
     /// its requests are cancelled, requests to its client fail, and its subscriptions end.
     ///
     /// On a client, a request on this stream fails with [`RequestFailure::Closed`](crate::RequestFailure::Closed).

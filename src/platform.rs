@@ -15,13 +15,13 @@ pub(crate) const BARE_METAL: bool = cfg!(target_os = "none");
 /// Whether a bare-metal processor reads an unaligned word with one instruction.
 ///
 /// True for ARM since the Cortex-M3. Unlike a Cortex-M0, these processors have atomic operations, which `cfg` can
-/// detect.
+/// detect. Also true for a Cortex-M23, which has atomic operations, but reads only aligned words.
 pub(crate) const UNALIGNED_WORDS: bool =
     BARE_METAL && cfg!(all(target_arch = "arm", target_has_atomic = "32"));
 
 /// Whether a bare-metal processor divides 32 bits with one instruction.
 ///
-/// True for ARM since the Cortex-M3, and for 32-bit RISC-V.
+/// True for ARM since the Cortex-M3. Also true for 32-bit RISC-V, although cores without the extension M cannot divide.
 const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = "riscv32");
 
 /// Returns the quotient and the remainder. Both results are zero if `by` is zero.

@@ -59,7 +59,7 @@ const SMALL_USES: u8 = 32;
 #[cfg(feature = "alloc")]
 const IDLE_TIME: Millis = Millis::seconds(5);
 
-/// The value of `idle_since` while a larger part of the buffer is in use.
+/// The value of `idle_since` while no idle time runs.
 #[cfg(feature = "alloc")]
 const BUSY: Millis = Millis::MAX;
 
@@ -159,8 +159,8 @@ impl<'b> Buffer<'b> {
         }
     }
 
-    /// Shrinks a large buffer if `used` has been only a small part of the buffer for [`IDLE_TIME`]. Before this
-    /// time has passed, returns the time of the next call. Otherwise returns `None`.
+    /// Shrinks a large buffer if `used` has been only a small part of the buffer for [`IDLE_TIME`]. While this time
+    /// runs, returns the end of this time. Otherwise returns `None`.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn shrink_by_deadline(&mut self, used: usize, now: Millis) -> Option<Millis> {
@@ -316,7 +316,7 @@ fn truncate(bytes: &mut Vec<u8>, length: usize) {
 }
 
 /// Grows the buffer to at least `end` bytes. Returns `None` in the same cases as [`BufferMut::ensure`]. Not inlined,
-/// because growth is rare and every write of output contains a call.
+/// because growth is rare, and because every write of output contains a call of this function.
 #[cfg(feature = "alloc")]
 #[cold]
 #[inline(never)]

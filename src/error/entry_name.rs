@@ -5,7 +5,7 @@ use crate::json::{WriteText, prints};
 /// Maximum length of a stored name, in bytes. Without a heap, the stored name is always empty.
 const LONGEST: usize = if cfg!(feature = "alloc") { 40 } else { 0 };
 
-/// The name or URI of a catalog entry, for an error message. A name of more than 40 bytes ends with `…`.
+/// The name or URI of a catalog entry, for an error message. `Display` writes `…` after a cut name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct EntryName {
     bytes: [u8; LONGEST],

@@ -9,24 +9,25 @@ use crate::json::{WriteText, prints};
 pub enum SendError {
     /// Too little free space in the transmit buffer. An event reports when the space is sufficient.
     Busy,
-    /// An ended request.
+    /// An ended request or task.
     ///
-    /// A response, a cancellation, a timeout or the end of the connection has ended the request.
+    /// For example, a response, a cancellation, a timeout or the end of the connection has ended the request.
     Gone,
     /// No free slot for a request in flight.
     Full,
-    /// An incomplete handshake, or a closing connection.
+    /// No session, an incomplete handshake, or a closing connection.
     NotConnected,
-    /// A message that is not valid JSON, or is too large. The transmit buffer limits the size. A retry fails again.
+    /// A message that is not valid JSON, or is too large. In most cases, the transmit buffer limits the size. A retry
+    /// fails again.
     Unwritable,
-    /// A message that the peer or the revision does not support.
+    /// A message that the peer, the revision or the configuration does not support.
     ///
-    /// The peer did not declare the required capability, or the revision lacks the message.
+    /// For example, the peer did not declare the required capability, or the revision lacks the message.
     Unsupported,
     /// A notification that the peer does not expect.
     ///
-    /// The peer did not request the notification, the progress has not increased, or the level of the message is too
-    /// low.
+    /// For example, the peer did not request the notification, the progress has not increased, or the level of the
+    /// message is too low.
     NotWanted,
 }
 

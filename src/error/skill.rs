@@ -14,9 +14,9 @@ pub enum InvalidSkill {
     /// The frontmatter contains YAML other than one string per line. Also set the frontmatter as
     /// [JSON](crate::server::Skill::frontmatter).
     Frontmatter,
-    /// The name in the frontmatter differs from the name of the folder.
+    /// The frontmatter has no name, or a name that differs from the name of the folder.
     Name,
-    /// The frontmatter has no description, or a description that is longer than 1024 characters.
+    /// The frontmatter has no description, or a description that is empty or longer than 1024 characters.
     Description,
     /// The path of a file is not valid, or occurs twice.
     Path,

@@ -3,11 +3,11 @@
 use crate::framing::LineDecoder;
 use crate::platform::shift;
 
-/// Minimum read space, in bytes, after a growing buffer has grown, unless its limit is lower. A read that fills the
-/// space doubles the buffer, up to [`MAX_READ_AHEAD`].
+/// Minimum read space, in bytes, after a growing buffer has grown, unless the limit of the buffer is lower. A read
+/// that fills the space doubles a buffer that is smaller than [`MAX_READ_AHEAD`].
 pub(super) const READ_AHEAD: usize = 1024;
 
-/// Size, in bytes, up to which a filled buffer doubles. Larger reads need fewer system calls.
+/// Size, in bytes, from which a filled buffer no longer doubles. Larger reads need fewer system calls.
 pub(super) const MAX_READ_AHEAD: usize = 64 * 1024;
 
 /// Read space, in bytes, below which a growing buffer grows.
@@ -18,7 +18,7 @@ impl LineDecoder<'_> {
     ///
     /// To gain space, moves buffered bytes to the front, grows the buffer, or starts to discard the line.
     ///
-    /// The machine calls this method while no line is complete, or while the machine cannot handle the complete line.
+    /// A client calls this method while no line is complete, or while the client cannot handle the complete line.
     #[inline]
     pub(crate) fn make_room(&mut self) {
         if self.is_full_after_move() {
@@ -43,9 +43,8 @@ impl LineDecoder<'_> {
         }
         let held = self.end.saturating_sub(self.start);
         let full = self.end >= self.buffer.limit();
-        // Move bytes only if the distance is at least the number of bytes. Also move bytes if a full buffer has no
-        // space for the rest of the line. Each byte then moves about once. A complete line that waits for transmit
-        // space does not justify a move.
+        // Move bytes if the distance is at least the number of bytes. Each byte then moves about once. Also move bytes
+        // if an incomplete line needs space in a full buffer. A complete line has no rest that needs space.
         let worth_it = self.start >= held || (full && self.line.is_none());
         if self.start > 0 && !self.is_discarding() && worth_it {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {

@@ -12,7 +12,7 @@ impl Flags {
     pub(super) const DISCARDING: Flags = Flags(2);
     /// A byte order mark was removed from the current line. The decoder skips only one mark per line.
     pub(super) const BYTE_ORDER_MARK: Flags = Flags(4);
-    /// Chunks of a string were removed from inside the current line.
+    /// Chunks of a string are removed from inside the current line.
     pub(super) const CHUNKED: Flags = Flags(8);
     /// A part of the current line was removed before the release of the line.
     pub(super) const SHORTENED: Flags = Flags(Flags::BYTE_ORDER_MARK.0 | Flags::CHUNKED.0);

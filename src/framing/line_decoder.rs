@@ -52,7 +52,7 @@ pub(super) struct FoundLine {
     pub(super) kind: LineKind,
     pub(super) length: usize,
     /// Number of bytes that a release frees.
-    /// These bytes are the line and its newline, or the line and the remaining batch.
+    /// These bytes are the line and its newline, if any, or the line and the remaining batch.
     pub(super) release_length: usize,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct LineDecoder<'b> {
     /// Number of bytes that a release of the complete line frees. In an incomplete line with chunks, the number of
     /// bytes of the last chunk.
     pub(super) release_length: usize,
-    /// Framing of message mode. A reference, so that a program without message mode does not link its code.
+    /// Framing of message mode. A reference, so that a program that receives lines does not link message mode.
     pub(super) message_framing: Option<&'static &'static dyn MessageFraming>,
     /// Stream of the message in the buffer. Message mode only.
     pub(super) stream: StreamId,
@@ -200,7 +200,7 @@ impl<'b> LineDecoder<'b> {
     /// [`Scanner::feed_with`].
     #[inline]
     pub(crate) fn line_with(&mut self, known: &[u8]) -> Option<Line> {
-        // Only new bytes or the end of input can complete a line.
+        // Only new bytes or the end of input can complete a line. A discarded message is already complete.
         let may_end = self.scanned < self.end || self.flags.any(Flags::MAY_END);
         if self.line.is_some() || may_end { self.find_or_get_line(known) } else { None }
     }
@@ -359,7 +359,7 @@ impl<'b> LineDecoder<'b> {
         }
     }
 
-    /// Drops a line of only white space, which has `length` bytes.
+    /// Drops a line of only white space. `length` includes the newline.
     #[cold]
     fn skip_blank_line(&mut self, length: usize) {
         self.start = self.start.wrapping_add(length);

@@ -42,8 +42,8 @@ impl LineDecoder<'_> {
         self.cut_from_string(part);
     }
 
-    /// Removes a part of a string like [`remove_from_string`](LineDecoder::remove_from_string), but always frees its
-    /// space.
+    /// Removes a part of a string like [`remove_from_string`](LineDecoder::remove_from_string), but always frees the
+    /// space of the part. The part may end between any two characters of the string.
     pub(crate) fn cut_from_string(&mut self, part: Span) {
         let Span { start, end } = part;
         let (from, length) = (self.start.wrapping_add(start), end.saturating_sub(start));
@@ -54,12 +54,12 @@ impl LineDecoder<'_> {
         self.scanner.remove(part);
     }
 
-    /// Returns whether chunks of a string were removed from the current line.
+    /// Returns whether chunks of a string are removed from the current line.
     pub(crate) fn is_chunked(&self) -> bool {
         self.flags.any(Flags::CHUNKED)
     }
 
-    /// Sets whether chunks of a string were removed from the current line.
+    /// Sets whether chunks of a string are removed from the current line.
     pub(crate) fn set_chunked(&mut self, is_chunked: bool) {
         if is_chunked {
             self.flags.add(Flags::CHUNKED);

@@ -2,7 +2,7 @@
 //!
 //! With the feature `serde`, the module reads and writes any `Deserialize` or `Serialize` type.
 //!
-//! The scanner validates a whole text once. Afterwards, reading cannot fail: views walk over the text without
+//! The scanner validates a whole text once. Afterwards, no reader meets invalid JSON: views walk over the text without
 //! validation, and decode a string only on request.
 //!
 //! ```

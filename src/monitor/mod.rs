@@ -79,7 +79,7 @@ impl Monitor {
         self
     }
 
-    /// Sets the maximum length of a line, in bytes. The default is 64 MiB.
+    /// Sets the maximum length of a line, in bytes without the newline. The default is 64 MiB.
     ///
     /// [`bytes`](Monitor::bytes) ignores longer lines. [`line`](Monitor::line) has no limit.
     #[must_use]
@@ -139,8 +139,8 @@ impl Monitor {
     }
 
     /// Records the end of the stream from `sender`. Returns the violations: a line without newline, the violations
-    /// in that line, and requests without a response from this side. Reports no unanswered request if the other
-    /// stream ended first.
+    /// in that line, and requests without a response from this side. Cancelled requests and subscriptions need no
+    /// response. Reports no unanswered request if the other stream ended first.
     pub fn end(&mut self, sender: Sender, now: Millis) -> Vec<Violation> {
         let mut found = Vec::new();
         let party = self.dialogue.party(sender);

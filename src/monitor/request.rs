@@ -20,7 +20,7 @@ pub(super) struct Received<'m> {
     pub(super) id: Json<'m>,
     pub(super) method: String,
     pub(super) params: Json<'m>,
-    /// Whether the receiver has to accept the message.
+    /// Whether `jsonrpc` and `params` are valid.
     pub(super) is_valid: bool,
 }
 

@@ -35,19 +35,19 @@ pub(super) struct Request {
     pub(super) is_era_unclear: bool,
     /// Number of responses to come: one for each use of the id.
     pub(super) responses: u32,
-    /// Whether several requests with this id are in flight.
+    /// Whether several requests with this id have been in flight at once.
     pub(super) is_ambiguous: bool,
     pub(super) cancelled: Option<Millis>,
     pub(super) token: Option<String>,
     /// The last progress.
     pub(super) progress: Option<f64>,
-    /// The level of log messages that a stateless request sets.
+    /// The level of log messages that the request sets.
     pub(super) level: Option<Level>,
     /// The capabilities that a stateless request declares, as JSON.
     pub(super) capabilities: String,
     /// The name of the tool or prompt, or the URI.
     pub(super) target: String,
-    /// Whether the request has the member `task`, so that the receiver may create a task.
+    /// Whether the request has the member `task`. The receiver may then create a task.
     pub(super) wants_task: bool,
     /// The flaw of the request. Most flaws require an error response.
     pub(super) flaw: Option<Flaw>,
@@ -111,7 +111,8 @@ impl Requests {
         }
     }
 
-    /// Adds a request. A second request with an id in flight only adds one to the number of responses to come.
+    /// Adds a request. For a second request with an id in flight, adds one to the number of responses to come, and
+    /// marks the earlier request as ambiguous.
     pub(super) fn insert(&mut self, key: String, request: Request) {
         if let Some(earlier) = self.in_flight.get_mut(&key) {
             earlier.responses = earlier.responses.saturating_add(1);

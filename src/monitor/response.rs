@@ -187,7 +187,7 @@ fn check_error_shape(error: Json<'_>, report: &mut Report<'_>) -> bool {
     outcome.is_ok()
 }
 
-/// Checks the codes that the stateless era reserves.
+/// Checks error codes of the stateless era, and the data that some codes require.
 fn check_error_code(code: i64, error: Json<'_>, revision: Revision, report: &mut Report<'_>) {
     if !revision.has(WireFeature::MissingCapabilityCode) {
         return;

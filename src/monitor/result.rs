@@ -169,7 +169,7 @@ impl Monitor {
 }
 
 impl super::session::Catalog {
-    /// Adds a page of a list. The last page completes the list.
+    /// Adds a page of a list. The last page completes the list. The first page after a complete list starts a new list.
     fn add_page(&mut self, names: impl Iterator<Item = (String, bool)>, result: Json<'_>) {
         const LIMIT: usize = 100_000;
         if core::mem::replace(&mut self.is_complete, false) {

@@ -20,7 +20,7 @@ macro_rules! rules {
         }
 
         impl Rule {
-            /// All rules, in the order of the specification.
+            /// All rules, in the order of their declaration.
             pub const ALL: &[Rule] = &[$(Rule::$rule),*];
 
             /// Returns the name. Later versions of this crate do not change the name.

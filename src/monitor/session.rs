@@ -136,7 +136,7 @@ impl Dialogue {
         self.cursors.len() >= CURSOR_LIMIT || self.cursors.contains(&cursor_key(method, cursor))
     }
 
-    /// Starts the session with the result of `initialize`.
+    /// Starts the session with the result of `initialize`. Forgets the log level, subscriptions, lists and cursors.
     pub(super) fn begin(&mut self, revision: Revision, capabilities: Option<Json<'_>>) {
         self.session = Session::Answered(revision);
         self.server.capabilities = capabilities.map(|json| json.to_string());

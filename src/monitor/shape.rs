@@ -19,11 +19,11 @@ pub(super) enum Shape {
     Id,
     /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// An object with any names and values of this shape.
+    /// An object with any names. Each value has this shape.
     Map(&'static Shape),
-    /// An array of this shape.
+    /// An array. Each element has this shape.
     List(&'static Shape),
-    /// This shape, or an array of this shape.
+    /// A value of this shape, or an array of such values.
     OneOrMore(&'static Shape),
     /// Either of two shapes. The text describes both shapes for the violation.
     Either(&'static Shape, &'static Shape, &'static str),

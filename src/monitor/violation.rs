@@ -37,7 +37,7 @@ impl Sender {
 
 /// A violation of the specification. [`sender`](Violation::sender) is at fault.
 ///
-/// `Display` writes one line. Parts of the line come from the message and may contain control characters.
+/// `Display` adds no line break. Parts of the text come from the message and may contain control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {

@@ -311,8 +311,7 @@ fn is_kind(value: Json<'_>, kind: Str<'_>) -> bool {
     }
 }
 
-/// Returns whether a number is an integer, in any notation. A number that [`Decimal`] cannot represent counts as an
-/// integer.
+/// Returns whether a number is an integer, in any notation. Digits that [`Decimal`] cuts off do not count.
 fn is_whole(value: Json<'_>) -> bool {
     decimal(value).is_none_or(|number| {
         let digits = u32::from(number.exponent().min(0).unsigned_abs());

@@ -61,8 +61,8 @@ impl ElicitResultView<'_> {
     /// multiple-choice field, a single string counts as a list of one choice, because older clients send a string.
     ///
     /// # Errors
-    /// The content does not fit the form, or `buffer` is too short. The client or its user is at fault: send the form
-    /// again, or fail the request.
+    /// The content does not fit the form, or `buffer` is too short. If the content does not fit the form, the client or
+    /// its user is at fault: send the form again, or fail the request.
     pub fn content_in<'b, T>(&self, buffer: &'b mut [u8]) -> Result<Option<T>, TypedError>
     where
         T: FormContent + Deserialize<'b>,

@@ -1,8 +1,8 @@
 //! JSON Schemas of arguments and results, generated at compile time from types.
 //!
-//! [`derive(ToolArguments)`](macro@crate::ToolArguments) generates two items from one type: the constant
-//! `INPUT_SCHEMA`, and an implementation of serde's `Deserialize`. The implementation accepts the same values as the
-//! schema, with the exceptions below.
+//! From one type, [`derive(ToolArguments)`](macro@crate::ToolArguments) generates the constant `INPUT_SCHEMA` and an
+//! implementation of serde's `Deserialize`. The implementation accepts the same values as the schema, with the
+//! exceptions below.
 //!
 //! ```
 //! use mcp_proto::server::Tool;

@@ -48,7 +48,7 @@ pub enum Node {
     },
     /// An object.
     Object(&'static Fields),
-    /// An object with any member names and values of one type: see [`map`](Node::map).
+    /// An object without fixed member names. All values have one type: see [`map`](Node::map).
     Map {
         /// The description of the member names: a string or an enumeration.
         names: &'static Node,
@@ -193,7 +193,7 @@ impl Node {
         Node::Array { items, fewest, most }
     }
 
-    /// Creates the node of an object with any member names and values of one type.
+    /// Creates the node of an object without fixed member names. All values have one type.
     ///
     /// # Panics
     /// The names are not strings. In constants, a panic is a compile error.
@@ -206,7 +206,7 @@ impl Node {
         Node::Map { names, values, fewest: 0, most }
     }
 
-    /// Returns whether the node is optional, so that a member may be absent.
+    /// Returns whether the node is optional. An optional member may be absent.
     #[must_use]
     pub const fn is_optional(&self) -> bool {
         match self {
@@ -254,7 +254,7 @@ impl Node {
         }
     }
 
-    /// Returns whether the node accepts every string.
+    /// Returns whether the node is a string without length limits.
     #[must_use]
     pub(super) const fn is_any_string(&self) -> bool {
         matches!(self.inner(), Node::String { shortest: 0, longest: None })

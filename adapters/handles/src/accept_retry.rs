@@ -27,10 +27,10 @@ impl AcceptRetry {
     /// Records a failure. Returns the pause before the next attempt.
     ///
     /// # Errors
-    /// `accept` has failed for ten seconds.
+    /// `accept` has failed for about ten seconds.
     pub fn failed(&mut self, error: io::Error) -> io::Result<Duration> {
         use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
-        // The connection was closed before it was accepted, or a signal interrupted the call.
+        // The connection was closed before it was accepted, a signal interrupted the call, or no connection is pending.
         if let ConnectionAborted | ConnectionReset | Interrupted | WouldBlock = error.kind() {
             return Ok(Duration::ZERO);
         }

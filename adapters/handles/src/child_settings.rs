@@ -26,14 +26,14 @@ pub struct LineCallback(Arc<Mutex<OnLine>>);
 type OnLine = dyn FnMut(&str) + Send;
 
 impl LineCallback {
-    /// Maximum line length in bytes; a longer line is split.
+    /// Maximum line length in bytes, including the newline. A longer line is split.
     pub const MAX_LINE_LEN: u64 = 64 * 1024;
 
     /// Time to wait for the last lines of an exited child. The wait is limited because another process may keep stderr
     /// open.
     pub const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-    /// Removes the line ending, if there is one, and calls the callback.
+    /// Removes line breaks at the end of the line, and calls the callback.
     ///
     /// Catches a panic of the callback, so that the reader continues. Without a reader of its stderr, the child would
     /// block or fail.

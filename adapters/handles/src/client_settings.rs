@@ -24,7 +24,7 @@ pub struct ClientSettings {
     pub timeouts: Timeouts,
     /// The maximum number of pages of a list.
     pub pages: u32,
-    /// Maximum length of a server message, in bytes.
+    /// Maximum length of a server message, in bytes. The length of a line includes its newline.
     pub longest_line: usize,
     /// Maximum length of a request, in bytes.
     pub longest_request: usize,
@@ -44,7 +44,7 @@ pub struct ClientSettings {
     pub capabilities: ClientCapabilities,
     /// Whether the transport carries messages instead of lines.
     pub message_mode: bool,
-    /// The function that returns whether the transport permits calls of a tool. Lists omit all other tools.
+    /// The function that returns whether the transport permits calls of a tool. Lists omit tools without permission.
     pub permits_tool: fn(Json<'_>) -> bool,
 }
 
@@ -213,7 +213,7 @@ macro_rules! client_settings {
             self
         }
 
-        /// Sets the maximum length of a server message, in bytes.
+        /// Sets the maximum length of a server message, in bytes. The length of a line includes its newline.
         #[must_use]
         pub fn longest_line(mut self, bytes: usize) -> Self {
             self.settings.longest_line = bytes;

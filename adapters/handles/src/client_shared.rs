@@ -75,8 +75,9 @@ impl ClientShared {
         }
     }
 
-    /// Adds details to the error of a failed attempt to connect, if the connection closed or the timeout expired. The
-    /// details are the exit status of a child process, and the first line of the server that was not a message.
+    /// Adds details to the error of a failed attempt to connect. If the connection closed, the details include the exit
+    /// status of a child process. If the connection closed or the timeout expired, the details include the first line
+    /// of the server that was not a message.
     #[must_use]
     pub fn connect_error(&self, error: ConnectError, status: Option<ExitStatus>) -> ConnectError {
         let error = match error {

@@ -10,8 +10,8 @@ use crate::printable::Printable;
 pub struct HttpFailure {
     /// The URL, without its user, query and fragment, which may hold secrets.
     pub url: String,
-    /// The status of the response. `None` means that the server cannot be reached, that the connection broke, or
-    /// that the response contains no message for the request.
+    /// The status of a response that refuses the request. `None` for any other failure, such as a broken connection
+    /// or a response without a message for the request.
     pub status: Option<u16>,
     /// The field `WWW-Authenticate`: with 401 and 403, the authorization that is missing.
     pub challenge: Option<String>,

@@ -11,7 +11,7 @@ use crate::error::CallError;
 use crate::server_request::{HandlerCall, InputResponse, ResponseTarget};
 use crate::session::{ClientSession, MAX_SERVER_REQUESTS, call_error};
 
-/// Message of the error response to a request beyond the limit.
+/// Message of the error response to a request beyond the limit, or without a handler.
 const TOO_MANY: &str = "Too many concurrent requests to the client";
 
 /// An input that the server requires. `response` holds the handler call until the application responds.

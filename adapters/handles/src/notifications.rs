@@ -30,7 +30,7 @@ struct State {
 
 impl NotificationQueue {
     /// Adds a notification. Does not add a queued change again. If the queue is full, counts the notification as
-    /// missed.
+    /// missed. Until the queue has reported the missed notifications, also counts later notifications as missed.
     pub(crate) fn push(&self, notification: Notification) {
         self.state.update(|state| {
             let is_change = matches!(notification, Notification::Changed(_) | Notification::Updated(_));
@@ -83,8 +83,8 @@ pub struct Notifications {
 }
 
 impl Notifications {
-    /// Returns the next notification, or `None` if the connection is closed. Dropping this future loses no
-    /// notification.
+    /// Returns the next notification, or `None` if the client is closed and no notification is left. Dropping this
+    /// future loses no notification.
     pub async fn next(&mut self) -> Option<Notification> {
         self.queue.next().await
     }

@@ -44,7 +44,8 @@ impl CallOptions {
         self
     }
 
-    /// Sets the maximum total time, regardless of progress.
+    /// Sets the maximum total time, regardless of progress. For a call that becomes a task,
+    /// [`TaskLimits::maximum`](mcp_proto::client::TaskLimits::maximum) applies instead.
     #[must_use]
     pub const fn maximum(mut self, time: Duration) -> Self {
         self.maximum = time;
@@ -77,7 +78,7 @@ impl CallOptions {
     /// Requests that the call becomes a task (`2025-11-25`), which the server keeps for this time.
     ///
     /// Pass this option for tools that support tasks. The option has no effect in other revisions, with a server
-    /// without tasks, and with a connector without [`tasks`](crate::ClientSettings::tasks).
+    /// without tasks, or with a connector without [`tasks`](crate::ClientSettings::tasks).
     #[must_use]
     pub const fn task(mut self, ttl: Duration) -> Self {
         self.task = Some(ttl);

@@ -41,8 +41,8 @@ impl CallResult {
     }
 
     /// Returns the `resultType` that an extension defines, or `None` for an ordinary result: see
-    /// [`ClientConfig::result_types`](mcp_proto::client::ClientConfig::result_types). A result of an extension has no
-    /// content.
+    /// [`ClientConfig::result_types`](mcp_proto::client::ClientConfig::result_types). A result of an extension need not
+    /// have content.
     #[must_use]
     pub fn result_type(&self) -> Option<String> {
         let result_type = self.json().get("resultType")?.string()?;
@@ -82,7 +82,7 @@ impl CallResult {
     ///
     /// # Errors
     /// The result has no structured content, or the content does not fit the type. A failed call
-    /// ([`is_error`](CallResult::is_error)) usually has no structured content.
+    /// ([`is_error`](CallResult::is_error)) need not have structured content.
     pub fn structured_as<T: DeserializeOwned>(&self) -> Result<T, TypedError> {
         self.view().structured_as()
     }

@@ -6,8 +6,8 @@ use std::fmt::{self, Write};
 ///
 /// A peer chooses its names, descriptions, messages and errors. Without escapes, such a text could clear a terminal,
 /// set the title of a terminal, or forge lines of a log. `Printable` escapes control characters, including line breaks
-/// but not tabs, and characters that change the direction of text. [`PeerError`](crate::PeerError) and all other
-/// errors of this crate escape the text that they quote.
+/// but not tabs, and characters that change the direction of text. [`PeerError`](crate::PeerError) and other errors
+/// of this crate escape text of the peer.
 ///
 /// ```
 /// # use mcp_proto_handles::Printable;
@@ -32,7 +32,7 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
-/// Returns whether a character controls the terminal, or changes the direction of the text around it.
+/// Returns whether a character controls the terminal, separates lines, or changes the direction of the text around it.
 fn is_harmful(character: char) -> bool {
     character != '\t' && character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

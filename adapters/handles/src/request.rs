@@ -100,7 +100,7 @@ impl Request {
     }
 
     /// Sends the request, and returns the ticket. Returns `None` for a notification, which has no response. Returns
-    /// the client's error if the request cannot be sent now.
+    /// the client's error if the request cannot be sent.
     pub(crate) fn send(
         &self,
         client: &mut Client<'_>,

@@ -82,7 +82,7 @@ impl ServerCommand {
         (self.apply)(server, shared)
     }
 
-    /// Ends the record after the command. If the server sent no response, the client had cancelled the request.
+    /// Ends the record after the command. If the server sent no response, the outcome is a cancellation.
     pub(crate) fn finish_record(&mut self, server: &mut Server<'_>) {
         if let Some(record) = self.record.take() {
             let status = server.take_response_status().map(RequestOutcome::from);

@@ -25,7 +25,7 @@ pub(crate) fn unix_time() -> Millis {
 pub struct ServerSettings<'i> {
     /// Identity and features of the server.
     pub config: &'i ServerConfig<'i>,
-    /// Maximum length of a client message, in bytes.
+    /// Maximum length of a client message, in bytes. The length of a line includes its newline.
     pub longest_line: usize,
     /// Maximum length of a response, in bytes.
     pub longest_answer: usize,
@@ -156,7 +156,7 @@ macro_rules! stop_settings {
 #[macro_export]
 macro_rules! server_settings {
     ($lifetime:lifetime) => {
-        /// Sets the maximum length of a client message, in bytes.
+        /// Sets the maximum length of a client message, in bytes. The length of a line includes its newline.
         #[must_use]
         pub fn longest_line(mut self, bytes: usize) -> Self {
             self.settings.longest_line = bytes;

@@ -58,7 +58,7 @@ pub struct ClientSession {
     /// Whether the session waits for its first connection, or for the next connection after a loss.
     pub(crate) is_connecting: bool,
     pub(crate) was_lost: bool,
-    /// The settings with which the owner replaces a lost connection. `None` if the owner does not replace it.
+    /// The settings with which the owner replaces a lost connection. `None` if the owner replaces no connection.
     pub(crate) reconnect: Option<Reconnect>,
     /// The remaining attempts to reconnect, and the pause before the next attempt.
     pub(crate) attempts: Option<Reconnect>,
@@ -79,7 +79,7 @@ pub struct ClientSession {
     close_deadline: Option<Millis>,
     /// Calls to repeat, because the server refused their header fields.
     pub(crate) mismatches: HeaderMismatches,
-    /// The failure of the HTTP exchange whose request the current event may report as failed.
+    /// The failure of the last closed HTTP stream, for the current event.
     http_failure: Option<HttpFailure>,
 }
 
@@ -127,7 +127,8 @@ impl ClientSession {
         }
     }
 
-    /// Sets the function that returns whether the transport permits calls of a tool. Lists omit all other tools.
+    /// Sets the function that returns whether the transport permits calls of a tool. Lists omit tools without
+    /// permission.
     pub fn set_tool_filter(&mut self, permits_tool: fn(Json<'_>) -> bool) {
         self.permits_tool = permits_tool;
     }

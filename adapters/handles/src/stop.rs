@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::signal::lock;
 
-/// Maximum time limit. An `Instant` cannot represent very late times.
+/// Replacement for a time limit that is too long for an `Instant`.
 const MAX_TIME: Duration = Duration::from_secs(365 * 86_400);
 
 /// Stops servers from another thread, or on a signal.

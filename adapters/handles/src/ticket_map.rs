@@ -6,8 +6,7 @@ use mcp_proto::Ticket;
 
 /// A map from tickets to values.
 ///
-/// The entries form an unsorted vector. A map holds a few hundred entries at most, and a vector takes less code than a
-/// hash table.
+/// The entries form an unsorted vector. Most maps hold few entries, and a vector takes less code than a hash table.
 pub(crate) struct TicketMap<T> {
     entries: Vec<(Ticket, T)>,
 }

@@ -115,7 +115,7 @@ impl ReadResult {
 }
 
 impl CompleteResult {
-    /// Returns the values, best match first.
+    /// Returns the values in the order of the server.
     #[must_use]
     pub fn values(&self) -> Vec<String> {
         self.view().values().map(|value| value.to_string()).collect()

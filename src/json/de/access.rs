@@ -64,7 +64,7 @@ pub(super) struct Members<'d, 'de> {
     inside: bool,
     /// The closing bracket. `None` if the text is empty, because empty text decodes like an object without members.
     close: Option<u8>,
-    /// Whether the surrounding object is of a derived type.
+    /// The value of [`Decoder::derived`] before this object. The end of the object restores the value.
     #[cfg(feature = "derive")]
     derived: bool,
 }

@@ -9,7 +9,7 @@ use serde_core::de::{self, Expected, Unexpected};
 /// The capacity for message and path together. With a few more bytes, clippy would report `result_large_err` in the
 /// code of callers.
 const ROOM: usize = 120;
-/// The capacity for a message. The rest is for the path.
+/// The maximum length of a message. The path takes the remaining capacity.
 const MESSAGE: usize = 88;
 
 /// The largest number of bytes of a string that an error shows.

@@ -6,7 +6,7 @@ use super::{PathlessError, TypedError};
 /// because a `PathlessError` is large on the stack.
 #[derive(Clone, Copy)]
 pub(super) enum ErrorKind<'de> {
-    /// The text is invalid or exceeds a limit.
+    /// A fixed message, such as for invalid JSON or for too many elements.
     Message(&'static str),
     /// A value is of another type or out of bounds.
     Wrong { found: &'de str, expected: &'static str },

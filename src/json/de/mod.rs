@@ -28,9 +28,9 @@ use serde_core::de::{Deserialize, Deserializer, Visitor};
 
 /// Decodes one valid JSON text into any `Deserialize` type. The text has the format of `serde_json`.
 ///
-/// Strings are decoded in place, so fields of type `&str` work even with escapes. The text is no longer valid JSON
-/// afterwards. `-0` is an integer. A struct with named fields is an object, never an array. At most [`DEPTH_LIMIT`]
-/// containers may be open at once.
+/// Strings are decoded in place, so fields of type `&str` work even with escapes. Afterwards, the text may no longer
+/// be valid JSON. Integer types accept `-0`. A struct with named fields is an object, never an array. At most
+/// [`DEPTH_LIMIT`] containers may be open at once.
 ///
 /// ```
 /// #[derive(serde::Deserialize)]
@@ -77,7 +77,7 @@ struct Decoder<'de> {
     levels: u8,
     /// The path to an error.
     steps: ErrorPath<'de>,
-    /// Whether the value is of a derived type, which accepts `1.0` as an integer.
+    /// Whether the current value is inside a derived type. Such a type accepts `1.0` as an integer.
     #[cfg(feature = "derive")]
     derived: bool,
 }

@@ -9,8 +9,8 @@ use serde_core::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
 /// Accepts a number, with the bounds of [`Decimal::parse`].
 ///
-/// The decoders of this crate pass the text of the number, so the decimal is exact. Other decoders pass an integer or a
-/// float. A float becomes the shortest decimal with the value of the float.
+/// The decoders of this crate pass the text of the number, so no float rounds the number. Other decoders pass an
+/// integer or a float. A float becomes the shortest decimal that is read back as the same float.
 impl<'de> Deserialize<'de> for Decimal {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Decimal, D::Error> {
         deserializer.deserialize_newtype_struct(DECIMAL, Number)

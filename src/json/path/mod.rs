@@ -63,7 +63,7 @@ const STEPS: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Path<'k> {
     steps: [Step<'k>; STEPS],
-    /// The number of steps. Steps beyond `STEPS` replace the first steps.
+    /// The number of steps. Beyond `STEPS`, each new step replaces the oldest stored step.
     length: u8,
 }
 
@@ -220,7 +220,7 @@ impl<'a, 'k> At<'a, 'k> {
                 let expected = if kind == Kind::Array { Expected::Array } else { Expected::Object };
                 At { path: self.path, found: Found::Blocked(Problem::Wrong { expected, found: json.kind() }) }
             }
-            // The error names the first missing step.
+            // The path of the error ends at the first value that is missing or of a wrong kind.
             Found::Nothing | Found::Blocked(_) => self,
         }
     }

@@ -163,7 +163,7 @@ impl MemberIndex {
         self.next = OFF;
     }
 
-    /// Returns the entry being recorded. If the index is full, stops recording and returns `None`.
+    /// Returns the entry being recorded, if any. If the index is full, stops recording and returns `None`.
     #[inline]
     fn entry(&mut self) -> Option<&mut Entry> {
         let entry = self.entries.get_mut(usize::from(self.next));

@@ -147,9 +147,9 @@ impl Scanner {
 
     /// Scans the next piece of the text. Does nothing after an error.
     ///
-    /// Beyond the limit, the scanner counts brackets, but does not match them. [`finish`](Scanner::finish)
-    /// returns [`ScanErrorKind::TooDeep`]. Unless the limit is 0, the scanner still finds the members of the outermost
-    /// object.
+    /// Beyond the limit, the scanner counts brackets, but does not match them. [`finish`](Scanner::finish) then
+    /// returns [`ScanErrorKind::TooDeep`], or another error that the scanner has found. Unless the limit is 0, the
+    /// scanner still finds the members of the outermost object.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.feed_with(&[], bytes);
     }
@@ -180,8 +180,8 @@ impl Scanner {
         }
     }
 
-    /// Scans the next piece like [`feed_with`](Scanner::feed_with), up to a newline between two tokens or to an
-    /// incomplete token. Returns the bytes to feed next. For an invalid line, these bytes start at the error.
+    /// Scans the next piece like [`feed_with`](Scanner::feed_with), up to a newline between two tokens, a saved token
+    /// or an error. Returns the bytes to feed next.
     pub(crate) fn feed_tokens<'t>(&mut self, known: &[u8], bytes: &'t [u8]) -> &'t [u8] {
         let State::Between(step) = self.state else { return bytes };
         self.position = self.position.wrapping_add(bytes.len());
@@ -229,14 +229,14 @@ impl Scanner {
         (slot.start != NOWHERE).then_some(OpenSpan { start: slot.start, end })
     }
 
-    /// Returns the number of bytes scanned; after an error, the position of the wrong byte.
+    /// Returns the number of bytes scanned; after an error, the position of the error.
     #[must_use]
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// Records an error for a byte that starts no token. If the byte starts the value of a member, the member counts as
-    /// seen.
+    /// Records an error for a byte that starts no token. If the byte is at the position of a member's value, the member
+    /// counts as seen.
     #[cold]
     fn unexpected<'t>(&mut self, step: Step, rest: &'t [u8]) -> &'t [u8] {
         if step == Step::Value {

@@ -54,7 +54,7 @@ impl Scanner {
         usize::from(self.carried).wrapping_add(high_surrogate)
     }
 
-    /// Removes a part of a string that was scanned. The spans then refer to the text without the part.
+    /// Removes a scanned part of a string. The spans then refer to the text without the part. Resets the member index.
     pub(crate) fn remove(&mut self, part: Span) {
         let length = part.end.saturating_sub(part.start);
         let move_back = |at: &mut usize| {

@@ -6,11 +6,11 @@ use crate::json::search::plain_run;
 use crate::json::skip::{after_prefix, is_space};
 
 impl Scanner {
-    /// Scans complete tokens, starting at `step`. Returns the unscanned bytes: none, the rest of a saved token, or
-    /// bytes that start with a newline between two tokens.
+    /// Scans complete tokens, starting at `step`. Returns the unscanned bytes. These bytes start in a saved token, at a
+    /// newline between two tokens, or at an error.
     ///
     /// The blocks of the loop are in grammar order. After a match, the block of the next step continues. Without a
-    /// match, the last block handles white space, and ends the loop at any other byte.
+    /// match, the last block skips a space, accepts the end of an empty container, or ends the loop.
     #[inline(never)]
     pub(super) fn tokens<'t>(&mut self, step: Step, rest: &'t [u8], known: &[u8]) -> &'t [u8] {
         let (mut step, mut rest) = (step, rest);
@@ -102,7 +102,7 @@ impl Scanner {
     }
 
     /// Returns the bytes after `known`. Returns `None` if `rest` does not start with `known`, or is at another depth
-    /// than the members of `params`.
+    /// than the members of `params`. Also returns `None` if `known` is empty, or if the target has no member index.
     #[inline]
     fn after_known<'t>(&self, rest: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
         if MemberIndex::IS_KEPT && self.depth == 2 { after_known_object(rest, known) } else { None }
@@ -110,7 +110,7 @@ impl Scanner {
 }
 
 /// Returns the bytes after `known`. Returns `None` if `known` is empty, or if `rest` does not start with `known`.
-// This function is not inlined, because the compiler would check `known` at every token.
+// This function is not inlined, because the compiler would otherwise check `known` at every token.
 #[inline(never)]
 fn after_known_object<'t>(rest: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
     if known.is_empty() { None } else { after_prefix(rest, known) }

@@ -99,7 +99,7 @@ pub(super) fn text_run(bytes: &[u8]) -> usize {
 }
 
 /// Copies `source` to the start of `target` if `source` is short and a [`text_run`] as a whole. Otherwise returns
-/// `false`, and may have changed `target`. Targets without vectors copy nothing.
+/// `false`, and may have changed `target`. Without vector instructions, the function copies nothing.
 #[inline]
 pub(super) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
     if !VECTORS || source.len() > BYTES.wrapping_mul(2) {
@@ -123,8 +123,8 @@ pub(super) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
     found == 0
 }
 
-/// Returns the length of the run with the function for the target. Checks the first word inline on targets with
-/// vectors, because most strings are short.
+/// Returns the length of the run, with the implementation for the target. Checks the first word inline on targets
+/// with vectors, because most strings are short.
 #[inline]
 fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
     if !WORDS {

@@ -331,7 +331,7 @@ fn decode_escapes(text: &mut [u8], start: usize) -> (usize, usize) {
         let escape = length.min(tail.len()).wrapping_add(1);
         let mut decoded = [0; 4];
         let decoded = character.encode_utf8(&mut decoded).as_bytes();
-        // Only a truncated escape is shorter than its character, and scanned text contains no truncated escape.
+        // Only an invalid escape is shorter than its character, and scanned text contains no invalid escape.
         let length = decoded.len().min(escape);
         if let Some(place) = text.get_mut(to..to.wrapping_add(length)) {
             copy(place, decoded);

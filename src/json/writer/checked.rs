@@ -56,7 +56,7 @@ impl Writer<'_> {
         let is_sure = core::mem::replace(&mut self.order, around).is_value(self.last);
         self.floor = floor;
         if matches!(self.last, b'}' | b']') {
-            // The nesting depth of the surrounding containers is no longer known.
+            // The nesting depth of the value is unknown.
             self.order.lose();
         }
         if is_sure { Ok(()) } else { self.check_value(from, mark) }

@@ -1,6 +1,6 @@
 //! JSON writer with automatic commas, a latched overflow and rollback marks.
 //!
-//! All output goes through [`Writer::reserve_to`], which checks the space and grows the buffer.
+//! [`Writer::reserve_to`] checks the space for output and grows the buffer.
 
 mod base64;
 mod checked;
@@ -25,7 +25,7 @@ use strings::Edge;
 /// A JSON writer with automatic commas and escapes. After the first item that does not fit, the writer writes nothing
 /// more, and [`overflowed`](Writer::overflowed) returns `true`.
 ///
-/// The crate validates each value that the application writes as a whole. An unbalanced `begin` or `end` therefore
+/// The crate validates, as a whole, each value that the application writes. An unbalanced `begin` or `end` therefore
 /// affects only this value.
 #[derive(Debug)]
 pub struct Writer<'a> {
@@ -333,7 +333,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Removes the output between the mark and `to`, an offset from the start. Also removes a comma that would
-    /// otherwise follow an opening bracket.
+    /// otherwise start the output or follow an opening bracket.
     pub(crate) fn cut(&mut self, from: Mark, to: usize) {
         if self.overflowed || self.only_counts {
             return;

@@ -27,7 +27,7 @@ impl Nesting {
             b':' | b'[' => true,
             0 => *self == Nesting::VALUE,
             b'{' | b'\n' => false,
-            // Only the elements of an array have a comma before them.
+            // Of all values, only the elements of an array have a comma before them.
             _ => self.open > Nesting::MEMBERS.open && self.open & 1 == 0,
         };
         if !fits {

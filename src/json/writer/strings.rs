@@ -50,8 +50,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a short text that needs no escapes. Otherwise, or if the buffer must grow, returns `false` and writes
-    /// nothing.
+    /// Writes a short text that needs no escapes. Otherwise, or if the buffer must grow, returns `false` and adds
+    /// nothing to the output.
     #[inline]
     fn copy_plain(&mut self, before: Edge, text: &[u8], after: Edge) -> bool {
         let start = self.at.wrapping_add(before.len());
@@ -77,7 +77,7 @@ impl Writer<'_> {
     #[inline(never)]
     fn escape_runs(&mut self, before: Edge, text: &[u8], after: Edge) {
         self.push(before.bytes());
-        // A long text grows the buffer once.
+        // A long text without escapes grows the buffer once.
         if !self.reserve_to(self.at.wrapping_add(text.len())) {
             return;
         }
@@ -102,7 +102,7 @@ impl Writer<'_> {
         self.last = b'"';
     }
 
-    /// Writes the longest prefix of `text` that fits into an open string, escaped. Returns the length of the prefix.
+    /// Writes the longest prefix of `text` that fits, escaped, into an open string. Returns the length of the prefix.
     pub(crate) fn prefix_inside(&mut self, text: &str) -> usize {
         let length = fitting_prefix(text, self.remaining());
         self.escape(Edge::NONE, text.get(..length).unwrap_or_default(), Edge::NONE);

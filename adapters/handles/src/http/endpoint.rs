@@ -67,7 +67,7 @@ impl HttpEndpoint {
     /// Parses the URL.
     ///
     /// # Errors
-    /// The URL is invalid, has another scheme, or has the scheme `https` without TLS (`has_tls` is `false`).
+    /// The URL is invalid, has a scheme other than `http` and `https`, or needs TLS although `has_tls` is `false`.
     pub(super) fn parse(&self, has_tls: bool) -> io::Result<Uri> {
         let error = |kind: io::ErrorKind, cause: &dyn fmt::Display| {
             io::Error::new(kind, format!("{}: {cause}", public_url(&self.url)))

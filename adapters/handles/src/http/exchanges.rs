@@ -18,7 +18,7 @@ use crate::http_failure::HttpFailure;
 
 /// Number of additional exchanges: for responses, notifications, and the stream of the session.
 const SPARE_EXCHANGES: usize = 64;
-/// Memory for the parameters of tools that are sent as header fields, in bytes.
+/// Memory for the tool parameters that the client sends as header fields, in bytes.
 const TOOL_HEADERS: usize = 1024 * 1024;
 
 /// The HTTP exchanges of one connection with a server at a URL. No method waits for the network.

@@ -7,7 +7,7 @@ use mcp_proto_http::server::{ExchangeId, HttpServer, Policy, Slots, Step};
 use super::HttpAccess;
 use crate::server_shared::{ServerShared, Sessions};
 
-/// Number of bodies that may wait for the core server.
+/// Maximum size of the bodies that wait for the core server, as a number of bodies of maximum length.
 const WAITING_BODIES: usize = 16;
 /// Maximum size of the unread output of all exchanges, as a number of responses of maximum length.
 const UNREAD_RESPONSES: usize = 4;
@@ -40,8 +40,8 @@ impl<'i> HttpMachines<'i> {
         HttpMachines { http, server, is_closed: false }
     }
 
-    /// Runs the machines until they wait. Returns the time of the next call, or `None` if only input or a command
-    /// requires one.
+    /// Runs the machines until they wait or the server is closed. Returns the time of the next call, or `None` if only
+    /// input or a command requires one.
     ///
     /// `on_event` is the handler of the application. `run` calls `on_output` for each exchange with new output.
     pub fn run(
@@ -123,7 +123,7 @@ pub struct HttpMemory {
     pub exchanges: usize,
     /// Maximum number of sessions. The slot of a session takes at most 128 bytes.
     pub sessions: usize,
-    /// Memory for events that a client may request again, in bytes.
+    /// Memory for events that a client may request again, and for messages that wait for an event stream, in bytes.
     pub replay: usize,
     /// Maximum length of a response, in bytes.
     pub longest_answer: usize,
