@@ -81,7 +81,8 @@ pub struct HttpLimits {
     /// The number of exchanges that are reserved for calls. An event stream that no call has opened cannot take a
     /// reserved exchange. Default: 1.
     pub reserved: usize,
-    /// The maximum length of a request id, in bytes, at most the limit of the core server. Default: 64.
+    /// The maximum length of a request id as JSON, in bytes: a string counts with its quotes. Must not exceed the limit
+    /// of the core server. Default: 64.
     pub id: usize,
 }
 
