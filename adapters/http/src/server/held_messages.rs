@@ -12,8 +12,8 @@ use super::policy::Policy;
 use super::replay::HELD;
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Holds a message for a session. Drops the message if the memory for replay or output is too small, if the session
-    /// has ended, or if the session holds too many messages.
+    /// Holds a message for a session. Drops the message if the memory for replay or output is too small. Also drops the
+    /// message if the session has ended, or holds too many messages.
     pub(super) fn hold(&mut self, session: SessionKey, message: &[u8]) {
         let can_be_sent = self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD));
         let limit = self.config.limits.held;
