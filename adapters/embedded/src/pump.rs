@@ -8,7 +8,7 @@ use crate::status::{ErrorClass, PumpStatus, classify};
 
 /// The line that starts a new session: four times ASCII *end of transmission*, with a line break on both sides.
 ///
-/// JSON never contains this byte. Noise on the line is unlikely to produce the mark, because four
+/// JSON never contains the byte *end of transmission*. Noise on the line is unlikely to produce the mark, because four
 /// bytes in a row would have to change to the same value.
 pub const SESSION_MARK: &[u8] = b"\n\x04\x04\x04\x04\n";
 
@@ -64,7 +64,7 @@ pub struct Pump {
     matched: usize,
     /// Whether a session mark has arrived that the caller does not know yet.
     has_mark: bool,
-    /// Whether a cancel byte must be passed to the machine, so that it discards its partial line.
+    /// Whether a cancel byte must be passed to the machine. The machine then discards its partial line.
     cancels_line: bool,
     /// Whether the machine has received a partial line.
     in_line: bool,

@@ -91,8 +91,9 @@ pub struct Exchange<'b> {
 }
 
 impl<'b> Exchange<'b> {
-    /// Creates an exchange. `buffer` holds the body of a response, or one event of a stream with its id. `buffer` must
-    /// have space for the longest message.
+    /// Creates an exchange. `buffer` holds the body of a response, or one event of a stream with its id. For
+    /// `initialize`, `buffer` also holds the message in front of the body. `buffer` must have space for the longest
+    /// message.
     #[must_use]
     pub fn new(buffer: impl Into<Buffer<'b>>) -> Exchange<'b> {
         Exchange {

@@ -47,7 +47,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         let Some(part) = self.store(index, part, length, bytes) else { return };
         if is_end {
-            // The storage moves out of `self`, so that the body can be borrowed from it.
+            // The storage moves out of `self`, so that the body can be borrowed from the storage.
             let bodies = core::mem::replace(&mut self.bodies, Bodies::empty());
             if let Some(slot) = self.exchanges.slot_mut(index) {
                 slot.body = NO_PART;

@@ -103,8 +103,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Removes a session from the core server, so that its slot can be reused. Returns `false` if the core server
-    /// cannot replace the session now.
+    /// Removes a session from the core server, so that the slot of the session can be reused. Returns `false` if the
+    /// core server cannot replace the session now.
     pub(super) fn deselect(&mut self, server: &mut Server<'_>, key: SessionKey) -> bool {
         self.sessions.current() != key || self.replace(server, Session::new(SessionKey::NONE)).is_ok()
     }

@@ -33,7 +33,7 @@ impl<'b> EventBuffer<'b> {
         self.bytes
     }
 
-    /// Returns the last event id, including the id of the current event.
+    /// Returns the id of the current event, or the last event id of earlier events if the current event has none.
     pub(super) fn current_id(&self) -> &[u8] {
         match self.id {
             Some(length) => self.text(self.last_id, length),
