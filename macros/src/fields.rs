@@ -374,7 +374,8 @@ impl Fields {
 }
 
 impl Named {
-    /// Generates the value of the field. For a missing field without a default, the code returns an error.
+    /// Generates the value of the field. For a missing field without a default, the code returns an error, unless the
+    /// type has a value for this case.
     fn value_or_default(&self, slot: &Ident) -> TokenStream {
         let name = &self.name;
         match &self.value.attributes.default {

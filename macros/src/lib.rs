@@ -79,8 +79,8 @@ use crate::handler::Kind;
 /// the type `null`, because clients refuse `null` in a field with a header. A header on any other field is a compile
 /// error.
 ///
-/// Other attributes of serde are compile errors, because the schema would not reflect them. Attributes that only affect
-/// `Serialize` are allowed.
+/// Other attributes of serde are compile errors, because the schema would not reflect them. `borrow`, `transparent`,
+/// and attributes that only affect `Serialize`, are allowed.
 ///
 /// ```
 /// # use mcp_proto::ToolArguments;
@@ -134,8 +134,8 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 ///
 /// The schema describes the values that serde's derived `Serialize` writes: the attributes of serde have the meaning
 /// that they have for `Serialize`. The macro has the same attributes and supports the same types as
-/// [`ToolArguments`](macro@ToolArguments), but without defaults. A field is required unless it is an `Option` or has
-/// `skip_serializing_if`. A type that derives `ToolArguments` has a schema already.
+/// [`ToolArguments`](macro@ToolArguments), except defaults and unit structs. A field is required unless it is an
+/// `Option` or has `skip_serializing_if`. A type that derives `ToolArguments` has a schema already.
 ///
 /// ```
 /// use mcp_proto::Schema;

@@ -307,7 +307,7 @@ fn expand_text(scope: &Scope) -> Option<TokenStream> {
     })
 }
 
-/// Adds bounds to every type parameter.
+/// Adds bounds to every type parameter, and removes the defaults of these parameters.
 fn with_bounds(generics: &Generics, bounds: &[TokenStream]) -> Generics {
     let mut extended = generics.clone();
     for parameter in extended.type_params_mut() {

@@ -13,8 +13,8 @@ impl Pump {
     /// the driver's read or write ended with [`ErrorKind::TimedOut`].
     ///
     /// The pump writes and flushes all output before it reads. While a read blocks, the machine is not polled, so a
-    /// deadline takes effect only after the next byte. That suffices for a server whose tools all respond immediately.
-    /// Use [`step`](Pump::step) for any other server.
+    /// deadline takes effect only after the read. That suffices for a server whose tools all respond immediately. Use
+    /// [`step`](Pump::step) for any other server.
     ///
     /// `now` returns the time of a clock that never runs backwards: see [`Millis`].
     pub fn run<T: Read + Write>(

@@ -122,8 +122,9 @@ impl FramedPump {
 
     /// Moves bytes over a blocking line until the caller has something to do. See [`Pump::run`].
     ///
-    /// A lost frame is repeated between two reads. So the driver's read should end with [`ErrorKind::TimedOut`] after
-    /// at most 100 ms without input, and the caller should then call `run` again.
+    /// Never returns [`PumpStatus::NotWritten`]: after a temporary error, a later write repeats the bytes. A lost frame
+    /// is repeated between two reads. So the driver's read should end with [`ErrorKind::TimedOut`] after at most 100 ms
+    /// without input, and the caller should then call `run` again.
     pub fn run<T: Read + Write>(
         &mut self,
         machine: &mut dyn Machine,

@@ -27,7 +27,7 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// }
 /// ```
 pub trait Link {
-    /// Reads as many arrived bytes as fit into `space`, and returns their number.
+    /// Reads arrived bytes into `space`, and returns their number.
     ///
     /// Returns `None` if no byte has arrived yet, and `Some(0)` at the end of the input. `space` is never empty.
     ///

@@ -9,7 +9,7 @@ use crate::status::{PumpStatus, filter_reportable};
 impl Pump {
     /// Polls the machine once and moves bytes in both directions.
     ///
-    /// The pump writes as many bytes as the link accepts, and reads the bytes that have arrived.
+    /// The pump offers the pending output to the link once, and reads bytes that have arrived.
     ///
     /// Never blocks. One step moves at most 64 bytes of input.
     ///

@@ -8,7 +8,7 @@ use crate::status::{ErrorClass, PumpStatus, classify};
 
 /// The line that starts a new session: four times ASCII *end of transmission*, with a line break on both sides.
 ///
-/// JSON never contains this byte. Noise on the line is unlikely to produce the mark, because four
+/// JSON never contains the byte *end of transmission*. Noise on the line is unlikely to produce the mark, because four
 /// bytes in a row would have to change to the same value.
 pub const SESSION_MARK: &[u8] = b"\n\x04\x04\x04\x04\n";
 
@@ -64,7 +64,7 @@ pub struct Pump {
     matched: usize,
     /// Whether a session mark has arrived that the caller does not know yet.
     has_mark: bool,
-    /// Whether a cancel byte must be passed to the machine, so that it discards its partial line.
+    /// Whether a cancel byte must be passed to the machine. The machine then discards its partial line.
     cancels_line: bool,
     /// Whether the machine has received a partial line.
     in_line: bool,
@@ -139,7 +139,7 @@ impl Pump {
         self.clear_lines();
     }
 
-    /// Records that the connection is closed, so that the next input starts a new line.
+    /// Records that the connection is closed. The next input then starts a new line.
     pub(crate) fn closed(&mut self) -> PumpStatus {
         self.in_line = false;
         self.cancels_line = false;
@@ -152,7 +152,8 @@ impl Pump {
         if self.preamble.is_empty() { transmit.bytes() } else { self.preamble }
     }
 
-    /// Handles the result of writing the [output](Pump::output). `None` means that no byte was written.
+    /// Handles the result of writing the [output](Pump::output). `None` means that no byte was written, and no error is
+    /// to be reported.
     pub(crate) fn record_write(
         &mut self,
         transmit: Transmit<'_>,
@@ -196,7 +197,8 @@ impl Pump {
         &mut self.read_buffer
     }
 
-    /// Handles the result of reading into [`read_buffer`](Pump::read_buffer). `None` means that no byte has arrived.
+    /// Handles the result of reading into [`read_buffer`](Pump::read_buffer). `None` means that no byte has arrived,
+    /// and no error is to be reported.
     pub(crate) fn record_read(&mut self, read: Result<Option<usize>, ErrorKind>) -> Option<PumpStatus> {
         match read {
             Ok(None) => None,
@@ -283,7 +285,8 @@ impl Pump {
         end
     }
 
-    /// Clears the line state of the old session.
+    /// Clears the line state of the old session. The pump then ends a partial line of output before it writes anything
+    /// else.
     fn clear_lines(&mut self) {
         self.cancels_line = false;
         self.in_line = false;

@@ -80,7 +80,8 @@ use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteRead
 /// new session, the interrupt pushes a [session mark](crate::SESSION_MARK).
 ///
 /// [`Read`] and [`Write`] spin until the interrupt makes progress possible. [`Pump::step`](crate::Pump::step) checks
-/// readiness first, and never spins. The queue uses only atomic loads and stores, which all processors have.
+/// readiness first, and never spins. The queue uses only atomic loads and stores, and needs no compare-and-swap
+/// instruction.
 pub struct Queue<const N: usize> {
     bytes: [AtomicU8; N],
     /// Number of bytes ever taken out, wrapping.

@@ -16,8 +16,8 @@ pub enum PumpStatus {
     Idle(Option<Millis>),
     /// The peer has started a new session: reset the machine. See [`Pump::session_marks`](crate::Pump::session_marks).
     NewSession,
-    /// Input bytes were lost. The machine discards a partly received line. If that line contained the id of a request,
-    /// the machine sends an error response. The connection stays open.
+    /// Input bytes were lost. The machine discards a partly received line. If the received part of that line shows a
+    /// request and its id, the machine sends an error response. The connection stays open.
     LineBroken(ErrorKind),
     /// A write failed with a temporary error. The next step repeats the write.
     NotWritten(ErrorKind),

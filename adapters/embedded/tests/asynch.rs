@@ -1,4 +1,4 @@
-//! Tests of the async pump, `Pump::wait`, with futures dropped at every poll.
+//! Tests of the async pump, `Pump::wait`, with futures that are dropped after any number of polls.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -13,7 +13,8 @@ use mcp_proto::server::Slot;
 use mcp_proto::{Client, Millis, Server};
 use mcp_proto_embedded::{Pump, PumpStatus, SESSION_MARK, Timer};
 
-/// One direction of a [`Uart`] whose operations need `delay` polls. A dropped future has had no effect.
+/// One direction of a [`Uart`] whose operations are pending for at least `delay` polls. A dropped future has had no
+/// effect.
 struct Half<'u> {
     uart: &'u RefCell<Uart>,
     delay: u32,
@@ -85,8 +86,8 @@ fn poll<T>(future: impl Future<Output = T>, times: u32) -> Option<T> {
     })
 }
 
-/// Runs a server until it is idle. `polls` lists the number of polls of each future before its drop, but each future
-/// gets more than `delay` polls. The list repeats.
+/// Runs a server until it is idle or closed. `polls` lists the number of polls of each future before its drop, but each
+/// future gets more than `delay` polls. The list repeats.
 fn serve(uart: Uart, delay: u32, polls: &[u32]) -> (Uart, App) {
     let uart = RefCell::new(uart);
     let (stuck, time) = (Cell::new(false), Cell::new(0));
@@ -268,7 +269,7 @@ fn client_calls_server_tools_in_both_eras() {
     }
 }
 
-/// Handles a client event: calls three tools once connected. Returns the number of responses received.
+/// Handles a client event: calls a tool three times once connected. Returns the number of responses received.
 fn handle_client_event(client: &mut Client<'_>) -> usize {
     match client.event() {
         Some(client::Event::Connected(_)) => {

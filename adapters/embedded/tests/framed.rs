@@ -188,7 +188,7 @@ fn blocking_session_is_intact_on_a_noisy_line() {
     }
 }
 
-/// One direction of the async form of the line. Operations complete at the second poll.
+/// One direction of the async form of the line. Reads and writes complete at the second poll at the earliest.
 struct Half<'p, 'c>(&'p std::cell::RefCell<&'c mut Peer>);
 
 async fn yield_once() {
@@ -254,7 +254,8 @@ fn async_session_is_intact_on_a_noisy_line() {
     }
 }
 
-/// Steps until the pump returns a status that the caller must see.
+/// Steps until the pump returns a status that the caller must see. Returns `Idle(None)` if there is none in 5,000
+/// steps.
 fn step(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> PumpStatus {
     for _ in 0..5000 {
         let now = peer.time();

@@ -96,7 +96,7 @@ fn each_byte_between_threads_is_received_or_reported_lost() {
             let writer = scope.spawn(|| {
                 let mut lost = 0;
                 for byte in 0..50_000u32 {
-                    // Consecutive numbers modulo 251, so that a shorter gap is always detected.
+                    // Consecutive numbers modulo 251, so that a gap of fewer than 251 bytes is always detected.
                     while !queue.push((byte % 251) as u8) {
                         if drops_bytes {
                             lost += 1;

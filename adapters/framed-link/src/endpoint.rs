@@ -276,7 +276,8 @@ impl Endpoint {
         (self.local, self.remote)
     }
 
-    /// Returns the whole state without times and without the number of damaged frames.
+    /// Returns the state that a test compares: without times and counts of damage, and with only the first byte of a
+    /// payload.
     #[cfg(test)]
     pub(crate) fn state(&self) -> impl core::fmt::Debug {
         let sent = (self.sent_len, self.sent.first().copied(), self.sent_seq);

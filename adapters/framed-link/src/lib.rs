@@ -1,9 +1,9 @@
 //! A reliable byte stream in both directions of a serial line that damages, drops and inserts bytes.
 //!
-//! A [`FramedLink`] at each end of the line splits the stream into frames of at most [`PAYLOAD`] bytes. Each frame
-//! has a checksum (CRC-16) and a sequence number. COBS removes zeros from a frame, so that zeros separate frames. The
-//! receiver acknowledges each frame, and the sender repeats a lost frame. The link does no I/O, has no clock, and
-//! needs no heap:
+//! A [`FramedLink`] at each end of the line splits the stream into frames of at most [`PAYLOAD`] bytes. Each of these
+//! frames has a checksum (CRC-16) and a sequence number. COBS removes zeros from a frame, so that zeros separate
+//! frames. The receiver acknowledges each frame, and the sender repeats a lost frame. The link does no I/O, has no
+//! clock, and needs no heap:
 //!
 //! - [`output`](FramedLink::output) returns bytes for the line, and [`input`](FramedLink::input) takes bytes from it.
 //! - [`send`](FramedLink::send) takes bytes of the stream, and [`received`](FramedLink::received) returns them at the

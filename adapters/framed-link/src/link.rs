@@ -59,7 +59,7 @@ impl FramedLink {
         (self.start, self.end) = (0, 0);
     }
 
-    /// Returns whether the other end has begun a new session, so that bytes in transit were lost.
+    /// Returns whether the other end has begun a new session. Bytes in transit were then lost.
     ///
     /// Returns `true` once after one or more sessions have ended. Until this call, no byte is received or sent.
     #[must_use]
@@ -89,7 +89,8 @@ impl FramedLink {
 
     /// Returns the next bytes for the line. Report them with [`written`](FramedLink::written).
     ///
-    /// Empty if nothing is due before the [deadline](FramedLink::deadline), or before the next input or `send`.
+    /// Empty if nothing is due before the [deadline](FramedLink::deadline), or before the next `input`, `send` or
+    /// `consume`.
     pub fn output(&mut self, now: Millis) -> &[u8] {
         if self.start >= self.end {
             self.start = 0;

@@ -18,7 +18,7 @@ pub(crate) enum Segment<'s> {
 pub(crate) struct Segments {
     bytes: [u8; SEGMENT],
     len: usize,
-    /// Whether the segment is too long, so that its bytes are dropped.
+    /// Whether the segment is too long. Its bytes are then dropped.
     is_overlong: bool,
 }
 

@@ -20,9 +20,9 @@
 //!
 //! If two parsers read one message differently, an attacker can smuggle a request past the first parser: see RFC 9112,
 //! section 11.2. So this parser rejects input that the RFC permits it to reject: LF without CR, line folding, white
-//! space before a colon, and control characters. The parser also rejects both `Content-Length` and
-//! `Transfer-Encoding`, codings other than `chunked`, and repeated fields that are not lists. Only `Content-Length`
-//! and the fields of a response may repeat an equal value.
+//! space before a colon, and control characters. The parser also rejects a head with both `Content-Length` and
+//! `Transfer-Encoding`, and codings other than `chunked`. A field that the head keeps must not be repeated unless it is
+//! a list. Only `Content-Length` and the fields of a response may repeat an equal value.
 //!
 //! ```
 //! use mcp_proto_http::HeaderFields;

@@ -9,7 +9,7 @@ use mcp_proto::WriteText;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The text is longer than the lent slice.
+    /// The text is longer than the lent slice, or the data is too long for a chunk.
     BufferFull,
     /// A name or a value contains a byte that is not allowed in it, for example a line end, or a required name is
     /// empty.

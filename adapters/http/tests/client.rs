@@ -7,7 +7,7 @@ use mcp_proto::Millis;
 use mcp_proto::client::{Connect, Options};
 use mcp_proto_http::client::{Head, Method};
 
-/// The sizes of the pieces of a body in each test.
+/// The sizes of the pieces of a body, for the tests that vary them.
 const PIECES: [usize; 4] = [1, 2, 7, 4096];
 
 #[test]
@@ -141,7 +141,7 @@ fn refused_initialize_is_followed_by_http_sse() {
             assert!(initialized.body.contains("notifications/initialized"));
             assert_eq!(initialized.field("Mcp-Session-Id"), None);
             harness.respond(initialized.exchange, 202, &[], "");
-            // Responses arrive on the stream, in any order. More calls than exchanges are in flight.
+            // Responses arrive on the stream, in any order. A call in flight takes no exchange.
             let calls: Vec<_> = (0..4)
                 .map(|_| {
                     let call = harness.call();

@@ -36,7 +36,8 @@ impl Exchange {
         self.id
     }
 
-    /// Returns the start of the response as soon as it is known. Fails if the exchange has ended early.
+    /// Returns the start of the response as soon as it is known. Fails if the exchange has ended early, or the server
+    /// is closed.
     pub(crate) fn poll_start(&mut self, context: &mut Context<'_>) -> Poll<Result<Start, StreamCut>> {
         let id = self.id;
         self.shared.with(|shared, machines, now| machines.poll_start(shared, id, now, context))
@@ -86,7 +87,7 @@ impl Exchange {
 
 impl Machines {
     /// Returns the start of a response, or stores the waker if the response has not started. Fails if the exchange has
-    /// ended early.
+    /// ended early, or the server is closed.
     pub(crate) fn poll_start(
         &mut self,
         shared: &Shared,

@@ -127,7 +127,7 @@ impl Machines {
     }
 }
 
-/// Returns the response to a request whose exchange the server has ended early.
+/// Returns the response to a request whose exchange has ended early, or which a closed server refuses.
 fn unavailable(_: StreamCut) -> Box<Response<ResponseBody>> {
     Box::new(head::empty(StatusCode::SERVICE_UNAVAILABLE))
 }

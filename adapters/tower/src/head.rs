@@ -11,8 +11,8 @@ use crate::body::ResponseBody;
 /// Header fields of a request.
 pub(crate) struct Fields<'r> {
     headers: &'r HeaderMap,
-    /// Fields that the state machine reads in every request: see [`index_of`]. A lookup in the map would hash the name
-    /// of a field each time.
+    /// Fields that the state machine often reads: see [`index_of`]. A lookup in the map would hash the name of a field
+    /// each time.
     known: [Option<&'r HeaderValue>; KNOWN_FIELDS],
     /// Bits of the known fields that occur more than once.
     repeated: u16,
@@ -57,7 +57,7 @@ impl HeaderFields for Fields<'_> {
 
 const KNOWN_FIELDS: usize = 10;
 
-/// Returns the index of a field that the state machine reads in every request, or `None` for any other field.
+/// Returns the index of a field that the state machine often reads, or `None` for any other field.
 fn index_of(name: &str) -> Option<usize> {
     Some(match name {
         "accept" => 0,

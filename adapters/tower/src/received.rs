@@ -9,12 +9,12 @@ use http_body::Body;
 /// The body of a request, as far as it has arrived.
 pub(crate) enum Received<D> {
     Nothing,
-    /// The first piece, which is not copied while it is the only one.
+    /// The only piece so far, which is contiguous and not copied.
     Piece(D),
     Copied(Vec<u8>),
 }
 
-/// The body cannot be read: its client has disconnected, or a layer has refused it.
+/// The body cannot be read, for example because the client has disconnected, or a layer has refused the body.
 pub(crate) struct Unreadable;
 
 impl<D: Buf> Received<D> {

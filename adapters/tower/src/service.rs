@@ -19,7 +19,8 @@ use crate::shared::Shared;
 /// cancelled.
 ///
 /// Dropping a response before its end closes the exchange like a closed connection. A request of 2026-07-28 is then
-/// cancelled, and a request of the handshake era continues.
+/// cancelled. A request of the handshake era continues, with the exceptions of
+/// [`HttpServer::close`](mcp_proto_http::server::HttpServer::close).
 #[derive(Debug, Clone)]
 pub struct McpService {
     shared: Arc<Shared>,

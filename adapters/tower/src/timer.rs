@@ -12,7 +12,7 @@ use crate::shared::Shared;
 /// The longest sleep.
 const LONGEST: Millis = Millis::seconds(3600);
 
-/// Runs the machines until the server closes, or the last service is dropped.
+/// Runs the machines until the server closes, or the last service and the last response are dropped.
 pub(crate) async fn run(shared: Weak<Shared>, signal: Arc<Notify>) {
     loop {
         let Some(shared) = shared.upgrade() else { return };

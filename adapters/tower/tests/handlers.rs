@@ -44,7 +44,7 @@ fn functions_answer_clients_of_both_eras() {
         let handler = route(&ROUTER, AtomicU32::new(0));
         let service = Serve::new(&CONFIG).service(HttpAccess::new(&HTTP), handler).unwrap();
         let server = TestServer::serve(service, channel().1);
-        // Two sessions share the state.
+        // Two clients share the state.
         for first in [1, 3] {
             let client = server.connect(connect);
             assert_eq!(client.call_json("count", "{}").unwrap().text().unwrap(), first.to_string());

@@ -41,8 +41,8 @@ impl Handler {
         self.signature.asynchronous.is_some() || self.attributes.is_blocking || has_parts
     }
 
-    /// Refuses features that a handler outside of the event loop cannot have: both `async` and `blocking`, some
-    /// parameters, and borrowed types.
+    /// Refuses `async` together with `blocking`. Also refuses parameters and borrowed types that a handler outside of
+    /// the event loop cannot have.
     pub(super) fn check_deferred(&self) -> Result<()> {
         if let Some(span) = self.signature.asynchronous.filter(|_| self.attributes.is_blocking) {
             return Err(Error::new(span, "an `async` handler is a task, so it cannot be `blocking`"));

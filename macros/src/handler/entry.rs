@@ -36,7 +36,7 @@ impl Handler {
         }
     }
 
-    /// Generates the calls that set the description, the title and the hints.
+    /// Generates the calls that set the description and the other properties of the entry.
     fn methods(&self) -> Result<TokenStream> {
         let description = match &self.attributes.description {
             Some(description) => Some(quote!(#description)),
@@ -156,7 +156,8 @@ impl Handler {
     }
 }
 
-/// Returns the names of the variables of a URI template. Fails if a variable has no end.
+/// Returns the names of the variables of a URI template. Fails if a variable has no end, or if the text before the
+/// first variable contains `}`.
 fn variables(template: &LitStr) -> Result<Vec<String>> {
     let text = template.value();
     let mut parts = text.split('{');

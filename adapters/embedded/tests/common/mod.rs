@@ -166,7 +166,8 @@ pub(crate) fn answer(id: u32, text: &str) -> String {
     )
 }
 
-/// An application with two tools. It records the events and statuses that it receives.
+/// An application with two tools. The application records calls, protocol errors, and statuses other than `Event`,
+/// `Moved` and `Idle`.
 #[derive(Default)]
 pub(crate) struct App {
     pub(crate) slow: Option<Ticket>,

@@ -99,7 +99,7 @@ proptest! {
         for (side, operation) in &operations {
             apply(&mut line, *side, operation);
         }
-        // All bytes arrive as soon as the line has no more damage.
+        // All bytes of the current session arrive as soon as the line has no more damage.
         line.settle();
         prop_assert!(line.is_connected());
         for side in [0, 1] {

@@ -15,7 +15,7 @@ static TOOLS: Tools<'_> = Tools::new(&[Tool::new("echo", "{}")]);
 static SERVER: ServerConfig<'_> = ServerConfig::new("server", "1").features(&[&TOOLS]);
 const CALLS: usize = 200;
 
-/// Moves bytes between a machine and its link. Returns whether the machine has an event.
+/// Moves bytes between a machine and its link. If the machine has an event, returns `true` and moves no bytes.
 fn step(machine: &mut dyn Machine, link: &mut FramedLink, now: Millis) -> bool {
     let io = match machine.poll(now) {
         Action::Event => return true,

@@ -1,6 +1,6 @@
 //! All states of small models: a few frames, one restart, and a line that loses and repeats frames.
 //!
-//! The tests compare the number of states, so each change of the protocol fails a test.
+//! The tests compare the number of states, so a change of the protocol that adds or removes states fails a test.
 
 use std::collections::HashSet;
 use std::vec::Vec;
@@ -91,8 +91,8 @@ impl Model {
     }
 }
 
-/// Visits all states, and checks that all bytes arrive if the line has no further damage. Returns the number of
-/// states.
+/// Visits all states, and checks that all bytes of the current session arrive if the line has no further damage.
+/// Returns the number of states.
 fn explore(bounds: Bounds) -> usize {
     let start = Model { bounds, line: Line::new([1, 2]), sent: [0; 2], restarts: 0 };
     let (mut known, mut waiting) = (HashSet::from([start.key()]), std::vec![start]);

@@ -31,7 +31,7 @@ pub(super) struct Line {
     accepted: [BTreeMap<SessionKey, Vec<u8>>; 2],
     /// The bytes that were received from each link, by session.
     pub(super) received: [BTreeMap<SessionKey, Vec<u8>>; 2],
-    /// The session in which each link is connected, until the link reports its end.
+    /// The session in which each link is connected, until the link reports the end of the session.
     sessions: [Option<SessionKey>; 2],
     pub(super) resets: [u32; 2],
     next_byte: u8,
@@ -174,7 +174,7 @@ impl Line {
     }
 }
 
-/// Takes a reset, and checks that it is reported if and only if a session has ended.
+/// Takes a reset. Checks that the link reports a reset if and only if a session has ended.
 fn observe(link: &mut FramedLink, session: &mut Option<SessionKey>, resets: &mut u32, side: usize) {
     let (local, remote) = link.endpoint().numbers();
     let key = if side == 0 { (local, remote) } else { (remote, local) };

@@ -3,8 +3,8 @@
 /// Resolves the endpoint that a server of HTTP+SSE has named: see [`Request::endpoint`](super::Request::endpoint).
 ///
 /// Returns the URL of the endpoint in three parts: origin, folder and rest. Returns `None` if `url` is not an absolute
-/// URL, or if the path of the endpoint has the segment `..`. Also returns `None` if the endpoint is not on the origin
-/// of `url`, because another origin must not receive messages and credentials.
+/// URL, or if the path in `endpoint` has the segment `..`. Also returns `None` if `endpoint` begins with `//` or names
+/// another origin, because another origin must not receive messages and credentials.
 ///
 /// ```
 /// use mcp_proto_http::client::resolve_endpoint;

@@ -47,7 +47,7 @@ pub(super) enum Progress {
     Free,
     /// The request is due at this time.
     Due(Millis),
-    /// The request is sent. The head of the response is not yet received.
+    /// The caller sends the request, or waits for the head of the response.
     Sent,
     /// The body is one JSON text.
     Json,
@@ -91,8 +91,9 @@ pub struct Exchange<'b> {
 }
 
 impl<'b> Exchange<'b> {
-    /// Creates an exchange. `buffer` holds the body of a response, or one event of a stream with its id. `buffer` must
-    /// have space for the longest message.
+    /// Creates an exchange. `buffer` holds the body of a response, or one event of a stream with its id. For
+    /// `initialize`, `buffer` also holds the message in front of the body. `buffer` must have space for the longest
+    /// message.
     #[must_use]
     pub fn new(buffer: impl Into<Buffer<'b>>) -> Exchange<'b> {
         Exchange {
@@ -166,7 +167,7 @@ impl<'b> Exchange<'b> {
         buffer.bytes().get(self.stored..*length).unwrap_or_default()
     }
 
-    /// Drops the body after the stored message. Returns `false` if there is no message.
+    /// Drops the body after the stored message. Returns `false` if no message is stored.
     pub(super) fn drop_body(&mut self) -> bool {
         if let Memory::Text(_, length) = &mut self.memory {
             *length = self.stored;
@@ -205,7 +206,7 @@ impl<'b> Exchange<'b> {
         core::str::from_utf8(decoder.last_event_id()).ok().filter(|id| !id.is_empty())
     }
 
-    /// Returns whether the stream continues in another connection after its end.
+    /// Returns whether the stream can continue in another connection after its end.
     pub(super) fn is_resumable(&self) -> bool {
         let wants_more = match self.purpose {
             Purpose::Request | Purpose::Initialize => !self.is_complete && !self.is_stateless,

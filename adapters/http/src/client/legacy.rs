@@ -1,8 +1,8 @@
 //! HTTP+SSE of 2024-11-05: an event stream, which is the session, and an endpoint for messages.
 //!
 //! A server may speak this transport if it refuses the POST of `initialize` with 400, 404 or 405. A JSON-RPC response
-//! to this request in the body excludes the transport. The client then opens the stream with GET. The first event
-//! names the endpoint, and the client sends `initialize` again.
+//! with an id in the body excludes the transport. The client then opens the stream with GET. The first event names the
+//! endpoint, and the client sends `initialize` again.
 
 use mcp_proto::Millis;
 use mcp_proto::rpc::{Message, MessageKind};
@@ -20,8 +20,8 @@ pub(super) fn is_fallback_status(status: u16) -> bool {
 
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Opens the event stream of HTTP+SSE after a refused `initialize`, whose exchange then waits for the endpoint.
-    /// Returns `false` for any other exchange, if the body is a JSON-RPC response, or if no message is stored or no
-    /// exchange is free.
+    /// Returns `false` for any other exchange, and if the body is a JSON-RPC response with an id. Also returns `false`
+    /// if no message is stored, or no exchange is free.
     pub(super) fn fall_back(&mut self, id: ExchangeId, now: Millis) -> bool {
         let Some(found) = self.exchanges.as_mut().get_mut(id.index()).filter(|it| it.is(id)) else {
             return false;
@@ -63,8 +63,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                 Some(_) => {}
             }
         };
-        // Without a valid endpoint, the stream is useless: `initialize` fails at the end of the stream, or at its
-        // timeout.
+        // Without a valid endpoint, the stream is useless: `initialize` fails at the end of the stream, or when the
+        // request times out.
         if let Some(endpoint) = endpoint {
             (self.session, self.is_legacy) = (endpoint, true);
             for exchange in self.exchanges.as_mut() {

@@ -64,12 +64,12 @@ pub struct HttpClient<'b, T> {
 pub enum Begin {
     /// Send the message with the [`Request`] of this exchange.
     Send(ExchangeId),
-    /// Drop the message, and close the HTTP exchange, which cancels its request.
+    /// Drop the message, and close the HTTP exchange. The end of the exchange cancels the request.
     Close(ExchangeId),
-    /// Drop the message: its exchange has ended.
+    /// Drop the message: there is nothing to send, for example because its exchange has ended.
     Drop,
-    /// All exchanges are in use, or the session is not ready for a request. Do not consume the message. Try again
-    /// after an exchange has ended, or was returned by [`HttpClient::poll`].
+    /// No exchange is free for this message, or the session is not ready for a request. Do not consume the message. Try
+    /// again after an exchange has ended, or was returned by [`HttpClient::poll`].
     Busy,
 }
 
@@ -83,9 +83,10 @@ enum Aborted {
 impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Creates the client side for one server.
     ///
-    /// If there are several `exchanges`, requests of Streamable HTTP leave one of them free for notifications and
-    /// responses. `tool_headers` holds the annotated parameters of the listed tools: about 40 bytes for each parameter.
-    /// `tool_headers` may be empty if no tool has annotated parameters.
+    /// If there are several `exchanges`, listening streams and requests of Streamable HTTP leave one of them free for
+    /// notifications and responses. `initialize` may take the last one. `tool_headers` holds the annotated parameters
+    /// of the listed tools: about 40 bytes for each parameter. `tool_headers` may be empty if no tool has annotated
+    /// parameters.
     pub fn new(exchanges: T, tool_headers: impl Into<Buffer<'b>>) -> HttpClient<'b, T> {
         HttpClient {
             exchanges,
@@ -194,8 +195,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         found.map(Exchange::free).is_some()
     }
 
-    /// Takes a free exchange, or returns `None`. Requests of Streamable HTTP and listening streams do not take the
-    /// last free exchange, unless the table has only one.
+    /// Takes a free exchange, or returns `None`. Listening streams, and requests of Streamable HTTP other than
+    /// `initialize`, do not take the last free exchange. A table of one exchange is the exception.
     fn start(&mut self, purpose: Purpose, progress: Progress) -> Option<(ExchangeId, &mut Exchange<'b>)> {
         let free =
             self.exchanges.as_ref().iter().filter(|exchange| exchange.progress == Progress::Free).count();
@@ -260,7 +261,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     }
 
     /// Ends the session: frees all exchanges, and starts one that sends the end of the session (DELETE) to the server.
-    /// Without a session, only frees the exchanges. The caller closes the HTTP exchanges of all freed exchanges.
+    /// Without a session id, as in HTTP+SSE, only frees the exchanges. The caller closes the HTTP exchanges of all
+    /// freed exchanges.
     pub fn shutdown(&mut self, now: Millis) {
         self.free_all();
         if self.session().is_some() {

@@ -17,8 +17,8 @@ use crate::sse::SseItem;
 pub enum Head {
     /// Pass the body to [`HttpClient::body`].
     Body,
-    /// The server refused the request. Pass the body to [`HttpClient::body`] nevertheless, because it may contain the
-    /// error response.
+    /// The server refused the request, or sent an invalid session id. Pass the body to [`HttpClient::body`]
+    /// nevertheless, because the body may contain the error response.
     ///
     /// With 401 and 403, the field `WWW-Authenticate` names the missing authorization. With 429 and 503, `Retry-After`
     /// is the time to wait before the next try.
@@ -147,8 +147,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Handles a piece of a body, up to the end of the next message. Call this method again with the rest of the piece.
     ///
     /// Call this method only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`, so that the
-    /// client takes the message. A message that does not fit into the memory of the exchange is dropped: its request
-    /// fails at the end of the body.
+    /// client takes the message. A message that does not fit into the memory of the exchange is dropped. If the message
+    /// was a response, its request fails at the end of the body.
     pub fn body(&mut self, exchange: ExchangeId, bytes: &[u8]) -> Body<'_> {
         let all = Body { consumed: bytes.len(), message: None };
         let start = self.find_endpoint(exchange, bytes);

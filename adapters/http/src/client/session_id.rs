@@ -14,7 +14,8 @@ pub(super) struct SessionId {
 impl SessionId {
     pub(super) const NONE: SessionId = SessionId { bytes: [0; LONGEST], length: 0 };
 
-    /// Creates an id from the value of a header field. Returns `None` if the value is not an id, or is too long.
+    /// Creates an id from the value of a header field, or from the data of an event. Returns `None` if the value is not
+    /// an id, or is too long.
     pub(super) fn new(value: &[u8]) -> Option<SessionId> {
         let is_id = !value.is_empty() && value.iter().all(u8::is_ascii_graphic);
         let mut id =

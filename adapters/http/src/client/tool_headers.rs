@@ -158,7 +158,8 @@ impl<'b> ToolHeaders<'b> {
         self.length = 0;
     }
 
-    /// Adds the tools of one page of a list. Leaves out tools with an invalid annotation, and those that do not fit.
+    /// Adds the tools of one page of a list. Leaves out tools that have a record already, tools with an invalid
+    /// annotation, and tools that do not fit.
     pub(super) fn add_page(&mut self, result: Json<'_>) {
         let Some(tools) = result.get("tools") else { return };
         for tool in tools.elements() {
@@ -207,7 +208,7 @@ impl<'b> ToolHeaders<'b> {
     }
 
     /// Calls `each` with the name of the header and the value of each annotated parameter of a tool. Leaves out
-    /// parameters without a value.
+    /// parameters whose value is missing or `null`.
     pub(super) fn for_each<'a>(
         &self,
         tool: Str<'_>,

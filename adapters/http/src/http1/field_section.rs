@@ -13,7 +13,7 @@ pub(super) struct FieldSection<'b> {
     side: Side,
     lines: FieldLines,
     name: NameMatcher,
-    /// The field of the open entry. `None` while the parser drops a field.
+    /// The field of the open entry. `None` while no entry is open.
     field: Option<FieldName>,
 }
 

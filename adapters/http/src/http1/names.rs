@@ -43,7 +43,7 @@ pub(super) struct Row {
     pub(super) shown: &'static str,
     in_requests: bool,
     in_responses: bool,
-    /// Whether the value is a list, so that repeated fields are joined (RFC 9110, section 5.3).
+    /// Whether the value is a list. Repeated fields are then joined (RFC 9110, section 5.3).
     pub(super) is_list: bool,
 }
 

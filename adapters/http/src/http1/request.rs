@@ -52,7 +52,7 @@ impl<'b> RequestDecoder<'b> {
         self.head.head().map(|(line, fields)| RequestHead { line, fields })
     }
 
-    /// Returns whether the decoder waits for the first byte of a request, so that the connection may be closed.
+    /// Returns whether the decoder waits for the first byte of a request. The caller may then close the connection.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.head.is_idle()

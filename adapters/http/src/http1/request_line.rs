@@ -12,7 +12,8 @@ use crate::http1::{BodyFraming, HttpError, HttpVersion};
 /// Maximum length of a method. A server responds to a longer method with status 501.
 const MAX_METHOD_LENGTH: usize = 16;
 
-/// Splits a target in absolute form into the authority and the rest. Returns `None` for any other form.
+/// Splits a target in absolute form into the authority and the rest. Returns `None` for any other form, and for a
+/// scheme other than `http` and `https`.
 pub(super) fn absolute_form(target: &str) -> Option<(&str, &str)> {
     let rest = ["http://", "https://"].iter().find_map(|scheme| {
         let (start, rest) = target.split_at_checked(scheme.len())?;

@@ -1,6 +1,7 @@
 //! Reason phrases of status codes.
 
-/// Returns the reason phrase of a status code (RFC 9110, section 15). The phrase of an unknown code is empty.
+/// Returns the reason phrase of a status code (RFC 9110, section 15, and RFC 6585). The phrase of a code that is not
+/// listed here is empty.
 pub(super) const fn reason_phrase(status: u16) -> &'static str {
     match status {
         200 => "OK",

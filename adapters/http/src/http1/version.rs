@@ -2,7 +2,7 @@
 
 use crate::http1::HttpVersion;
 
-/// Incremental parser of `HTTP/1.1` (RFC 9112, section 2.3).
+/// Incremental parser of a protocol version such as `HTTP/1.1` (RFC 9112, section 2.3).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct VersionMatcher {
     position: u8,

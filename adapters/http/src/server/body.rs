@@ -47,7 +47,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         let Some(part) = self.store(index, part, length, bytes) else { return };
         if is_end {
-            // The storage moves out of `self`, so that the body can be borrowed from it.
+            // The storage moves out of `self`, so that the body can be borrowed from the storage.
             let bodies = core::mem::replace(&mut self.bodies, Bodies::empty());
             if let Some(slot) = self.exchanges.slot_mut(index) {
                 slot.body = NO_PART;
@@ -77,7 +77,7 @@ impl<P: Policy> HttpServer<'_, P> {
         is_written.then_some(part)
     }
 
-    /// Releases the part of a body after the core server has accepted the message.
+    /// Releases the part of a body, unless the body still arrives or its message is queued.
     pub(super) fn release_delivered(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         if matches!(slot.phase, Phase::Body | Phase::Queued) {

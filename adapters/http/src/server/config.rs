@@ -81,7 +81,8 @@ pub struct HttpLimits {
     /// The number of exchanges that are reserved for calls. An event stream that no call has opened cannot take a
     /// reserved exchange. Default: 1.
     pub reserved: usize,
-    /// The maximum length of a request id, in bytes, at most the limit of the core server. Default: 64.
+    /// The maximum length of a request id as JSON, in bytes: a string counts with its quotes. Must not exceed the limit
+    /// of the core server. Default: 64.
     pub id: usize,
 }
 
@@ -91,7 +92,8 @@ pub struct HttpLimits {
 pub struct HttpTimes {
     /// The time for a body to arrive. Default: 30 s.
     pub body: Millis,
-    /// The time without a message after which a response becomes an event stream. Default: 5 s.
+    /// The time without a message after which a response becomes an event stream, if the client accepts one. Default: 5
+    /// s.
     pub upgrade_after: Millis,
     /// The interval of comments on an idle event stream. Default: 15 s.
     pub keep_alive: Millis,

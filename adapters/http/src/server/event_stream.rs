@@ -105,8 +105,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Appends a notification to a stream. If the client does not read, a call loses the notification, and a stream
-    /// without a call ends.
+    /// Appends a notification to a stream. If the unread output is too long, or no space is free, a call loses the
+    /// notification, and a stream without a call ends.
     pub(super) fn push_notification(&mut self, index: u16, data: &[u8]) {
         let Some(slot) = self.exchanges.slot(index) else { return };
         let (flags, total) = (slot.flags, slot.output.len().saturating_add(data.len()));
@@ -128,7 +128,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.rearm(index);
     }
 
-    /// Sets the deadline of a stream: for the client to read if output is unread, otherwise for the next comment.
+    /// Sets the deadline of a stream. If output or the head is unread, the deadline is for the client to read,
+    /// otherwise for the next comment.
     pub(super) fn rearm(&mut self, index: u16) {
         let times = self.config.times;
         let Some(slot) = self.exchanges.slot(index) else { return };

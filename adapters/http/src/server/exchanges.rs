@@ -12,7 +12,7 @@ use super::slot_table::Slots;
 pub(super) const NONE: u16 = u16::MAX;
 
 /// Identifier of an exchange. The identifier of an ended exchange names another exchange only after 65,535 further
-/// exchanges in the same slot.
+/// exchanges or resumptions in the same slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ExchangeId {
     pub(super) index: u16,

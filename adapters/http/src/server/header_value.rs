@@ -65,7 +65,7 @@ fn bits_of(letter: u8) -> Option<u8> {
     })
 }
 
-/// Returns whether a text is base64 with complete padding and no spare bits. See RFC 4648, section 4.
+/// Returns whether a text is base64 with complete padding and zeros in the spare bits. See RFC 4648, section 4.
 fn is_base64(text: &[u8]) -> bool {
     let letters = text.strip_suffix(b"==").or_else(|| text.strip_suffix(b"=")).unwrap_or(text);
     let spare_bits = match text.len().wrapping_sub(letters.len()) {

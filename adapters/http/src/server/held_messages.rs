@@ -12,8 +12,8 @@ use super::policy::Policy;
 use super::replay::HELD;
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Holds a message for a session. Drops the message if the memory is too small, if the session has ended, or if the
-    /// session holds too many messages.
+    /// Holds a message for a session. Drops the message if the memory for replay or output is too small. Also drops the
+    /// message if the session has ended, or holds too many messages.
     pub(super) fn hold(&mut self, session: SessionKey, message: &[u8]) {
         let can_be_sent = self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD));
         let limit = self.config.limits.held;
@@ -64,7 +64,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Returns the number of messages for sessions that were dropped, at most 65,535.
+    /// Returns the number of dropped messages for sessions, at most 65,535.
     ///
     /// If a session has no event stream, the [replay buffer](HttpServer::replay_buffer) holds a message for the
     /// session until the client opens a stream. The message is dropped if it does not fit into that buffer or into the

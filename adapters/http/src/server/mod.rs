@@ -84,7 +84,7 @@ pub struct HttpServer<'b, P> {
     sessions: Sessions<'b>,
     replay: Replay<'b>,
     now: Millis,
-    /// Exchange whose session is selected in the core server, so that its message can be delivered.
+    /// Exchange whose session is selected in the core server for the delivery of a message.
     selected: Option<u16>,
     /// Code of chunked responses, if the server offers them.
     piece_hook: Option<PieceHook<P>>,

@@ -44,8 +44,8 @@ pub trait Policy {
     }
 
     /// Returns a message authentication code of `data`, such as a truncated HMAC, for
-    /// [`SessionMode::Sealed`](super::SessionMode::Sealed). `None` means that the server refuses
-    /// sealed sessions.
+    /// [`SessionMode::Sealed`](super::SessionMode::Sealed). `None` means that the server neither issues nor accepts a
+    /// sealed session id.
     fn sign(&self, data: &[u8]) -> Option<[u8; 16]> {
         let _ = data;
         None

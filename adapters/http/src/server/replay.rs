@@ -193,9 +193,9 @@ impl<'b> Replay<'b> {
 impl<P: Policy> HttpServer<'_, P> {
     /// Resumes the stream of the event with this id.
     ///
-    /// A stream that still runs continues on the new connection, and so does the general stream of a session.
-    /// Otherwise the response has only the stored events. Fails if the id is invalid, or if too few exchanges are
-    /// free.
+    /// A stream that still runs continues on the new connection, and so does the general stream of a session. Otherwise
+    /// the response has only the stored events. The events from the first one that does not fit into the output are
+    /// left out. Fails if the id is invalid, or if too few exchanges are free.
     pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
         let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;

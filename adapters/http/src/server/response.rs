@@ -168,7 +168,7 @@ pub(super) enum Detail {
     Element(&'static str),
 }
 
-/// The largest body of a [`Refusal`], in bytes.
+/// The size of the buffer for [`Refusal::write`], in bytes.
 pub const REFUSAL_SIZE: usize = 256;
 
 impl Refusal {

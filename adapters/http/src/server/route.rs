@@ -31,8 +31,9 @@ pub(super) fn status_of(kind: OutboundMessageKind, is_modern: bool) -> u16 {
 }
 
 impl<P: Policy> HttpServer<'_, P> {
-    /// Moves a message to its exchange, or holds the message for a session without an event stream. Drops the message
-    /// if the client has disconnected, or does not accept the message. Returns `false` if there is no space yet.
+    /// Moves a message to its exchange, or holds the message for a session without an event stream. For a disconnected
+    /// client of the handshake era, only stores the message for replay. Drops the message if the exchange has ended, or
+    /// if the client does not accept the message. Returns `false` if there is no space yet.
     #[inline(never)]
     pub(super) fn route(&mut self, frame: &OutboundMessage<'_>) -> bool {
         let index = match frame.relation() {
@@ -48,7 +49,7 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             _ => None,
         };
-        // The client has disconnected.
+        // The exchange has ended, or the message belongs to no exchange.
         let Some(index) = index else { return true };
         let Some(slot) = self.exchanges.slot(index).copied() else { return true };
         let message = frame.message();

@@ -103,8 +103,8 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Removes a session from the core server, so that its slot can be reused. Returns `false` if the core server
-    /// cannot replace the session now.
+    /// Removes a session from the core server, so that the slot of the session can be reused. Returns `false` if the
+    /// core server cannot replace the session now.
     pub(super) fn deselect(&mut self, server: &mut Server<'_>, key: SessionKey) -> bool {
         self.sessions.current() != key || self.replace(server, Session::new(SessionKey::NONE)).is_ok()
     }
@@ -172,10 +172,10 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Reports a changed list or resource to the clients that subscribe to it. Also reports a changed list to the
-    /// general streams of all sessions.
+    /// sessions that have an open general stream.
     pub fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
-        // The core server sends list changes to its current session only, but the loop below reaches all sessions. So
-        // the core server first gets a session without a client, if possible.
+        // The core server sends list changes to its current session only, but the loop below reaches every session with
+        // an open stream. So the core server first gets a session without a client, if possible.
         let current = self.sessions.current();
         let is_free = self.deselect(server, current);
         server.changed(change);

@@ -20,7 +20,7 @@ pub struct SessionSlot {
     open: u16,
     /// Number of messages that wait for an event stream.
     held: u16,
-    /// First session of the bucket that has the index of this slot.
+    /// First session in the bucket whose index is the index of this slot.
     bucket: u16,
     next_in_bucket: u16,
     older: u16,
@@ -245,14 +245,14 @@ impl<'b> Sessions<'b> {
         true
     }
 
-    /// Counts a message that no longer waits.
+    /// Removes one message from the number of held messages.
     pub(super) fn remove_held(&mut self, key: SessionKey) {
         if let Some(slot) = self.open_mut(key) {
             slot.held = slot.held.saturating_sub(1);
         }
     }
 
-    /// Counts a held message that was dropped.
+    /// Removes one message from the number of held messages, and counts it as dropped.
     pub(super) fn drop_held(&mut self, key: SessionKey) {
         self.remove_held(key);
         self.count_dropped();

@@ -30,7 +30,7 @@ enum Store<'b, T> {
     },
 }
 
-/// Number of slots that a table has after it grew for the first time.
+/// Number of slots after the first growth of a table, unless the limit is lower.
 #[cfg(feature = "alloc")]
 const FIRST_GROWTH: usize = 16;
 

@@ -15,7 +15,7 @@ use crate::sse::event_buffer::{EventBuffer, Full};
 pub struct SseDecoder<'b> {
     buffer: EventBuffer<'b>,
     state: State,
-    /// Whether the last byte was CR, so that LF belongs to the same line end.
+    /// Whether the last byte was CR. A following LF then belongs to the same line end.
     is_after_cr: bool,
     /// Whether the current event does not fit in the buffer.
     is_too_long: bool,
@@ -57,7 +57,7 @@ enum Field {
 pub struct SseStep<'a> {
     /// Number of bytes that the decoder has consumed.
     pub consumed: usize,
-    /// The event that ended. `None` if the decoder has consumed the whole input without the end of an event.
+    /// The event that ended. `None` if the decoder has consumed the whole input without the end of an event to report.
     pub item: Option<SseItem<'a>>,
 }
 
@@ -260,7 +260,7 @@ impl<'b> SseDecoder<'b> {
         Field::Ignored
     }
 
-    /// Handles the end of a line. Returns whether an event ended.
+    /// Handles the end of a line. Returns whether the line ended an event to report.
     fn end_line(&mut self) -> bool {
         let field = match core::mem::replace(&mut self.state, State::LineStart) {
             State::StreamStart(0) | State::LineStart => return self.end_event(),

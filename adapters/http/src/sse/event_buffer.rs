@@ -5,7 +5,8 @@ use mcp_proto::Buffer;
 /// Five adjacent texts: the last event id, the id, name and data of the current event, and the value of the current
 /// line.
 ///
-/// The value of the current line is stored after the data. At the end of the line, it moves to the text of its field.
+/// The value of the current line is stored after the data. At the end of the line, the value moves to the text of the
+/// field.
 #[derive(Debug)]
 pub(super) struct EventBuffer<'b> {
     bytes: Buffer<'b>,
@@ -32,7 +33,7 @@ impl<'b> EventBuffer<'b> {
         self.bytes
     }
 
-    /// Returns the last event id, including the id of the current event.
+    /// Returns the id of the current event, or the last event id of earlier events if the current event has none.
     pub(super) fn current_id(&self) -> &[u8] {
         match self.id {
             Some(length) => self.text(self.last_id, length),

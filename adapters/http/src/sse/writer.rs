@@ -76,7 +76,7 @@ impl<'b> SseWriter<'b> {
     ///
     /// # Errors
     ///
-    /// The buffer is too small, or a text contains a line end or a NUL.
+    /// The buffer is too small, or a text other than data contains a line end or a NUL.
     pub fn finish(mut self) -> Result<&'b [u8], WriteError> {
         self.text.push(b"\n");
         self.text.finish()

@@ -2,7 +2,7 @@
 
 use super::{BodyFraming, accepted, parse_request, rejected};
 
-/// Start of a valid request, for fields to be appended.
+/// Start of a valid request, to which a test appends fields.
 const POST: &str = "POST / HTTP/1.1\r\nHost: h\r\n";
 
 #[test]

@@ -26,7 +26,7 @@ impl Harness {
         (id, *self.tickets.last().expect("a ticket"))
     }
 
-    /// Writes parts of a text until the server accepts no part. Returns the number of accepted bytes.
+    /// Writes parts of a text until the text ends or the server accepts no part. Returns the number of accepted bytes.
     fn write(&mut self, ticket: Ticket, text: &str) -> usize {
         let mut sent = 0;
         while let Ok(mut chunks) = self.server.chunks(ticket) {

@@ -49,7 +49,7 @@ fn each_part_of_the_head_is_checked() {
 
 #[test]
 fn earlier_check_wins_over_later_ones() {
-    // Each change breaks one more check, from the last to the first.
+    // Each change breaks one more check, in the reverse order of the checks.
     let changes: [Change; 6] = [
         (|it| Request { body: " ".repeat(2049), ..it }, 413),
         (|it| it.with("accept", "text/html"), 406),

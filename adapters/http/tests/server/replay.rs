@@ -127,7 +127,7 @@ fn call_releases_its_connection_and_keeps_its_stream() {
     harness.respond(0);
     let reply = harness.ask(&resume(&session, &last));
     assert!(reply.ended && reply.events().len() == 1 && reply.body.contains("late"), "{reply:?}");
-    // Clients of 2025-06-18 and of 2026-07-28 cannot resume a stream.
+    // Clients of 2025-06-18 and of 2026-07-28 do not connect again.
     let old = harness.initialize("2025-06-18");
     harness.send(&Request::old(old_call(1, "defer"), &old)).unwrap();
     harness.send(&Request::call(1, "defer")).unwrap();

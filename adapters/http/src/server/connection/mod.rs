@@ -26,8 +26,9 @@ pub const RESPONSE_SPACE: usize = 320;
 /// 3. [`output`](Connection::output) and [`sent`](Connection::sent), until the output is empty.
 /// 4. [`status`](Connection::status), which reports when to close the socket.
 ///
-/// A connection serves its requests one after the other, and consumes no input while a response is pending. So
-/// pipelined requests stay in the buffer of the caller. [`HttpTimes`](super::HttpTimes) has the time limits.
+/// A connection serves its requests one after the other. After the end of a request, it consumes no input until the
+/// response is sent. So pipelined requests stay in the buffer of the caller. [`HttpTimes`](super::HttpTimes) has the
+/// time limits.
 ///
 /// ```
 /// use mcp_proto::server::{Event, Server};
@@ -120,7 +121,7 @@ enum Request {
     /// No exchange has begun for the request.
     None,
     Exchange(ExchangeId),
-    /// The response of a refused request. The flag reports that the method is HEAD, so that the response has no body.
+    /// The response of a refused request. The flag reports that the method is HEAD: the response then has no body.
     Refused(Refusal, bool),
 }
 
@@ -164,7 +165,8 @@ impl<'b> Connection<'b> {
         self.phase == Phase::Head && self.head.is_idle()
     }
 
-    /// Returns whether the connection takes input. While a response is pending, the connection takes no input.
+    /// Returns whether the connection takes input. Between the end of a request and the end of its response, the
+    /// connection takes no input.
     #[must_use]
     pub fn takes_input(&self) -> bool {
         matches!(self.phase, Phase::Head | Phase::Body | Phase::Closing)

@@ -36,11 +36,11 @@ pub(crate) const LARGE: &str = match std::str::from_utf8(&[b'x'; 1500]) {
 pub(crate) struct TestPolicy {
     pub(crate) counter: u8,
     pub(crate) needs_token: bool,
-    /// The accepted tokens. If there are none, any text in `Authorization` names a user.
+    /// The accepted tokens. If there are none, any text in `Authorization` but `Bearer narrow` names a user.
     pub(crate) tokens: &'static [&'static str],
     pub(crate) metadata: Option<&'static str>,
     pub(crate) key: u8,
-    /// Whether all random bytes but the last one are equal.
+    /// Whether only the last random byte changes from call to call.
     pub(crate) is_predictable: bool,
 }
 

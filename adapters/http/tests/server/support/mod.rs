@@ -26,7 +26,7 @@ pub(crate) struct Harness {
     pub(crate) tickets: Vec<Ticket>,
     pub(crate) events: Vec<String>,
     pub(crate) wait: Option<Millis>,
-    /// Whether the calls of `defer` open a chunked response.
+    /// Whether the calls of `defer` and `ask` open a chunked response.
     pub(crate) chunked: bool,
 }
 
