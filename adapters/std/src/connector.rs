@@ -199,7 +199,7 @@ impl Connector {
         }
     }
 
-    /// Runs the client until the application closes it. Reports the result of the first connection.
+    /// Runs the client until its end. Reports the result of the first connection.
     fn run(
         mut self,
         source: Source,

@@ -74,7 +74,7 @@ impl<T> PendingRequest<T> {
         }
     }
 
-    /// Waits for the result and passes progress notifications, and each status of a task, to `on_progress`.
+    /// Waits for the result, and passes progress notifications and the statuses of a task to `on_progress`.
     ///
     /// `on_progress` runs on the calling thread. Progress needs
     /// [`CallOptions::with_progress`](crate::CallOptions::with_progress).

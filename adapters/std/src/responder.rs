@@ -196,7 +196,7 @@ impl Responder {
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after [`HttpTimes::retry`], and receives all messages that it has missed. Works only
-    /// over HTTP in a session of `2025-11-25`, because clients of other revisions do not know how to continue.
+    /// over HTTP, in a session of `2025-11-25`. Clients of other revisions do not know how to continue.
     ///
     /// [`HttpTimes::retry`]: mcp_proto_http::server::HttpTimes::retry
     pub fn release_connection(&self) {
@@ -205,7 +205,7 @@ impl Responder {
 
     /// Returns `true` if the client no longer waits for the response.
     ///
-    /// Possible reasons: the request was cancelled, its timeout expired, or the connection is closed.
+    /// For example, the request was cancelled, its timeout expired, or the connection is closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.inner.is_cancelled()

@@ -1,4 +1,4 @@
-//! Serves MCP over HTTP/1.1 on threads: one for each connection, and one for timers.
+//! Serves MCP over HTTP/1.1 on threads: one for each connection, one that accepts connections, and one for timers.
 
 use std::collections::HashMap;
 use std::io;

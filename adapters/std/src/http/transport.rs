@@ -12,7 +12,7 @@ use mcp_proto_http::client::ExchangeId;
 use super::worker::{Job, Reports, Worker};
 use crate::sync::wait_for;
 
-/// Maximum number of idle threads with open connections.
+/// Maximum number of idle threads, which may keep connections open.
 const MAX_IDLE: usize = 8;
 /// Time limit for the server to confirm the end of a session.
 const END_TIME: Millis = Millis(2_000);
