@@ -1,7 +1,7 @@
 //! Functions that respond to a request: `mcp_call_…` for calls and requests in general, `mcp_read_…` for resources.
 //!
-//! A handle is a pointer to the current request of a server. Each response consumes the request, so that a second
-//! response fails with `MCP_ERROR_GONE`.
+//! A handle is a pointer to the current request of a server. Each response consumes the request, so a second response
+//! fails with `MCP_ERROR_GONE`.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -120,8 +120,8 @@ pub unsafe extern "C" fn mcp_call_error(
     status(call.and_then(|call| Ok(call.error(code, message?))))
 }
 
-/// Sends progress of any request. `progress` must increase with each call. An unknown `total` is 0. `message` may be
-/// NULL.
+/// Sends progress of any request. `progress` must increase with each call. Pass 0 if `total` is unknown. `message` may
+/// be NULL.
 ///
 /// Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
 /// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space for the response. The request stays

@@ -26,7 +26,7 @@ pub const MCP_CLIENT_WORDS: usize = 340;
 /// The size of `mcp_client_slot_t`, in words of 64 bits.
 pub const MCP_CLIENT_SLOT_WORDS: usize = 8;
 
-/// Probes for 2026-07-28, and then offers the handshake.
+/// Probes for 2026-07-28. If the server does not support this revision, offers the handshake.
 pub const MCP_CONNECT_AUTOMATIC: i32 = 0;
 /// Connects only in 2026-07-28.
 pub const MCP_CONNECT_STATELESS: i32 = 1;
