@@ -46,11 +46,11 @@ pub(crate) struct Request {
     /// The whole message.
     pub(crate) line: Vec<u8>,
     pub(crate) purpose: Purpose,
-    /// Whether the request names its revision, so that it needs no session.
+    /// Whether the request names its revision, and therefore needs no session.
     pub(crate) is_stateless: bool,
     /// Whether the request must be sent again when the board is ready.
     pub(crate) resend: bool,
-    /// Number of times that the request was sent again because of damage.
+    /// Number of times that the request was sent again because of damage or a missing session.
     pub(crate) resent: u32,
     /// The number of probes without an answer.
     pub(crate) probes: u32,
