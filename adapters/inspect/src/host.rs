@@ -124,7 +124,8 @@ fn quoted(text: &str) -> String {
     json::to_string(text).unwrap_or_default()
 }
 
-/// Returns the `file://` URI of a folder. Bytes that a URI does not allow are percent-encoded.
+/// Returns the `file://` URI of a folder. All bytes except `/` and the unreserved characters of a URI are
+/// percent-encoded.
 fn uri(folder: &str) -> String {
     let path = std::path::absolute(folder).unwrap_or(folder.into());
     let mut uri = String::from("file://");

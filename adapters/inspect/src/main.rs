@@ -197,7 +197,7 @@ fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> 
 /// logged them.
 const LOG_DELAY: Duration = Duration::from_millis(500);
 
-/// The time for which a server keeps a task (`2025-11-25`).
+/// The time for which the client asks a server to keep a task (`2025-11-25`).
 const TASK_TTL: Duration = Duration::from_secs(600);
 
 /// Returns whether the client should request a task. In `2025-11-25`, the client decides. In later revisions, the
