@@ -89,8 +89,8 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
 
 /// Responds to a tool call with structured content, and repeats the content as text.
 ///
-/// If `json` is not the text of a JSON object, the server responds with an error, and the next event is
-/// `MCP_EVENT_PROTOCOL_ERROR`.
+/// If `json` is not JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. Before
+/// 2026-07-28, the response contains a value other than an object only as text.
 ///
 /// # Safety
 /// `call` is the handle of the current event. `json` is a string.
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn mcp_call_defer(
     mcp_status_t::from(deferred.map(|_| ()))
 }
 
-/// Responds to a request to read a resource with text. `resource` is the entry of the table, at the index of the event.
+/// Responds with text to a request to read a resource. `resource` is the entry of the table, at the index of the event.
 ///
 /// # Safety
 /// `call` is the handle of the current event. `resource` is an entry of the table. `text` is a string.
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn mcp_read_text(
     }))
 }
 
-/// Responds to a request to read a resource with bytes. `resource` is the entry of the table, at the index of the
+/// Responds with bytes to a request to read a resource. `resource` is the entry of the table, at the index of the
 /// event.
 ///
 /// # Safety
@@ -221,7 +221,7 @@ unsafe fn entry<'a>(resource: *const mcp_resource_t) -> Result<(&'a str, Option<
     unsafe { Ok((string(resource.uri)?, optional_string(resource.mime_type)?)) }
 }
 
-/// Responds to a request to read a resource with the contents that `body` adds.
+/// Responds to a request to read a resource. `body` adds the contents.
 ///
 /// # Safety
 /// `call` is the handle of the current event.

@@ -173,7 +173,7 @@ pub unsafe extern "C" fn mcp_client_lend_slots(
     }
 }
 
-/// Advances the client, and returns the kind of the event, which `event` describes.
+/// Advances the client. Returns the kind of the event, and writes the whole event to `event`.
 ///
 /// `now` is the time in milliseconds since a fixed moment, and never decreases. The first polls connect to the server.
 ///
@@ -274,7 +274,8 @@ pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client_t) {
     unsafe { moves(client) }.end();
 }
 
-/// Ends the connection: `mcp_client_poll` returns `MCP_CLIENT_CLOSED` after the last bytes were sent.
+/// Ends the connection: `mcp_client_poll` returns `MCP_CLIENT_CLOSED` after the last bytes were sent, or after a grace
+/// period.
 ///
 /// # Safety
 /// `client` is initialized.

@@ -192,9 +192,9 @@ fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> 
     if result.is_error() { Err("the tool failed".into()) } else { Ok(()) }
 }
 
-/// How long the program waits for log messages after the last result. Over HTTP, a server of the handshake era may
-/// send these messages on the stream of notifications. The messages then arrive after the result of the call that
-/// logged them.
+/// The minimum time to wait for log messages after the last result. Over HTTP, a server of the handshake era may send
+/// these messages on the stream of notifications. The messages then arrive after the result of the call that logged
+/// them.
 const LOG_DELAY: Duration = Duration::from_millis(500);
 
 /// The time for which the client asks a server to keep a task (`2025-11-25`).

@@ -1,4 +1,4 @@
-//! An observer that prints every message as a sequence diagram on stderr.
+//! An observer that prints the messages as a sequence diagram on stderr.
 
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind};

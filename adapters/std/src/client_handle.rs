@@ -202,8 +202,8 @@ impl ClientHandle {
         self.inner.server()
     }
 
-    /// Returns the process id of the server. Returns `None` if the server is not a child process, or while the client
-    /// stops the process.
+    /// Returns the process id of the server. Returns `None` if the server is not a child process, or once the client
+    /// has begun to stop the process.
     ///
     /// The id changes when the client [reconnects](crate::Reconnect).
     #[must_use]

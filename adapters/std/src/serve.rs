@@ -80,7 +80,7 @@ impl<'i> Serve<'i> {
     /// output of child processes, goes to stderr.
     ///
     /// # Errors
-    /// See [`streams`](Serve::streams). On Unix, the method also fails if stdin or stdout is not open.
+    /// See [`streams`](Serve::streams). On Unix, the method also fails if a standard stream is not open.
     pub fn stdio(self, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         #[cfg(unix)]
         {

@@ -84,7 +84,7 @@ impl ServerHandle {
     /// Defers a request without a worker thread, for at most `time`. [`Duration::MAX`] means no limit.
     ///
     /// For example, a request that stays open as a subscription of an extension occupies no thread. Returns `None` if
-    /// too many requests are running: the server then refuses the request (-32603).
+    /// too many requests are running, or no slot is free: the server then refuses the request (-32603).
     #[must_use]
     pub fn defer(&self, request: impl Defer, time: Duration) -> Option<Responder> {
         self.shared.defer(request, Some(time)).map(Responder::new)

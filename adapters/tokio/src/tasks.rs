@@ -124,8 +124,8 @@ impl ServerHandle {
 
     /// Defers a request without a task, for at most `time`. [`Duration::MAX`] means no limit.
     ///
-    /// For example, a request may stay open as a subscription of an extension. Returns `None` if the limit of running
-    /// requests is reached: the server then refuses the request (-32603).
+    /// For example, a request may stay open as a subscription of an extension. Returns `None` if too many requests are
+    /// running, or no slot is free: the server then refuses the request (-32603).
     #[must_use]
     pub fn defer(&self, request: impl Defer, time: Duration) -> Option<Responder> {
         self.shared.defer(request, Some(time))

@@ -54,9 +54,9 @@ pub(crate) struct Request {
     pub(crate) resent: u32,
     /// The number of probes without an answer.
     pub(crate) probes: u32,
-    /// The time of the request or of its last probe.
+    /// The time at which the request or its last probe was sent.
     pub(crate) checked: Instant,
-    /// The time of the last sign that the board has the request, or of the last probe that the module `silence` sent.
+    /// The time of the request, of the last sign that the board has the request, or of the last probe from `silence`.
     pub(crate) heard: Instant,
     /// The number of probes that the module `silence` has sent since the last sign.
     pub(crate) silent_probes: u32,

@@ -47,7 +47,7 @@ impl Transport {
         self.perform(action)
     }
 
-    /// Sends a due request that no new message caused. Returns `false` if none is due.
+    /// Sends a request that is due without a new message. Returns `false` if none is due.
     pub(super) fn send_due(&mut self, now: Millis) -> bool {
         let action = self.exchanges.send_due(now);
         self.perform(action)
