@@ -1,4 +1,4 @@
-//! Responds to the server's requests, from the command line or the terminal.
+//! Responds to the server's requests, with values from the command line or the terminal.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};

@@ -129,7 +129,7 @@ pub struct Log {
 impl Log {
     /// Sends a log message.
     ///
-    /// Sends nothing if the client did not request this level. Waits while the client does not read.
+    /// Sends nothing if the client does not receive messages of this level. Waits while the client does not read.
     pub fn send(&self, level: Level, text: impl Display) {
         block_on(self.inner.send(level, text));
     }

@@ -40,7 +40,7 @@ enum OutputState {
     Unknown,
     /// `poll` reported space.
     Ready,
-    /// The output is full until the peer reads.
+    /// The output may be full. `poll` must report space before the next write.
     Full,
     /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed
     /// its input, so the pump reads the last messages before the report.

@@ -181,7 +181,7 @@ impl Responder {
 
     /// Sends a log message that belongs to this request.
     ///
-    /// Sends nothing if the client did not request this level. Waits while the client does not read.
+    /// Sends nothing if the client does not receive messages of this level. Waits while the client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
         block_on(self.inner.log(level, text));
     }

@@ -108,7 +108,7 @@ impl ServerHandle {
         block_on(self.shared.notify(Some(ticket), method, params));
     }
 
-    /// Notifies the client that a list or a resource has changed, from any thread.
+    /// Notifies the client, from any thread, that a list or a resource has changed.
     pub fn changed(&self, change: Change<'_>) {
         self.shared.changed(change);
     }
@@ -148,8 +148,8 @@ impl ServerHandle {
 
     /// Sends a log message that belongs to no request.
     ///
-    /// Only the handshake era has such messages. Sends nothing if the client did not request this level. Waits while
-    /// the client does not read.
+    /// Only the handshake era has such messages. Sends nothing if the client does not receive messages of this level.
+    /// Waits while the client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
         block_on(self.shared.log(level, text.to_string()));
     }

@@ -120,7 +120,7 @@ impl Connector {
         let answer = Arc::new(answer);
         self.handler = Some(Arc::new(move |request, responder| {
             let answer = Arc::clone(&answer);
-            // A panic drops the responder, which sends an error response.
+            // A panic drops the responder. The drop sends an error response.
             tokio::spawn(async move { responder.respond(answer(request).await) });
         }));
         self

@@ -146,7 +146,7 @@ impl<Q: HandledRequest> RunBlocking<Q, HandlerRequest> for ServerHandle {
                 let respond = handler(&request);
                 request.respond(responder, respond);
             });
-            // A panic drops the responder, which sends an error response.
+            // A panic drops the responder. The drop sends an error response.
             drop(work.await);
         });
     }

@@ -204,8 +204,8 @@ impl ServerHandle {
 
     /// Sends a log message that belongs to no request.
     ///
-    /// Only the handshake era has such messages. Sends nothing if the client did not request this level. Waits while
-    /// the client does not read.
+    /// Only the handshake era has such messages. Sends nothing if the client does not receive messages of this level.
+    /// Waits while the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.shared.log(level, text.to_string())
     }
