@@ -114,7 +114,7 @@ pub struct Progress {
 impl Progress {
     /// Sends a progress notification, if the client requested progress.
     ///
-    /// `done` must increase with each call; `message` may be empty. Waits while the client does not read.
+    /// `done` must increase with each call; `message` may be empty. May wait while the client does not read.
     pub fn report(&self, done: impl Into<Decimal>, total: Option<Decimal>, message: impl Display) {
         block_on(self.inner.report(done, total, message));
     }
@@ -129,7 +129,7 @@ pub struct Log {
 impl Log {
     /// Sends a log message.
     ///
-    /// Sends nothing if the client does not receive messages of this level. Waits while the client does not read.
+    /// Sends nothing if the client does not receive messages of this level. May wait while the client does not read.
     pub fn send(&self, level: Level, text: impl Display) {
         block_on(self.inner.send(level, text));
     }

@@ -66,7 +66,8 @@ impl<T> PendingRequest<T> {
     /// ```
     ///
     /// # Errors
-    /// Returns the request itself if the time expires. The request stays in flight and can be awaited again.
+    /// Returns the request itself if the time expires. The request stays in flight, and the caller can wait for it
+    /// again.
     pub fn wait_within(mut self, time: Duration) -> Result<Result<T, CallError>, PendingRequest<T>> {
         match block_on_until(Instant::now().checked_add(time), &mut self.inner) {
             Some(result) => Ok(result),

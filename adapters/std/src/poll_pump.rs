@@ -1,8 +1,8 @@
 //! A pump for files, pipes and sockets, based on `poll(2)`.
 //!
-//! The thread that owns the state machine reads and writes. A write may be partial, and does not block unless `poll`
-//! does not support the stream. Then the thread waits with `poll` for input, output space, a wake-up or the deadline. A
-//! blocking read replaces `poll` if the thread waits for input only, without wakers and without a deadline.
+//! The thread that owns the state machine reads and writes. A write may be partial, and blocks only if `poll` does not
+//! support the stream. Then the thread waits with `poll` for input, output space, a wake-up or the deadline. A blocking
+//! read replaces `poll` if the thread waits for input only, without wakers and without a deadline.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -84,8 +84,8 @@ impl PollPump {
         written.unwrap_or(0)
     }
 
-    /// Reads once, into the space of the state machine. If that space is small, reads into the larger buffer instead,
-    /// which saves system calls.
+    /// Reads once, into the space of the state machine. If that space is small, reads into the buffer of the pump
+    /// instead, which saves system calls.
     fn read(&mut self, mut receive: Receive<'_>) {
         let space = receive.space();
         let is_large = space.len() >= MIN_READ_SIZE;

@@ -76,7 +76,7 @@ pub(crate) trait PumpImpl {
 /// Options of one call to [`PumpImpl::run`].
 #[derive(Clone, Copy)]
 pub(crate) struct RunOptions {
-    /// The current time. The time is a parameter because reading the clock costs more than handling many events.
+    /// The current time. The time is a parameter, because reading the clock can cost more than handling an event.
     pub(crate) now: Millis,
     /// The latest time at which the call returns [`PumpStatus::Woken`].
     pub(crate) until: Option<Millis>,

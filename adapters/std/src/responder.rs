@@ -118,7 +118,7 @@ impl Responder {
 
     /// Sends a progress notification, if the client requested progress.
     ///
-    /// `progress` must increase with each call; `message` may be empty. Waits while the client does not read.
+    /// `progress` must increase with each call; `message` may be empty. May wait while the client does not read.
     pub fn progress(&self, progress: impl Into<Decimal>, total: Option<Decimal>, message: impl Display) {
         block_on(self.inner.progress(progress, total, message));
     }
@@ -169,7 +169,7 @@ impl Responder {
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription).
     ///
     /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params`
-    /// is not valid. Waits while the client does not read.
+    /// is not valid. May wait while the client does not read.
     pub fn notify<T: serde_core::Serialize + ?Sized>(&self, method: &str, params: &T) {
         block_on(self.inner.notify(method, params));
     }
@@ -181,7 +181,7 @@ impl Responder {
 
     /// Sends a log message that belongs to this request.
     ///
-    /// Sends nothing if the client does not receive messages of this level. Waits while the client does not read.
+    /// Sends nothing if the client does not receive messages of this level. May wait while the client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
         block_on(self.inner.log(level, text));
     }

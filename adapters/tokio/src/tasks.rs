@@ -134,8 +134,8 @@ impl ServerHandle {
     /// Sends a notification of an extension to a client of the handshake era: see
     /// [`Server::notify`](mcp_proto::Server::notify).
     ///
-    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params`
-    /// is not valid. Waits while the client does not read.
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params` is
+    /// not valid. May wait while the client does not read.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
         method: &str,
@@ -205,7 +205,7 @@ impl ServerHandle {
     /// Sends a log message that belongs to no request.
     ///
     /// Only the handshake era has such messages. Sends nothing if the client does not receive messages of this level.
-    /// Waits while the client does not read.
+    /// May wait while the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.shared.log(level, text.to_string())
     }
@@ -276,8 +276,8 @@ impl ServerHandle {
     }
 
     /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
-    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Waits while the
-    /// client does not read.
+    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. May wait while the client
+    /// does not read.
     pub async fn elicitation_complete(&self, id: &str) {
         self.shared.elicitation_complete(id).await;
     }
