@@ -287,7 +287,7 @@ pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64
 
 /// Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 ///
-/// The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request.
+/// The request ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket.
 /// `timeout` is in milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails
 /// after ten minutes in total.
 ///
