@@ -1,7 +1,7 @@
 //! Functions that respond to a request: `mcp_call_…` for calls and requests in general, `mcp_read_…` for resources.
 //!
-//! A handle is a pointer to the current request of a server. Each response consumes the request, so that a second
-//! response fails with `MCP_ERROR_GONE`.
+//! A handle is a pointer to the current request of a server. Each response consumes the request, so a second response
+//! fails with `MCP_ERROR_GONE`.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -89,8 +89,8 @@ pub unsafe extern "C" fn mcp_call_invalid(call: *mut mcp_call_t, text: *const c_
 
 /// Responds to a tool call with structured content, and repeats the content as text.
 ///
-/// If `json` is not the text of a JSON object, the server responds with an error, and the next event is
-/// `MCP_EVENT_PROTOCOL_ERROR`.
+/// If `json` is not JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. Before
+/// 2026-07-28, the response contains a value other than an object only as text.
 ///
 /// # Safety
 /// `call` is the handle of the current event. `json` is a string.
@@ -120,8 +120,8 @@ pub unsafe extern "C" fn mcp_call_error(
     status(call.and_then(|call| Ok(call.error(code, message?))))
 }
 
-/// Sends progress of any request. `progress` must increase with each call. An unknown `total` is 0. `message` may be
-/// NULL.
+/// Sends progress of any request. `progress` must increase with each call. Pass 0 if `total` is unknown. `message` may
+/// be NULL.
 ///
 /// Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
 /// `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space for the response. The request stays
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn mcp_call_defer(
     mcp_status_t::from(deferred.map(|_| ()))
 }
 
-/// Responds to a request to read a resource with text. `resource` is the entry of the table, at the index of the event.
+/// Responds with text to a request to read a resource. `resource` is the entry of the table, at the index of the event.
 ///
 /// # Safety
 /// `call` is the handle of the current event. `resource` is an entry of the table. `text` is a string.
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn mcp_read_text(
     }))
 }
 
-/// Responds to a request to read a resource with bytes. `resource` is the entry of the table, at the index of the
+/// Responds with bytes to a request to read a resource. `resource` is the entry of the table, at the index of the
 /// event.
 ///
 /// # Safety
@@ -221,7 +221,7 @@ unsafe fn entry<'a>(resource: *const mcp_resource_t) -> Result<(&'a str, Option<
     unsafe { Ok((string(resource.uri)?, optional_string(resource.mime_type)?)) }
 }
 
-/// Responds to a request to read a resource with the contents that `body` adds.
+/// Responds to a request to read a resource. `body` adds the contents.
 ///
 /// # Safety
 /// `call` is the handle of the current event.

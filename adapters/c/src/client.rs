@@ -26,7 +26,7 @@ pub const MCP_CLIENT_WORDS: usize = 340;
 /// The size of `mcp_client_slot_t`, in words of 64 bits.
 pub const MCP_CLIENT_SLOT_WORDS: usize = 8;
 
-/// Probes for 2026-07-28, and then offers the handshake.
+/// Probes for 2026-07-28. If the server does not support this revision, offers the handshake.
 pub const MCP_CONNECT_AUTOMATIC: i32 = 0;
 /// Connects only in 2026-07-28.
 pub const MCP_CONNECT_STATELESS: i32 = 1;
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn mcp_client_lend_slots(
     }
 }
 
-/// Advances the client, and returns the kind of the event, which `event` describes.
+/// Advances the client. Returns the kind of the event, and writes the whole event to `event`.
 ///
 /// `now` is the time in milliseconds since a fixed moment, and never decreases. The first polls connect to the server.
 ///
@@ -274,7 +274,8 @@ pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client_t) {
     unsafe { moves(client) }.end();
 }
 
-/// Ends the connection: `mcp_client_poll` returns `MCP_CLIENT_CLOSED` after the last bytes were sent.
+/// Ends the connection: `mcp_client_poll` returns `MCP_CLIENT_CLOSED` after the last bytes were sent, or after a grace
+/// period.
 ///
 /// # Safety
 /// `client` is initialized.
@@ -286,7 +287,7 @@ pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64
 
 /// Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 ///
-/// The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request.
+/// The request ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket.
 /// `timeout` is in milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails
 /// after ten minutes in total.
 ///

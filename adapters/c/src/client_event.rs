@@ -18,8 +18,8 @@ pub enum mcp_client_event_kind_t {
     MCP_CLIENT_CONNECTED,
     /// The client could not connect. The connection ends.
     MCP_CLIENT_CONNECT_FAILED,
-    /// The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the first text,
-    /// `isError` is true if the tool failed, and `structuredContent` is the structured content.
+    /// The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the text of the first
+    /// block. `isError` is true if the tool failed. `structuredContent` is the structured content.
     MCP_CLIENT_RESULT,
     /// The server responded to the request `ticket` with the error `code`.
     MCP_CLIENT_ERROR,

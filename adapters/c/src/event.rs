@@ -3,7 +3,7 @@
 use core::ffi::c_char;
 use core::ptr;
 
-/// A text in memory of the library: `length` bytes, without a final zero byte.
+/// A text: `length` bytes, without a final zero byte.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct mcp_text_t {

@@ -4,9 +4,9 @@
 //! program polls the machine, moves bytes, and handles events. `docs/c.md` of the repository shows complete programs.
 //!
 //! # Unsafe code
-//! C passes pointers, so this is the only library of the project with `unsafe` code. Only these modules allow `unsafe`
-//! code: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`client`], [`call`], [`value`] (functions
-//! for C) and [`mod@panic`].
+//! C passes pointers, so this is the only library of the project with `unsafe` code. Besides the tests, only these
+//! modules allow `unsafe` code: [`memory`] (pointers of C), [`table`] (tables of C), [`server`], [`client`], [`call`],
+//! [`value`] (functions for C) and [`mod@panic`].
 //!
 //! # Panics
 //! No function panics on purpose, and the images of the examples contain no panic symbol. Nothing unwinds into C: on a

@@ -20,7 +20,7 @@ pub enum mcp_status_t {
     MCP_ERROR_TX_TOO_SMALL,
     /// The text buffer of the slots is too small: each slot needs at least 8 bytes.
     MCP_ERROR_TEXT_TOO_SMALL,
-    /// The request has ended, the event is over, or the request already has a response.
+    /// The request cannot be used: for example, it has ended, already has a response, or is of another kind.
     MCP_ERROR_GONE,
     /// The transmit buffer has no space. An event reports when the buffer has space again.
     MCP_ERROR_BUSY,

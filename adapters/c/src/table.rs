@@ -55,7 +55,7 @@ pub struct mcp_resource_t {
     pub mime_type: *const c_char,
 }
 
-/// An optional feature of a server, which the configuration names. C programs only take the address of a feature.
+/// An optional feature that the configuration of a server names. C programs only take the address of a feature.
 pub struct mcp_feature_t {
     pub(crate) feature: &'static dyn Feature,
     pub(crate) check: fn(&Tables) -> Result<(), mcp_status_t>,

@@ -91,7 +91,7 @@ pub unsafe extern "C" fn mcp_json_string(
 
 /// Finds a value as JSON text, in the same memory as `json`. An empty path finds the whole text.
 ///
-/// Errors: `MCP_ERROR_MISSING`.
+/// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if `json` is not JSON.
 ///
 /// # Safety
 /// `json` is a text that does not change. `path` is a string. `out` points to a text.

@@ -1,4 +1,4 @@
-//! Responds to the server's requests, from the command line or the terminal.
+//! Responds to the server's requests, with values from the command line or the terminal.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -124,7 +124,8 @@ fn quoted(text: &str) -> String {
     json::to_string(text).unwrap_or_default()
 }
 
-/// Returns the `file://` URI of a folder. Bytes that a URI does not allow are percent-encoded.
+/// Returns the `file://` URI of a folder. All bytes except `/` and the unreserved characters of a URI are
+/// percent-encoded.
 fn uri(folder: &str) -> String {
     let path = std::path::absolute(folder).unwrap_or(folder.into());
     let mut uri = String::from("file://");

@@ -192,12 +192,12 @@ fn wait(call: Result<PendingCall, CallError>, what: &str) -> Result<(), String> 
     if result.is_error() { Err("the tool failed".into()) } else { Ok(()) }
 }
 
-/// How long the program waits for log messages after the last result. Over HTTP, a server of the handshake era may
-/// send these messages on the stream of notifications. The messages then arrive after the result of the call that
-/// logged them.
+/// The minimum time to wait for log messages after the last result. Over HTTP, a server of the handshake era may send
+/// these messages on the stream of notifications. The messages then arrive after the result of the call that logged
+/// them.
 const LOG_DELAY: Duration = Duration::from_millis(500);
 
-/// The time for which a server keeps a task (`2025-11-25`).
+/// The time for which the client asks a server to keep a task (`2025-11-25`).
 const TASK_TTL: Duration = Duration::from_secs(600);
 
 /// Returns whether the client should request a task. In `2025-11-25`, the client decides. In later revisions, the

@@ -17,7 +17,7 @@ pub(crate) struct Observed {
     feed: Option<Feed>,
 }
 
-/// The violations so far, which the observer shares with the program.
+/// A list of violations that the observer shares with the program.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Violations(Arc<Mutex<Vec<Violation>>>);
 
@@ -52,7 +52,7 @@ impl Observed {
         self
     }
 
-    /// Returns the violations, which the observer adds as it finds them.
+    /// Returns the list to which the observer adds violations.
     pub(crate) fn violations(&self) -> Violations {
         self.violations.clone()
     }

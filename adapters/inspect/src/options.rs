@@ -80,7 +80,7 @@ pub(crate) enum Parsed {
     Text(String),
 }
 
-/// What the program does with the server.
+/// The kind of work that the program does.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Shows the server, and performs the options.
@@ -200,7 +200,8 @@ impl Arguments {
                 _ => arguments.prompt = Some((name, texts(&json)?)),
             }
         }
-        // A check waits the whole timeout for each response that the server does not send, so its default is shorter.
+        // A check waits the whole timeout for each response that the server does not send, so the default timeout of a
+        // check is shorter.
         let default = if arguments.mode == Mode::Check { 10 } else { 60 };
         arguments.timeout = timeout.unwrap_or(Duration::from_secs(default));
         let default = if arguments.subscribe.is_empty() { 0 } else { 5 };

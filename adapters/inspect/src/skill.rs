@@ -21,8 +21,8 @@ pub(crate) fn list(skills: &[SkillDescription]) {
     table.print();
 }
 
-/// Reads `SKILL.md`, then the other files of a skill. Verifies each file, and prints the text of `SKILL.md`. Returns
-/// an error for a file that cannot be read or verified.
+/// Reads `SKILL.md`, then the other files of a skill. Verifies each file, and prints the text of `SKILL.md`. Returns an
+/// error if the skill is not valid, or a file cannot be read or verified.
 pub(crate) fn load(client: &ClientHandle, uri: &str) -> Result<(), String> {
     let listed = client.list_skills().map_err(failed("listing the skills"))?;
     let skill = match listed.into_iter().find(|skill| skill.uri() == uri) {

@@ -1,12 +1,12 @@
-//! An observer that prints every message as a sequence diagram on stderr.
+//! An observer that prints the messages as a sequence diagram on stderr.
 
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{Direction, Observer, ProtocolError};
 
-/// Width of the diagram, in characters.
+/// Approximate width of the diagram, in characters.
 const WIDTH: usize = 64;
-/// Number of characters of a message below its arrow.
+/// Maximum number of characters of a message that are shown below its arrow.
 const SHOWN: usize = 160;
 
 #[derive(Debug, Default)]

@@ -33,8 +33,8 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Output {
     output
 }
 
-/// Starts an HTTP server that answers each request with the result for its method. Notifications get 202, and all
-/// other messages get 405. Returns the URL of the server.
+/// Starts an HTTP server that answers each request of a method in `results` with the result for this method.
+/// Notifications get 202, and all other messages get 405. Returns the URL of the server.
 ///
 /// The result for "GET" is a notification, which the server sends 200 ms after the client has opened the stream.
 pub(crate) fn serve_results(results: &'static [(&str, &str)]) -> String {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::{example, inspect, run, serve_results};
 
-/// Returns the path of a file of this test run, which does not exist yet.
+/// Returns the path of a file of this test run. The file does not exist yet.
 fn temporary(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("mcp-proto-{}-{name}", std::process::id()));
     let _ = std::fs::remove_file(&path);
@@ -28,7 +28,7 @@ fn check_finds_no_violation_in_our_servers() {
 #[test]
 #[cfg(unix)]
 fn check_reports_the_violations_of_a_server() {
-    // The server prints a banner, answers every request with an empty result, and reads to the end.
+    // The server prints a banner, answers every single request with the same result, and reads to the end.
     let script = r#"echo 'server is running'
     while read -r line; do
         case $line in *notifications*|\[*) continue ;; esac

@@ -8,7 +8,7 @@ use mcp_proto_framed_link::FramedLink;
 
 use crate::router::{MARK, Router};
 
-/// The time after which text goes to the log if no frame follows.
+/// The time without input after which an incomplete line of text goes to the log.
 const SILENCE: Duration = Duration::from_millis(200);
 
 /// Moves bytes between the router and the line, without I/O.
@@ -22,7 +22,7 @@ struct Framed {
     start: Instant,
     /// The beginning of a line of text.
     text: Vec<u8>,
-    /// When to add text to the log if no frame follows.
+    /// When to add text to the log if no input follows.
     show_at: Option<Instant>,
 }
 
@@ -70,7 +70,7 @@ impl BoardLine {
         repeat.into_iter().chain(framed.show_at).min()
     }
 
-    /// Adds text to the log if no frame has followed for [`SILENCE`].
+    /// Adds text to the log if no input has arrived for [`SILENCE`].
     pub(crate) fn tick(&mut self, router: &mut Router, now: Instant) {
         let show_at = self.framed.as_ref().and_then(|framed| framed.show_at);
         if show_at.is_some_and(|at| now >= at) {
@@ -127,7 +127,7 @@ impl Framed {
 }
 
 /// Adds the complete lines of a text to the log. The text arrives in pieces. Ignores a piece that is not UTF-8, because
-/// such a piece is a damaged frame.
+/// such a piece is probably a damaged frame.
 fn show(pending: &mut Vec<u8>, piece: &[u8], router: &mut Router) {
     /// Maximum length of a line. A longer line is split.
     const LONGEST: usize = 4096;

@@ -131,8 +131,9 @@ pub(crate) fn run(link: Link, options: Options) -> Result<(), String> {
     result
 }
 
-/// Watches deadlines until the board is lost, or the client closes stdout. After the end of stdin, waits until all
-/// requests in flight have responses, at most for the grace period. Returns an error only if the board is lost.
+/// Watches deadlines until the board is lost, or the client closes stdout. After the end of stdin, waits for the
+/// responses to requests, except subscriptions, at most for the grace period. Returns an error only if the board is
+/// lost.
 fn serve(shared: &Shared) -> Result<(), String> {
     let mut ends = None;
     let mut state = shared.lock();

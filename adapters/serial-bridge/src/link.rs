@@ -50,7 +50,8 @@ impl Link {
     /// Reads at least one byte.
     ///
     /// # Errors
-    /// `UnexpectedEof`: the link has ended. `NotConnected`: the link was closed.
+    /// `UnexpectedEof`: the board has closed the link. `NotConnected`: [`close`](Link::close) was called. Other errors
+    /// come from the port or the socket.
     pub(crate) fn read(&self, space: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = match &self.port {
@@ -162,8 +163,8 @@ fn open_exclusively(path: &str, baud: u32) -> io::Result<SerialPort> {
     Ok(port)
 }
 
-/// Takes an advisory lock, or fails with `ResourceBusy` if the port is locked. The lock keeps out other bridges and
-/// all programs that check for locks.
+/// Takes an advisory lock, or fails with `ResourceBusy` if the port is locked. The lock keeps out other bridges and all
+/// programs that check for such a lock.
 #[cfg(unix)]
 fn lock(port: &SerialPort) -> io::Result<()> {
     use rustix::fs::{FlockOperation, flock};

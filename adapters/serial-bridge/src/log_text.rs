@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-/// Maximum length of a shown line, in bytes. Longer lines are cut.
+/// Maximum number of bytes of a line that are shown, before escapes. Longer lines are cut.
 const LONGEST: usize = 1000;
 
-/// Appends a line of the board to `log`. Escapes control characters and invalid UTF-8, so that no escape sequence
-/// reaches a terminal. Skips empty lines.
+/// Appends a line of the board to `log`. Escapes invalid UTF-8 and control characters except tabs, so that no escape
+/// sequence reaches a terminal. Skips empty lines.
 pub(crate) fn append(log: &mut VecDeque<u8>, line: &[u8]) {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let line = line.strip_prefix(b"\r").unwrap_or(line);

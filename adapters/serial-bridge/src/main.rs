@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A desktop client starts the bridge as its server. The bridge passes on complete messages in both directions, and
-//! writes all other output of the board to stderr.
+//! writes other output of the board to stderr.
 //!
 //! On a noisy line and after a restart of the board, each request of the client gets a response. The session of the
 //! client continues. A request gets an error if the board sends nothing about the request for too long. The module

@@ -25,7 +25,7 @@ pub(crate) enum DamagedKind {
 /// Parses a line. The caller has removed white space and control characters around the message.
 ///
 /// # Errors
-/// The line is not JSON, not a message, or a batch with an invalid member.
+/// The line is not JSON, not a message, or a batch that is empty or has an invalid member.
 pub(crate) fn parse(line: &[u8]) -> Result<Message<'_>, Damaged> {
     let Ok(message) = Message::parse(line) else { return Err(salvage(line)) };
     let is_sound = match message.kind() {
@@ -42,7 +42,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Message<'_>, Damaged> {
 /// text, so these count as damaged.
 ///
 /// # Errors
-/// The line is damaged as for [`parse`], or lacks a version, a code or a text.
+/// The line is damaged as for [`parse`], or lacks a version, a code or a text. The members of a batch may lack these.
 pub(crate) fn parse_strictly(line: &[u8]) -> Result<Message<'_>, Damaged> {
     let message = parse(line)?;
     let has_version = Json::parse(line).is_ok_and(|json| json.get("jsonrpc").is_some());

@@ -84,17 +84,18 @@ struct Control {
     reset: AtomicBool,
     /// Whether the mark of the next start is lost.
     loses_mark: AtomicBool,
-    /// How many of 1000 bytes are damaged, in both directions.
+    /// Average number of damaged bytes in 1000 bytes, for both directions.
     noise: AtomicU32,
     /// Whether the board exchanges frames.
     framed: AtomicBool,
-    /// The number of starts.
+    /// The number of starts with frames.
     starts: AtomicU32,
     stop: AtomicBool,
 }
 
 pub(crate) struct Board {
-    /// The path that a bridge opens: a link to the port, which stays the same when the board is plugged in again.
+    /// The path that a bridge opens: a symbolic link to the port. The path stays the same when the board is plugged in
+    /// again.
     pub(crate) path: String,
     /// The seed of the noise. Boards with the same seed have the same random numbers.
     noise: u64,
@@ -149,7 +150,7 @@ impl Board {
         self.reset();
     }
 
-    /// Damages `permille` of 1000 bytes in both directions.
+    /// Damages on average `permille` of 1000 bytes in both directions.
     pub(crate) fn make_noise(&self, permille: u32) {
         self.control.noise.store(permille, Relaxed);
     }
@@ -202,7 +203,7 @@ struct Uart {
     in_line: bool,
     /// The byte after which the board can print logs.
     end: u8,
-    /// How many bytes of output are lost.
+    /// The number of the next output bytes that are lost.
     lost: usize,
 }
 

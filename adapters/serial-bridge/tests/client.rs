@@ -91,7 +91,7 @@ impl BridgeClient {
         }
     }
 
-    /// Calls a tool of this era with a progress token.
+    /// Calls a tool in this era, with a progress token.
     pub(crate) fn call(&mut self, era: Era, id: u32, tool: &str) {
         let meta = match era {
             Era::Handshake => "",

@@ -165,7 +165,7 @@ fn client_that_closes_stdout_ends_the_bridge() {
     // The bridge's stdin stays open.
     let _kept = child.stdin.take();
     drop(child.stdout.take());
-    // A process that another test starts at this moment holds a copy of stdout, so the first write may succeed.
+    // A process that another test starts at this moment may hold a copy of stdout, so the first write may succeed.
     let until = Instant::now() + Duration::from_secs(20);
     let status = loop {
         write(&wire.board, (notification("lost") + "\n").as_bytes());

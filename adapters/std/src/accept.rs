@@ -24,7 +24,7 @@ struct Shared {
 struct State {
     open: usize,
     is_closed: bool,
-    /// Write end of a pipe that the acceptor polls. Dropping the writer wakes the acceptor.
+    /// Write end of the pipe whose read end the acceptor polls. Dropping the writer wakes the acceptor.
     #[cfg(unix)]
     close_pipe: Option<io::PipeWriter>,
 }
@@ -55,8 +55,8 @@ impl ConnectionLimit {
         lock(&self.shared.state).is_closed
     }
 
-    /// Waits until the limit permits a connection. After [`close`](ConnectionLimit::close), returns a permit beyond
-    /// the limit.
+    /// Waits until the limit permits a connection. After [`close`](ConnectionLimit::close), returns a permit even if
+    /// the limit is reached.
     pub(crate) fn acquire(&self) -> Permit {
         let mut state = lock(&self.shared.state);
         while state.open >= self.shared.limit && !state.is_closed {

@@ -40,7 +40,8 @@ struct Shared {
 }
 
 struct State {
-    /// The bytes of the last read, until the owner fetches them. If `filled` is zero, the buffer holds no bytes.
+    /// The bytes that the reader thread has passed on, until the owner fetches them. If `filled` is zero, the buffer
+    /// holds no bytes.
     buffer: Vec<u8>,
     filled: usize,
     ended: bool,
@@ -108,7 +109,7 @@ impl PumpImpl for BlockingPump {
             };
             let deadline = io.deadline().into_iter().chain(until).min();
             let (transmit, receive) = io.split();
-            // Feed the whole buffer before any output, so that one write contains all responses.
+            // Feed the buffer before any output, so that one write can contain several responses.
             if !buffer.is_empty() && receive.is_ready() {
                 buffer.feed(receive);
                 continue;

@@ -102,7 +102,9 @@ impl ClientHandle {
     /// Sends a tool call without waiting for its result. The [`PendingCall`] waits for the result or cancels the call.
     ///
     /// # Errors
-    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
+    /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. [`CallError::Invalid`]: the arguments
+    /// do not serialize. If the arguments serialize to anything but an object, the call ends with
+    /// [`CallError::Invalid`].
     pub fn begin(
         &self,
         tool: &str,
@@ -115,7 +117,8 @@ impl ClientHandle {
     /// Like [`begin`](ClientHandle::begin), but `arguments` is the JSON text of an object.
     ///
     /// # Errors
-    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
+    /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. If `arguments` is not an object, the
+    /// call ends with [`CallError::Invalid`].
     pub fn begin_json(
         &self,
         tool: &str,
@@ -178,9 +181,8 @@ impl ClientHandle {
     /// ```
     ///
     /// # Errors
-    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent. If the
-    /// client or the server does not declare [`tasks`](crate::Connector::tasks), the call ends with
-    /// [`CallError::Unsupported`].
+    /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. If the client or the server does not
+    /// declare [`tasks`](crate::Connector::tasks), the call ends with [`CallError::Unsupported`].
     pub fn resume_task(&self, id: &str, options: CallOptions) -> Result<PendingCall, CallError> {
         Ok(PendingCall { inner: self.inner.resume_task(id, options)? })
     }
@@ -200,8 +202,8 @@ impl ClientHandle {
         self.inner.server()
     }
 
-    /// Returns the process id of the server. Returns `None` if the server is not a child process, or while the client
-    /// stops the process.
+    /// Returns the process id of the server. Returns `None` if the server is not a child process, or once the client
+    /// has begun to stop the process.
     ///
     /// The id changes when the client [reconnects](crate::Reconnect).
     #[must_use]
@@ -215,8 +217,7 @@ impl ClientHandle {
         self.inner.is_closed()
     }
 
-    /// Closes the connection and returns the exit status of the child process. Returns `None` if the server is not a
-    /// child process.
+    /// Closes the connection. Returns the exit status of a child process, or `None` if there is none.
     ///
     /// Every request in flight ends with [`CallError::Closed`]. The client writes unsent messages during the grace
     /// period ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child

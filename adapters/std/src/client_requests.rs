@@ -11,7 +11,7 @@ use crate::client_handle::ClientHandle;
 use crate::notifications::{Notifications, Subscription};
 
 impl ClientHandle {
-    /// Lists the tools from all pages.
+    /// Lists the tools from all pages. Omits entries without a name.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -88,8 +88,8 @@ impl ClientHandle {
     /// This request exists only in the handshake era. In `2026-07-28`, use [`listen`](ClientHandle::listen).
     ///
     /// # Errors
-    /// [`CallError::Unsupported`]: the server does not offer subscriptions. For other errors see
-    /// [`CallError`].
+    /// [`CallError::Unsupported`]: the server does not offer subscriptions, or the revision is `2026-07-28`. For other
+    /// errors see [`CallError`].
     pub fn subscribe(&self, uri: &str) -> Result<(), CallError> {
         block_on(self.inner.subscribe(uri))
     }
@@ -108,7 +108,8 @@ impl ClientHandle {
     /// level](crate::CallOptions::log_level).
     ///
     /// # Errors
-    /// [`CallError::Unsupported`]: the server does not offer logging. For other errors see [`CallError`].
+    /// [`CallError::Unsupported`]: the server does not offer logging, or the revision is `2026-07-28`. For other errors
+    /// see [`CallError`].
     pub fn set_log_level(&self, level: Level) -> Result<(), CallError> {
         block_on(self.inner.set_log_level(level))
     }
@@ -165,7 +166,8 @@ impl ClientHandle {
         block_on(self.inner.notify(method, params))
     }
 
-    /// Pings the server and waits for its response.
+    /// Checks that the server responds. Sends `ping` or, in `2026-07-28`, `server/discover`, and waits for the
+    /// response.
     ///
     /// # Errors
     /// The server does not respond: see [`CallError`].

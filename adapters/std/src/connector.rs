@@ -109,11 +109,12 @@ impl Connector {
     /// The connector starts a [child process](Connector::spawn) again, or [opens](Connector::open) a socket again.
     /// Other streams cannot be opened again. Without this setting, the client closes when the connection ends.
     ///
-    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application
+    /// Most requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application
     /// knows whether a repetition is safe. New requests wait for the next connection until their timeout expires.
-    /// [Subscriptions](ClientHandle::listen) continue; [`Notification::Reconnected`] reports that the client may have
-    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level)
-    /// apply to one connection only. [`ClientHandle::server`] describes the first connection's server.
+    /// [Subscriptions](ClientHandle::listen), and calls that have become tasks, continue. [`Notification::Reconnected`]
+    /// reports that the client may have missed changes. [`subscribe`](ClientHandle::subscribe) and
+    /// [`set_log_level`](ClientHandle::set_log_level) apply to one connection only. [`ClientHandle::server`] describes
+    /// the first connection's server.
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);
@@ -199,7 +200,7 @@ impl Connector {
         }
     }
 
-    /// Runs the client until the application closes it. Reports the result of the first connection.
+    /// Runs the client until its end. Reports the result of the first connection.
     fn run(
         mut self,
         source: Source,

@@ -47,7 +47,7 @@
 //! | `fn` | immediately, on the thread of the server: for functions that only compute |
 //! | `fn` with the item `blocking`, as in `#[tool(blocking)]`, or a parameter of the table below | on a worker thread |
 //!
-//! An `fn` also runs on boards and tokio.
+//! A function of the first row also runs on boards and on tokio.
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
 //! does not run immediately owns its arguments and its result: `String`, not `&str`. Exceptions are the variables of a
@@ -114,7 +114,7 @@ pub struct Progress {
 impl Progress {
     /// Sends a progress notification, if the client requested progress.
     ///
-    /// `done` must increase with each call; `message` may be empty. Waits while the client does not read.
+    /// `done` must increase with each call; `message` may be empty. May wait while the client does not read.
     pub fn report(&self, done: impl Into<Decimal>, total: Option<Decimal>, message: impl Display) {
         block_on(self.inner.report(done, total, message));
     }
@@ -129,7 +129,7 @@ pub struct Log {
 impl Log {
     /// Sends a log message.
     ///
-    /// Sends nothing if the client did not request this level. Waits while the client does not read.
+    /// Sends nothing if the client does not receive messages of this level. May wait while the client does not read.
     pub fn send(&self, level: Level, text: impl Display) {
         block_on(self.inner.send(level, text));
     }

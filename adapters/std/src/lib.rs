@@ -15,9 +15,8 @@
 //! - [`Pump`]: the part that servers and clients share. In a custom event loop, a pump moves bytes for any state
 //!   machine.
 //!
-//! On Unix a server or client on stdin, stdout, pipes, sockets or files runs on one thread; workers and
-//! callbacks start further threads on demand. Streams of other types, and all streams on Windows, need one
-//! thread for each direction.
+//! On Unix a server or client on stdin, stdout, pipes, sockets or files runs on one thread; workers and callbacks need
+//! further threads. Streams of other types, and all streams on Windows, need one thread for each direction.
 //!
 //! ```no_run
 //! use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};

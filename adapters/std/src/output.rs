@@ -37,7 +37,7 @@ impl Output {
         Output { file, mode: WriteMode::Send }
     }
 
-    /// Writes as many bytes as fit, and returns their number. `is_ready` means that `poll` has just reported space.
+    /// Writes all or some of the bytes, and returns their number. `is_ready` means that `poll` has just reported space.
     ///
     /// # Errors
     /// Returns [`WouldBlock`](ErrorKind::WouldBlock) if no byte fits, or if the caller must call `poll` before the

@@ -66,7 +66,8 @@ impl<T> PendingRequest<T> {
     /// ```
     ///
     /// # Errors
-    /// Returns the request itself if the time expires. The request stays in flight and can be awaited again.
+    /// Returns the request itself if the time expires. The request stays in flight, and the caller can wait for it
+    /// again.
     pub fn wait_within(mut self, time: Duration) -> Result<Result<T, CallError>, PendingRequest<T>> {
         match block_on_until(Instant::now().checked_add(time), &mut self.inner) {
             Some(result) => Ok(result),
@@ -74,7 +75,7 @@ impl<T> PendingRequest<T> {
         }
     }
 
-    /// Waits for the result and passes progress notifications, and each status of a task, to `on_progress`.
+    /// Waits for the result, and passes progress notifications and the statuses of a task to `on_progress`.
     ///
     /// `on_progress` runs on the calling thread. Progress needs
     /// [`CallOptions::with_progress`](crate::CallOptions::with_progress).

@@ -1,8 +1,8 @@
 //! A pump for files, pipes and sockets, based on `poll(2)`.
 //!
-//! The thread that owns the state machine reads and writes. A write never blocks, and writes as many bytes as fit.
-//! Then the thread waits with `poll` for input, output space, a wake-up or the deadline. A blocking read replaces
-//! `poll` if the thread waits for input only, without wakers and without a deadline.
+//! The thread that owns the state machine reads and writes. A write may be partial, and blocks only if `poll` does not
+//! support the stream. Then the thread waits with `poll` for input, output space, a wake-up or the deadline. A blocking
+//! read replaces `poll` if the thread waits for input only, without wakers and without a deadline.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -28,7 +28,7 @@ pub(crate) struct PollPump {
     wake_pipe: Arc<WakePipe>,
     buffer: ReadBuffer,
     ended: bool,
-    /// Whether a read can fail with `WouldBlock`, so that a `poll` must precede each read.
+    /// Whether a read has failed with `WouldBlock`. A `poll` then precedes each read.
     must_poll: bool,
     output_state: OutputState,
 }
@@ -40,7 +40,7 @@ enum OutputState {
     Unknown,
     /// `poll` reported space.
     Ready,
-    /// The output is full until the peer reads.
+    /// The output may be full. `poll` must report space before the next write.
     Full,
     /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed
     /// its input, so the pump reads the last messages before the report.
@@ -69,7 +69,7 @@ impl PollPump {
         })
     }
 
-    /// Writes as many bytes as fit, and returns their number.
+    /// Writes all or some of the bytes, and returns their number. Returns zero after an error.
     fn write(&mut self, bytes: &[u8], now: Millis) -> usize {
         let written = self.output.write(bytes, matches!(self.output_state, OutputState::Ready));
         self.output_state = match &written {
@@ -84,8 +84,8 @@ impl PollPump {
         written.unwrap_or(0)
     }
 
-    /// Reads once, into the space of the state machine. If that space is small, reads into the larger buffer instead,
-    /// which saves system calls.
+    /// Reads once, into the space of the state machine. If that space is small, reads into the buffer of the pump
+    /// instead, which saves system calls.
     fn read(&mut self, mut receive: Receive<'_>) {
         let space = receive.space();
         let is_large = space.len() >= MIN_READ_SIZE;
@@ -143,7 +143,7 @@ impl PumpImpl for PollPump {
             };
             let deadline = io.deadline().into_iter().chain(until).min();
             let (transmit, receive) = io.split();
-            // Feed the whole buffer before any output, so that one write contains all responses.
+            // Feed the buffer before any output, so that one write can contain several responses.
             if !self.buffer.is_empty() && receive.is_ready() {
                 self.buffer.feed(receive);
                 continue;

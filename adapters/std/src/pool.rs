@@ -59,8 +59,8 @@ impl Pool {
         Arc::new(Pool { shared: Arc::new(shared) })
     }
 
-    /// Runs a job on an idle or new worker. If all workers are busy, queues the job. A closed pool drops the job,
-    /// which sends an error response.
+    /// Runs a job on an idle or new worker. If all workers are busy and their limit is reached, the job waits. A closed
+    /// pool drops the job. The drop sends an error response.
     pub(crate) fn run(&self, job: Job) {
         let shared = &self.shared;
         let mut state = lock(&shared.state);

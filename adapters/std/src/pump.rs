@@ -28,7 +28,7 @@ pub(crate) const DRAIN_TIME: Millis = Millis(250);
 /// For any behavior of the peer, [`run`](Pump::run) never misses a deadline, and a blocked write never delays a read.
 ///
 /// On Unix a pump needs no threads if both streams are files, pipes or sockets of the standard library. A request with
-/// an immediate response then costs one read and one write. Other streams get one thread for each direction.
+/// an immediate response can then cost only one read and one write. Other streams get one thread for each direction.
 ///
 /// ```
 /// use mcp_proto_std::server::{Event, ServerConfig};
@@ -63,7 +63,7 @@ pub(crate) trait PumpImpl {
 
     fn wake(&self) -> Wake;
 
-    /// Returns `true` if a waker of this pump exists.
+    /// Returns `true` if a waker of this pump may exist.
     fn has_wakers(&self) -> bool;
 
     /// Returns the failure of the last closed stream, until the pump looks for further input. Returns `None` without
@@ -76,7 +76,7 @@ pub(crate) trait PumpImpl {
 /// Options of one call to [`PumpImpl::run`].
 #[derive(Clone, Copy)]
 pub(crate) struct RunOptions {
-    /// The current time. The time is a parameter because reading the clock costs more than handling many events.
+    /// The current time. The time is a parameter, because reading the clock can cost more than handling an event.
     pub(crate) now: Millis,
     /// The latest time at which the call returns [`PumpStatus::Woken`].
     pub(crate) until: Option<Millis>,

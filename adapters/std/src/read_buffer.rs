@@ -10,8 +10,8 @@ pub(crate) const MIN_READ_SIZE: usize = 1024;
 
 /// A buffer between the input stream and the state machine.
 ///
-/// The buffer allocates memory only at its first use, because most pumps never use the buffer. After a read that
-/// fills the buffer, the size doubles, up to [`READ_SIZE`].
+/// A buffer from [`new`](ReadBuffer::new) allocates memory only at its first use, because most pumps never use it.
+/// After a read that fills the buffer, the size doubles, up to [`READ_SIZE`].
 pub(crate) struct ReadBuffer {
     bytes: Vec<u8>,
     received: usize,

@@ -118,7 +118,7 @@ impl Responder {
 
     /// Sends a progress notification, if the client requested progress.
     ///
-    /// `progress` must increase with each call; `message` may be empty. Waits while the client does not read.
+    /// `progress` must increase with each call; `message` may be empty. May wait while the client does not read.
     pub fn progress(&self, progress: impl Into<Decimal>, total: Option<Decimal>, message: impl Display) {
         block_on(self.inner.progress(progress, total, message));
     }
@@ -169,7 +169,7 @@ impl Responder {
     /// [`Server::notify_subscription`](mcp_proto::Server::notify_subscription).
     ///
     /// `params` is a value that serializes to an object, or `()`. Sends nothing if the request has ended, or `params`
-    /// is not valid. Waits while the client does not read.
+    /// is not valid. May wait while the client does not read.
     pub fn notify<T: serde_core::Serialize + ?Sized>(&self, method: &str, params: &T) {
         block_on(self.inner.notify(method, params));
     }
@@ -181,7 +181,7 @@ impl Responder {
 
     /// Sends a log message that belongs to this request.
     ///
-    /// Sends nothing if the client did not request this level. Waits while the client does not read.
+    /// Sends nothing if the client does not receive messages of this level. May wait while the client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
         block_on(self.inner.log(level, text));
     }
@@ -196,7 +196,7 @@ impl Responder {
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after [`HttpTimes::retry`], and receives all messages that it has missed. Works only
-    /// over HTTP in a session of `2025-11-25`, because clients of other revisions do not know how to continue.
+    /// over HTTP, in a session of `2025-11-25`. Clients of other revisions do not know how to continue.
     ///
     /// [`HttpTimes::retry`]: mcp_proto_http::server::HttpTimes::retry
     pub fn release_connection(&self) {
@@ -205,7 +205,7 @@ impl Responder {
 
     /// Returns `true` if the client no longer waits for the response.
     ///
-    /// Possible reasons: the request was cancelled, its timeout expired, or the connection is closed.
+    /// For example, the request was cancelled, its timeout expired, or the connection is closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.inner.is_cancelled()

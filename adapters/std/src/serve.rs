@@ -80,7 +80,7 @@ impl<'i> Serve<'i> {
     /// output of child processes, goes to stderr.
     ///
     /// # Errors
-    /// See [`streams`](Serve::streams). On Unix, the method also fails if stdin or stdout is not open.
+    /// See [`streams`](Serve::streams). On Unix, the method also fails if a standard stream is not open.
     pub fn stdio(self, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         #[cfg(unix)]
         {
@@ -114,8 +114,8 @@ impl<'i> Serve<'i> {
     /// request gets an error response (-32603).
     ///
     /// # Errors
-    /// The configuration is invalid, or a thread cannot be started. A client that disconnects is not an
-    /// error.
+    /// The configuration is invalid, or the connection cannot be set up: for example, a thread cannot be started. A
+    /// client that disconnects is not an error.
     pub fn streams(
         self,
         input: impl Read + Send + 'static,
@@ -131,8 +131,8 @@ impl<'i> Serve<'i> {
     }
 }
 
-/// A server that is ready for its connection. The listener's thread creates the server, because the creation takes the
-/// most stack memory, and each thread keeps the stack memory that it has used.
+/// A server that is ready for its connection. Without an observer, the listener's thread creates the server. The
+/// creation takes the most stack memory, and each thread keeps the stack memory that it has used.
 pub(crate) struct Session<'s> {
     server: Box<Server<'s>>,
     request_limit: usize,

@@ -1,4 +1,4 @@
-//! Sockets: streams with an input and an output that can be shut down.
+//! Sockets: streams in both directions that can be shut down.
 
 #[cfg(unix)]
 use std::fs::File;

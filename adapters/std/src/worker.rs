@@ -84,7 +84,7 @@ impl ServerHandle {
     /// Defers a request without a worker thread, for at most `time`. [`Duration::MAX`] means no limit.
     ///
     /// For example, a request that stays open as a subscription of an extension occupies no thread. Returns `None` if
-    /// too many requests are running: the server then refuses the request (-32603).
+    /// too many requests are running, or no slot is free: the server then refuses the request (-32603).
     #[must_use]
     pub fn defer(&self, request: impl Defer, time: Duration) -> Option<Responder> {
         self.shared.defer(request, Some(time)).map(Responder::new)
@@ -93,8 +93,8 @@ impl ServerHandle {
     /// Sends a notification of an extension to a client of the handshake era: see
     /// [`Server::notify`](mcp_proto::Server::notify).
     ///
-    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params`
-    /// is not valid. Waits while the client does not read.
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params` is
+    /// not valid. May wait while the client does not read.
     pub fn notify<T: Serialize + ?Sized>(&self, method: &str, params: &T) {
         block_on(self.shared.notify(None, method, params));
     }
@@ -108,7 +108,7 @@ impl ServerHandle {
         block_on(self.shared.notify(Some(ticket), method, params));
     }
 
-    /// Notifies the client that a list or a resource has changed, from any thread.
+    /// Notifies the client, from any thread, that a list or a resource has changed.
     pub fn changed(&self, change: Change<'_>) {
         self.shared.changed(change);
     }
@@ -148,8 +148,8 @@ impl ServerHandle {
 
     /// Sends a log message that belongs to no request.
     ///
-    /// Only the handshake era has such messages. Sends nothing if the client did not request this level. Waits while
-    /// the client does not read.
+    /// Only the handshake era has such messages. Sends nothing if the client does not receive messages of this level.
+    /// May wait while the client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
         block_on(self.shared.log(level, text.to_string()));
     }
@@ -233,8 +233,8 @@ impl ServerHandle {
     }
 
     /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
-    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Waits while the
-    /// client does not read.
+    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. May wait while the client
+    /// does not read.
     pub fn elicitation_complete(&self, id: &str) {
         block_on(self.shared.elicitation_complete(id));
     }

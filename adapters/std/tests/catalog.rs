@@ -20,7 +20,7 @@ use mcp_proto_std::{
 
 struct Library {
     titles: Vec<&'static str>,
-    /// The thread of the server, which an immediate function stores.
+    /// The id of the server's thread. An immediate function stores the id.
     thread: Mutex<Option<ThreadId>>,
     runs: AtomicU32,
     reports: Mutex<Sender<&'static str>>,

@@ -22,7 +22,7 @@ static RESOURCES: Resources = Resources::new(&[Resource::new("a:dump", "dump")])
 pub(crate) static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &RESOURCES]);
 const SESSION: (&str, &str) = ("2025-06-18", "{}");
 
-/// Number of lines of a large text. Each line is a chunk, so that commands of other requests arrive between the chunks.
+/// Number of lines of a large text. Each line is a chunk, so commands of other requests can arrive between the chunks.
 pub(crate) const LINES: usize = 5000;
 
 pub(crate) fn line(number: usize) -> String {

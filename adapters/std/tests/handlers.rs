@@ -26,7 +26,7 @@ use tools::{Adder, Pair, Sum};
 
 struct App {
     adder: Adder,
-    /// The thread of the server, which an immediate function stores.
+    /// The id of the server's thread. An immediate function stores the id.
     thread: Mutex<Option<ThreadId>>,
     runs: AtomicU32,
     reports: Mutex<Sender<&'static str>>,

@@ -244,7 +244,7 @@ fn thousand_slow_clients_delay_no_call() {
                 retries += 1;
             }
         } else {
-            // A client whose idle connection was closed connects again, as every HTTP library does.
+            // A client whose idle connection was closed connects again, as HTTP libraries do.
             while !is_served(&mut lasting) {
                 retries += 1;
                 lasting = server.connect();

@@ -37,7 +37,7 @@ fn cancel(id: u32) -> String {
 #[derive(Clone)]
 struct Shared {
     threads: Arc<Mutex<HashSet<ThreadId>>>,
-    /// Each call of `gate` reports its start here, then waits for a message in `gate`.
+    /// Each call of the tool `gate` reports its start here, then waits for a message in the field `gate`.
     started: Sender<()>,
     gate: Arc<Mutex<Receiver<()>>>,
     has_cleaned_up: Arc<AtomicBool>,

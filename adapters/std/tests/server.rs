@@ -119,7 +119,7 @@ fn pool_is_bounded_and_cancellation_frees_a_worker() {
     let line = peer.line();
     assert!(line.contains(r#""id":3,"error":{"code":-32603"#) && line.contains("at most 2"), "{line}");
     peer.send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n");
-    // The cancelled work ends, so that its worker can take another request.
+    // The cancelled work ends, so its worker can take another request.
     let id = (4..).find(|id| {
         peer.send(&call(*id, "wait", r#"{"ms":1}"#));
         let line = peer.line();

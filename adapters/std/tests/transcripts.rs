@@ -40,7 +40,7 @@ fn transcripts_are_identical_over_pipes() {
     });
 }
 
-/// A stream type that the pump does not know, so that the pump uses threads.
+/// A stream type that the pump does not know. The pump therefore uses threads.
 struct Plain(UnixStream);
 
 impl Read for Plain {

@@ -1,4 +1,4 @@
-//! Lists the tools of a server at a URL, and calls one.
+//! Lists the tools of a server at a URL, or calls one tool.
 //!
 //!     cargo run -p mcp-proto-tokio --features https --example http_client -- URL [TOOL [ARGUMENTS]]
 //!

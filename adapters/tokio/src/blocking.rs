@@ -185,7 +185,7 @@ impl Drop for Output {
     }
 }
 
-/// A guard that reports the end of the output on drop, even if the stream panics.
+/// A guard that reports a broken output on drop, unless the output was closed and all bytes are written.
 struct OutputGuard(Arc<Signal<OutputState>>);
 
 impl Drop for OutputGuard {

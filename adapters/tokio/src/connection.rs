@@ -33,8 +33,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Runs the client until the application closes it. If the server closes the connection during an attempt with
-    /// `Connect::Automatic`, connects once more with a handshake only.
+    /// Runs the client until its end. If the server closes the connection during an attempt with `Connect::Automatic`,
+    /// and the source can be opened again, connects once more with a handshake only.
     pub(crate) async fn run(mut self, mut source: Source, guard: ClientCloseGuard) {
         let start = Instant::now();
         let (error, status) = loop {

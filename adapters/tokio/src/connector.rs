@@ -120,7 +120,7 @@ impl Connector {
         let answer = Arc::new(answer);
         self.handler = Some(Arc::new(move |request, responder| {
             let answer = Arc::clone(&answer);
-            // A panic drops the responder, which sends an error response.
+            // A panic drops the responder. The drop sends an error response.
             tokio::spawn(async move { responder.respond(answer(request).await) });
         }));
         self
@@ -131,11 +131,12 @@ impl Connector {
     /// The connector starts a [child process](Connector::spawn) again, or [opens](Connector::open) a stream again.
     /// Other streams cannot be opened again. Without this setting, the client closes when the connection ends.
     ///
-    /// Requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application
+    /// Most requests in flight end with [`CallError::Closed`](crate::CallError::Closed), because only the application
     /// knows whether a repetition is safe. New requests wait for the next connection until their timeout expires.
-    /// [Subscriptions](ClientHandle::listen) continue; [`Notification::Reconnected`] reports that the client may have
-    /// missed changes. [`subscribe`](ClientHandle::subscribe) and [`set_log_level`](ClientHandle::set_log_level)
-    /// apply to one connection only. [`ClientHandle::server`] describes the first connection's server.
+    /// [Subscriptions](ClientHandle::listen), and calls that have become tasks, continue. [`Notification::Reconnected`]
+    /// reports that the client may have missed changes. [`subscribe`](ClientHandle::subscribe) and
+    /// [`set_log_level`](ClientHandle::set_log_level) apply to one connection only. [`ClientHandle::server`] describes
+    /// the first connection's server.
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);

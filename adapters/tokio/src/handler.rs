@@ -49,7 +49,7 @@
 //! | `async fn` with a parameter [`Cancellation`] | as a task, to its end |
 //! | `fn` with the item `blocking` (`#[tool(blocking)]`), or a parameter of the table below | on a blocking thread |
 //!
-//! An `fn` also runs on boards and threads.
+//! A function of the first row also runs on boards and on threads.
 //!
 //! Functions share the state: `&self` or `&T`. Use a `Mutex` or an atomic type for state that changes. A function that
 //! does not run immediately owns its arguments and its result: `String`, not `&str`. Exceptions are the variables of a
@@ -146,7 +146,7 @@ impl<Q: HandledRequest> RunBlocking<Q, HandlerRequest> for ServerHandle {
                 let respond = handler(&request);
                 request.respond(responder, respond);
             });
-            // A panic drops the responder, which sends an error response.
+            // A panic drops the responder. The drop sends an error response.
             drop(work.await);
         });
     }

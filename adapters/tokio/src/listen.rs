@@ -162,7 +162,7 @@ impl Serve<'static> {
         while outcome.is_ok()
             && let Ok(permit) = Arc::clone(&permits).acquire_owned().await
         {
-            // Remove the results of connections that have ended, which the set keeps otherwise.
+            // Remove the results of ended connections. Otherwise the set keeps these results.
             while connections.try_join_next().is_some() {}
             match unless_stopped(&listener, &stopped).await {
                 None => break,
@@ -190,7 +190,7 @@ impl Serve<'static> {
         if outcome.is_err() {
             stop.within(AcceptRetry::FINISH_TIME);
         }
-        // A panic of the handler has ended only its connection, and the panic hook has reported it.
+        // A panic of the handler has ended only its connection, and the panic hook has reported the panic.
         while connections.join_next().await.is_some() {}
         outcome
     }

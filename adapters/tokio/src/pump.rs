@@ -53,7 +53,7 @@ pub struct Pump<R, W> {
     input: R,
     output: W,
     state: PumpState,
-    /// Number of reads since the last write.
+    /// Number of reads since the last attempt to write.
     reads: u8,
     needs_flush: bool,
     /// The deadline for the shutdown of the output, set when the connection is closed.

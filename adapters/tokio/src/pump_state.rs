@@ -12,7 +12,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::pump::{PumpStatus, Waker};
 
-/// Maximum number of consecutive events before the task yields to other tasks.
+/// Maximum number of consecutive polls with a status before the task yields to other tasks.
 const MAX_EVENTS: u8 = 32;
 
 pub(crate) struct PumpState {
@@ -20,7 +20,7 @@ pub(crate) struct PumpState {
     woken: Arc<Signal<bool>>,
     /// The timer, while there is a deadline.
     timer: Option<Pin<Box<Sleep>>>,
-    /// Number of events since the task last yielded.
+    /// Number of consecutive polls that returned a status.
     events: u8,
 }
 
@@ -54,7 +54,7 @@ impl PumpState {
         must_yield
     }
 
-    /// Counts the events in a row. `status` is the result of a poll.
+    /// Counts consecutive polls that return a status. `status` is the result of a poll.
     pub(crate) fn count(&mut self, status: &Poll<PumpStatus>) {
         self.events = if status.is_ready() { self.events + 1 } else { 0 };
     }

@@ -87,7 +87,7 @@ impl<'i> Serve<'i> {
     /// output of child processes, goes to stderr.
     ///
     /// # Errors
-    /// The configuration is invalid, stdin or stdout is not open, or a thread cannot be started. A client that
+    /// The configuration is invalid, a standard stream is not open, or a thread cannot be started. A client that
     /// disconnects is not an error.
     pub async fn stdio(self, handler: impl FnMut(Event<'_>, &ServerHandle)) -> Result<(), ServeError> {
         #[cfg(unix)]

@@ -124,8 +124,8 @@ impl ServerHandle {
 
     /// Defers a request without a task, for at most `time`. [`Duration::MAX`] means no limit.
     ///
-    /// For example, a request may stay open as a subscription of an extension. Returns `None` if the limit of running
-    /// requests is reached: the server then refuses the request (-32603).
+    /// For example, a request may stay open as a subscription of an extension. Returns `None` if too many requests are
+    /// running, or no slot is free: the server then refuses the request (-32603).
     #[must_use]
     pub fn defer(&self, request: impl Defer, time: Duration) -> Option<Responder> {
         self.shared.defer(request, Some(time))
@@ -134,8 +134,8 @@ impl ServerHandle {
     /// Sends a notification of an extension to a client of the handshake era: see
     /// [`Server::notify`](mcp_proto::Server::notify).
     ///
-    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params`
-    /// is not valid. Waits while the client does not read.
+    /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params` is
+    /// not valid. May wait while the client does not read.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
         method: &str,
@@ -204,8 +204,8 @@ impl ServerHandle {
 
     /// Sends a log message that belongs to no request.
     ///
-    /// Only the handshake era has such messages. Sends nothing if the client did not request this level. Waits while
-    /// the client does not read.
+    /// Only the handshake era has such messages. Sends nothing if the client does not receive messages of this level.
+    /// May wait while the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.shared.log(level, text.to_string())
     }
@@ -276,8 +276,8 @@ impl ServerHandle {
     }
 
     /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
-    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Waits while the
-    /// client does not read.
+    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. May wait while the client
+    /// does not read.
     pub async fn elicitation_complete(&self, id: &str) {
         self.shared.elicitation_complete(id).await;
     }

@@ -1,4 +1,4 @@
-//! Checks a server: runs a script in every revision, and reports the violations of the server.
+//! Checks a server, and reports its violations of the specification.
 
 mod connection;
 mod script;

@@ -219,7 +219,7 @@ impl Script {
         self.connection.send(&format!("{cancelled}{id}}}}}"));
     }
 
-    /// Sends lines that are not messages. The server must survive these lines.
+    /// Sends lines that are not valid messages. The server must survive these lines.
     fn bad_lines(&mut self) {
         let params = self.params("", "");
         for line in ["nonsense", r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, r#"{"jsonrpc":"2.0"}"#] {

@@ -1,4 +1,4 @@
-//! The record of a dialogue: each message with its time, its violations, and a transcript.
+//! The record of a dialogue: each message with its time and violations, and optionally a transcript.
 
 use std::fs::File;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! The HTTP server of the page: the page itself, and its event stream.
 //!
-//! Any program and any web page on this computer can send requests to the server. Three checks refuse such requests:
-//! the token in the path, `Host` against DNS rebinding, and `Origin`.
+//! Any program and any web page on this computer can send requests to the server. Three checks refuse requests that do
+//! not come from the page: the token in the path, `Host` against DNS rebinding, and `Origin`.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -65,7 +65,7 @@ impl Router {
         }
     }
 
-    /// Passes those members of a batch to the client that the client expects.
+    /// Passes the members of a batch to the client, except responses that the client does not expect.
     fn board_batch(&mut self, batch: &[u8], now: Instant) {
         let members: Vec<&[u8]> = message::members(batch).map(|member| member.bytes()).collect();
         let mut passed = members.clone();
@@ -143,7 +143,7 @@ impl Router {
         true
     }
 
-    /// Responds with an error to the request that a damaged message contains or answers.
+    /// If the id is readable, responds with an error to the request that a damaged message contains or answers.
     fn damaged(&mut self, damaged: &Damaged, now: Instant) {
         self.damage_seen(now);
         let Some(id) = damaged.id.as_ref().filter(|_| matches!(self.phase, Phase::Running)) else { return };

@@ -84,7 +84,7 @@ impl Router {
         true
     }
 
-    /// Sends an error response for a dropped line, unless the line may be a response.
+    /// Sends an error response for a dropped line, unless the line looks like a response.
     fn refuse(&mut self, damaged: &Damaged) {
         self.note(&format!("a line of the client was dropped: {}", damaged.why));
         if damaged.kind == DamagedKind::Response {
@@ -97,7 +97,7 @@ impl Router {
     }
 }
 
-/// Returns the id of the request that a notification cancels, or `None` if the notification has no id.
+/// Returns the id of the request that a notification cancels, or `None` if the notification names no request.
 pub(super) fn cancelled<'m>(message: &Message<'m>) -> Option<Json<'m>> {
     message.params()?.get("requestId")
 }

@@ -60,7 +60,7 @@ pub(crate) struct Settings {
 pub(crate) struct Router {
     settings: Settings,
     phase: Phase,
-    /// Time limit of a replay, after which the router repeats the replay.
+    /// Time limit for each response of a replay. When the time expires, the router repeats the replay.
     patience: Duration,
     /// The random part of the bridge's own ids.
     seed: u32,
@@ -115,7 +115,7 @@ impl Router {
         self.held_bytes > LONGEST_HELD
     }
 
-    /// Returns the number of requests and stored lines that wait for the board.
+    /// Returns the number of stored lines, and of requests without a response. Subscriptions do not count.
     pub(crate) fn awaited(&self) -> usize {
         self.requests.awaited() + self.held.len()
     }

@@ -1,10 +1,11 @@
 //! Opens a session with the board, and opens it again after a restart.
 //!
 //! When a bridge starts, the board may still have state of the old client: half a line, a slow call, or unsent output.
-//! So a session begins with the session mark and a `ping`. The router drops all messages before the response.
+//! So, by default, a session begins with the session mark and a `ping`. The router drops all messages before the
+//! response.
 //!
 //! A board that restarts has lost the client's session. The router detects a restart by the mark that a board sends
-//! when it starts, or by a lost link. A third sign is the error for a request without a session. Then requests in
+//! when it starts, or by a lost link. A third sign is the error for a request without a session. Then most requests in
 //! flight fail, and the router replays the session: it repeats the client's handshake, log level and subscriptions
 //! before it passes on further lines.
 
@@ -20,7 +21,7 @@ use crate::message::{error_code, request};
 
 /// Time without output after which a ping counts as lost.
 const SILENCE: Duration = Duration::from_millis(500);
-/// Time after which the first replay counts as lost. The time doubles with each further replay.
+/// Time without a response after which the first replay counts as lost. The time doubles with each further replay.
 pub(super) const REPLAY: Duration = Duration::from_secs(1);
 /// Maximum time after which a replay counts as lost.
 const LONGEST_REPLAY: Duration = Duration::from_secs(8);
@@ -104,8 +105,8 @@ impl Router {
         self.open(now, None);
     }
 
-    /// Fails all requests except those that are sent again, cancels the requests of the board, and drops unsent
-    /// output.
+    /// Fails all requests except those that are sent again, cancels the requests of the board, and drops unsent output
+    /// for the board.
     fn drop_requests(&mut self, why: &str) {
         self.to_board.clear();
         for request in self.requests.in_order() {
@@ -155,7 +156,7 @@ impl Router {
         line.windows(id.len()).any(|text| text == id.as_bytes())
     }
 
-    /// Repeats the requests that opened the client's session, if the client has a session.
+    /// Begins to repeat the requests of the client's session. Without a session, passes on the client's lines.
     pub(super) fn replay(&mut self, now: Instant) {
         let session = std::mem::take(&mut self.session);
         let lines = VecDeque::from(session.replay(|| self.next_id()));

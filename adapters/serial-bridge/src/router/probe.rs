@@ -1,10 +1,10 @@
 //! Finds out which requests were lost on a noisy line.
 //!
-//! A damaged request may get an error without an id or no response, and a damaged response may have no readable id.
+//! A damaged request may get an error without an id, or no response. A damaged response may have no readable id.
 //! Without a check, the client would wait until the time limit, or forever without a limit. So after a damaged line,
 //! the router sends probes: pings with the ids of requests in flight. A server that still has the request refuses the
-//! ping, because the id is in flight. If the server answers the ping, the request is not in flight: the request or
-//! its response was lost.
+//! ping, because the id is in flight. If the server answers the ping, the request is not in flight: the request or its
+//! response was lost.
 //!
 //! Without damage, the router probes only requests about which the board is silent for long: see `silence`.
 

@@ -46,17 +46,17 @@ pub(crate) struct Request {
     /// The whole message.
     pub(crate) line: Vec<u8>,
     pub(crate) purpose: Purpose,
-    /// Whether the request names its revision, so that it needs no session.
+    /// Whether the request names its revision, and therefore needs no session.
     pub(crate) is_stateless: bool,
     /// Whether the request must be sent again when the board is ready.
     pub(crate) resend: bool,
-    /// Number of times that the request was sent again because of damage.
+    /// Number of times that the request was sent again because of damage or a missing session.
     pub(crate) resent: u32,
     /// The number of probes without an answer.
     pub(crate) probes: u32,
-    /// The time of the request or of its last probe.
+    /// The time at which the request or its last probe was sent.
     pub(crate) checked: Instant,
-    /// The time of the last sign that the board has the request, or of the last probe that the module `silence` sent.
+    /// The time of the request, of the last sign that the board has the request, or of the last probe from `silence`.
     pub(crate) heard: Instant,
     /// The number of probes that the module `silence` has sent since the last sign.
     pub(crate) silent_probes: u32,

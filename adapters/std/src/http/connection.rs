@@ -26,12 +26,12 @@ const WRITE_SIZE: usize = 128 * 1024;
 const HEAD_SIZE: usize = 16 * 1024;
 /// The longest head of a response.
 const RESPONSE_HEAD_SIZE: usize = 1024;
-/// The maximum number of input bytes that are dropped before a connection closes.
+/// The number of dropped input bytes after which a connection closes.
 const LINGER_SIZE: usize = 1024 * 1024;
 /// The interval at which a connection that waits for output checks whether the client has disconnected.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// The time by which the timeout of a read may exceed the deadline. Without this tolerance, each read would need
-/// another system call, which sets the timeout.
+/// The time by which the timeout of a read may exceed the deadline. Without this tolerance, each read would need a
+/// second system call that sets the timeout.
 const TIMEOUT_TOLERANCE: Duration = Duration::from_secs(1);
 
 /// Serves all requests of a connection, one after the other.

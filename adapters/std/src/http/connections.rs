@@ -13,10 +13,10 @@ pub(super) struct Connections {
     open: HashMap<u64, (TcpStream, Arc<Activity>)>,
 }
 
-/// The time since which a connection has waited for a complete request, or `BUSY`.
+/// The time at which a connection began to wait for a request, or `BUSY`.
 pub(super) struct Activity(AtomicU64);
 
-/// The value while a response is in progress.
+/// The value while a response is in progress, and after the server has closed a waiting connection.
 const BUSY: u64 = u64::MAX;
 
 impl Activity {

@@ -14,7 +14,7 @@ use crate::sync::{wait, wait_for};
 /// Sends each message of a client in an HTTP request, and passes the responses to the client.
 pub(super) struct HttpPump {
     transport: Transport,
-    /// The failure of the last closed stream, if there was one. Cleared before the next report.
+    /// The failure of the last closed stream, if there was one. Cleared when the pump looks for the next report.
     failure: Option<HttpFailure>,
 }
 

@@ -1,4 +1,4 @@
-//! Serves MCP over HTTP/1.1 on threads: one for each connection, and one for timers.
+//! Serves MCP over HTTP/1.1 on threads: one for each connection, one that accepts connections, and one for timers.
 
 use std::collections::HashMap;
 use std::io;
@@ -31,7 +31,7 @@ const REPLAY_BUFFER: usize = 4 << 20;
 /// The time for connections to end after the server has closed.
 const END_TIME: Duration = Duration::from_secs(2);
 
-/// The machines, which one thread uses at a time.
+/// The machines. One thread at a time uses them.
 pub(super) struct Machines<'i> {
     pub(super) core: HttpMachines<'i>,
     /// The connections that wait for output of their exchanges.

@@ -12,7 +12,7 @@ use mcp_proto_http::client::ExchangeId;
 use super::worker::{Job, Reports, Worker};
 use crate::sync::wait_for;
 
-/// Maximum number of idle threads with open connections.
+/// Maximum number of idle threads, which may keep connections open.
 const MAX_IDLE: usize = 8;
 /// Time limit for the server to confirm the end of a session.
 const END_TIME: Millis = Millis(2_000);
@@ -47,7 +47,7 @@ impl Transport {
         self.perform(action)
     }
 
-    /// Sends a due request that no new message caused. Returns `false` if none is due.
+    /// Sends a request that is due without a new message. Returns `false` if none is due.
     pub(super) fn send_due(&mut self, now: Millis) -> bool {
         let action = self.exchanges.send_due(now);
         self.perform(action)

@@ -70,13 +70,13 @@ impl Reports {
         self.pump.notify_one();
     }
 
-    /// Ends each thread at its next report.
+    /// Closes the queue. A busy thread ends when it next reports bytes of a body, or the end of its exchange.
     pub(super) fn close(&self) {
         lock(&self.queue).is_closed = true;
         self.workers.notify_all();
     }
 
-    /// Adds a report. Waits for space. Returns `false` if the pump is closed.
+    /// Adds a report. A report with bytes waits for space. Returns `false` if the queue is closed.
     fn add(&self, exchange: ExchangeId, part: HttpPart) -> bool {
         let mut queue = lock(&self.queue);
         if let HttpPart::Bytes(bytes) = &part {

@@ -27,7 +27,7 @@ pub(crate) struct HttpPump {
     state: PumpState,
     exchanges: HttpExchanges,
     tasks: Tasks,
-    /// The failure of the last closed stream, if there was one. Cleared before the next report.
+    /// The failure of the last closed stream, if there was one. Cleared when the pump looks for the next report.
     failure: Option<HttpFailure>,
     /// The exchange that ends the session, and its deadline.
     ending: Option<(ExchangeId, Millis)>,
@@ -182,7 +182,7 @@ impl Tasks {
     }
 }
 
-/// A task that is aborted when this value is dropped. The abort closes the connection of the task.
+/// A task that is aborted when this value is dropped. If the response is not complete, the abort closes its connection.
 struct AbortOnDrop(AbortHandle);
 
 impl Drop for AbortOnDrop {

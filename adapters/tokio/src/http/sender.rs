@@ -21,7 +21,7 @@ use super::connect::{BoxError, Limited, Secured, connector};
 const MAX_IDLE: usize = 8;
 /// The time after which an idle connection closes.
 const IDLE_TIME: Duration = Duration::from_secs(15);
-/// Maximum length of a response head, and size of one read of a body, in bytes.
+/// Maximum length of a response head, and maximum size of one read of a body, in bytes.
 const READ_BUFFER: usize = 128 * 1024;
 
 /// An HTTP client with its connections. Clones share the connections.

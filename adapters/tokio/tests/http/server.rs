@@ -205,7 +205,7 @@ fn obtain_input(call: Call<'_>, server: &ServerHandle, input: &'static (dyn Inpu
     });
 }
 
-/// A relay of TCP connections that can break all of them.
+/// A relay that can break all its TCP connections.
 pub(crate) struct Relay {
     pub(crate) address: SocketAddr,
     connections: Arc<Mutex<Vec<AbortHandle>>>,

@@ -142,7 +142,7 @@ impl RequestHook for Recorder {
 }
 
 impl Recorder {
-    /// Waits for `count` calls of the hook, and returns them.
+    /// Waits for at least `count` calls of the hook, and returns all calls so far.
     pub(super) fn take(&self, count: usize) -> Vec<String> {
         block_on(self.0.wait_until(|calls| (calls.len() >= count).then(|| std::mem::take(calls))))
     }

@@ -26,10 +26,10 @@ impl Visit for Fields {
     }
 }
 
-/// The spans of requests that have ended.
+/// The ended spans of tools whose names begin with `span`.
 static ENDED: LazyLock<Signal<Vec<Fields>>> = LazyLock::new(Signal::default);
 
-/// Collects the spans of all tests.
+/// Collects the fields of spans.
 struct Collector;
 
 impl<S: tracing::Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Collector {

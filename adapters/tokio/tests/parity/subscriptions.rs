@@ -41,8 +41,8 @@ impl RequestHook for Hook {
     }
 }
 
-/// Accepts subscriptions to all resources but one. Returns the URI of a read resource, so that the caller reports a
-/// change.
+/// Accepts subscriptions to all resources but one. Returns the URI of a read resource. The caller then reports a change
+/// of this resource.
 fn handle(event: Event<'_>) -> Option<String> {
     match event {
         Event::SubscriptionRequest(request) => {

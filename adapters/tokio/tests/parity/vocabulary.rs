@@ -79,7 +79,7 @@ fn exports(adapter: &str) -> BTreeSet<String> {
     names.filter(|name| !name.is_empty() && !name.contains('*')).map(String::from).collect()
 }
 
-/// Adds the items that only one of the sets contains to the differences.
+/// Adds to the differences each item that only one of the sets contains.
 fn compare(threads: &BTreeSet<String>, tokio: &BTreeSet<String>, differences: &mut BTreeSet<String>) {
     differences.extend(threads.difference(tokio).map(|item| format!("`{item}` | threads")));
     differences.extend(tokio.difference(threads).map(|item| format!("`{item}` | tokio")));

@@ -24,7 +24,7 @@ struct Simulation {
     random: Random,
     next_id: u32,
     unanswered: BTreeSet<u32>,
-    /// Requests that the board has received, by the text of their ids.
+    /// Requests that the board has received: the text of the id, and whether the request is a ping.
     on_board: Vec<(String, bool)>,
 }
 
