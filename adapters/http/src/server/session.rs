@@ -172,7 +172,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Reports a changed list or resource to the clients that subscribe to it. Also reports a changed list to the
-    /// general streams of all sessions.
+    /// general streams of all sessions, if a feature declares `listChanged` for the list.
     pub fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
         // The core server sends list changes to its current session only, but the loop below reaches all sessions. So
         // the core server first gets a session without a client, if possible.
@@ -185,6 +185,9 @@ impl<P: Policy> HttpServer<'_, P> {
             Change::Prompts => br#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#,
             _ => return,
         };
+        if !server.declares_change(change) {
+            return;
+        }
         for index in 0..u16::try_from(self.exchanges.len()).unwrap_or(u16::MAX) {
             let is_told = |key| {
                 let is_notified_by_core = !is_free && key == current;

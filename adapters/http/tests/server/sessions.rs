@@ -241,6 +241,19 @@ fn changed_list_is_reported_to_every_session() {
     }
 }
 
+/// The server of the tests declares `listChanged` for tools only.
+#[test]
+fn change_of_an_undeclared_list_is_not_reported() {
+    let mut harness = Harness::new(HTTP);
+    let sessions = [harness.initialize("2025-11-25"), harness.initialize("2025-06-18")];
+    let streams = sessions.each_ref().map(|session| harness.send(&get(session)).unwrap());
+    harness.changed(Change::Resources);
+    harness.changed(Change::Prompts);
+    for id in streams {
+        assert_eq!(harness.reply(id).events(), [""; 0]);
+    }
+}
+
 /// D-S11, B-S25: idle sessions end, and a full table drops the session that was idle for the longest time.
 #[test]
 fn idle_sessions_end() {
