@@ -163,12 +163,15 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Without this call, a request for input or a log message may go to another session.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended. [`SendError::Busy`]: call this method again after the next
-    /// [`poll`](HttpServer::poll).
+    /// [`SendError::Gone`]: the request has ended. [`SendError::NotConnected`]: the session has ended, or the server is
+    /// shutting down. [`SendError::Busy`]: call this method again after the next [`poll`](HttpServer::poll).
     pub fn enter(&mut self, server: &mut Server<'_>, ticket: Ticket) -> Result<(), SendError> {
         let stream = server.stream_of(ticket).ok_or(SendError::Gone)?;
         let Some(index) = self.exchanges.find(stream) else { return Ok(()) };
-        self.select(server, index).map_err(|_| SendError::Busy)
+        self.select(server, index).map_err(|reason| match reason {
+            NotSelected::Busy => SendError::Busy,
+            NotSelected::Refused(_) => SendError::NotConnected,
+        })
     }
 
     /// Reports a changed list or resource to the clients that subscribe to it. Also reports a changed list to the

@@ -1,8 +1,8 @@
 //! Handshake era: sessions, their end, general streams, both eras on one endpoint.
 
 use super::support::{Harness, Request, Sizes, initialize, old_call};
-use mcp_proto::Millis;
 use mcp_proto::server::Change;
+use mcp_proto::{Millis, SendError};
 use mcp_proto_http::server::{HttpConfig, HttpTimes, SessionMode};
 
 const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
@@ -279,6 +279,21 @@ fn idle_sessions_end() {
         harness.advance(Millis::seconds(8 * 3600).0 / 4);
     }
     assert_eq!([&third, &fourth].map(|it| status(&mut harness, it)), [200, 404]);
+}
+
+#[test]
+fn session_cannot_be_entered_during_shutdown() {
+    let mut harness = Harness::new(HTTP);
+    let sessions = [harness.initialize("2025-11-25"), harness.initialize("2025-11-25")];
+    let calls = sessions.each_ref().map(|it| harness.send(&Request::old(old_call(1, "defer"), it)).unwrap());
+    harness.server.shutdown(Millis(1000));
+    harness.run();
+    // The core server serves the second session until its end.
+    let entered = [0, 1].map(|number| harness.http.enter(&mut harness.server, harness.tickets[number]));
+    assert_eq!(entered, [Err(SendError::NotConnected), Ok(())]);
+    harness.respond(0);
+    harness.respond(1);
+    assert!(calls.iter().all(|id| harness.reply(*id).body.contains("late")));
 }
 
 /// D-S11: a session belongs to its user.
