@@ -282,6 +282,24 @@ fn idle_sessions_end() {
 }
 
 #[test]
+fn dropped_request_to_the_client_ends_with_its_timeout() {
+    for (accept, config) in
+        [("application/json", HTTP), ("application/json, text/event-stream", HTTP.json_only())]
+    {
+        let mut harness = Harness::new(config);
+        let session = harness.initialize("2025-11-25");
+        let id = harness.send(&Request::old(old_call(1, "defer"), &session).with("accept", accept)).unwrap();
+        harness.events.clear();
+        harness.ping_during(0);
+        harness.advance(59_999);
+        harness.respond(0);
+        assert!(harness.events.is_empty() && harness.reply(id).body.contains("late"), "{:?}", harness.events);
+        harness.advance(1);
+        assert_eq!(harness.events, ["Failed(TimedOut)"]);
+    }
+}
+
+#[test]
 fn session_cannot_be_entered_during_shutdown() {
     let mut harness = Harness::new(HTTP);
     let sessions = [harness.initialize("2025-11-25"), harness.initialize("2025-11-25")];
