@@ -134,8 +134,8 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 ///
 /// The schema describes the values that serde's derived `Serialize` writes: the attributes of serde have the meaning
 /// that they have for `Serialize`. The macro has the same attributes and supports the same types as
-/// [`ToolArguments`](macro@ToolArguments), but without defaults. A field is required unless it is an `Option` or has
-/// `skip_serializing_if`. A type that derives `ToolArguments` has a schema already.
+/// [`ToolArguments`](macro@ToolArguments), but without defaults and headers. A field is required unless it is an
+/// `Option` or has `skip_serializing_if`. A type that derives `ToolArguments` has a schema already.
 ///
 /// ```
 /// use mcp_proto::Schema;
@@ -173,9 +173,9 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 ///
 /// The struct has named fields: strings, numbers, booleans, enumerations of unit variants, and lists of such
 /// enumerations. An `Option`, or a field with a default, is not required. The macro has the attributes of
-/// [`ToolArguments`](macro@ToolArguments). `#[tool(title = "…")]` is the title of a field for the user. The titles of
-/// choices are the doc comments of the variants. The type of an enumeration derives `ToolArguments`. The formats are
-/// `email`, `uri`, `date` and `date-time`. Any other type or format is a compile error.
+/// [`ToolArguments`](macro@ToolArguments), except headers. `#[tool(title = "…")]` is the title of a field for the user.
+/// The titles of choices are the doc comments of the variants. The type of an enumeration derives `ToolArguments`. The
+/// formats are `email`, `uri`, `date` and `date-time`. Any other type or format is a compile error.
 ///
 /// ```
 /// use mcp_proto::input::Form;
