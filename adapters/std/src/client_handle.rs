@@ -102,7 +102,9 @@ impl ClientHandle {
     /// Sends a tool call without waiting for its result. The [`PendingCall`] waits for the result or cancels the call.
     ///
     /// # Errors
-    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
+    /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. [`CallError::Invalid`]: the
+    /// arguments do not serialize. If the arguments serialize to anything but an object, the call ends with
+    /// [`CallError::Invalid`].
     pub fn begin(
         &self,
         tool: &str,
@@ -115,7 +117,8 @@ impl ClientHandle {
     /// Like [`begin`](ClientHandle::begin), but `arguments` is the JSON text of an object.
     ///
     /// # Errors
-    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent.
+    /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. If `arguments` is not an object, the
+    /// call ends with [`CallError::Invalid`].
     pub fn begin_json(
         &self,
         tool: &str,
@@ -178,9 +181,8 @@ impl ClientHandle {
     /// ```
     ///
     /// # Errors
-    /// [`CallError::Busy`], [`CallError::Closed`] or [`CallError::Invalid`]: the request cannot be sent. If the
-    /// client or the server does not declare [`tasks`](crate::Connector::tasks), the call ends with
-    /// [`CallError::Unsupported`].
+    /// [`CallError::Busy`] or [`CallError::Closed`]: the request cannot be sent. If the client or the server does not
+    /// declare [`tasks`](crate::Connector::tasks), the call ends with [`CallError::Unsupported`].
     pub fn resume_task(&self, id: &str, options: CallOptions) -> Result<PendingCall, CallError> {
         Ok(PendingCall { inner: self.inner.resume_task(id, options)? })
     }
