@@ -351,7 +351,6 @@ impl FieldAttributes {
         match (namespace, name) {
             (Namespace::Tool, "description") => return description(meta, &mut self.description),
             (Namespace::Tool, "format") => return set_once(meta, &mut self.format, parse_string(meta)?),
-            (Namespace::Tool, "header") => return set_once(meta, &mut self.header, parse_string(meta)?),
             (Namespace::Tool, "range") => {
                 let Range { minimum, maximum } = meta.value()?.parse()?;
                 if let Some(minimum) = minimum {
@@ -360,6 +359,9 @@ impl FieldAttributes {
                 if let Some(maximum) = maximum {
                     set_once(meta, &mut self.maximum, maximum)?;
                 }
+            }
+            (Namespace::Tool, "header") if direction == Direction::Decode => {
+                return set_once(meta, &mut self.header, parse_string(meta)?);
             }
             (Namespace::Tool, "title") if direction == Direction::Form => {
                 return set_once(meta, &mut self.title, parse_string(meta)?);

@@ -42,11 +42,14 @@ use crate::handler::Kind;
 ///
 /// | attribute | meaning |
 /// |---|---|
-/// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; the bounds of a float or a `Decimal` must be literals |
+/// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; the bounds of a float or a `Decimal`
+/// must be literals |
 /// | `#[tool(minimum = 0, maximum = 100)]` | the same bounds |
 /// | `#[tool(min_length = 1, max_length = 8)]` | the number of characters of a string |
-/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` or members of a map, also of `heapless` |
-/// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default: a literal, or a variant such as `Speed::Slow` |
+/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` or members of a map, also of
+/// `heapless` |
+/// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default: a literal, or a variant such
+/// as `Speed::Slow` |
 /// | `#[tool(format = "date-time")]` | the format of a string, for the model; the decoder does not check it |
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(header = "Region")]` | clients over HTTP repeat the value in the field `Mcp-Param-Region`, see below |
@@ -134,8 +137,8 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 ///
 /// The schema describes the values that serde's derived `Serialize` writes: the attributes of serde have the meaning
 /// that they have for `Serialize`. The macro has the same attributes and supports the same types as
-/// [`ToolArguments`](macro@ToolArguments), except defaults and unit structs. A field is required unless it is an
-/// `Option` or has `skip_serializing_if`. A type that derives `ToolArguments` has a schema already.
+/// [`ToolArguments`](macro@ToolArguments), except defaults, headers and unit structs. A field is required unless it
+/// is an `Option` or has `skip_serializing_if`. A type that derives `ToolArguments` has a schema already.
 ///
 /// ```
 /// use mcp_proto::Schema;
@@ -173,9 +176,9 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 ///
 /// The struct has named fields: strings, numbers, booleans, enumerations of unit variants, and lists of such
 /// enumerations. An `Option`, or a field with a default, is not required. The macro has the attributes of
-/// [`ToolArguments`](macro@ToolArguments). `#[tool(title = "…")]` is the title of a field for the user. The titles of
-/// choices are the doc comments of the variants. The type of an enumeration derives `ToolArguments`. The formats are
-/// `email`, `uri`, `date` and `date-time`. Any other type or format is a compile error.
+/// [`ToolArguments`](macro@ToolArguments), except headers. `#[tool(title = "…")]` is the title of a field for the user.
+/// The titles of choices are the doc comments of the variants. The type of an enumeration derives `ToolArguments`. The
+/// formats are `email`, `uri`, `date` and `date-time`. Any other type or format is a compile error.
 ///
 /// ```
 /// use mcp_proto::input::Form;
@@ -290,7 +293,8 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
 /// | a type with `ToolArguments` | the arguments; a prompt without this parameter has no arguments |
 /// | `GetPrompt<'_>` | the request: the function itself responds, or defers the response |
-/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
+/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for
+/// [`tool`](macro@tool) |
 ///
 /// Without the feature `alloc` of `mcp-proto`, the arguments of a request have at most 256 bytes as JSON. Longer
 /// arguments are refused.
@@ -355,9 +359,11 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | type | meaning |
 /// |---|---|
 /// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
-/// | `&str`, a number, a boolean, any type with `ToolArguments` that is a text or a number on the wire | the variable with the name of the parameter |
+/// | `&str`, a number, a boolean, any type with `ToolArguments` that is a text or a number on the wire | the
+/// variable with the name of the parameter |
 /// | `ReadResource<'_>` | the request: the function itself responds, or defers the response |
-/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
+/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for
+/// [`tool`](macro@tool) |
 ///
 /// Without the feature `alloc` of `mcp-proto`, a value has at most 126 bytes as JSON, without quotes. If a value is
 /// longer, the resource is unknown.

@@ -293,6 +293,14 @@ impl Server<'_> {
         self.state.record_change(change);
     }
 
+    /// Returns whether a feature declared `listChanged` for the changed list. Returns `false` for a single resource.
+    ///
+    /// An adapter with several sessions calls this method before it sends a notification itself.
+    #[must_use]
+    pub fn declares_change(&self, change: Change<'_>) -> bool {
+        self.state.config.declared_lists().any(change.list())
+    }
+
     /// Returns whether a session or a subscription watches the resource with this URI.
     ///
     /// After [`Event::Unsubscribed`], or when a subscription ends, the result tells an application whether to stop

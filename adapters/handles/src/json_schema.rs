@@ -55,14 +55,15 @@ use mcp_proto::server::Tool;
 use mcp_proto::server::{IntoToolResult, Reply, ToolInput};
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, Schema};
+use serde_json::Value;
 
 /// Creates a tool with arguments of type `T`. The doc comment of `T` is the description of the tool.
 ///
 /// `T` also derives `Deserialize`, for [`Call::with`](mcp_proto::server::Call::with).
 ///
 /// # Panics
-/// The schema of `T` does not describe an object: `T` is not a struct with named fields, not a map, and not an enum of
-/// such types.
+/// The schema of `T` does not describe an object: `T` is not a struct with named fields, not a map, and neither an enum
+/// nor a newtype of such types. A unit variant is an object only with `#[serde(tag = "…")]`.
 #[must_use]
 pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
     let (schema, description) = stored::<T>(Contract::Deserialize);
@@ -169,20 +170,39 @@ fn generate<T: JsonSchema>(contract: Contract) -> Stored {
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     let description = match schema.remove("description") {
-        Some(serde_json::Value::String(text)) => Some(&*text.leak()),
+        Some(Value::String(text)) => Some(&*text.leak()),
         _ => None,
     };
     assert!(is_object(&mut schema), "the schema of `{}` does not describe an object", T::schema_name());
     (schema.as_value().to_string().leak(), description)
 }
 
-/// Returns whether the schema describes an object. Takes the schema of an enum without a type for an object, and adds
-/// `"type": "object"`, which the specification requires.
+/// Returns whether the schema describes an object. Adds `"type": "object"`, which the specification requires, to the
+/// schema of an enum.
 fn is_object(schema: &mut Schema) -> bool {
-    let is_enum = schema.get("oneOf").or_else(|| schema.get("anyOf")).is_some();
-    let Some(members) = schema.as_object_mut() else { return false };
-    if is_enum {
+    let is_object = describes_object(schema.as_value(), schema.as_value(), &mut Vec::new());
+    if let Some(members) = schema.as_object_mut().filter(|_| is_object) {
         members.entry("type").or_insert_with(|| "object".into());
     }
-    members.get("type").is_some_and(|kind| kind == "object")
+    is_object
+}
+
+/// Returns whether a part of the schema `root` describes only objects. `visited` are the references that led to the
+/// part.
+fn describes_object<'s>(part: &'s Value, root: &'s Value, visited: &mut Vec<&'s str>) -> bool {
+    if let Some(kind) = part.get("type") {
+        return kind == "object";
+    }
+    if let Some(reference) = part.get("$ref").and_then(Value::as_str) {
+        // A type that contains itself has the values of its other parts.
+        if visited.contains(&reference) {
+            return true;
+        }
+        visited.push(reference);
+        // A name with a percent-encoded character is not found.
+        let target = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+        return target.is_none_or(|target| describes_object(target, root, visited));
+    }
+    let variants = part.get("oneOf").or_else(|| part.get("anyOf")).and_then(Value::as_array);
+    variants.is_some_and(|variants| variants.iter().all(|variant| describes_object(variant, root, visited)))
 }

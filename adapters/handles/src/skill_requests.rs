@@ -7,6 +7,7 @@ use crate::client::ClientHandle;
 use crate::error::CallError;
 use crate::owned::view;
 use crate::pending::ResponseBody;
+use crate::printable::Printable;
 use crate::request::{List, Request};
 use crate::views::{ResourceDescription, SkillDescription};
 
@@ -40,7 +41,7 @@ impl ClientHandle {
     /// the server, [`get_skill`](ClientHandle::get_skill) returns the current skill. `SKILL.md` is also refused if its
     /// frontmatter contains YAML other than one string per line. For other errors see [`CallError`].
     pub async fn read_skill_file(&self, skill: &SkillDescription, uri: &str) -> Result<Vec<u8>, CallError> {
-        let invalid = |why: &str| CallError::Invalid(format!("{uri}: {why}"));
+        let invalid = |why: &str| CallError::Invalid(format!("{}: {why}", Printable(uri)));
         let file = skill.view().file(uri).ok_or_else(|| invalid("the skill does not list this file"))?;
         let read = self.read_resource(uri).await?;
         let bytes = content(read.view()).ok_or_else(|| invalid("the response has no content"))?;

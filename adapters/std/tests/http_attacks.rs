@@ -111,10 +111,12 @@ fn is_served(stream: &mut TcpStream) -> bool {
     true
 }
 
-/// Returns `false` if the server sends a byte. Otherwise waits for the close, an error or the timeout, and returns
-/// `true`.
+/// Waits until the server closes the connection. Returns `false` if the server sends a byte, or if the timeout expires.
 fn is_closed(stream: &mut TcpStream) -> bool {
-    !matches!(stream.read(&mut [0]), Ok(1..))
+    match stream.read(&mut [0]) {
+        Ok(length) => length == 0,
+        Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+    }
 }
 
 #[test]

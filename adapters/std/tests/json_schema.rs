@@ -124,6 +124,61 @@ fn arguments_that_are_no_object_are_refused() {
     let _ = arguments::<u8>("number");
 }
 
+/// The schema of documented variants is `oneOf`.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+enum Documented {
+    /// The first.
+    One,
+    /// The second.
+    Two,
+}
+
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)]
+enum Number {
+    Integer(i32),
+    Float(f32),
+}
+
+/// Values are `"Unit"` and `{"Position":{…}}`.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+enum Mixed {
+    Unit,
+    Position(Position),
+}
+
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)]
+enum Objects {
+    Position(Position),
+    Tagged(Tagged),
+    Map(BTreeMap<String, u8>),
+    More { more: Box<Objects> },
+    Same(Box<Objects>),
+}
+
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct Newtype(Objects);
+
+#[test]
+fn each_value_of_an_enum_must_be_an_object() {
+    let refused: [fn(&'static str) -> Tool<'static>; 4] =
+        [arguments::<Documented>, arguments::<Number>, arguments::<Mixed>, arguments::<Option<Position>>];
+    for arguments in refused {
+        let panic = std::panic::catch_unwind(|| arguments("a")).unwrap_err();
+        assert!(panic.downcast_ref::<String>().unwrap().ends_with("does not describe an object"));
+    }
+    for tool in [arguments::<Objects>("a"), arguments::<Newtype>("b")] {
+        let schema: serde_json::Value = serde_json::from_str(tool.input_schema()).unwrap();
+        assert_eq!(schema["type"], "object", "{schema}");
+    }
+}
+
 #[test]
 fn schema_of_one_type_is_generated_once() {
     let [first, second] = [arguments::<Move>("a"), arguments::<Move>("b")];

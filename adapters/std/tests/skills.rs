@@ -73,6 +73,8 @@ fn files_are_verified() {
     assert_eq!(refused("skill://led/SKILL.md", "skill://led/x"), "the skill does not list this file");
     let complex = refused("skill://complex/SKILL.md", "skill://complex/SKILL.md");
     assert_eq!(complex, "the frontmatter is too complex to be verified");
+    let escaped = client.read_skill_file(&led, "skill://led/\u{1b}[2J").unwrap_err();
+    assert_eq!(escaped.to_string(), "skill://led/\\u{1b}[2J: the skill does not list this file");
     let other = refused("skill://other/SKILL.md", "skill://other/SKILL.md");
     assert_eq!(other, "the frontmatter differs from that of the skill");
 }

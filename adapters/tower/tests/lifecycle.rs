@@ -41,6 +41,22 @@ fn running_call_finishes_during_a_shutdown() {
     assert!(response.contains("done"), "{response}");
 }
 
+/// During a shutdown, the core server cannot change its session. A log message of another session delays no response.
+#[test]
+fn calls_of_several_sessions_finish_during_a_shutdown() {
+    let server = TestServer::start();
+    let clients = [Connect::Handshake; 2].map(|connect| server.connect(connect));
+    let calls = clients.each_ref().map(|client| client.begin_json("slow", "{}", CallOptions::new()).unwrap());
+    server.expect(Report::Waiting);
+    server.expect(Report::Waiting);
+    let start = Instant::now();
+    server.service.handle().shutdown_within(LIMIT);
+    for call in calls {
+        assert_eq!(call.wait().unwrap().text().as_deref(), Some("done"));
+    }
+    assert!(start.elapsed() < LIMIT / 2, "{:?}", start.elapsed());
+}
+
 /// The general stream of a session has no request that could end it.
 #[test]
 fn shutdown_ends_general_streams() {

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use mcp_proto::Level;
 use mcp_proto::client::Connect;
 use mcp_proto::input::{Field, Form};
 use mcp_proto::server::{
@@ -82,6 +83,7 @@ fn handle(event: Event<'_>, server: &ServerHandle, reports: &Sender<Report>, gat
             server.run(call, |responder| async move {
                 let _ = reports.send(Report::Waiting);
                 tokio::time::sleep(Duration::from_millis(50)).await;
+                responder.log(Level::Info, "done").await;
                 responder.text("done");
             });
         }

@@ -156,17 +156,23 @@ impl Handler {
     }
 }
 
-/// Returns the names of the variables of a URI template. Fails if a variable has no end, or if the text before the
-/// first variable contains `}`.
+/// Returns the names of the variables of a URI template. Fails if a brace has no counterpart.
 fn variables(template: &LitStr) -> Result<Vec<String>> {
+    let error = |reason| Error::new(template.span(), reason);
     let text = template.value();
-    let mut parts = text.split('{');
-    if parts.next().is_some_and(|literal| literal.contains('}')) {
-        return Err(Error::new(template.span(), "a `}` without `{`"));
+    let mut names = Vec::new();
+    for (index, part) in text.split('{').enumerate() {
+        let literal = match part.split_once('}') {
+            _ if index == 0 => part,
+            Some((name, literal)) => {
+                names.push(name.strip_prefix('+').unwrap_or(name).to_owned());
+                literal
+            }
+            None => return Err(error("a `{` without `}`")),
+        };
+        if literal.contains('}') {
+            return Err(error("a `}` without `{`"));
+        }
     }
-    let names = parts.map(|part| {
-        let name = part.split_once('}').map(|(name, _)| name.strip_prefix('+').unwrap_or(name));
-        name.map(str::to_owned).ok_or_else(|| Error::new(template.span(), "a `{` without `}`"))
-    });
-    names.collect()
+    Ok(names)
 }

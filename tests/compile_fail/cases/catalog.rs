@@ -75,6 +75,11 @@ fn open_brace(id: u8) -> u8 {
     id
 }
 
+#[resource("note:///{id}}")]
+fn closing_brace(id: u8) -> u8 {
+    id
+}
+
 #[resource("note:///{id}")]
 fn list_variable(id: [u8; 2]) -> u8 {
     1

@@ -1,4 +1,4 @@
-//! Types that cannot be forms, and an attribute that only forms have.
+//! Types that cannot be forms, and attributes that only forms or only arguments have.
 
 use mcp_proto::{FormContent, ToolArguments};
 
@@ -18,6 +18,12 @@ struct Newtype(u8);
 #[derive(ToolArguments)]
 struct TitleOfArgument {
     #[tool(title = "A")]
+    a: u8,
+}
+
+#[derive(FormContent)]
+struct HeaderOfForm {
+    #[tool(header = "Region")]
     a: u8,
 }
 

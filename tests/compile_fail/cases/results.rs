@@ -12,6 +12,12 @@ struct Default {
 }
 
 #[derive(Schema)]
+struct HeaderOfResult {
+    #[tool(header = "Region")]
+    a: u8,
+}
+
+#[derive(Schema)]
 struct Written {
     #[serde(serialize_with = "function")]
     a: u8,

@@ -127,10 +127,14 @@ impl<'a> RequestHead<'a> {
         has_field && self.line.version == HttpVersion::Http11 && !self.line.framing.is_empty()
     }
 
-    fn path_and_query(&self) -> (&'a str, Option<&'a str>) {
+    /// Returns the target without the scheme and the authority of the absolute form. The path may then be empty.
+    pub(crate) fn origin_form(&self) -> &'a str {
         let target = self.target();
-        let target = absolute_form(target).map_or(target, |(_, path)| path);
-        let (path, query) = split_before(target, b"?");
+        absolute_form(target).map_or(target, |(_, path)| path)
+    }
+
+    fn path_and_query(&self) -> (&'a str, Option<&'a str>) {
+        let (path, query) = split_before(self.origin_form(), b"?");
         (if path.is_empty() { "/" } else { path }, query.get(1..))
     }
 }

@@ -190,7 +190,8 @@ impl<'c> HttpConfig<'c> {
 
     /// Refuses a POST to the MCP endpoint unless its `Accept` names `application/json` and `text/event-stream`.
     ///
-    /// By default, one of these media types suffices, and `*/*` or no `Accept` stands for JSON.
+    /// By default, one of these media types suffices, and `*/*` or no `Accept` stands for JSON. For a client that does
+    /// not accept event streams, the server drops the same messages as with [`json_only`](HttpConfig::json_only).
     #[must_use]
     pub const fn strict_accept(mut self) -> Self {
         self.is_accept_strict = true;
@@ -199,6 +200,9 @@ impl<'c> HttpConfig<'c> {
 
     /// Answers calls with JSON, unless the client accepts only event streams. Drops all messages before the response,
     /// such as progress and log messages.
+    ///
+    /// The server also drops requests to the client that are related to a call, such as elicitation. These requests end
+    /// with their timeout. Do not set this option on a server that sends such requests in the handshake era.
     #[must_use]
     pub const fn json_only(mut self) -> Self {
         self.json_only = true;

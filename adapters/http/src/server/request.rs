@@ -42,9 +42,9 @@ pub struct RequestHead<'a> {
 }
 
 impl<'a> RequestHead<'a> {
-    /// Returns the path without the query.
+    /// Returns the path without the query. An empty path is `/` (RFC 9110, section 4.2.3).
     pub(super) fn path(&self) -> &'a str {
-        self.target.split('?').next().unwrap_or_default()
+        self.target.split('?').next().filter(|path| !path.is_empty()).unwrap_or("/")
     }
 
     /// Returns the value of a parameter of the query, without percent-decoding. Returns `None` without this parameter.

@@ -163,16 +163,19 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Without this call, a request for input or a log message may go to another session.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request has ended. [`SendError::Busy`]: call this method again after the next
-    /// [`poll`](HttpServer::poll).
+    /// [`SendError::Gone`]: the request has ended. [`SendError::NotConnected`]: the session has ended, or the server is
+    /// shutting down. [`SendError::Busy`]: call this method again after the next [`poll`](HttpServer::poll).
     pub fn enter(&mut self, server: &mut Server<'_>, ticket: Ticket) -> Result<(), SendError> {
         let stream = server.stream_of(ticket).ok_or(SendError::Gone)?;
         let Some(index) = self.exchanges.find(stream) else { return Ok(()) };
-        self.select(server, index).map_err(|_| SendError::Busy)
+        self.select(server, index).map_err(|reason| match reason {
+            NotSelected::Busy => SendError::Busy,
+            NotSelected::Refused(_) => SendError::NotConnected,
+        })
     }
 
     /// Reports a changed list or resource to the clients that subscribe to it. Also reports a changed list to the
-    /// sessions that have an open general stream.
+    /// sessions that have an open general stream, if a feature declares `listChanged` for the list.
     pub fn changed(&mut self, server: &mut Server<'_>, change: Change<'_>) {
         // The core server sends list changes to its current session only, but the loop below reaches every session with
         // an open stream. So the core server first gets a session without a client, if possible.
@@ -185,6 +188,9 @@ impl<P: Policy> HttpServer<'_, P> {
             Change::Prompts => br#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#,
             _ => return,
         };
+        if !server.declares_change(change) {
+            return;
+        }
         for index in 0..u16::try_from(self.exchanges.len()).unwrap_or(u16::MAX) {
             let is_told = |key| {
                 let is_notified_by_core = !is_free && key == current;

@@ -175,6 +175,31 @@ fn refusals_end_the_connection_only_if_the_request_has_no_end() {
     }
 }
 
+/// RFC 9112, section 3.2.2. Each row of the table: the path of the endpoint, the target, and the status of the response.
+#[test]
+fn target_in_absolute_form_has_the_host_and_the_path() {
+    let table = [
+        ("/mcp", "http://localhost/mcp", 200),
+        ("/mcp", "HTTP://127.0.0.1:80/mcp?a=b", 200),
+        ("/", "http://localhost", 200),
+        ("/", "http://localhost?a=b", 200),
+        ("/mcp", "http://localhost/other", 404),
+        ("/mcp", "http://localhost", 404),
+        ("/mcp", "http://evil.example/mcp", 403),
+    ];
+    for (path, target, status) in table {
+        let mut client = Client::new(usize::MAX);
+        client.harness = Harness::new(HttpConfig::new().path(path));
+        let request = bytes_of(&Request::call(1, "echo"));
+        let reply = client.send(request.replace(" /mcp ", &format!(" {target} ")));
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{target}: {reply}");
+        // The authority of the target replaces the host.
+        let request = request.replace("localhost", "evil.example");
+        let reply = client.send(request.replace(" /mcp ", &format!(" {target} ")));
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{target}: {reply}");
+    }
+}
+
 #[test]
 fn http_1_0_client_gets_no_chunks() {
     let mut client = Client::new(usize::MAX);

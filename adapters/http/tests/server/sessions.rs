@@ -1,8 +1,8 @@
 //! Handshake era: sessions, their end, general streams, both eras on one endpoint.
 
 use super::support::{Harness, Request, Sizes, initialize, old_call};
-use mcp_proto::Millis;
 use mcp_proto::server::Change;
+use mcp_proto::{Millis, SendError};
 use mcp_proto_http::server::{HttpConfig, HttpTimes, SessionMode};
 
 const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sessions);
@@ -241,6 +241,19 @@ fn changed_list_is_reported_to_every_session() {
     }
 }
 
+/// The server of the tests declares `listChanged` for tools only.
+#[test]
+fn change_of_an_undeclared_list_is_not_reported() {
+    let mut harness = Harness::new(HTTP);
+    let sessions = [harness.initialize("2025-11-25"), harness.initialize("2025-06-18")];
+    let streams = sessions.each_ref().map(|session| harness.send(&get(session)).unwrap());
+    harness.changed(Change::Resources);
+    harness.changed(Change::Prompts);
+    for id in streams {
+        assert_eq!(harness.reply(id).events(), [""; 0]);
+    }
+}
+
 /// D-S11, B-S25: idle sessions end, and a full table drops the session that was idle for the longest time.
 #[test]
 fn idle_sessions_end() {
@@ -266,6 +279,39 @@ fn idle_sessions_end() {
         harness.advance(Millis::seconds(8 * 3600).0 / 4);
     }
     assert_eq!([&third, &fourth].map(|it| status(&mut harness, it)), [200, 404]);
+}
+
+#[test]
+fn dropped_request_to_the_client_ends_with_its_timeout() {
+    for (accept, config) in
+        [("application/json", HTTP), ("application/json, text/event-stream", HTTP.json_only())]
+    {
+        let mut harness = Harness::new(config);
+        let session = harness.initialize("2025-11-25");
+        let id = harness.send(&Request::old(old_call(1, "defer"), &session).with("accept", accept)).unwrap();
+        harness.events.clear();
+        harness.ping_during(0);
+        harness.advance(59_999);
+        harness.respond(0);
+        assert!(harness.events.is_empty() && harness.reply(id).body.contains("late"), "{:?}", harness.events);
+        harness.advance(1);
+        assert_eq!(harness.events, ["Failed(TimedOut)"]);
+    }
+}
+
+#[test]
+fn session_cannot_be_entered_during_shutdown() {
+    let mut harness = Harness::new(HTTP);
+    let sessions = [harness.initialize("2025-11-25"), harness.initialize("2025-11-25")];
+    let calls = sessions.each_ref().map(|it| harness.send(&Request::old(old_call(1, "defer"), it)).unwrap());
+    harness.server.shutdown(Millis(1000));
+    harness.run();
+    // The core server serves the second session until its end.
+    let entered = [0, 1].map(|number| harness.http.enter(&mut harness.server, harness.tickets[number]));
+    assert_eq!(entered, [Err(SendError::NotConnected), Ok(())]);
+    harness.respond(0);
+    harness.respond(1);
+    assert!(calls.iter().all(|id| harness.reply(*id).body.contains("late")));
 }
 
 /// D-S11: a session belongs to its user.

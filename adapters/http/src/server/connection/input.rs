@@ -124,5 +124,5 @@ fn request_head<'a>(head: &'a http1::RequestHead<'a>) -> RequestHead<'a> {
         BodyFraming::Chunked | BodyFraming::UntilClose => None,
     };
     let method = Method::from_bytes(head.method().as_bytes());
-    RequestHead { method, target: head.target(), body_length, fields: head }
+    RequestHead { method, target: head.origin_form(), body_length, fields: head }
 }
