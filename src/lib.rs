@@ -1,6 +1,6 @@
 //! Sans-IO state machines for servers and clients of the Model Context Protocol.
 //!
-//! Each page of the [`guide`] explains one subject with a program.
+//! Each page of the [`guide`] explains one subject.
 //!
 #![doc = include_str!("../README.md")]
 #![no_std]

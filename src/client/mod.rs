@@ -155,8 +155,8 @@ impl Client<'_> {
         self.state.peer.in_flight.len()
     }
 
-    /// Returns whether the ticket belongs to a request in flight, or to a [deferred](ServerRequest::defer) request
-    /// that awaits its response.
+    /// Returns whether the ticket belongs to a request in flight, to a [deferred](ServerRequest::defer) request that
+    /// awaits its response, or to a deferred request that became a [task](Client::client_tasks).
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
         let is_deferred = self.state.peer.in_flight.deferred(ticket).is_some();
@@ -173,8 +173,8 @@ impl Client<'_> {
     /// Returns the line of the latest event, without its newline, such as the line of a
     /// [`ProtocolError`](Event::ProtocolError).
     ///
-    /// The line is valid until the next [`poll`](Client::poll), and empty if the event has no line. For an oversized
-    /// line, returns only the id of its message.
+    /// The line is valid until the next [`poll`](Client::poll). For an oversized line, returns only the id of its
+    /// message. If the event has no line, returns an empty slice, or a line that the client has not handled yet.
     #[must_use]
     pub fn line(&self) -> &[u8] {
         self.input.bytes()
