@@ -176,6 +176,24 @@ fn ended_session_is_replaced_by_another() {
     bridge.finish();
 }
 
+#[cfg(unix)]
+#[test]
+fn request_to_a_process_that_no_longer_reads_gets_502() {
+    let mut command = example("bridge");
+    command.args(["--http", "127.0.0.1:0", "--", "sh", "-c"]);
+    let response = r#"{"jsonrpc":"2.0","id":0,"result":{}}"#;
+    command.arg(format!("read line; exec 0<&-; echo '{response}'; exec sleep 3"));
+    let server = HttpProcess::start(command);
+    let initialized = server.request("POST", "", &format!(r#"{{"jsonrpc":"2.0","id":0,{INITIALIZE}}}"#));
+    let mut fields = initialized.lines().filter(|line| line.starts_with("Mcp-Session-Id: "));
+    let session = format!("{}\r\n", fields.next().unwrap());
+    for (status, text) in [(502, "the server has exited"), (404, "the session does not exist")] {
+        let response = server.request("POST", &session, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+        assert!(response.contains(text), "{response}");
+    }
+}
+
 #[test]
 fn request_that_the_bridge_cannot_pass_on_is_refused() {
     let server = HttpProcess::bridge();

@@ -50,7 +50,9 @@ async def device(world):
         expect("set_name", await world.text("set_name", {"name": name}), "ok")
         expect("name", (await world.read("board://name"))[0]["text"], name)
     for arguments in ({}, {"name": 5}, {"name": "x" * 81}):
+        await world.text("set_name", {"name": "kept"})
         await refused(world, "set_name", arguments)
+        expect("name after a refusal", (await world.read("board://name"))[0]["text"], "kept")
     _, structured, _ = await world.call("temperature", {"offset": -1.55})
     if world.since("2025-06-18"):
         expect("structured", structured, {"celsius": 20.0})
@@ -58,6 +60,8 @@ async def device(world):
     await refused(world, "temperature", {"offset": "cold"})
     expect("mean", await world.text("mean", {"points": [{"x": 3}, {"x": -8}]}), "-2.5")
     await refused(world, "mean", {"points": [{"x": 3}]})
+    for x in (1_000_001, -(2**63), 2**63 - 1):
+        await refused(world, "mean", {"points": [{"x": 0}, {"x": x}]})
     [image] = await world.read("board://image")
     expect("image", image["blob"], "iVBORwD/")
     try:

@@ -59,13 +59,16 @@ impl ServerProcess {
         Ok(process)
     }
 
-    /// Passes a request on to the process.
-    pub(crate) fn request(self: &Arc<Self>, request: &Message<'_>) -> io::Result<Pending> {
+    /// Passes a request on to the process. If the process no longer reads, ends the process and the exchange.
+    pub(crate) fn request(self: &Arc<Self>, request: &Message<'_>) -> Pending {
         let (sender, messages) = channel();
         let (number, text) = lock(&self.routes).add(request, sender);
         let pending = Pending { process: Arc::clone(self), number, messages };
-        self.write(&text)?;
-        Ok(pending)
+        if self.write(&text).is_err() {
+            self.end();
+            lock(&self.routes).remove(number);
+        }
+        pending
     }
 
     /// Opens the event stream of the session.

@@ -61,7 +61,7 @@ pub(crate) fn run(served: Served) -> io::Result<()> {
             continue;
         }
         thread::spawn(move || {
-            // An error means that the client has disconnected or speaks no HTTP, or that the server process has exited.
+            // An error means that the client has disconnected or speaks no HTTP.
             let _ = Connection::new(stream).and_then(|mut connection| bridge.serve(&mut connection));
             bridge.connections.fetch_sub(1, Ordering::Relaxed);
         });
@@ -207,7 +207,7 @@ fn exchange(
     session: Option<&str>,
 ) -> io::Result<bool> {
     let fields: Vec<_> = session.iter().map(|id| ("Mcp-Session-Id", *id)).collect();
-    let pending = process.request(body)?;
+    let pending = process.request(body);
     let start = Instant::now();
     let first = loop {
         match pending.messages.recv_timeout(CHECK_INTERVAL) {

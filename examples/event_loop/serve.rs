@@ -1,4 +1,4 @@
-//! A server in a custom loop: call `turn` when its socket is ready or its deadline has passed.
+//! A server in a custom loop. Call `turn` when the socket is ready, and at the returned time; `None` means closed.
 use mcp_proto::server::Event;
 use mcp_proto::{Action, Millis, SendError, Server, Ticket};
 use std::io::{self, ErrorKind::WouldBlock, Read, Write};

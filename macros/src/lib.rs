@@ -42,14 +42,11 @@ use crate::handler::Kind;
 ///
 /// | attribute | meaning |
 /// |---|---|
-/// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; the bounds of a float or a `Decimal`
-/// must be literals |
+/// | `#[tool(range = 0..=100)]` | bounds of a number; also `0..` and `..=100`; the bounds of a float or a `Decimal` must be literals |
 /// | `#[tool(minimum = 0, maximum = 100)]` | the same bounds |
 /// | `#[tool(min_length = 1, max_length = 8)]` | the number of characters of a string |
-/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` or members of a map, also of
-/// `heapless` |
-/// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default: a literal, or a variant such
-/// as `Speed::Slow` |
+/// | `#[tool(min_items = 1, max_items = 8)]` | the number of elements of a `Vec` or members of a map, also of `heapless` |
+/// | `#[tool(default = 5)]` | the field may be missing; the schema shows the default: a literal, or a variant such as `Speed::Slow` |
 /// | `#[tool(format = "date-time")]` | the format of a string, for the model; the decoder does not check it |
 /// | `#[tool(description = "…")]` | the description, instead of the doc comment |
 /// | `#[tool(header = "Region")]` | clients over HTTP repeat the value in the field `Mcp-Param-Region`, see below |
@@ -293,8 +290,7 @@ pub fn router(input: TokenStream) -> TokenStream {
 /// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
 /// | a type with `ToolArguments` | the arguments; a prompt without this parameter has no arguments |
 /// | `GetPrompt<'_>` | the request: the function itself responds, or defers the response |
-/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for
-/// [`tool`](macro@tool) |
+/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
 ///
 /// Without the feature `alloc` of `mcp-proto`, the arguments of a request have at most 256 bytes as JSON. Longer
 /// arguments are refused.
@@ -359,11 +355,9 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// | type | meaning |
 /// |---|---|
 /// | `&self`, `&mut self`, `&T`, `&mut T` | the state |
-/// | `&str`, a number, a boolean, any type with `ToolArguments` that is a text or a number on the wire | the
-/// variable with the name of the parameter |
+/// | `&str`, a number, a boolean, any type with `ToolArguments` that is a text or a number on the wire | the variable with the name of the parameter |
 /// | `ReadResource<'_>` | the request: the function itself responds, or defers the response |
-/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for
-/// [`tool`](macro@tool) |
+/// | `Progress`, `Ask`, `Log`, `Cancellation`, `ClientDetails` | parts of a deferred request, as for [`tool`](macro@tool) |
 ///
 /// Without the feature `alloc` of `mcp-proto`, a value has at most 126 bytes as JSON, without quotes. If a value is
 /// longer, the resource is unknown.

@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn each_modelled_call_ends_once_with_its_own_response(
+    fn each_modeled_call_ends_once_with_its_own_response(
         setup in strategy::pair(),
         movement in strategy::movement(),
         operations in strategy::joined(60),

@@ -207,6 +207,3 @@ fn unknown_definition_is_an_error() {
     assert!(schemas.check("1999-01-01", "EmptyResult", &Value::Null).is_err());
     assert!(schemas.check_server_line("1999-01-01", None, "{}").is_err());
 }
-
-/// An empty module. The module `emitted` checks the messages of both machines.
-mod everything_our_machines_emit {}

@@ -155,8 +155,8 @@ impl Client<'_> {
         self.state.peer.in_flight.len()
     }
 
-    /// Returns whether the ticket belongs to a request in flight, or to a [deferred](ServerRequest::defer) request
-    /// that awaits its response.
+    /// Returns whether the ticket belongs to a request in flight, to a [deferred](ServerRequest::defer) request that
+    /// awaits its response, or to a deferred request that became a [task](Client::client_tasks).
     #[must_use]
     pub fn is_pending(&self, ticket: Ticket) -> bool {
         let is_deferred = self.state.peer.in_flight.deferred(ticket).is_some();

@@ -240,8 +240,7 @@ impl Server<'_> {
         earliest([other, input.shrink_by_deadline(now), output.shrink_by_deadline(now)])
     }
 
-    /// Returns the latest time of the next poll, or `None` if no deadline lies ahead. The caller polls earlier if
-    /// bytes move.
+    /// Returns the latest time of the next poll, or `None` without a deadline. The caller polls earlier if bytes move.
     fn deadline(&self) -> Option<Millis> {
         let state = &self.state;
         let has_timers = state.peer.in_flight.len() > 0
@@ -303,8 +302,8 @@ impl Server<'_> {
 
     /// Returns whether a session or a subscription watches the resource with this URI.
     ///
-    /// After [`Event::Unsubscribed`], or when a subscription ends, the result tells an application whether to stop
-    /// observing a file.
+    /// After [`Event::Unsubscribed`], or when a subscription ends, an application can stop observing a file if this
+    /// method returns `false`.
     #[must_use]
     pub fn is_watched(&self, uri: &str) -> bool {
         let ServerState { registry, peer, .. } = &self.state;

@@ -18,7 +18,8 @@ static const mcp_tool_t TOOLS[] = {
     [MEAN] = {.name = "mean",
               .description = "The mean of two points, in whole numbers",
               .input_schema = "{\"type\":\"object\",\"properties\":{\"points\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
-                              "\"properties\":{\"x\":{\"type\":\"integer\"}},\"required\":[\"x\"]},\"minItems\":2,\"maxItems\":2}},"
+                              "\"properties\":{\"x\":{\"type\":\"integer\",\"minimum\":-1000000,\"maximum\":1000000}},"
+                              "\"required\":[\"x\"]},\"minItems\":2,\"maxItems\":2}},"
                               "\"required\":[\"points\"]}",
               .hints = MCP_TOOL_READ_ONLY},
 };
@@ -42,7 +43,12 @@ static const mcp_server_config_t CONFIG = {
 static mcp_server_t server;
 static uint8_t rx[1024], tx[2048];
 
-static char name[81] = "unnamed"; /* 20 characters of at most 4 bytes */
+/* A name of at most 20 characters, each of at most 4 bytes. */
+struct name {
+    char text[81];
+};
+
+static struct name name = {"unnamed"};
 static const uint8_t image[] = {0x89, 'P', 'N', 'G', 0x00, 0xFF};
 
 /* Writes a number of tenths as JSON: 215 is 21.5. Returns the end of the text, without a final zero byte. */
@@ -79,34 +85,44 @@ static void temperature(const mcp_event_t *event) {
     mcp_call_json(event->call, json);
 }
 
+/* Reads an integer from -1000000 to 1000000. Returns false if the arguments have no such integer there. */
+static bool read_x(mcp_text_t arguments, const char *path, int64_t *x) {
+    return mcp_json_int(arguments, path, x) == MCP_OK && *x >= -1000000 && *x <= 1000000;
+}
+
 static void mean(const mcp_event_t *event) {
     int64_t a, b;
-    if (mcp_json_int(event->arguments, "points.0.x", &a) != MCP_OK ||
-        mcp_json_int(event->arguments, "points.1.x", &b) != MCP_OK) {
-        mcp_call_invalid(event->call, "`points` must have two elements with an integer `x`");
+    if (!read_x(event->arguments, "points.0.x", &a) || !read_x(event->arguments, "points.1.x", &b)) {
+        mcp_call_invalid(event->call, "`points` must have two elements with an integer `x` from -1000000 to 1000000");
         return;
     }
     char text[24];
-    char *end = write_tenths(text, a / 2 * 10 + b / 2 * 10 + (a % 2 + b % 2) * 5);
+    char *end = write_tenths(text, (a + b) * 5);
     *end = '\0';
     mcp_call_text(event->call, text);
+}
+
+static void set_name(const mcp_event_t *event) {
+    struct name next; /* because an error leaves the buffer unspecified */
+    switch (mcp_json_string(event->arguments, "name", next.text, sizeof next.text, NULL)) {
+    case MCP_OK:
+        name = next;
+        mcp_call_text(event->call, "ok");
+        return;
+    case MCP_ERROR_SPACE:
+        mcp_call_invalid(event->call, "`name` is too long");
+        return;
+    default:
+        mcp_call_invalid(event->call, "`name` must be a string");
+        return;
+    }
 }
 
 static void on_call(const mcp_event_t *event) {
     switch (event->index) {
     case SET_NAME:
-        switch (mcp_json_string(event->arguments, "name", name, sizeof name, NULL)) {
-        case MCP_OK:
-            mcp_call_text(event->call, "ok");
-            return;
-        case MCP_ERROR_SPACE:
-            name[0] = '\0';
-            mcp_call_invalid(event->call, "`name` is too long");
-            return;
-        default:
-            mcp_call_invalid(event->call, "`name` must be a string");
-            return;
-        }
+        set_name(event);
+        return;
     case TEMPERATURE:
         temperature(event);
         return;
@@ -119,7 +135,7 @@ static void on_call(const mcp_event_t *event) {
 static void on_read(const mcp_event_t *event) {
     const mcp_resource_t *resource = &RESOURCES[event->index];
     if (event->index == NAME) {
-        mcp_read_text(event->call, resource, name);
+        mcp_read_text(event->call, resource, name.text);
     } else {
         mcp_read_blob(event->call, resource, image, sizeof image);
     }

@@ -363,3 +363,17 @@ fn idle_client_is_disconnected() {
         assert_eq!(tasks[0].2, Some(HttpStatus::Closed));
     });
 }
+
+#[test]
+fn future_polled_inside_with_is_woken() {
+    with_servers(|http, server| {
+        let shared: HttpShared<'_, '_, Open, 1> = HttpShared::new(http, server);
+        let mut open = pin!(shared.wait_for(|http, _| Some(http.open_exchanges())));
+        let woken = Arc::<Woken>::default();
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut context = Context::from_waker(&waker);
+        assert_eq!(shared.with(|_, _| open.as_mut().poll(&mut context)), Some(Poll::Pending));
+        assert!(woken.0.load(Ordering::Relaxed));
+        assert_eq!(open.as_mut().poll(&mut context), Poll::Ready(0));
+    });
+}

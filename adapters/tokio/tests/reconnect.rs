@@ -27,15 +27,16 @@ struct Test {
     client: ClientHandle,
     /// The number of attempts after which opening fails.
     may_open: Arc<AtomicUsize>,
-    opened: Arc<AtomicUsize>,
+    /// The number of attempts, refused ones included.
+    attempts: Arc<AtomicUsize>,
     subscribed: UnboundedReceiver<ServerHandle>,
 }
 
 impl Test {
     async fn start(era: Connect, reconnect: Reconnect) -> Test {
         let (sender, subscribed) = unbounded_channel();
-        let (may_open, opened) = (Arc::new(AtomicUsize::new(usize::MAX)), Arc::new(AtomicUsize::new(0)));
-        let (may, count) = (Arc::clone(&may_open), Arc::clone(&opened));
+        let (may_open, attempts) = (Arc::new(AtomicUsize::new(usize::MAX)), Arc::new(AtomicUsize::new(0)));
+        let (may, count) = (Arc::clone(&may_open), Arc::clone(&attempts));
         let open = move || {
             let opened = match count.load(Ordering::SeqCst) < may.load(Ordering::SeqCst) {
                 true => Ok(serve(sender.clone())),
@@ -45,7 +46,7 @@ impl Test {
             async { opened }
         };
         let connector = Connector::new("test", "1").connect(era).reconnect(reconnect);
-        Test { client: connector.open(open).await.unwrap(), may_open, opened, subscribed }
+        Test { client: connector.open(open).await.unwrap(), may_open, attempts, subscribed }
     }
 
     async fn crash(&self) {
@@ -86,7 +87,7 @@ async fn new_requests_wait_for_the_next_connection() {
             test.assert_works().await;
             assert_eq!(notifications.next().await, Some(Notification::Reconnected));
         }
-        assert_eq!(test.opened.load(Ordering::SeqCst), 4);
+        assert_eq!(test.attempts.load(Ordering::SeqCst), 4);
         test.client.close().await;
         assert_eq!(notifications.next().await, None);
     }
@@ -121,7 +122,7 @@ async fn client_closes_after_the_last_failed_attempt() {
     assert_eq!(test.client.call_json("echo", "{}").await, Err(CallError::Closed));
     let pauses = Duration::from_millis(20 + 40 + 80);
     assert!((pauses..pauses * 2).contains(&start.elapsed()), "{:?}", start.elapsed());
-    assert_eq!(test.opened.load(Ordering::SeqCst), 4);
+    assert_eq!(test.attempts.load(Ordering::SeqCst), 4);
     assert!(test.client.is_closed());
 }
 
@@ -137,7 +138,7 @@ async fn server_dying_after_each_handshake_is_not_restarted_forever() {
     }
     test.crash().await;
     assert_eq!(test.client.call_json("echo", "{}").await, Err(CallError::Closed));
-    assert_eq!(test.opened.load(Ordering::SeqCst), 4);
+    assert_eq!(test.attempts.load(Ordering::SeqCst), 4);
 }
 
 #[tokio::test(start_paused = true)]
@@ -150,7 +151,7 @@ async fn connection_open_for_ten_seconds_restores_all_attempts() {
         test.crash().await;
     }
     test.assert_works().await;
-    assert_eq!(test.opened.load(Ordering::SeqCst), 6);
+    assert_eq!(test.attempts.load(Ordering::SeqCst), 6);
 }
 
 #[tokio::test(start_paused = true)]

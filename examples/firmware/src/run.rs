@@ -24,7 +24,7 @@ fn self_test(blinky: &mut Blinky, call: Call<'_>) {
     }
 }
 
-/// Runs the server until power is lost.
+/// Runs the server until the server closes.
 pub fn run(board: &mut dyn Board) -> Result<(), ConfigError> {
     let (mut rx, mut tx) = ([0; 512], [0; 1024]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 256]);

@@ -2,6 +2,7 @@
 
 use arbitrary::Arbitrary;
 
+use super::OPERATIONS;
 use crate::model::Movement;
 use crate::model::pair::{Operation, Setup, run};
 
@@ -11,9 +12,6 @@ struct Input {
     movement: Movement,
     operations: Vec<Operation>,
 }
-
-/// The maximum number of operations of a run. More operations take longer and reach no new states.
-const OPERATIONS: usize = 60;
 
 /// Checks the invariants for one input.
 pub fn check(bytes: &[u8]) {

@@ -287,7 +287,7 @@ impl Scene {
 
 impl World for Scene {
     fn step(&mut self, step: &'static str) -> bool {
-        let client_may_send = !self.lines.ended && !self.lines.closed && !self.lines.broken;
+        let server_may_send = !self.lines.ended && !self.lines.closed && !self.lines.broken;
         let is_plain =
             ["time", "eof", "shut down", "gone", "reset", "reconnect", "stops reading", "reads again"]
                 .contains(&step);
@@ -296,14 +296,14 @@ impl World for Scene {
         }
         let first = self.open.first().map(|it| it.ticket);
         let is_possible = match step {
-            _ if step.starts_with('>') => client_may_send,
+            _ if step.starts_with('>') => server_may_send,
             "cancel" => first.is_some(),
             "resume" => self.open.iter().any(|it| it.require_input),
             "answer" => !self.deferred.is_empty(),
             "time" => self.lines.deadline.is_some() && !self.lines.closed,
-            "eof" => client_may_send,
+            "eof" => server_may_send,
             "gone" => !self.lines.broken && !self.lines.closed,
-            "stops reading" => !self.lines.blocked && client_may_send,
+            "stops reading" => !self.lines.blocked && server_may_send,
             "reads again" => self.lines.blocked && !self.lines.closed,
             "reset" | "reconnect" => self.lines.closed,
             _ => !self.lines.closed,

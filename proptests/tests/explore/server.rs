@@ -342,7 +342,6 @@ impl World for Scene {
                 &format!(r#""notifications":{{"toolsListChanged":true}},{META}"#),
             ),
             "> cancel 1" => self.notify("cancelled", r#""requestId":1"#),
-            "> cancel 2" => self.notify("cancelled", r#""requestId":2"#),
             "> cancel 3" => self.notify("cancelled", r#""requestId":3"#),
             "> shutdown" => self.request("\"s\"", "shutdown", ""),
             "> exit" => self.lines.send(r#"{"jsonrpc":"2.0","method":"exit"}"#),

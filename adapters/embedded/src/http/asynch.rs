@@ -120,14 +120,13 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
         mut check: impl FnMut(&HttpServer<'b, P>, &Server<'b>) -> Option<R>,
     ) -> R {
         poll_fn(|context| {
-            let Ok(mut machines) = self.0.try_borrow_mut() else { return Poll::Pending };
-            match check(machines.http, machines.server) {
-                Some(value) => Poll::Ready(value),
-                None => {
-                    machines.register(context.waker());
-                    Poll::Pending
-                }
+            if let Ok(machines) = self.0.try_borrow_mut()
+                && let Some(value) = check(machines.http, machines.server)
+            {
+                return Poll::Ready(value);
             }
+            self.register(context.waker());
+            Poll::Pending
         })
         .await
     }
@@ -181,8 +180,10 @@ impl<'a, 'b, P: Policy, const N: usize> HttpShared<'a, 'b, P, N> {
     }
 
     fn register(&self, waker: &Waker) {
-        if let Ok(mut machines) = self.0.try_borrow_mut() {
-            machines.register(waker);
+        match self.0.try_borrow_mut() {
+            Ok(mut machines) => machines.register(waker),
+            // The function of `with` or `wait_for` is running, and it polls the future of this waker.
+            Err(_) => waker.wake_by_ref(),
         }
     }
 }

@@ -131,6 +131,11 @@ fn receive(space: &mut [u8; FRAME]) -> Option<usize> {
     total.checked_sub(OVERHEAD).filter(|length| *length <= FRAME)
 }
 
+/// Returns whether the controller has sent the previous frame.
+fn is_idle() -> bool {
+    !TRANSMIT_REQUEST.has(BEGIN)
+}
+
 /// Sends a frame. The controller must have sent the previous frame.
 fn send(frame: &[u8]) {
     let length = (frame.len() as u32).saturating_sub(HEADER);
@@ -172,12 +177,16 @@ impl Device for Ethernet {
     type TxToken<'a> = Space<'a>;
 
     fn receive(&mut self, _: Instant) -> Option<(Received<'_>, Space<'_>)> {
+        // smoltcp may reply at once, so the frame stays in the FIFO until the controller has sent the previous frame.
+        if !is_idle() {
+            return None;
+        }
         let length = receive(&mut self.received)?;
         Some((Received(self.received.get(..length)?), Space(&mut self.to_send)))
     }
 
     fn transmit(&mut self, _: Instant) -> Option<Space<'_>> {
-        (!TRANSMIT_REQUEST.has(BEGIN)).then_some(Space(&mut self.to_send))
+        is_idle().then_some(Space(&mut self.to_send))
     }
 
     fn capabilities(&self) -> DeviceCapabilities {
