@@ -58,10 +58,7 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
     let ttl = data.ttl.millis();
     table.slots.set_deadline(ticket, Some(ttl).filter(|ttl| ttl.0 < u64::MAX).map(|ttl| now.plus(ttl)));
     let pending = Pending { source: Source::Slot(call), context };
-    if let Err(error) = respond_created(state, table, &pending, ticket) {
-        state.peer.pending_error = Some(error);
-        table.slots.release(ticket);
-    }
+    respond_created(state, table, &pending, ticket);
     true
 }
 
