@@ -189,13 +189,14 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// Responds to a tool call that the arguments are not valid.
+    /// Responds that the arguments are not valid.
     ///
-    /// Since `2025-11-25` the response is a result (`isError`), so that the model can correct the arguments. In earlier
-    /// revisions the response is an error (-32602).
+    /// Since `2025-11-25` the response to a tool call is a result (`isError`), so that the model can correct the
+    /// arguments. In earlier revisions, and for all other requests, the response is an error (-32602).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
-        if self.pending.context.revision().has(WireFeature::ArgumentErrorResults) {
+        let (is_call, _) = self.call_kind();
+        if is_call && self.revision().has(WireFeature::ArgumentErrorResults) {
             self.fail(("Invalid arguments: ", why));
         } else {
             self.error(code::INVALID_PARAMS, ("Invalid arguments: ", why));
