@@ -138,7 +138,7 @@ fn failures_of_the_application_end_the_task() {
             &|reply: Reply<'_>| reply.require_input(&[("k", &FORM)], None),
             "failed",
             Some(-32603),
-            "InvalidReply",
+            "NoRoundTrip",
         ),
     ] {
         let mut host = Host::automatic(table());
@@ -151,6 +151,15 @@ fn failures_of_the_application_end_the_task() {
         assert_eq!(task["status"], status, "{task}");
         assert_eq!(task["error"]["code"].as_i64(), expected.map(i64::from), "{task}");
     }
+}
+
+#[test]
+fn call_that_has_become_a_task_cannot_require_input() {
+    let mut host = Host::automatic(table());
+    host.call("optional", DECLARED);
+    host.reply(|reply| assert!(reply.can_require_input()));
+    host.at(2000);
+    host.reply(|reply| assert!(!reply.can_require_input()));
 }
 
 #[test]
