@@ -32,6 +32,8 @@ fn check_names_the_first_violation() {
             "free": true,
             "patterns": {"patternProperties": {"^x": {}}, "additionalProperties": false},
             "elsewhere": {"$ref": "other.json"},
+            "anchored": {"$ref": "#kind"},
+            "escaped": {"$ref": "#/%24defs/none"},
             "ignored": {"type": "string", "pattern": "^a$", "format": "date"}
         },
         "required": ["kind"],
@@ -46,6 +48,7 @@ fn check_names_the_first_violation() {
             "",
         ),
         (r#","map":{"ab":true},"free":[],"patterns":{"x":1},"elsewhere":1,"ignored":"b""#, ""),
+        (r#","anchored":1,"escaped":1"#, ""),
         (r#","count":1.5"#, r#"`count`: expected the type "integer", found 1.5"#),
         (r#","count":15e-1"#, r#"`count`: expected the type "integer", found 15e-1"#),
         (r#","count":-2"#, "`count`: expected a number of at least -1, found -2"),

@@ -72,7 +72,8 @@ fn handle_error_without_id(
     line: &[u8],
     error: Span,
 ) -> Result<(), ProtocolError> {
-    // While the client connects, an error without id responds to the connecting request or to an abandoned probe.
+    // While the client connects, an error without id responds to the connecting request. After an abandoned probe, the
+    // first such error may respond to the probe, so the client only reports it.
     let is_connecting = state.connecting.is_some() && state.unsent_connect.is_none();
     if is_connecting && !mem::take(&mut state.probe_abandoned) {
         state.handle_connect_response(line, Outcome::Error(error));

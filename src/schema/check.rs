@@ -42,10 +42,11 @@ impl core::error::Error for Violation {}
 /// Checks a value against a JSON Schema. For example, a test checks the structured content of a result.
 ///
 /// The function supports types, constants and enumerations, bounds, lengths, members, elements, `allOf`, `anyOf`,
-/// `oneOf` (like `anyOf`), and references within the schema. The function ignores all other keywords, such as `pattern`
-/// and `format`. Beside `patternProperties`, the function also ignores `additionalProperties`. The function applies at
-/// most 65536 schemas to parts of the value, nested at most 128 levels deep, and accepts the remaining parts. The
-/// function is for tests: a value that passes may still violate the schema.
+/// `oneOf` (like `anyOf`), and references within the schema by JSON pointer without percent encoding. The function
+/// ignores all other references and keywords, such as `pattern` and `format`. Beside `patternProperties`, the function
+/// also ignores `additionalProperties`. The function applies at most 65536 schemas to parts of the value, nested at most
+/// 128 levels deep, and accepts the remaining parts. The function is for tests: a value that passes may still violate
+/// the schema.
 ///
 /// ```
 /// use mcp_proto::json::Json;
@@ -160,11 +161,13 @@ impl<'s> Check<'s> {
     }
 
     /// Returns the schema at a JSON pointer in the root schema. Returns `None` if the reference is to another
-    /// document, or nothing is at the pointer. The function does not support anchors.
+    /// document, or nothing is at the pointer. The function supports neither anchors nor percent encoding.
     fn resolve(self, reference: Json<'s>) -> Option<Json<'s>> {
         let pointer = reference.string()?.to_string();
+        let mut steps = pointer.strip_prefix('#')?.split('/');
+        steps.next().filter(|anchor| anchor.is_empty())?;
         let mut schema = self.root;
-        for step in pointer.strip_prefix('#')?.split('/').skip(1) {
+        for step in steps {
             let step = step.replace("~1", "/").replace("~0", "~");
             schema = match schema.kind() {
                 Kind::Array => schema.index(step.parse().ok()?)?,

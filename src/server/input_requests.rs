@@ -201,8 +201,11 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
     /// Observes an event of the server: the responses to input requests, and the ends of calls.
     pub fn observe(&mut self, event: &Event<'_>) {
         let share = self.responses.len().checked_div(CALLS).unwrap_or_default();
-        let shares = self.responses.chunks_mut(share.max(1));
-        for (waiting, share) in self.calls.iter_mut().flatten().zip(shares) {
+        let mut shares = self.responses.chunks_mut(share.max(1));
+        for place in &mut self.calls {
+            // Each place has its own share, even if the place is free. `respond` reads the same share.
+            let share = shares.next().unwrap_or_default();
+            let Some(waiting) = place else { continue };
             let sent = match waiting.stage {
                 Stage::Sent(request) => Some(request),
                 _ => None,

@@ -12,6 +12,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::{self, Input, OpenUrl, Sealed, To};
 use crate::protocol::revision::WireFeature;
 use crate::rpc::code;
+use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
 use crate::server::server_state::Shape;
 
@@ -49,10 +50,13 @@ type RequiredInputs<'i> = &'i dyn Fn(usize) -> Option<(&'i str, &'i dyn Input)>;
 impl Reply<'_> {
     /// Returns whether the response may [require input](Reply::require_input).
     ///
-    /// `2026-07-28` allows required input for `tools/call`, `resources/read` and `prompts/get`.
+    /// `2026-07-28` allows required input for `tools/call`, `resources/read` and `prompts/get`, except for a call that
+    /// has become a task.
     #[must_use]
     pub fn can_require_input(&self) -> bool {
-        self.pending.context.kind.can_require_input(self.pending.context.revision())
+        let context = &self.pending.context;
+        let is_task = matches!(context.kind, RequestKind::CallTool { is_task: true, .. });
+        !is_task && context.kind.can_require_input(context.revision())
     }
 
     /// Responds that the request requires input (`2026-07-28`).

@@ -72,8 +72,8 @@ impl StateAccess for ServerState<'_> {
 /// Responds to one request, now or later.
 ///
 /// A response method consumes the reply, and cannot fail, except [`chunked`](Reply::chunked). If a response is too
-/// large or not valid, the server sends an error response instead, and the next event is a [`ProtocolError`]. If a
-/// method does not suit the request, such as [`text`](Reply::text) for a prompt, the response is an error (-32603).
+/// large, not valid, or does not suit the request, such as [`text`](Reply::text) for a prompt, the server sends an error
+/// response (-32603) instead, and the next event is a [`ProtocolError`].
 ///
 /// Dropping a reply sends no response. If the application drops the request of an event, the server responds with an
 /// error at the next poll. If the application drops the reply to a [deferred](crate::server::Call::defer) request, the
@@ -189,13 +189,14 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// Responds to a tool call that the arguments are not valid.
+    /// Responds that the arguments are not valid.
     ///
-    /// Since `2025-11-25` the response is a result (`isError`), so that the model can correct the arguments. In earlier
-    /// revisions the response is an error (-32602).
+    /// Since `2025-11-25` the response to a tool call is a result (`isError`), so that the model can correct the
+    /// arguments. In earlier revisions, and for all other requests, the response is an error (-32602).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
-        if self.pending.context.revision().has(WireFeature::ArgumentErrorResults) {
+        let (is_call, _) = self.call_kind();
+        if is_call && self.revision().has(WireFeature::ArgumentErrorResults) {
             self.fail(("Invalid arguments: ", why));
         } else {
             self.error(code::INVALID_PARAMS, ("Invalid arguments: ", why));
@@ -307,18 +308,14 @@ impl<'a> Reply<'a> {
     }
 
     /// Responds with a result. If `fits` is `false`, the result does not belong to the kind of the request, and the
-    /// response is an error.
+    /// server responds as if `body` returned `false`.
     pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
-        if fits { self.respond(shape, body) } else { self.refuse(ProtocolError::InvalidReply) }
+        let mut invalid = |_: &mut Writer<'_>| false;
+        self.respond(shape, if fits { body } else { &mut invalid });
     }
 
     pub(crate) fn respond(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         self.state.respond(&self.pending, shape, body);
-    }
-
-    /// Responds with an error.
-    pub(crate) fn refuse(self, error: ProtocolError) {
-        self.state.refuse(&self.pending, error);
     }
 
     /// Responds with an error, and reports the error as an event.

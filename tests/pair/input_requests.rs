@@ -320,6 +320,33 @@ fn two_calls_wait_for_input_and_a_third_fails() {
 }
 
 #[test]
+fn calls_get_their_responses_in_the_order_of_the_calls() {
+    InputPair::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |pair, _| {
+        for of in ["user", "model"] {
+            pair.call(of);
+            pair.run_until_idle();
+        }
+        let asked = std::mem::take(&mut pair.deferred);
+        pair.client.reply(asked[0]).unwrap().accept(|content| content.field_string("name", "Ada"));
+        pair.run_until_idle();
+        // The first place of the table is free now.
+        pair.client.reply(asked[1]).unwrap().sampled("m", "endTurn", |content| content.text("Bob"));
+        pair.run_until_idle();
+        assert_eq!(pair.results, ["Hello, Ada!", "Hello, Bob!"]);
+    });
+}
+
+#[test]
+fn table_without_space_for_responses_fails_the_calls() {
+    InputPair::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Accept, |pair, _| {
+        pair.board.questions = InputRequests::new(&mut []);
+        pair.call("user");
+        pair.run_until_idle();
+        assert_eq!(pair.results, ["failed: the response is longer than the receive buffer"]);
+    });
+}
+
+#[test]
 fn call_that_ends_first_cancels_its_input_request() {
     InputPair::run(HANDSHAKE_FORMS, EVERYTHING, Answer::Silence, |pair, _| {
         let call = pair.call("user");

@@ -93,6 +93,7 @@ fn completion_event_has_context_and_meta() {
            < result 1 {{"completion":{{"values":["a","b"]}}}}
            * messages 1 a
            < error 2 -32603 Internal error: the response is not valid JSON
+           ! fault InvalidReply
            * deferred 0"#
     ));
 }

@@ -66,6 +66,16 @@ fn prompt_messages_are_made_from_arguments() {
            < result 5 {"messages":[{"role":"user","content":{"type":"text","text":"late"}}]}
            * contents 1 late
            < error 6 -32603 Internal error: the response is not valid JSON
+           ! fault InvalidReply
+           > call 7 prompts/get {"name":"defer"}
+           ! get defer …
+           * tools 2
+           < error 7 -32603 Internal error: the response is not valid JSON
+           ! fault InvalidReply
+           > call 8 prompts/get {"name":"defer"}
+           ! get defer …
+           * invalid 3 no such book
+           < error 8 -32602 Invalid arguments: no such book
            * deferred 0"#,
     );
 }

@@ -177,6 +177,7 @@ fn deferred_read_is_answered_with_contents() {
            < error 2 -32002 Resource not found data {"uri":"lib:book/defer"}
            * answer 2 text
            < error 3 -32603 Internal error: the response is not valid JSON
+           ! fault InvalidReply
            * deferred 0"#,
     );
 }

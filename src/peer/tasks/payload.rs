@@ -85,10 +85,18 @@ impl TaskTable<'_> {
         error: Option<i32>,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> (TaskState, Option<ProtocolError>) {
-        if let Some(end) = self.store_response(ticket, error, body) {
+        let mut is_valid = true;
+        let end = self.store_response(ticket, error, &mut |out| {
+            is_valid = body(out);
+            is_valid
+        });
+        if let Some(end) = end {
             return (end, None);
         }
-        let refused = ProtocolError::ReplyTooLarge { limit: self.slots.text_limit() };
+        let refused = match is_valid {
+            true => ProtocolError::ReplyTooLarge { limit: self.slots.text_limit() },
+            false => ProtocolError::InvalidReply,
+        };
         let end = self.store_response(ticket, Some(code::INTERNAL_ERROR), &mut |out| {
             out.field_string("message", "the result is too large, or not valid");
             true

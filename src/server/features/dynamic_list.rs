@@ -24,7 +24,7 @@ impl Reply<'_> {
     /// Responds with one page of as many entries as fit. Refuses a cursor behind the last entry.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
         let RequestKind::List { first } = self.pending.context.kind else {
-            return self.refuse(ProtocolError::InvalidReply);
+            return self.respond(Shape::List, &mut |_| false);
         };
         let first = u32::from_le_bytes(first) as usize;
         if first > 0 && entry(first, &mut Writer::measure()).is_none() {

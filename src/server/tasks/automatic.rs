@@ -58,10 +58,7 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
     let ttl = data.ttl.millis();
     table.slots.set_deadline(ticket, Some(ttl).filter(|ttl| ttl.0 < u64::MAX).map(|ttl| now.plus(ttl)));
     let pending = Pending { source: Source::Slot(call), context };
-    if let Err(error) = respond_created(state, table, &pending, ticket) {
-        state.peer.pending_error = Some(error);
-        table.slots.release(ticket);
-    }
+    respond_created(state, table, &pending, ticket);
     true
 }
 
@@ -96,7 +93,7 @@ impl StateAccess for Server<'_> {
             Shape::Result => None,
             Shape::Error(code) => Some(code),
             // A call that has become a task cannot require input, and cannot have a result of an extension's own type.
-            _ => return self.refuse(pending, ProtocolError::InvalidReply),
+            _ => return self.end_call(pending, None, &mut |_| false),
         };
         self.end_call(pending, error, body);
     }
@@ -117,12 +114,15 @@ impl Server<'_> {
         error: Option<i32>,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
-        #[cfg(feature = "alloc")]
-        self.state.record_status(error.map_or(Shape::Result, Shape::Error));
         let Source::Slot(call) = pending.source else { return };
         self.state.with_tasks(|state, table| {
             let Some(ticket) = table.find_call(call) else { return };
             let (end, refused) = table.store_or_refuse(ticket, error, body);
+            #[cfg(feature = "alloc")]
+            {
+                let error = refused.map(|refused| refused.response_code()).or(error);
+                state.record_status(error.map_or(Shape::Result, Shape::Error));
+            }
             state.peer.pending_error = refused.or(state.peer.pending_error);
             state.end_task(table, ticket, end);
         });

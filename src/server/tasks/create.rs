@@ -1,6 +1,5 @@
 //! `Call::into_task`: turns a call into a task.
 
-use crate::error::ProtocolError;
 use crate::json::{Json, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::{TaskOptions, requested_ttl};
@@ -25,6 +24,9 @@ impl<'a> Call<'a> {
     }
 
     /// Responds with a task. The application ends the task later: see [`Server::task`](crate::Server::task).
+    ///
+    /// If progress or log messages of the call leave too little space for the response, the response is an error, and
+    /// the next event is a [`ProtocolError`](crate::ProtocolError). The ticket is then [gone](crate::SendError::Gone).
     ///
     /// # Errors
     /// Returns the call if it [cannot become a task](Call::can_become_task), or if the table is full. Also returns the
@@ -70,21 +72,20 @@ impl ServerState<'_> {
             if context.revision().has(WireFeature::Tasks) {
                 table.set_token(ticket, pending.source.progress_token(&state.peer.in_flight));
             }
-            if let Err(error) = respond_created(state, table, pending, ticket) {
-                state.peer.pending_error = Some(error);
-            }
+            respond_created(state, table, pending, ticket);
             Some(TaskTicket(ticket))
         })?
     }
 }
 
-/// Responds to a call with its task.
+/// Responds to a call with its task. If the response does not fit, responds with an error, removes the task, and
+/// reports the error as an event.
 pub(super) fn respond_created(
     state: &mut ServerState<'_>,
-    table: &TaskTable<'_>,
+    table: &mut TaskTable<'_>,
     pending: &Pending<'_>,
     ticket: Ticket,
-) -> Result<(), ProtocolError> {
+) {
     let shape = match pending.context.revision().has(WireFeature::TasksExtension) {
         true => Shape::Task,
         false => Shape::Result,
@@ -94,7 +95,10 @@ pub(super) fn respond_created(
         true
     });
     state.close(&pending.source);
-    responded
+    if let Err(error) = responded {
+        state.peer.pending_error = Some(error);
+        table.slots.release(ticket);
+    }
 }
 
 impl TaskTable<'_> {

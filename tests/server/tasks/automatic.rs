@@ -1,7 +1,7 @@
 //! Deferred calls that become tasks automatically.
 
 use super::*;
-use mcp_proto::server::Reply;
+use mcp_proto::server::{Reply, ResponseStatus};
 use mcp_proto::{Level, SendError};
 
 static AUTOMATIC: Tasks = Tasks::new().list().automatic(Millis(2000), || TaskOptions::new([7; 16]));
@@ -141,21 +141,40 @@ fn client_of_2025_gets_the_task_that_it_requests_at_once() {
 fn failures_of_the_application_end_the_task() {
     // TX-10
     let long = "x".repeat(2000);
-    for (respond, status, expected) in [
-        (&(|reply: Reply<'_>| reply.fail("no")) as &dyn Fn(Reply<'_>), "completed", None),
-        (&|reply: Reply<'_>| reply.error(7, "no"), "failed", Some(7)),
-        (&|reply: Reply<'_>| reply.busy(), "failed", Some(-32603)),
-        (&|reply: Reply<'_>| reply.text(&*long), "failed", Some(-32603)),
-        (&|reply: Reply<'_>| reply.contents(|_| ()), "failed", Some(-32603)),
-        (&|reply: Reply<'_>| reply.require_input(&[("k", &FORM)], None), "failed", Some(-32603)),
+    for (respond, status, expected, event) in [
+        (&(|reply: Reply<'_>| reply.fail("no")) as &dyn Fn(Reply<'_>), "completed", None, ""),
+        (&|reply: Reply<'_>| reply.error(7, "no"), "failed", Some(7), ""),
+        (&|reply: Reply<'_>| reply.busy(), "failed", Some(-32603), ""),
+        (&|reply: Reply<'_>| reply.text(&*long), "failed", Some(-32603), "ReplyTooLarge { limit: 600 }"),
+        (&|reply: Reply<'_>| reply.messages(|_| ()), "failed", Some(-32603), "InvalidReply"),
+        (&|reply: Reply<'_>| reply.contents(|_| ()), "failed", Some(-32603), "InvalidReply"),
+        (&|reply: Reply<'_>| reply.result_of_type("own", |_| ()), "failed", Some(-32603), "InvalidReply"),
+        (
+            &|reply: Reply<'_>| reply.require_input(&[("k", &FORM)], None),
+            "failed",
+            Some(-32603),
+            "NoRoundTrip",
+        ),
     ] {
         let mut host = Host::automatic(table());
         let id = host.create_automatic();
         host.reply(respond);
+        let failed = expected.map_or(ResponseStatus::ToolFailure, |code| ResponseStatus::Error { code });
+        assert_eq!(host.server.take_response_status(), Some(failed));
+        assert_eq!(host.take_events().concat(), event);
         let task = host.get(&id);
         assert_eq!(task["status"], status, "{task}");
-        assert_eq!(task["error"]["code"].as_i64(), expected, "{task}");
+        assert_eq!(task["error"]["code"].as_i64(), expected.map(i64::from), "{task}");
     }
+}
+
+#[test]
+fn call_that_has_become_a_task_cannot_require_input() {
+    let mut host = Host::automatic(table());
+    host.call("optional", DECLARED);
+    host.reply(|reply| assert!(reply.can_require_input()));
+    host.at(2000);
+    host.reply(|reply| assert!(!reply.can_require_input()));
 }
 
 #[test]

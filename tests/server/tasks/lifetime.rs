@@ -72,6 +72,22 @@ fn full_table_makes_no_task() {
 }
 
 #[test]
+fn task_whose_response_does_not_fit_is_removed() {
+    // The progress leaves only the space for an error.
+    let mut host = Host::extension();
+    host.events.push("progress".into());
+    for _ in 0..4 {
+        let mut params = with_meta(json!({"name": "optional"}), DECLARED);
+        params["_meta"]["progressToken"] = json!(1);
+        host.start("tools/call", params);
+        assert_eq!(code(&host.take()[1]), -32603);
+        let ticket = host.last();
+        assert_eq!(host.server.task(ticket).map(drop), Err(SendError::Gone));
+    }
+    assert_eq!(host.take_events()[1..], ["ReplyTooLarge { limit: 4096 }"; 4]);
+}
+
+#[test]
 fn reset_removes_tasks_unless_the_table_keeps_them() {
     for keeps in [false, true] {
         let table = if keeps { table().keep_on_reset() } else { table() };

@@ -216,7 +216,8 @@ impl Host {
 }
 
 /// Handles an event as the application. Makes a task of each call for which this is possible. The response to
-/// `Event::TaskResult` has the text "kept", unless `events` contains a word for another response.
+/// `Event::TaskResult` has the text "kept", unless `events` contains a word for another response. If `events` contains
+/// "progress", sends the longest possible progress before the task.
 fn handle(
     event: Event<'_>,
     options: TaskOptions,
@@ -228,10 +229,17 @@ fn handle(
         tickets.iter().position(|known| *known == ticket).map_or("?".to_owned(), |at| at.to_string())
     };
     match event {
-        Event::Call(call) => match into_task(call, options, random) {
-            Ok(ticket) => tickets.push(ticket),
-            Err(call) => call.text("plain"),
-        },
+        Event::Call(mut call) => {
+            if events.iter().any(|event| event == "progress") {
+                let message = "x".repeat(4096);
+                let mut lengths = (0..message.len()).rev();
+                assert!(lengths.any(|length| call.progress(1, None, &message[..length]).is_ok()));
+            }
+            match into_task(call, options, random) {
+                Ok(ticket) => tickets.push(ticket),
+                Err(call) => call.text("plain"),
+            }
+        }
         Event::TaskResult(result) => {
             events.push(format!("result {}", number(result.task(), tickets)));
             let words = ["drop", "error", "error with data", "failure", "structured"];

@@ -48,6 +48,8 @@ impl ServerHarness<'_> {
                 .server
                 .reply(self.record.ticket(first))
                 .map(|reply| reply.messages(|messages| messages.user().text(last))),
+            "invalid" => self.server.reply(self.record.ticket(first)).map(|reply| reply.invalid(last)),
+            "tools" => self.server.reply(self.record.ticket(first)).map(|reply| reply.tools(|_| None)),
             "values" => {
                 self.server.reply(self.record.ticket(first)).map(|reply| reply.values(None, last.split(' ')))
             }
