@@ -38,7 +38,7 @@
 // The size of `mcp_client_slot_t`, in words of 64 bits.
 #define MCP_CLIENT_SLOT_WORDS 8
 
-// Probes for 2026-07-28, and then offers the handshake.
+// Probes for 2026-07-28. If the server does not support this revision, offers the handshake.
 #define MCP_CONNECT_AUTOMATIC 0
 
 // Connects only in 2026-07-28.
@@ -95,7 +95,7 @@ enum mcp_status_t
   MCP_ERROR_TX_TOO_SMALL,
   // The text buffer of the slots is too small: each slot needs at least 8 bytes.
   MCP_ERROR_TEXT_TOO_SMALL,
-  // The request has ended, the event is over, or the request already has a response.
+  // The request cannot be used: for example, it has ended, already has a response, or is of another kind.
   MCP_ERROR_GONE,
   // The transmit buffer has no space. An event reports when the buffer has space again.
   MCP_ERROR_BUSY,
@@ -138,8 +138,8 @@ enum mcp_client_event_kind_t
   MCP_CLIENT_CONNECTED,
   // The client could not connect. The connection ends.
   MCP_CLIENT_CONNECT_FAILED,
-  // The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the first text,
-  // `isError` is true if the tool failed, and `structuredContent` is the structured content.
+  // The request `ticket` has the result `json`. In the result of a tool, `content.0.text` is the text of the first
+  // block. `isError` is true if the tool failed. `structuredContent` is the structured content.
   MCP_CLIENT_RESULT,
   // The server responded to the request `ticket` with the error `code`.
   MCP_CLIENT_ERROR,
@@ -205,7 +205,7 @@ typedef int32_t mcp_event_kind_t;
 // of request returns the same error.
 typedef struct mcp_call_t mcp_call_t;
 
-// An optional feature of a server, which the configuration names. C programs only take the address of a feature.
+// An optional feature that the configuration of a server names. C programs only take the address of a feature.
 typedef struct mcp_feature_t mcp_feature_t;
 
 // A resource. All texts are UTF-8, and remain valid and unchanged.
@@ -243,7 +243,7 @@ typedef struct {
   uint64_t storage[MCP_CLIENT_SLOT_WORDS];
 } mcp_client_slot_t;
 
-// A text in memory of the library: `length` bytes, without a final zero byte.
+// A text: `length` bytes, without a final zero byte.
 typedef struct {
   // The first byte.
   const char *text;
@@ -374,8 +374,8 @@ mcp_status_t mcp_call_invalid(mcp_call_t *call, const char *text);
 
 // Responds to a tool call with structured content, and repeats the content as text.
 //
-// If `json` is not the text of a JSON object, the server responds with an error, and the next event is
-// `MCP_EVENT_PROTOCOL_ERROR`.
+// If `json` is not JSON, the server responds with an error, and an event `MCP_EVENT_PROTOCOL_ERROR` follows. Before
+// 2026-07-28, the response contains a value other than an object only as text.
 //
 // # Safety
 // `call` is the handle of the current event. `json` is a string.
@@ -388,8 +388,8 @@ mcp_status_t mcp_call_json(mcp_call_t *call,
 // `call` is the handle of the current event. `message` is a string.
 mcp_status_t mcp_call_error(mcp_call_t *call, int32_t code, const char *message);
 
-// Sends progress of any request. `progress` must increase with each call. An unknown `total` is 0. `message` may be
-// NULL.
+// Sends progress of any request. `progress` must increase with each call. Pass 0 if `total` is unknown. `message` may
+// be NULL.
 //
 // Errors: `MCP_ERROR_NOT_WANTED` if the client did not request progress, or `progress` has not increased;
 // `MCP_ERROR_UNWRITABLE` if the transmit buffer has no space besides the space for the response. The request stays
@@ -416,7 +416,7 @@ mcp_status_t mcp_call_defer(mcp_call_t *call,
                             uint64_t timeout,
                             uint64_t *ticket);
 
-// Responds to a request to read a resource with text. `resource` is the entry of the table, at the index of the event.
+// Responds with text to a request to read a resource. `resource` is the entry of the table, at the index of the event.
 //
 // # Safety
 // `call` is the handle of the current event. `resource` is an entry of the table. `text` is a string.
@@ -424,7 +424,7 @@ mcp_status_t mcp_read_text(mcp_call_t *call,
                            const mcp_resource_t *resource,
                            const char *text);
 
-// Responds to a request to read a resource with bytes. `resource` is the entry of the table, at the index of the
+// Responds with bytes to a request to read a resource. `resource` is the entry of the table, at the index of the
 // event.
 //
 // # Safety
@@ -462,7 +462,7 @@ void mcp_client_lend_slots(mcp_client_t *client,
                            uint8_t *text,
                            size_t text_size);
 
-// Advances the client, and returns the kind of the event, which `event` describes.
+// Advances the client. Returns the kind of the event, and writes the whole event to `event`.
 //
 // `now` is the time in milliseconds since a fixed moment, and never decreases. The first polls connect to the server.
 //
@@ -513,7 +513,8 @@ void mcp_client_filled(mcp_client_t *client, size_t count);
 // `client` is initialized.
 void mcp_client_end_of_input(mcp_client_t *client);
 
-// Ends the connection: `mcp_client_poll` returns `MCP_CLIENT_CLOSED` after the last bytes were sent.
+// Ends the connection: `mcp_client_poll` returns `MCP_CLIENT_CLOSED` after the last bytes were sent, or after a grace
+// period.
 //
 // # Safety
 // `client` is initialized.
@@ -522,7 +523,7 @@ void mcp_client_shutdown(mcp_client_t *client,
 
 // Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 //
-// The events `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` with this ticket end the request.
+// The request ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket.
 // `timeout` is in milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails
 // after ten minutes in total.
 //
@@ -722,7 +723,7 @@ mcp_status_t mcp_json_string(mcp_text_t json,
 
 // Finds a value as JSON text, in the same memory as `json`. An empty path finds the whole text.
 //
-// Errors: `MCP_ERROR_MISSING`.
+// Errors: `MCP_ERROR_MISSING`; `MCP_ERROR_TYPE` if `json` is not JSON.
 //
 // # Safety
 // `json` is a text that does not change. `path` is a string. `out` points to a text.
