@@ -37,8 +37,8 @@ impl ChunkWriter {
     /// client reads.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, or the content is
-    /// not text.
+    /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, an earlier write
+    /// failed or was dropped, or the content is not text.
     pub async fn text(&mut self, text: impl Into<String>) -> Result<(), SendError> {
         self.write(Chunk::Text(text.into())).await
     }
@@ -46,14 +46,17 @@ impl ChunkWriter {
     /// Writes the next part of a binary content, like [`text`](ChunkWriter::text).
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, or the content is
-    /// not binary.
+    /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, an earlier write
+    /// failed or was dropped, or the content is not binary.
     pub async fn blob(&mut self, bytes: impl Into<Vec<u8>>) -> Result<(), SendError> {
         self.write(Chunk::Blob(bytes.into())).await
     }
 
     async fn write(&mut self, chunk: Chunk) -> Result<(), SendError> {
-        self.is_writing = true;
+        // A write that failed or was dropped has failed the response.
+        if std::mem::replace(&mut self.is_writing, true) {
+            return Err(SendError::Gone);
+        }
         let (outcome, result) = Outcome::new();
         self.responder.push(ServerCommand::write_chunk(self.responder.ticket(), chunk, outcome));
         let written = result.wait_until(|result| result.take()).await;

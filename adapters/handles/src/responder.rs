@@ -256,8 +256,8 @@ impl Responder {
 
     /// Sends a log message that belongs to this request.
     ///
-    /// Sends nothing if the client did not request this level. Waits while the queue of commands is full, for example
-    /// because the client does not read.
+    /// Sends nothing if the client does not receive messages of this level. Waits while the queue of commands is
+    /// full, for example because the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.link.log(level, text)
     }

@@ -30,7 +30,8 @@ async fn respond(tool: &str, responder: Responder) {
         while let Ok(written) = timeout(Duration::from_millis(200), writer.blob(vec![0; 100_000])).await {
             assert_eq!(written, Ok(()));
         }
-        // The last write was dropped, so the response is incomplete.
+        // The last write was dropped, so the response is incomplete. A later write does not change that.
+        let _ = writer.blob(vec![0; 3]).await;
         return writer.end();
     }
     for byte in 0..=u8::MAX {

@@ -45,8 +45,8 @@ pub struct Log {
 impl Log {
     /// Sends a log message.
     ///
-    /// Sends nothing if the client did not request this level. Waits while the queue of commands is full, for example
-    /// because the client does not read.
+    /// Sends nothing if the client does not receive messages of this level. Waits while the queue of commands is
+    /// full, for example because the client does not read.
     pub fn send<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.link.log(level, text)
     }
