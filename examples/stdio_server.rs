@@ -116,7 +116,7 @@ fn answer(mut call: Call<'_>, server: &ServerHandle) {
     }
 }
 
-/// Runs on its own thread, so the server can handle other requests.
+/// Runs on a worker thread, so the server can handle other requests.
 fn slow(seconds: u64, answer: Responder) {
     let steps = seconds * 5;
     for step in 1..=steps {

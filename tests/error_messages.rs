@@ -1,4 +1,4 @@
-//! The texts of errors: the `Display` output of each error type.
+//! The `Display` output of `ProtocolError`, `ConfigError`, `SendError` and `RequestFailure`.
 use mcp_proto::{ConfigError, InvalidToolHeader, ProtocolError, RequestFailure, SendError};
 
 #[track_caller]

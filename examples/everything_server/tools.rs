@@ -76,7 +76,7 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
         }),
         "slow" => call.with(|call, Slow { seconds, steps }| {
             let step = Duration::from_secs(seconds.into()) / steps;
-            // The timeout exceeds the duration of the call, so the timeout expires only after an error.
+            // The timeout is 60 seconds longer than the work, because the timeout includes the wait for a worker.
             let time = Duration::from_secs(u64::from(seconds) + 60);
             server.run_within(time, call, move |answer| slow(answer, steps, step));
         }),
@@ -150,7 +150,7 @@ pub(crate) fn answer(mut call: Call<'_>, server: &ServerHandle, world: &mut Worl
     }
 }
 
-/// Reports progress at each step, then responds. Runs on its own thread, so the server can handle other requests.
+/// Reports progress at each step, then responds. Runs on a worker thread, so the server can handle other requests.
 fn slow(answer: Responder, steps: u32, time: Duration) {
     for step in 0..=steps {
         answer.progress(step, Some(steps.into()), format_args!("step {step} of {steps}"));

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use mcp_proto::Io;
 
-/// Moves all output of the machine to `output`, and as much of `input` to the machine as it has space for. Returns
+/// Moves all output of the machine to `output`, and the bytes of one read of `input` to the machine. Returns
 /// whether a byte moved.
 ///
 /// # Panics

@@ -99,7 +99,7 @@ impl ClientState<'_> {
             if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
                 (outbound.data.partial_results, outbound.state) = (pages, OutboundState::NextPage);
             }
-            // The wait for transmit space has its own timeout. The timeout restarts after the request is sent.
+            // This deadline limits the wait for transmit space. A new timeout starts when the request is sent.
             let deadline = outbound.deadline_from(self.peer.now);
             self.peer.in_flight.set_deadline(ticket, Some(deadline));
             self.peer.in_flight.enqueue(ticket);

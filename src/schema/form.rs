@@ -99,8 +99,8 @@ struct Text<'b> {
 }
 
 impl<'b> Text<'b> {
-    /// Writes the content, and wraps a string in a multiple-choice field in an array. Returns `None` if the buffer
-    /// is too short.
+    /// Writes the content. If the value of a multiple-choice field is a string, writes an array that contains the
+    /// string. Returns `None` if the buffer is too short.
     fn content(&mut self, content: Json<'_>, fields: &[Field<'_>]) -> Option<()> {
         self.push("{")?;
         for (index, (name, value)) in content.members().enumerate() {

@@ -111,7 +111,7 @@ pub(crate) trait Sealed {
 
     /// Validates the configuration of the feature for a revision.
     ///
-    /// Passes results that the server itself writes for the feature to `measure`. The caller determines the minimum
+    /// Passes to `measure` each result that the server itself writes for the feature. The caller determines the minimum
     /// buffer size from these results.
     fn check(
         &self,
@@ -151,7 +151,7 @@ pub(crate) struct Request<'r, 'b> {
 }
 
 impl<'r, 'b> Request<'r, 'b> {
-    /// Creates a request, and finds the frequent members of `params` in one search. A further search visits the members
+    /// Creates a request, and finds the frequent members of `params` in one search. Each later search visits all members
     /// again.
     #[inline]
     pub(crate) fn new(
@@ -291,7 +291,8 @@ impl<'r, 'b> Request<'r, 'b> {
     ) -> Received {
         self.set_parts(subject, Span::MISSING);
         let received = self.emit_request(kind, event);
-        // The span is not `arguments`, because that part of the line is decoded in place and would overlap `_meta`.
+        // The parameters use the span `responses`. The span `arguments` is decoded in place, but the parameters contain
+        // `_meta`, which must not change.
         self.spans.responses = self.params.span();
         received
     }

@@ -204,7 +204,7 @@ fn server_request_waits_for_reserved_output_space() {
     setup().run(|harness| {
         harness.connect();
         harness.on_server_request(|asked| {
-            // A reply of the maximum size.
+            // A reply that fills the transmit buffer in message mode, and nearly fills it in line mode.
             asked.error(-5, "x".repeat(4096 - 71));
             None
         });

@@ -1,4 +1,4 @@
-//! Memory of C as references: strings, slices, out parameters.
+//! Conversion of C pointers to references: strings, slices, out parameters.
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_char};
@@ -37,7 +37,7 @@ pub(crate) unsafe fn optional_string<'a>(text: *const c_char) -> Result<Option<&
     unsafe { string(text) }.map(Some)
 }
 
-/// Returns an array of C. NULL is an empty array.
+/// Returns a C array as a slice. NULL is an empty array.
 ///
 /// # Safety
 /// `first` is NULL, or points to `count` values that do not change for `'a`.
@@ -49,7 +49,7 @@ pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> &'a [T] {
     unsafe { core::slice::from_raw_parts(first, count) }
 }
 
-/// Returns a buffer of C with `value` in all its elements. NULL is an empty buffer.
+/// Fills a C buffer with `value`, and returns the buffer as a slice. NULL is an empty buffer.
 ///
 /// # Safety
 /// `first` is NULL, or aligned and points to space for `count` values, which nothing else uses for `'a`.

@@ -80,7 +80,7 @@ pub fn spawn_error(program: &OsStr, error: &io::Error) -> io::Error {
 pub enum ConnectError {
     /// The configuration is invalid.
     Setup(ConfigError),
-    /// The server process or a thread cannot be started.
+    /// The server process or a thread cannot be started, or the stream cannot be opened or prepared.
     Io(io::Error),
     /// The server responded to the handshake with an error.
     Refused(PeerError),
@@ -204,7 +204,7 @@ pub enum CallError {
     Server(PeerError),
     /// The timeout expired. If the request was sent, the client has cancelled it.
     TimedOut,
-    /// The application cancelled the request, or another client cancelled the task of the request.
+    /// The application cancelled the request, or the server reported its task as cancelled.
     Cancelled,
     /// The connection is closed.
     Closed,

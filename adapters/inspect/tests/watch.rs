@@ -28,7 +28,8 @@ fn check_finds_no_violation_in_our_servers() {
 #[test]
 #[cfg(unix)]
 fn check_reports_the_violations_of_a_server() {
-    // The server prints a banner, answers every single request with the same result, and reads to the end.
+    // The server prints a banner, and answers each request outside a batch with the same result. It exits at the end
+    // of its input.
     let script = r#"echo 'server is running'
     while read -r line; do
         case $line in *notifications*|\[*) continue ;; esac

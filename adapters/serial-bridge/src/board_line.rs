@@ -27,13 +27,14 @@ struct Framed {
 }
 
 impl BoardLine {
-    /// Creates the line. `number` is the random number of this end, if the line has frames.
+    /// Creates the line. `number` is the random number that identifies the bridge's session. `None` selects plain
+    /// bytes.
     pub(crate) fn new(number: Option<u16>, now: Instant) -> BoardLine {
         let link = number.map(FramedLink::new);
         BoardLine { framed: link.map(|link| Framed { link, start: now, text: Vec::new(), show_at: None }) }
     }
 
-    /// Ends the session of the frames after the port was lost. Does nothing without frames.
+    /// Begins a new session of the framed link. Call this method after the port was lost. Does nothing without frames.
     pub(crate) fn restart(&mut self) {
         if let Some(framed) = &mut self.framed {
             framed.link.restart();

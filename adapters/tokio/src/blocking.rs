@@ -160,7 +160,7 @@ impl AsyncWrite for Output {
             (n > 0).then_some(Ok(n))
         });
         if written.is_ready() {
-            // Wake the thread, because it has bytes to write.
+            // Wake the thread, because bytes may be queued.
             self.state.update(|_| {});
         }
         written

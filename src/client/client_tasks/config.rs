@@ -33,8 +33,8 @@ impl<'i> ClientConfig<'i> {
     /// event is [`Event::Expired`](crate::client::Event::Expired).
     ///
     /// A deferred request keeps its ticket, but a task takes no slot of [`Client::in_flight`] and sends no progress. If
-    /// the table is full, `defer` returns the request to the application. An immediate result then becomes the error
-    /// -32603.
+    /// the table is full, `defer` returns the request to the application. If the application responds with a result
+    /// without `defer`, the server receives the error -32603 instead.
     ///
     /// ```
     /// use mcp_proto::ClientCapabilities;

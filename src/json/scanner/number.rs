@@ -4,7 +4,7 @@
 use super::{ScanErrorKind, Scanner, State};
 use crate::json::skip::after_digits;
 
-/// The part of a number that the last byte belongs to, in grammar order.
+/// The part of a number that contains the last byte. The variants are in grammar order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Digits {
     /// The position before the first byte.
@@ -19,11 +19,11 @@ pub(super) enum Digits {
     Point,
     /// Digits after the point.
     Fraction,
-    /// `e`
+    /// `e` or `E`.
     Exponent,
-    /// `+` or `-` after `e`.
+    /// `+` or `-` after the `e` or `E`.
     ExponentSign,
-    /// Digits after `e`.
+    /// Digits of the exponent.
     Power,
 }
 
@@ -63,7 +63,7 @@ impl Digits {
     }
 }
 
-/// The next part, by the part before and the next byte: a digit except zero, a zero, `.`, `e`, `-`, `+`.
+/// The transition table. Rows: the current part. Columns: `1` to `9`, `0`, `.`, `e` or `E`, `-`, `+`.
 const NEXT: [[Option<Digits>; 6]; 9] = {
     use Digits::{Exponent, ExponentSign, Fraction, Point, Power, Sign, Whole, Zero};
     [

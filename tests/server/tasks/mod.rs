@@ -1,4 +1,4 @@
-//! Tasks of a server. `TC-1` and `TX-1` are requirements of `docs/task-rules.md`.
+//! Tasks of a server. Ids such as `TC-1` and `TX-1` in these tests refer to `docs/task-rules.md`.
 
 mod access;
 mod automatic;
@@ -274,7 +274,7 @@ fn handle(
 #[allow(clippy::result_large_err, reason = "the call is returned once per test")]
 fn into_task<'a>(call: Call<'a>, options: TaskOptions, random: u8) -> Result<TaskTicket, Call<'a>> {
     assert_eq!(call.request_state(), None);
-    // Only the random number differs.
+    // The random bits of two tasks differ only in the last byte.
     let mut bytes = [0xAB; 16];
     bytes[15] = random;
     call.into_task(options.with_random(bytes))
