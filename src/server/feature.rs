@@ -151,8 +151,8 @@ pub(crate) struct Request<'r, 'b> {
 }
 
 impl<'r, 'b> Request<'r, 'b> {
-    /// Creates a request, and finds the frequent members of `params` in one search. Each later search visits all members
-    /// again.
+    /// Creates a request, and finds the frequent members of `params` in one search. Each later search visits all
+    /// members again.
     #[inline]
     pub(crate) fn new(
         state: &'r mut ServerState<'b>,
