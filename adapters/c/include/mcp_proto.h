@@ -148,6 +148,10 @@ enum mcp_client_event_kind_t
   // Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Read numbers with
   // `mcp_json_fixed`, because some servers send integers as `3.0`.
   MCP_CLIENT_PROGRESS,
+  // The server cannot complete the request `ticket` yet, and needs it again (2026-07-28). Call
+  // `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. `json` is the result
+  // of the server.
+  MCP_CLIENT_INPUT_REQUIRED,
   // The transmit buffer has space again, after `MCP_ERROR_BUSY`.
   MCP_CLIENT_WRITABLE,
   // An event without further data, which needs no action.
@@ -524,6 +528,7 @@ void mcp_client_shutdown(mcp_client_t *client,
 // Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 //
 // The request ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket.
+// `MCP_CLIENT_INPUT_REQUIRED` does not end it.
 // `timeout` is in milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails
 // after ten minutes in total.
 //
@@ -549,6 +554,25 @@ mcp_status_t mcp_client_read_resource(mcp_client_t *client,
                                       const char *uri,
                                       uint64_t timeout,
                                       uint64_t *ticket);
+
+// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and arguments.
+// The client adds the state that the server sent. The ticket and the timeouts stay the same.
+//
+// Errors: `MCP_ERROR_GONE` if the request has ended, or the server does not need it again; `MCP_ERROR_BUSY` until
+// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or the arguments are not JSON.
+//
+// # Safety
+// `client` is initialized. `name` is a string. `arguments` is a string or NULL.
+mcp_status_t mcp_client_resume_tool(mcp_client_t *client,
+                                    uint64_t ticket,
+                                    const char *name,
+                                    const char *arguments);
+
+// Sends a request of `mcp_client_read_resource` again, like `mcp_client_resume_tool`.
+//
+// # Safety
+// `client` is initialized. `uri` is a string.
+mcp_status_t mcp_client_resume_resource(mcp_client_t *client, uint64_t ticket, const char *uri);
 
 // Cancels a request. The request has no further events.
 //

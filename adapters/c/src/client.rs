@@ -288,6 +288,7 @@ pub unsafe extern "C" fn mcp_client_shutdown(client: *mut mcp_client_t, now: u64
 /// Calls a tool with the text of a JSON object as arguments, or NULL for no arguments.
 ///
 /// The request ends with an event `MCP_CLIENT_RESULT`, `MCP_CLIENT_ERROR` or `MCP_CLIENT_FAILED` that has this ticket.
+/// `MCP_CLIENT_INPUT_REQUIRED` does not end it.
 /// `timeout` is in milliseconds; 0 is the default of one minute. Progress restarts the timeout, but the request fails
 /// after ten minutes in total.
 ///
@@ -336,6 +337,53 @@ pub unsafe extern "C" fn mcp_client_read_resource(
     let sent = unsafe { string(uri).map(|uri| machine(client).read_resource(uri, options(timeout))) };
     // SAFETY: the caller promises space for a ticket.
     unsafe { finish(sent, ticket) }
+}
+
+/// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and arguments.
+/// The client adds the state that the server sent. The ticket and the timeouts stay the same.
+///
+/// Errors: `MCP_ERROR_GONE` if the request has ended, or the server does not need it again; `MCP_ERROR_BUSY` until
+/// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or the arguments are not JSON.
+///
+/// # Safety
+/// `client` is initialized. `name` is a string. `arguments` is a string or NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_resume_tool(
+    client: *mut mcp_client_t,
+    ticket: u64,
+    name: *const c_char,
+    arguments: *const c_char,
+) -> mcp_status_t {
+    // SAFETY: the caller promises the same requirements.
+    match unsafe { string(name).and_then(|name| Ok((name, optional_string(arguments)?))) } {
+        Ok((name, arguments)) => {
+            // SAFETY: the caller promises the same requirements.
+            let client = unsafe { machine(client) };
+            client.resume_call_json(from_c(ticket), name, arguments.unwrap_or("{}"), |_| {}).into()
+        }
+        Err(status) => status,
+    }
+}
+
+/// Sends a request of `mcp_client_read_resource` again, like `mcp_client_resume_tool`.
+///
+/// # Safety
+/// `client` is initialized. `uri` is a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcp_client_resume_resource(
+    client: *mut mcp_client_t,
+    ticket: u64,
+    uri: *const c_char,
+) -> mcp_status_t {
+    // SAFETY: the caller promises the same requirements.
+    match unsafe { string(uri) } {
+        Ok(uri) => {
+            // SAFETY: the caller promises the same requirements.
+            let client = unsafe { machine(client) };
+            client.resume(from_c(ticket), |out| out.field_string("uri", uri), |_| {}).into()
+        }
+        Err(status) => status,
+    }
 }
 
 /// Cancels a request. The request has no further events.

@@ -28,6 +28,10 @@ pub enum mcp_client_event_kind_t {
     /// Progress of the request `ticket`: `json` has `progress`, and perhaps `total` and `message`. Read numbers with
     /// `mcp_json_fixed`, because some servers send integers as `3.0`.
     MCP_CLIENT_PROGRESS,
+    /// The server cannot complete the request `ticket` yet, and needs it again (2026-07-28). Call
+    /// `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. `json` is the result
+    /// of the server.
+    MCP_CLIENT_INPUT_REQUIRED,
     /// The transmit buffer has space again, after `MCP_ERROR_BUSY`.
     MCP_CLIENT_WRITABLE,
     /// An event without further data, which needs no action.
@@ -73,6 +77,10 @@ pub(crate) fn on_event(event: Event<'_>, out: &mut mcp_client_event_t) {
         Event::Progress(progress) => {
             (out.ticket, out.json) = (to_c(progress.ticket()), mcp_text_t::new(progress.raw().raw()));
             Kind::MCP_CLIENT_PROGRESS
+        }
+        Event::InputRequired(required) => {
+            (out.ticket, out.json) = (to_c(required.ticket()), mcp_text_t::new(required.raw().raw()));
+            Kind::MCP_CLIENT_INPUT_REQUIRED
         }
         Event::Response(response) => {
             out.ticket = to_c(response.ticket());

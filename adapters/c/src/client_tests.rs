@@ -18,9 +18,9 @@ struct Program {
 }
 
 impl Program {
-    fn new() -> Program {
+    fn new(connect: i32) -> Program {
         let client = lend(1);
-        let config = config(MCP_CONNECT_HANDSHAKE);
+        let config = config(connect);
         let (rx, tx) = (lend::<u8>(1024), lend::<u8>(1024));
         assert_eq!(unsafe { mcp_client_init(client, &config, rx, 1024, tx, 1024) }, MCP_OK);
         unsafe { mcp_client_lend_slots(client, lend(1), 1, lend(16), 16) };
@@ -30,9 +30,14 @@ impl Program {
 
     /// Creates a connected client.
     fn connected() -> Program {
-        let mut program = Program::new();
-        assert_eq!(program.run(), MCP_CLIENT_IO);
         let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+        Program::connected_with(MCP_CONNECT_HANDSHAKE, result)
+    }
+
+    /// Creates a client that has connected after this result of the server's first response.
+    fn connected_with(connect: i32, result: &str) -> Program {
+        let mut program = Program::new(connect);
+        assert_eq!(program.run(), MCP_CLIENT_IO);
         let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, program.id());
         program.hears(&line, MCP_CLIENT_CONNECTED);
         assert_eq!(program.run(), MCP_CLIENT_IO);
@@ -116,7 +121,7 @@ fn requests_that_cannot_be_sent_are_refused() {
         assert_eq!(ticket == MCP_NO_TICKET, status != MCP_OK);
         status
     };
-    assert_eq!(call(&Program::new(), c"{}"), MCP_ERROR_NOT_CONNECTED);
+    assert_eq!(call(&Program::new(MCP_CONNECT_HANDSHAKE), c"{}"), MCP_ERROR_NOT_CONNECTED);
     let program = Program::connected();
     assert_eq!(call(&program, c"{"), MCP_ERROR_UNWRITABLE);
     assert_eq!(call(&program, c"\xFF"), MCP_ERROR_UTF8);
@@ -150,6 +155,41 @@ fn call_ends_with_a_result_an_error_or_a_timeout() {
     program.now += 100;
     assert_eq!(program.run(), MCP_CLIENT_FAILED);
     assert_eq!(program.event.ticket, ticket);
+}
+
+#[test]
+fn request_is_sent_again_with_the_state_of_the_server() {
+    let discovered = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"s","version":"1"},"ttlMs":0,"cacheScope":"private"}"#;
+    let mut program = Program::connected_with(MCP_CONNECT_STATELESS, discovered);
+    let required = r#"{"resultType":"input_required","requestState":"later"}"#;
+    let tool = program.calls();
+    let mut resource = 0;
+    let (name, arguments, uri) = (c"add".as_ptr(), c"{\"a\":2}".as_ptr(), c"a:b".as_ptr());
+    unsafe {
+        let client = program.client;
+        assert_eq!(mcp_client_resume_tool(client, tool, name, arguments), MCP_ERROR_GONE);
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{required}}}"#, program.id());
+        program.hears(&line, MCP_CLIENT_INPUT_REQUIRED);
+        assert_eq!((program.event.ticket, text_of(program.event.json)), (tool, required));
+        assert_eq!(mcp_client_resume_tool(client, tool, name, c"[".as_ptr()), MCP_ERROR_UNWRITABLE);
+        assert_eq!(mcp_client_resume_tool(client, tool, name, arguments), MCP_OK);
+        assert_eq!(program.run(), MCP_CLIENT_IO);
+        let params = r#""name":"add","arguments":{"a":2},"requestState":"later""#;
+        assert!(program.written.contains(params), "{}", program.written);
+        assert_eq!(mcp_client_cancel(client, tool), MCP_OK);
+        assert_eq!(program.run(), MCP_CLIENT_IO);
+        program.written.clear();
+
+        assert_eq!(mcp_client_read_resource(client, uri, 0, &mut resource), MCP_OK);
+        assert_eq!(program.run(), MCP_CLIENT_IO);
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{required}}}"#, program.id());
+        program.hears(&line, MCP_CLIENT_INPUT_REQUIRED);
+        assert_eq!(mcp_client_resume_tool(client, resource, name, arguments), MCP_ERROR_UNWRITABLE);
+        assert_eq!(mcp_client_resume_resource(client, resource, uri), MCP_OK);
+        assert_eq!(program.run(), MCP_CLIENT_IO);
+        let params = r#""uri":"a:b","requestState":"later""#;
+        assert!(program.written.contains(params), "{}", program.written);
+    }
 }
 
 #[test]
