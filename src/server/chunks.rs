@@ -308,18 +308,18 @@ impl ServerState<'_> {
 }
 
 impl Reply<'_> {
-    /// Responds with content that the application writes in chunks: see [`Call::chunked`]. Afterwards,
-    /// [`Server::chunks`] takes the ticket of the deferred request.
+    /// Responds with content that the application writes in chunks: see [`Call::chunked`]. Returns the ticket for
+    /// [`Server::chunks`]. If the request was deferred before, its ticket stays the same.
     ///
     /// # Errors
-    /// The request stays in flight. [`SendError::Unsupported`]: the request or its revision does not permit this
+    /// A deferred request stays in flight. [`SendError::Unsupported`]: the request or its revision does not permit this
     /// content, or the request is a member of a batch. In [message mode](Server::message_mode), also a transport that
     /// accepts no [pieces](Server::accept_pieces) causes this error. [`SendError::Full`]: no slot is free.
     /// [`SendError::Unwritable`]: the transmit buffer has no space for the members around the content.
-    pub fn chunked(self, content: ChunkedContent<'_>) -> Result<(), SendError> {
+    pub fn chunked(self, content: ChunkedContent<'_>) -> Result<Ticket, SendError> {
         let Reply { state, pending, .. } = self;
-        let mut opened = Ok(());
-        state.with(&mut |state| opened = state.open_chunks(&pending, content).map(|_| ()));
+        let mut opened = Err(SendError::Gone);
+        state.with(&mut |state| opened = state.open_chunks(&pending, content));
         opened
     }
 

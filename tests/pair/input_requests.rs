@@ -7,7 +7,7 @@ use crate::support::{FailureContext, Random};
 use mcp_proto::client::{self, ClientConfig, Connect, Options, ServerRequest};
 use mcp_proto::input::{CreateMessage, ElicitResultView, Field, Form, ListRoots, RootsView, SampleMessage};
 use mcp_proto::input::{Input, SampledView};
-use mcp_proto::server::{self, Call, InputRequests, Reply, Router, ServerConfig};
+use mcp_proto::server::{self, Call, ChunkedContent, InputRequests, Reply, Router, ServerConfig};
 use mcp_proto::{
     Action, Client, ClientCapabilities, Millis, Outcome, Revision, Revisions, Server, Ticket, ToolArguments,
     router, tool,
@@ -21,6 +21,8 @@ static SAMPLE: CreateMessage = CreateMessage::new(&MESSAGES, 9);
 /// The application of the server. Two calls may wait for input at a time.
 struct Board {
     questions: InputRequests<'static, Board, Question, 2>,
+    /// The call with an open chunked response.
+    open: Option<Ticket>,
 }
 
 impl AsMut<InputRequests<'static, Board, Question, 2>> for Board {
@@ -31,7 +33,7 @@ impl AsMut<InputRequests<'static, Board, Question, 2>> for Board {
 
 #[derive(ToolArguments)]
 struct Question {
-    /// user, model or client
+    /// user, model, client or chunks
     of: String,
 }
 
@@ -39,20 +41,24 @@ struct Question {
 #[tool]
 fn greet(board: &mut Board, question: Question, call: Call<'_>) {
     let input: &'static (dyn Input + Sync) = match question.of.as_str() {
-        "user" => &FORM,
+        "user" | "chunks" => &FORM,
         "model" => &SAMPLE,
         _ => &ListRoots,
     };
     InputRequests::request(board, call, input, question, respond);
 }
 
-fn respond(_: &mut Board, question: Question, outcome: Outcome<'_>, reply: Reply<'_>) {
+fn respond(board: &mut Board, question: Question, outcome: Outcome<'_>, reply: Reply<'_>) {
     let result = match outcome {
         Outcome::Result(result) => result,
         Outcome::Error(error) => return reply.fail(("error: ", error)),
         Outcome::Failed(failure) => return reply.fail(failure),
         _ => return reply.fail("unknown outcome"),
     };
+    if question.of == "chunks" {
+        board.open = Some(reply.chunked(ChunkedContent::Text).unwrap());
+        return;
+    }
     let text = match question.of.as_str() {
         "user" => ElicitResultView::from_json(result).and_then(|form| form.field("name")?.string()),
         "model" => SampledView::from_json(result).and_then(|message| message.text()),
@@ -115,7 +121,7 @@ impl InputPair {
         InputPair {
             client,
             server,
-            board: Board { questions: InputRequests::new(leak(0, 2 * 256)) },
+            board: Board { questions: InputRequests::new(leak(0, 2 * 256)), open: None },
             up: pipe(),
             down: pipe(),
             random,
@@ -210,7 +216,7 @@ impl InputPair {
             let resumed =
                 self.client.resume_call_json(ticket, "greet", &arguments, |input| match (of, answer) {
                     (_, Answer::Decline) => input.decline("input"),
-                    ("user", _) => input.accept("input", |content| content.field_string("name", "Ada")),
+                    ("user" | "chunks", _) => input.accept("input", |content| content.field_string("name", "Ada")),
                     ("model", _) => input.sampled("input", "m", "endTurn", |content| content.text("Ada")),
                     _ => input.roots("input", |roots| roots.add("file:///a", "A")),
                 });
@@ -237,6 +243,11 @@ impl InputPair {
             }
         };
         InputRequests::step(&mut self.board, &mut self.server);
+        if let Some(ticket) = self.board.open.take() {
+            let mut chunks = self.server.chunks(ticket).unwrap();
+            assert_eq!(chunks.text("in chunks"), 9);
+            chunks.end();
+        }
         moved
     }
 }
@@ -275,6 +286,7 @@ fn input_is_requested_in_every_revision() {
         ("user", FORMS, "Hello, Ada!"),
         ("model", Revisions::ALL, "Hello, Ada!"),
         ("client", Revisions::ALL, "1"),
+        ("chunks", FORMS, "in chunks"),
     ];
     for (of, revisions, expected) in cases {
         InputPair::run(revisions, EVERYTHING, Answer::Accept, |pair, _| {

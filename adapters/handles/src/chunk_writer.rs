@@ -104,7 +104,7 @@ impl Chunk {
 }
 
 /// Function that opens the response of a request.
-pub(crate) type OpenFn = Box<dyn FnOnce(Reply<'_>) -> Result<(), SendError> + Send>;
+pub(crate) type OpenFn = Box<dyn FnOnce(Reply<'_>) -> Result<Ticket, SendError> + Send>;
 
 /// The result of a command that a thread or task waits for. Dropping an unresolved outcome reports [`SendError::Gone`].
 pub(crate) struct Outcome(Arc<OutcomeSignal>);

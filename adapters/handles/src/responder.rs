@@ -126,7 +126,7 @@ impl Responder {
     #[allow(clippy::result_large_err, reason = "the responder is the request, which must not be lost")]
     pub async fn chunked(
         mut self,
-        open: impl FnOnce(Reply<'_>) -> Result<(), SendError> + Send + 'static,
+        open: impl FnOnce(Reply<'_>) -> Result<Ticket, SendError> + Send + 'static,
     ) -> Result<ChunkWriter, (Responder, SendError)> {
         if self.link.shared.is_owner() {
             return Err((self, SendError::Busy));

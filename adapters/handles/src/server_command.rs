@@ -127,7 +127,7 @@ impl ServerCommand {
                     .unwrap_or(Err(SendError::Unwritable)),
             };
             // Check that the closure has opened the response.
-            outcome.resolve(opened.and_then(|()| server.chunks(ticket).map(drop)));
+            outcome.resolve(opened.and_then(|_| server.chunks(ticket).map(drop)));
             Delivery::Done
         })
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_proto::input::Input;
 use mcp_proto::server::{Change, Reply};
-use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, SendError};
+use mcp_proto::{ClientCapabilities, Decimal, Level, Revision, SendError, Ticket};
 use mcp_proto_handles::{
     self as handles, Cancellation, Cancelled, ClientResponse, RequestError, RequestSpan, block_on,
 };
@@ -108,7 +108,7 @@ impl Responder {
     #[allow(clippy::result_large_err, reason = "the responder is the request, which must not be lost")]
     pub fn chunked(
         self,
-        open: impl FnOnce(Reply<'_>) -> Result<(), SendError> + Send + 'static,
+        open: impl FnOnce(Reply<'_>) -> Result<Ticket, SendError> + Send + 'static,
     ) -> Result<ChunkWriter, (Responder, SendError)> {
         match block_on(self.inner.chunked(open)) {
             Ok(writer) => Ok(ChunkWriter::new(writer)),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::peer::{Peer, call, cancel};
-use mcp_proto::SendError;
+use mcp_proto::{SendError, Ticket};
 use mcp_proto::server::{ChunkedContent, Event, Resource, Resources, ServerConfig, Tool, Tools};
 use mcp_proto_std::{Responder, ServerHandle};
 
@@ -59,7 +59,7 @@ fn respond(tool: &str, responder: Responder) {
         let refused = responder.chunked(move |reply| {
             reply.text("whole");
             let _ = blob;
-            Ok(())
+            Ok(Ticket::from_bits(0))
         });
         return assert!(matches!(refused, Err((_, SendError::Gone))));
     }

@@ -81,7 +81,7 @@ fn deferred_request_can_respond_in_chunks() {
         let Some(Event::Call(call)) = session.poll(0) else { panic!("a call") };
         let ticket = call.defer(None).unwrap();
         let other_kind = ChunkedContent::Text;
-        session.server.reply(ticket).unwrap().chunked(other_kind).unwrap();
+        assert_eq!(session.server.reply(ticket).unwrap().chunked(other_kind), Ok(ticket));
         session.chunks(ticket).text("late");
         session.chunks(ticket).end();
         assert_eq!(session.lines()[0]["result"]["content"][0]["text"], "late");
