@@ -4,14 +4,18 @@ use mcp_proto::rpc::code;
 use mcp_proto::{Buffer, SessionKey};
 
 use super::HttpServer;
-use super::event_stream::EventId;
+use super::event_stream::{EVENT_OVERHEAD, EventId};
 use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeId, Phase};
+use super::page_pool::Chain;
 use super::policy::Policy;
 use super::response::Refusal;
 
 /// Size of the header of an event: length, stream, number, session.
 const HEADER: usize = 14;
+
+/// The maximum length of a replayed event besides its data, in bytes: the id and the names of the fields.
+const FIELDS: usize = 40;
 
 /// Stream number of held messages, for which no stream has opened yet. See [`hold`](HttpServer::hold).
 pub(super) const HELD: u32 = 0;
@@ -193,18 +197,20 @@ impl<'b> Replay<'b> {
 impl<P: Policy> HttpServer<'_, P> {
     /// Resumes the stream of the event with this id.
     ///
-    /// A stream that still runs continues on the new connection, and so does the general stream of a session. Otherwise
-    /// the response has only the stored events. The events from the first one that does not fit into the output are
-    /// left out. Fails if the id is invalid, or if too few exchanges are free.
+    /// The response has the stored events after that event. If all of them fit into the output, a stream that still
+    /// runs continues on the new connection, and so does the general stream of a session. Otherwise the response ends
+    /// after the events that fit, and the client resumes again. Fails if the id is invalid, or if too few exchanges are
+    /// free.
     pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
         let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;
+        let fits = self.has_replay_space(session, stream, number);
         let running = self.exchanges.position(|slot| {
             let is_open = matches!(slot.phase, Phase::Stream | Phase::Detached);
             let is_whole = !slot.flags.has(Flags::MODERN) && !slot.flags.has(Flags::PIECES);
             is_open && is_whole && slot.serial == stream && slot.session == session
         });
-        let index = match running {
+        let index = match running.filter(|_| fits) {
             Some(index) => {
                 self.exchanges.renew(index);
                 if let Some(slot) = self.exchanges.slot_mut(index) {
@@ -217,30 +223,49 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             None => self.begin_listening(session)?,
         };
-        let continues = running.is_some() || is_general;
-        if let Some(slot) = self.exchanges.slot_mut(index).filter(|_| running.is_none() && is_general) {
+        let continues = fits && (running.is_some() || is_general);
+        if let Some(slot) = self.exchanges.slot_mut(index).filter(|_| continues && running.is_none()) {
             slot.flags.add(Flags::GENERAL);
             (slot.serial, slot.events) = (stream, self.replay.newest(session, stream, number));
         }
         self.open_stream(index);
         let mut from = self.replay.first();
         while let Some((offset, event)) = self.replay.find(from, session, stream, number) {
+            from = self.replay.next(offset);
             let data = self.replay.data(&event);
+            let length = data.len().saturating_add(FIELDS);
             let Some(slot) = self.exchanges.slot_mut(index) else { break };
-            if !self.pages.fits(&slot.output, data.len().saturating_add(64)) {
+            // An event that is longer than all pages together is left out, so that the client gets the later events.
+            if !self.pages.can_ever_hold(length) {
+                continue;
+            }
+            if !self.pages.fits(&slot.output, length) {
                 break;
             }
             let id = EventId::new(is_general, stream, event.number);
             for piece in [b"id: ", id.bytes(), b"\ndata: ", data, b"\n\n"] {
                 self.pages.push(&mut slot.output, piece);
             }
-            from = self.replay.next(offset);
         }
         match continues {
             true => self.send_held(index),
             false => self.end_stream(index),
         }
         Ok(self.exchanges.id(index))
+    }
+
+    /// Returns whether all stored events of a stream after this number fit into the output.
+    fn has_replay_space(&mut self, session: SessionKey, stream: u32, number: u32) -> bool {
+        // A priming event may come first.
+        let (mut from, mut total) = (self.replay.first(), EVENT_OVERHEAD);
+        while let Some((offset, event)) = self.replay.find(from, session, stream, number) {
+            let length = event.data.len().saturating_add(FIELDS);
+            if self.pages.can_ever_hold(length) {
+                total = total.saturating_add(length);
+            }
+            from = self.replay.next(offset);
+        }
+        self.pages.fits(&Chain::EMPTY, total)
     }
 }
 

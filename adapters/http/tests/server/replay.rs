@@ -172,3 +172,68 @@ fn newest_events_replace_the_oldest() {
         }
     }
 }
+
+/// A client that gets a part of the stored events resumes again, and misses no event.
+#[test]
+fn events_that_do_not_fit_yet_are_sent_after_the_next_resumption() {
+    let mut harness = Harness::with_sizes(HTTP, Sizes { replay: 8000, output: 1024, ..Sizes::default() });
+    let session = harness.initialize("2025-11-25");
+    let call = harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
+    harness.progress(0, 0);
+    let mut last = harness.reply(call).ids().last().unwrap().clone();
+    harness.http.close(call);
+    harness.run();
+    let mut seen = Vec::new();
+    for round in 0..6 {
+        for number in 0..10 {
+            harness.progress(0, 1 + round * 10 + number);
+        }
+        if round == 5 {
+            harness.respond(0);
+        }
+        // The client resumes until a stream stays open, or until it has the response.
+        for _ in 0..20 {
+            let resumed = harness.send(&resume(&session, &last)).unwrap();
+            let reply = harness.reply(resumed);
+            seen.extend(reply.events());
+            last = reply.ids().last().unwrap_or(&last).clone();
+            if !reply.ended || reply.body.contains("result") {
+                harness.http.close(resumed);
+                harness.run();
+                break;
+            }
+        }
+    }
+    assert_eq!(seen.len(), 61, "{seen:#?}");
+    for (number, event) in (1..61).zip(&seen) {
+        assert!(event.contains(&format!(r#""progress":{number}}}"#)), "{number}: {event}");
+    }
+    assert!(seen[60].contains("result"));
+    assert_eq!(harness.http.open_exchanges(), 0);
+}
+
+#[test]
+fn general_stream_continues_after_all_stored_events() {
+    let mut harness = Harness::with_sizes(HTTP, Sizes { replay: 8000, output: 1024, ..Sizes::default() });
+    let session = harness.initialize("2025-11-25");
+    let stream = harness.send(&Request::new("GET").with("mcp-session-id", &session)).unwrap();
+    for _ in 0..30 {
+        harness.changed(Change::Tools);
+    }
+    let ids = harness.reply(stream).ids();
+    assert_eq!(ids.len(), 30);
+    harness.http.close(stream);
+    harness.run();
+    let mut seen = vec![ids[0].clone()];
+    let stream = loop {
+        let stream = harness.send(&resume(&session, seen.last().unwrap())).unwrap();
+        seen.extend(harness.reply(stream).ids());
+        if !harness.reply(stream).ended {
+            break stream;
+        }
+    };
+    assert_eq!(seen, ids);
+    let before = harness.reply(stream).events().len();
+    harness.changed(Change::Tools);
+    assert_eq!(harness.reply(stream).events().len(), before + 1);
+}
