@@ -233,7 +233,7 @@ fn generic_type_has_the_schema_of_its_parameters() {
 fn types_that_are_not_derived_have_a_json_schema() {
     assert_eq!(<Vec<Option<bool>>>::JSON_SCHEMA, r#"{"type":"array","items":{"type":["boolean","null"]}}"#);
     assert_eq!(Speed::JSON_SCHEMA, r#"{"type":"string","enum":["slow","very-fast"]}"#);
-    // This schema is longer than the smallest array for the text of a schema.
+    // This schema is longer than 256 bytes, the smallest array for the text of a schema.
     type Wide = Page<Page<Page<u128>>>;
     let wide: serde_json::Value = serde_json::from_str(Wide::INPUT_SCHEMA).unwrap();
     let innermost =

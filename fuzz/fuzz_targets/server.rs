@@ -10,8 +10,8 @@
 //! - The output consists of whole lines with valid messages. Unsent output stays within the limit of the transmit
 //!   buffer.
 //! - Each request of the application, and each deferred request, ends exactly once.
-//! - Work is linear: the number of polls is bounded by the bytes moved. The server always closes in the end.
-//! - The way in which bytes move affects neither output nor events.
+//! - Work is linear: bytes and operations bound the number of polls. The server always closes in the end.
+//! - If the peer always reads, the way in which bytes move affects neither output nor events.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| mcp_proto_proptests::fuzz::server::check(bytes));

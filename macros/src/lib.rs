@@ -38,7 +38,7 @@ use crate::handler::Kind;
 /// Two types that contain each other are a compile error. The crate that uses the macro does not need `serde` as a
 /// dependency. The type must not also derive `Deserialize`.
 ///
-/// # Field attributes
+/// # Attributes of fields and variants
 ///
 /// | attribute | meaning |
 /// |---|---|
@@ -218,7 +218,7 @@ pub fn tool(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// [`resource`](macro@resource) and [`complete`](macro@complete), in any order.
 ///
 /// The paths may name another module, as in `router![motor::start, Counter::increment]`. Write the name of a type, and
-/// not `Self`. Write the path of a function in another module instead of an import: the macro also uses the generated
+/// not `Self`. Do not import a function of another module, but write its path: the macro also uses the generated
 /// functions in that module.
 ///
 /// A function without one of the attributes is a compile error: *cannot find function
@@ -364,9 +364,9 @@ pub fn prompt(attributes: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Result
 ///
-/// The function returns a value that implements `IntoResourceResult`: a text, bytes, `Structured<T>` or `WrittenJson`,
-/// or an `Option` or a `Result` of one. `None` means that the resource is unknown. A function that takes a
-/// `ReadResource` returns nothing.
+/// The function returns a value that implements `IntoResourceResult`: a text, a number, bytes, `Structured<T>` or
+/// `WrittenJson`, or an `Option` or a `Result` of one. `None` means that the resource is unknown. A function that takes
+/// a `ReadResource` returns nothing.
 ///
 /// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
 ///
@@ -426,8 +426,8 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 /// # Result
 ///
 /// The function returns an array, a `Vec` or an iterator of texts or numbers, the best value first. If the function
-/// takes the typed text, it selects the values itself, and the server sends all of them. Otherwise the server sends
-/// only the values that begin with the typed text. A function that takes a `Complete` returns nothing.
+/// takes the typed text, it selects the values itself, and the server sends the first 100 of them. Otherwise the server
+/// sends only the values that begin with the typed text. A function that takes a `Complete` returns nothing.
 ///
 /// An `async fn` runs as a task. A function with the item `blocking` runs on a worker thread: see [`tool`](macro@tool).
 ///

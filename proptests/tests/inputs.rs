@@ -271,7 +271,7 @@ fn handshake(revision: Revision, inputs: &[AnyInput], bits: u8, schemas: &Schema
     session.run(0, &mut |_| {});
     // All requests time out, and the server cancels them.
     session.run(10, &mut |_| {});
-    // Cause the two errors that have data.
+    // Cause two errors that have data.
     for id in [1, 2] {
         session.line(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "ask"}}));
         session.run(10, &mut |call| match id {

@@ -186,7 +186,7 @@ pub(crate) fn damage(texts: impl Strategy<Value = String> + 'static) -> BoxedStr
         .boxed()
 }
 
-/// Generates mostly a matching value, sometimes any value.
+/// Generates mostly a value of `right`, sometimes any value.
 fn likely(right: impl Strategy<Value = String> + 'static) -> Text {
     prop_oneof![60 => right, 1 => value()].boxed()
 }
@@ -228,8 +228,8 @@ fn mapping(name: Text, value: Text) -> Text {
         .boxed()
 }
 
-/// Generates a text for the type `Everything` of the test `json`. Members come in any order. One member may be missing,
-/// and one member may occur twice.
+/// Generates a text for the type `Everything` of the module `json`. Members come in any order. One member may be
+/// missing, and one member may occur twice.
 pub(crate) fn everything() -> Text {
     let leaf = fields(Just("null".to_owned()).boxed());
     prop_oneof![2 => fields(Just("null".to_owned()).boxed()), 1 => fields(leaf)].boxed()

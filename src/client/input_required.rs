@@ -154,14 +154,14 @@ impl Client<'_> {
     /// members `name` and `arguments`. The [`Options`](crate::client::Options) of the request still apply, including
     /// `_meta`.
     ///
-    /// For a [task](crate::client::ClientConfig::tasks), the client sends only the responses, and does not call
-    /// `params`.
+    /// For a [task](crate::client::ClientConfig::tasks), the client sends the id of the task and the responses, and
+    /// does not call `params`.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended, or needs no input. [`SendError::NotConnected`], [`SendError::Busy`]:
     /// as for [`call_with`](Client::call_with). [`SendError::Unwritable`]: the request is larger than the transmit
     /// buffer or not valid JSON. This error also occurs if the number of responses differs from the number of input
-    /// requests. After an error, the client has sent nothing, and the application may try again.
+    /// requests. After an error, the client has sent nothing. Except after `Gone`, the application may try again.
     pub fn resume(
         &mut self,
         ticket: Ticket,

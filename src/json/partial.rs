@@ -10,7 +10,7 @@ use super::skip::{after_space, next_value};
 pub(crate) enum PartialEntry<'t> {
     /// The end of the object. The text starts after the closing brace.
     End(&'t [u8]),
-    /// A member. The name may have escapes. The text starts with the value.
+    /// A member. The name may have escapes. `value` starts with the value, and continues with the text after it.
     Member { name: &'t [u8], value: &'t [u8] },
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn next_element_start(text: &[u8]) -> Option<&[u8]> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// Returns the text after a value. Returns `None` if the value may be incomplete.
+/// Returns the text after a value. Returns `None` if no byte follows the value, because the value may be incomplete.
 pub(crate) fn after_value(value: &[u8]) -> Option<&[u8]> {
     let (_, length) = next_value(value)?;
     value.get(length..).filter(|tail| !tail.is_empty())

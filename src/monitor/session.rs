@@ -44,8 +44,8 @@ pub(super) struct Party {
     pub(super) requests: Requests,
     /// The capabilities that this side has declared in the handshake, as JSON.
     pub(super) capabilities: Option<String>,
-    /// Number of messages of this side whose id may be unreadable. The other side may respond to such messages
-    /// without an id.
+    /// Number of messages of this side without a response whose id may be unreadable. The other side may respond to
+    /// such messages without an id.
     pub(super) unreadable: u32,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Dialogue {
     pub(super) cursors: BTreeSet<String>,
     /// The log level of the session.
     pub(super) level: Option<Level>,
-    /// Whether the client has subscribed to a resource of the session.
+    /// Whether the client has subscribed to a resource in the session.
     pub(super) has_subscribed: bool,
 }
 
@@ -151,7 +151,7 @@ fn cursor_key(method: &str, cursor: Json<'_>) -> String {
     format!("{method} {text}")
 }
 
-/// Returns whether capabilities contain a path such as `tools.listChanged`.
+/// Returns whether capabilities declare a path such as `tools.listChanged`.
 pub(super) fn is_declared(capabilities: &str, path: &str) -> bool {
     let whole = Json::trusted(capabilities.as_bytes());
     if path == "elicitation.form" {
@@ -187,6 +187,6 @@ pub(super) fn required_capability(
     if let Some(path) = capability.strip_prefix("client.") {
         return Some((Sender::Client, path));
     }
-    // Both sides may run tasks: the receiver of a request, and the sender of a notification.
+    // The receiver of a request runs its task. The sender of a notification about a task runs the task.
     Some((if method.is_request { sender.peer() } else { sender }, capability))
 }

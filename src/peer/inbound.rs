@@ -1,4 +1,4 @@
-//! Inbound requests: writes their progress and responses, defers, expires and cancels them.
+//! Inbound requests: writes their progress and responses, defers, expires and drops them.
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{Routing, StreamId};
@@ -183,7 +183,8 @@ impl<R: Role> Peer<'_, R> {
     ///
     /// # Errors
     /// [`SendError::NotWanted`]: the request has ended or has no progress token, or `progress` has not increased.
-    /// [`SendError::Gone`]: the ticket belongs to an outbound request. [`SendError::Unwritable`]: the message does not
+    /// [`SendError::Gone`]: the ticket belongs to an outbound request with stored text. [`SendError::Unwritable`]: the
+    /// message does not
     /// fit beside the reserved bytes.
     pub(crate) fn write_progress(
         &mut self,
@@ -261,7 +262,7 @@ impl<R: Role> Peer<'_, R> {
         }
     }
 
-    /// Drops a deferred request of a closed connection. The next poll reports the end of the request.
+    /// Drops a deferred request of a closed connection. A later poll reports the end of the request.
     pub(crate) fn drop_deferred(&mut self, ticket: Ticket) {
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         if let Some(inbound) = self.in_flight.inbound_mut(ticket) {

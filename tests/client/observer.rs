@@ -1,6 +1,6 @@
 //! The observer of a client receives each message once and in order.
 //!
-//! Moves of unsent output within its buffer have no effect.
+//! Moving unsent output within its buffer changes nothing.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -229,7 +229,7 @@ fn unsent_call_is_observed_before_later_input() {
     });
 }
 
-/// The application calls while the next message is in the receive buffer.
+/// If much is read at once, the next message is in the receive buffer when the application calls.
 #[test]
 fn call_during_an_event_is_observed_before_the_next_message() {
     traced(2048, None, |traced| {

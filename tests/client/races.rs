@@ -99,7 +99,7 @@ const ROOTS: &str = r#"{"id":1,"method":"roots/list"}"#;
 #[test]
 fn notification_leaves_the_space_of_a_response() {
     let large = |asked: ServerRequest<'_>| {
-        // The response has the maximum size.
+        // The response has nearly the maximum size.
         asked.error(-5, "x".repeat(4096 - 71));
         None
     };

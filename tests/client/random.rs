@@ -39,7 +39,7 @@ struct World {
     /// Received client requests: id and method.
     read: Vec<(u64, String)>,
     connected: bool,
-    /// Whether all calls become tasks, and requests rarely time out.
+    /// Whether all calls get tasks as responses, and requests rarely time out.
     is_calm: bool,
     /// The number of events about tasks.
     tasks: usize,

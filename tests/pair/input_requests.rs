@@ -216,7 +216,9 @@ impl InputPair {
             let resumed =
                 self.client.resume_call_json(ticket, "greet", &arguments, |input| match (of, answer) {
                     (_, Answer::Decline) => input.decline("input"),
-                    ("user" | "chunks", _) => input.accept("input", |content| content.field_string("name", "Ada")),
+                    ("user" | "chunks", _) => {
+                        input.accept("input", |content| content.field_string("name", "Ada"))
+                    }
                     ("model", _) => input.sampled("input", "m", "endTurn", |content| content.text("Ada")),
                     _ => input.roots("input", |roots| roots.add("file:///a", "A")),
                 });

@@ -152,7 +152,8 @@ enum mcp_client_event_kind_t
   // `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. `json` is the result
   // of the server.
   MCP_CLIENT_INPUT_REQUIRED,
-  // The transmit buffer has space again, after `MCP_ERROR_BUSY`.
+  // The client accepts requests again, after `MCP_ERROR_BUSY`, or after `MCP_ERROR_FULL` if an unsent message took a
+  // slot.
   MCP_CLIENT_WRITABLE,
   // An event without further data, which needs no action.
   MCP_CLIENT_OTHER,
@@ -559,7 +560,8 @@ mcp_status_t mcp_client_read_resource(mcp_client_t *client,
 // The client adds the state that the server sent. The ticket and the timeouts stay the same.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended, or the server does not need it again; `MCP_ERROR_BUSY` until
-// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or the arguments are not JSON.
+// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or has arguments that
+// are not JSON.
 //
 // # Safety
 // `client` is initialized. `name` is a string. `arguments` is a string or NULL.

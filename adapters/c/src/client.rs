@@ -343,7 +343,8 @@ pub unsafe extern "C" fn mcp_client_read_resource(
 /// The client adds the state that the server sent. The ticket and the timeouts stay the same.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended, or the server does not need it again; `MCP_ERROR_BUSY` until
-/// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or the arguments are not JSON.
+/// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or has arguments that
+/// are not JSON.
 ///
 /// # Safety
 /// `client` is initialized. `name` is a string. `arguments` is a string or NULL.

@@ -32,7 +32,8 @@ pub enum mcp_client_event_kind_t {
     /// `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. `json` is the result
     /// of the server.
     MCP_CLIENT_INPUT_REQUIRED,
-    /// The transmit buffer has space again, after `MCP_ERROR_BUSY`.
+    /// The client accepts requests again, after `MCP_ERROR_BUSY`, or after `MCP_ERROR_FULL` if an unsent message took a
+    /// slot.
     MCP_CLIENT_WRITABLE,
     /// An event without further data, which needs no action.
     MCP_CLIENT_OTHER,

@@ -11,7 +11,7 @@ impl Pump {
     ///
     /// The pump offers the pending output to the link once, and reads bytes that have arrived.
     ///
-    /// Never blocks. One step moves at most 64 bytes of input.
+    /// Blocks only as long as the link does. One step moves at most 64 bytes of input.
     ///
     /// `now` is the time of a clock that never runs backwards: see [`Millis`].
     pub fn step(&mut self, machine: &mut dyn Machine, link: &mut dyn Link, now: Millis) -> PumpStatus {

@@ -40,7 +40,7 @@ struct State {
     final_status: Option<Option<ExitStatus>>,
     /// The process id of the server, while it runs as a child process.
     process_id: Option<u32>,
-    /// The first line of the server that was not a message while the client connected, cut to [`QUOTED`] bytes.
+    /// The first line that was not a message, received while the client connected, cut to [`QUOTED`] bytes.
     invalid_line: Option<String>,
     /// Queues that receive every notification.
     queues: Vec<Weak<NotificationQueue>>,
@@ -58,7 +58,7 @@ pub(crate) enum Command {
 }
 
 impl ClientShared {
-    /// Creates the shared state of a client with these limits.
+    /// Creates the shared state of a client with the limits of its settings.
     #[must_use]
     pub fn new(settings: &ClientSettings) -> Arc<ClientShared> {
         let (in_flight_limit, waiting_limit) = (settings.requests, settings.waiting);
@@ -91,7 +91,7 @@ impl ClientShared {
         }
     }
 
-    /// Records the process id of a child process. `None` means that the client stops the process.
+    /// Records the process id of a child process. `None` means that there is no process, or that the client stops it.
     pub fn set_process_id(&self, id: Option<u32>) {
         self.state.with(|state| state.process_id = id);
     }

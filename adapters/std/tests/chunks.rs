@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::peer::{Peer, call, cancel};
-use mcp_proto::{SendError, Ticket};
 use mcp_proto::server::{ChunkedContent, Event, Resource, Resources, ServerConfig, Tool, Tools};
+use mcp_proto::{SendError, Ticket};
 use mcp_proto_std::{Responder, ServerHandle};
 
 static TOOLS: Tools = Tools::new(&[

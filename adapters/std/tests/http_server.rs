@@ -129,7 +129,7 @@ fn clients_of_both_eras_call_tools() {
     }
 }
 
-/// A-C1, B-C13: a client of HTTP+SSE, with progress, cancellation and the end of the server.
+/// Rules A-C1 and B-C13 of `docs/http-rules.md`: a client of HTTP+SSE, with cancellation and the end of the server.
 #[test]
 fn client_falls_back_to_http_sse() {
     let (cancelled, is_cancelled) = channel();

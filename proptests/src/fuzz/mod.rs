@@ -1,7 +1,7 @@
 //! Bodies of the fuzz targets in `fuzz/`, callable without a fuzzer.
 //!
-//! Tests replay the corpus with these functions. The first lines of `fuzz/fuzz_targets/*.rs` document the invariants.
-//! The functions in this module panic if an invariant does not hold.
+//! Tests run the regressions and some generated inputs with these functions. The first lines of
+//! `fuzz/fuzz_targets/*.rs` document the invariants. The functions in this module panic if an invariant does not hold.
 
 pub mod client;
 pub mod dialogue;
@@ -42,7 +42,7 @@ pub const TARGETS: [(&str, Check); 11] = [
     ("http_pair", http_pair::check),
 ];
 
-/// Decodes an input. Returns `None` if there are too few bytes.
+/// Decodes an input. Returns `None` if the bytes cannot be decoded.
 fn input<'b, I: Arbitrary<'b>>(bytes: &'b [u8]) -> Option<I> {
     I::arbitrary_take_rest(Unstructured::new(bytes)).ok()
 }

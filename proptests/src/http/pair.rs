@@ -114,7 +114,7 @@ impl Pair<'_, '_, '_> {
                 self.application.ask(&mut self.server_http, &mut self.server, which);
             }
             Operation::Change => change(&mut self.server_http, &mut self.server),
-            // Without an adversary, the time does not change, so no client connects again.
+            // Without an adversary, no time passes, so the retry delay of a client does not end.
             Operation::Release(which) if !self.is_calm => {
                 self.application.release(&mut self.server_http, &self.server, which);
             }

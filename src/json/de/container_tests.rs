@@ -29,11 +29,9 @@ fn decode_spaced<T: for<'a> Deserialize<'a> + PartialEq + core::fmt::Debug>(text
         |text: &str| decode_in_place::<T>(&mut text.as_bytes().to_vec()).map_err(|error| error.to_string());
     let expected = decoded(&spaced(text));
     assert_eq!(decoded(text), expected, "{text}");
-    // Skip the second style of spaces if it would change a string of the text.
+    // No string of the texts in this file has a colon, or ends with a comma.
     let spread = text.replace(",\"", ", \"").replace(":", ": ");
-    if decoded(&spread.replace(": ", ":").replace(", \"", ",\"")) == expected {
-        assert_eq!(decoded(&spread), expected, "{spread}");
-    }
+    assert_eq!(decoded(&spread), expected, "{spread}");
     expected
 }
 

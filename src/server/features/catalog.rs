@@ -84,7 +84,7 @@ listed! {
     Prompt, Prompts, Prompt;
 }
 
-/// Finds the first entry whose key `is` accepts. The key is a name, URI or URI template.
+/// Finds the first entry whose key satisfies `is`. The key is a name, URI or URI template.
 pub(crate) fn find<'i>(
     config: &'i ServerConfig<'i>,
     catalog: Catalog,
@@ -115,7 +115,8 @@ pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: u
     }))
 }
 
-/// Finds the first feature with an entry whose key `is` accepts. Returns `None` if the server does not join features.
+/// Finds the first feature whose list is dynamic, or has an entry whose key satisfies `is`. Returns `None` if the
+/// server does not join features.
 pub(crate) fn owner<'i>(
     config: &'i ServerConfig<'i>,
     catalog: Catalog,

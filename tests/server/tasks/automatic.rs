@@ -99,7 +99,7 @@ fn call_that_may_not_become_a_task_stays_a_call() {
 #[test]
 fn call_of_a_revision_without_tasks_stays_a_call() {
     let mut host = Host::automatic(table()).session("2025-06-18");
-    // The application responds to this call at once, so nothing uses the permission to make a task of it.
+    // The application responds to this call at once, so the call does not become a task.
     let deferred = host.deferred.take();
     host.call("optional", DECLARED);
     host.take();

@@ -7,7 +7,7 @@ use mcp_proto_http::client::{self, resolve_endpoint};
 
 use super::endpoint::HttpEndpoint;
 
-/// Maximum length of a header field, in bytes.
+/// Maximum length of an encoded header field, in bytes.
 const LONGEST_FIELD: usize = 64 * 1024;
 /// The reason to refuse an endpoint on another origin, which must not receive messages and credentials.
 const FOREIGN_ENDPOINT: &str = "the server names an endpoint for messages on another origin";
@@ -17,8 +17,8 @@ const AGENT: &str = concat!("mcp-proto/", env!("CARGO_PKG_VERSION"));
 /// Converts a request to the type of the crate `http`, and adds the header fields of the endpoint.
 ///
 /// # Errors
-/// Returns the reason why the request cannot be sent: a field that is invalid or too long, or an endpoint on another
-/// origin.
+/// Returns the reason why the request cannot be sent: a field is invalid or too long, or the server named an endpoint
+/// that is invalid or on another origin.
 pub(super) fn to_http(
     request: &client::Request<'_>,
     uri: &Uri,

@@ -1,4 +1,4 @@
-//! Writes responses into the output of an exchange: events of a stream, JSON and refusals.
+//! Writes responses into the output of an exchange: events of a stream, texts and refusals.
 
 use mcp_proto::StreamId;
 
@@ -9,13 +9,13 @@ use super::policy::Policy;
 use super::replay::HELD;
 use super::response::{Detail, MediaType, Refusal, decimal};
 
-/// The prefix of event ids of general streams.
+/// The prefix of event ids of general streams, which respond to a GET.
 const GENERAL: &str = "g";
 
 /// A comment that keeps the connection open.
 const COMMENT: &[u8] = b":\n\n";
 
-/// The maximum length of the text besides the data of an event, in bytes: a priming event, and the event's own fields.
+/// The maximum length of a priming event and of the fields of an event, in bytes, without the data of the event.
 pub(super) const EVENT_OVERHEAD: usize = 160;
 
 impl<P: Policy> HttpServer<'_, P> {
@@ -210,8 +210,8 @@ impl EventId {
         EventId { text, length }
     }
 
-    /// Parses an id. Returns whether the stream is the general stream of its session, the number of the stream, and
-    /// the number of the event. Returns `None` for an invalid id.
+    /// Parses an id. Returns three values: whether the stream is general, the number of the stream, and the number of
+    /// the event. Returns `None` for an invalid id.
     pub(super) fn parse(text: &[u8]) -> Option<(bool, u32, u32)> {
         let text = core::str::from_utf8(text).ok()?;
         let numbers = text.strip_prefix(GENERAL);

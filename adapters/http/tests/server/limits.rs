@@ -107,7 +107,7 @@ fn call_with_a_streamed_argument_is_limited_by_body_and_rx() {
     assert!(!harness.events.contains(&"chunk".to_owned()), "each call arrives whole");
 }
 
-/// Bodies that arrive while the core server is busy wait for this server, in order.
+/// While the core server is busy, the bodies that arrive wait in order.
 #[test]
 fn bodies_wait_for_a_busy_server() {
     let mut harness = Harness::new(HttpConfig::new());

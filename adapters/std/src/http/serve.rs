@@ -26,7 +26,7 @@ use crate::worker::ServerHandle;
 
 /// Maximum number of sessions of the handshake era. The slot of a session takes at most 128 bytes.
 const SESSIONS: usize = 16_384;
-/// Memory for events that a client may request again, in bytes.
+/// Memory for events that a client may request again, and for messages that wait for an event stream, in bytes.
 const REPLAY_BUFFER: usize = 4 << 20;
 /// The time for connections to end after the server has closed.
 const END_TIME: Duration = Duration::from_secs(2);
@@ -41,7 +41,7 @@ pub(super) struct Machines<'i> {
 }
 
 impl Machines<'_> {
-    /// Closes the machines, and wakes all connections that wait for output.
+    /// Marks the machines as closed, and wakes all connections that wait for output.
     fn close(&mut self) {
         self.is_closed = true;
         self.waiting.values().for_each(|connection| connection.notify_all());
@@ -203,7 +203,7 @@ impl<'i> Serve<'i> {
     ///
     /// By default, the server speaks only 2026-07-28. With another [`SessionMode`](crate::http::SessionMode), the
     /// server speaks every revision from 2025-03-26 on, at one URL. For TLS, put a reverse proxy in front of the
-    /// server. The defaults of [`HttpConfig`] accept local clients only.
+    /// server. The defaults of [`HttpConfig`] accept only local names in `Host` and `Origin`.
     ///
     /// One state machine serves all connections. The threads of connections, and the calling thread, call the handler
     /// for one event at a time. Long work belongs on a worker: [`ServerHandle::run`]. A limit on

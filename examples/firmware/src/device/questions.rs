@@ -11,7 +11,7 @@ use super::Device;
 /// One call at a time waits for a response.
 pub(super) type Questions<'h> = InputRequests<'h, Device<'h>, Whom, 1>;
 
-/// Memory for a response of the client. Longer responses are failures.
+/// Memory for a response of the client. In the handshake era, longer responses are failures.
 pub type Responses = [u8; 256];
 
 /// Asks the user, the model or the client a question.
@@ -49,7 +49,7 @@ pub(super) fn ask(device: &mut Device<'_>, call: Call<'_>) {
     });
 }
 
-/// Responds to a call of `ask` after the client has responded.
+/// Responds to a call of `ask` when its input request has an outcome.
 fn respond(_: &mut Device<'_>, of: Whom, outcome: Outcome<'_>, reply: Reply<'_>) {
     let Outcome::Result(result) = outcome else { return reply.fail("no response") };
     let text = match of {

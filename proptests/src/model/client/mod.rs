@@ -23,11 +23,11 @@ use super::{Movement, Summary, Violation, nth_back, shown};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Setup {
-    /// Length of the receive buffer. If `None`, the buffer holds every line.
+    /// Length of the receive buffer, at least 400. If `None`, the buffer holds every line.
     pub rx: Option<u16>,
-    /// Length of the transmit buffer beyond the minimum.
+    /// Length of the transmit buffer beyond 900 bytes.
     pub tx: u16,
-    /// Whether the transmit buffer is on the heap.
+    /// Whether the transmit buffer grows.
     pub grown: bool,
     /// Maximum number of requests in flight, modulo 8.
     pub slots: u8,
@@ -91,7 +91,7 @@ impl Setup {
 /// # Errors
 /// The first violation of the model.
 pub fn run(setup: Setup, movement: Movement, operations: &[Operation]) -> Result<Summary, Violation> {
-    // Each message of the encoder fits in 4096 bytes. Only batches and random bytes are longer.
+    // Each message of the encoder fits in 4096 bytes. Only batches and random bytes may be longer.
     let longest = operations.iter().map(length).max().unwrap_or(0).max(4096);
     let rx = setup.rx.map_or(usize::from(movement.spare) + longest, |rx| rx.max(400).into());
     with_machine(setup, movement, rx, |mut world| {
@@ -162,7 +162,7 @@ pub(super) struct World<'b> {
     pub(super) closed: bool,
     pub(super) dialogue: Vec<String>,
     polls: usize,
-    /// Bytes and operations since the input was last empty. This number limits the number of polls.
+    /// Bytes and operations since the input was last empty. This number limits the number of events.
     pub(super) work: usize,
     longest: usize,
 }
@@ -201,7 +201,7 @@ impl World<'_> {
 
     fn step(&mut self, operation: &Operation) -> Result<(), String> {
         self.work += 1;
-        // All other messages depend on the requests that the server has read.
+        // All other operations depend on the current state of the connection.
         let free = matches!(
             operation,
             Operation::Bytes(_) | Operation::Send(Message::Odd(_) | Message::Changed(None))
