@@ -214,15 +214,44 @@ impl Client<'_> {
         arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
-        if self.state.open_request(ticket).is_some_and(|it| it.data.method.in_events() != Method::CallTool) {
-            return Err(SendError::Unwritable);
-        }
         let mut params = |out: &mut Writer<'_>| {
             out.field_string("name", tool);
             out.key("arguments");
             arguments(out)
         };
-        self.state.resume(ticket, &mut params, &mut Some(responses))
+        self.resume_method(ticket, Method::CallTool, &mut params, responses)
+    }
+
+    /// Resumes a request to read a resource.
+    ///
+    /// # Errors
+    /// Same as [`resume`](Client::resume). [`SendError::Unwritable`] also means that the request does not read a
+    /// resource.
+    pub fn resume_read(
+        &mut self,
+        ticket: Ticket,
+        uri: &str,
+        responses: impl FnOnce(&mut InputResponses<'_, '_>),
+    ) -> Result<(), SendError> {
+        let mut params = |out: &mut Writer<'_>| {
+            out.field_string("uri", uri);
+            true
+        };
+        self.resume_method(ticket, Method::ReadResource, &mut params, responses)
+    }
+
+    /// Resumes a request of this method.
+    fn resume_method(
+        &mut self,
+        ticket: Ticket,
+        method: Method,
+        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        responses: impl FnOnce(&mut InputResponses<'_, '_>),
+    ) -> Result<(), SendError> {
+        if self.state.open_request(ticket).is_some_and(|it| it.data.method.in_events() != method) {
+            return Err(SendError::Unwritable);
+        }
+        self.state.resume(ticket, params, &mut Some(responses))
     }
 }
 

@@ -145,7 +145,12 @@ fn only_calls_prompts_and_resources_may_require_input() {
             harness.events(&["it: needs [] and a state"]);
             let refused = harness.client.resume_call_json(ticket, "x", "{}", |_| {});
             assert_eq!(refused, Err(SendError::Unwritable), "the request is not a call");
-            harness.client.resume(ticket, params, |_| {}).unwrap();
+            if method == "resources/read" {
+                harness.client.resume_read(ticket, "x", |_| {}).unwrap();
+            } else {
+                assert_eq!(harness.client.resume_read(ticket, "x", |_| {}), Err(SendError::Unwritable));
+                harness.client.resume(ticket, params, |_| {}).unwrap();
+            }
             harness.pump();
             harness.sent(&[&format!(
                 r#"{{"id":@,"method":"{method}","params":{{"{member}":"x","requestState":"s","_meta":{{..}}}}}}"#

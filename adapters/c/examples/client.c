@@ -8,23 +8,39 @@ static const mcp_client_config_t CONFIG = {.name = "client", .version = "0.1.0",
 static mcp_client_t client;
 static uint8_t rx[2048], tx[1024];
 static mcp_client_slot_t slots[1];
-static uint8_t slot_text[16];
+static uint8_t slot_text[256];
 
 /* The request in flight, its number, and the progress that it has reported. */
 static uint64_t request = MCP_NO_TICKET;
 static int number;
 static int64_t progress;
+/* Whether the server needs the request in flight again. */
+static bool is_needed_again;
 
 enum { ADD, COUNT, PAGE, REQUESTS };
+
+static mcp_status_t call_tool(const char *name, const char *arguments) {
+    if (is_needed_again) {
+        return mcp_client_resume_tool(&client, request, name, arguments);
+    }
+    return mcp_client_call_tool(&client, name, arguments, 0, &request);
+}
+
+static mcp_status_t read_resource(const char *uri) {
+    if (is_needed_again) {
+        return mcp_client_resume_resource(&client, request, uri);
+    }
+    return mcp_client_read_resource(&client, uri, 0, &request);
+}
 
 static mcp_status_t send_request(void) {
     switch (number) {
     case ADD:
-        return mcp_client_call_tool(&client, "add", "{\"a\":2,\"b\":40}", 0, &request);
+        return call_tool("add", "{\"a\":2,\"b\":40}");
     case COUNT:
-        return mcp_client_call_tool(&client, "count", "{\"to\":3}", 0, &request);
+        return call_tool("count", "{\"to\":3}");
     default:
-        return mcp_client_read_resource(&client, "file:///page", 0, &request);
+        return read_resource("file:///page");
     }
 }
 
@@ -91,6 +107,9 @@ int main(void) {
             }
             number += 1;
             break;
+        case MCP_CLIENT_INPUT_REQUIRED:
+            is_needed_again = true;
+            break;
         case MCP_CLIENT_CONNECTED:
         case MCP_CLIENT_WRITABLE:
             break;
@@ -109,7 +128,9 @@ int main(void) {
             continue;
         }
         mcp_status_t status = send_request();
-        if (status != MCP_OK && status != MCP_ERROR_BUSY) {
+        if (status == MCP_OK) {
+            is_needed_again = false;
+        } else if (status != MCP_ERROR_BUSY) {
             return 1;
         }
     }

@@ -457,7 +457,9 @@ mcp_status_t mcp_client_init(mcp_client_t *client,
                              uint8_t *tx,
                              size_t tx_size);
 
-// Lends storage for requests in flight. Call this before the first poll. A slot needs at most 16 bytes of `text`.
+// Lends storage for requests in flight. Call this before the first poll. A slot needs 16 bytes of `text`,
+// or more for a server that wants requests again (`MCP_CLIENT_INPUT_REQUIRED`): the client stores the server's
+// `requestState` with its quotes. With too few bytes, such a request ends with `MCP_CLIENT_FAILED`.
 //
 // # Safety
 // `client` is initialized. The arrays stay valid as long as the client is used, and only the library uses them.
@@ -570,11 +572,14 @@ mcp_status_t mcp_client_resume_tool(mcp_client_t *client,
                                     const char *name,
                                     const char *arguments);
 
-// Sends a request of `mcp_client_read_resource` again, like `mcp_client_resume_tool`.
+// Sends a request of `mcp_client_read_resource` again, with the same URI. The events and errors are those of
+// `mcp_client_resume_tool`. `MCP_ERROR_UNWRITABLE` also means that the request does not read a resource.
 //
 // # Safety
 // `client` is initialized. `uri` is a string.
-mcp_status_t mcp_client_resume_resource(mcp_client_t *client, uint64_t ticket, const char *uri);
+mcp_status_t mcp_client_resume_resource(mcp_client_t *client,
+                                        uint64_t ticket,
+                                        const char *uri);
 
 // Cancels a request. The request has no further events.
 //

@@ -149,7 +149,9 @@ unsafe fn moves<'a>(client: *mut mcp_client_t) -> &'a mut Moves<'static> {
     unsafe { &mut (*client.cast::<Storage>()).moves }
 }
 
-/// Lends storage for requests in flight. Call this before the first poll. A slot needs at most 16 bytes of `text`.
+/// Lends storage for requests in flight. Call this before the first poll. A slot needs 16 bytes of `text`,
+/// or more for a server that wants requests again (`MCP_CLIENT_INPUT_REQUIRED`): the client stores the server's
+/// `requestState` with its quotes. With too few bytes, such a request ends with `MCP_CLIENT_FAILED`.
 ///
 /// # Safety
 /// `client` is initialized. The arrays stay valid as long as the client is used, and only the library uses them.
@@ -366,7 +368,8 @@ pub unsafe extern "C" fn mcp_client_resume_tool(
     }
 }
 
-/// Sends a request of `mcp_client_read_resource` again, like `mcp_client_resume_tool`.
+/// Sends a request of `mcp_client_read_resource` again, with the same URI. The events and errors are those of
+/// `mcp_client_resume_tool`. `MCP_ERROR_UNWRITABLE` also means that the request does not read a resource.
 ///
 /// # Safety
 /// `client` is initialized. `uri` is a string.
@@ -381,7 +384,7 @@ pub unsafe extern "C" fn mcp_client_resume_resource(
         Ok(uri) => {
             // SAFETY: the caller promises the same requirements.
             let client = unsafe { machine(client) };
-            client.resume(from_c(ticket), |out| out.field_string("uri", uri), |_| {}).into()
+            client.resume_read(from_c(ticket), uri, |_| {}).into()
         }
         Err(status) => status,
     }

@@ -172,6 +172,7 @@ fn request_is_sent_again_with_the_state_of_the_server() {
         program.hears(&line, MCP_CLIENT_INPUT_REQUIRED);
         assert_eq!((program.event.ticket, text_of(program.event.json)), (tool, required));
         assert_eq!(mcp_client_resume_tool(client, tool, name, c"[".as_ptr()), MCP_ERROR_UNWRITABLE);
+        assert_eq!(mcp_client_resume_resource(client, tool, uri), MCP_ERROR_UNWRITABLE);
         assert_eq!(mcp_client_resume_tool(client, tool, name, arguments), MCP_OK);
         assert_eq!(program.run(), MCP_CLIENT_IO);
         let params = r#""name":"add","arguments":{"a":2},"requestState":"later""#;
@@ -189,6 +190,12 @@ fn request_is_sent_again_with_the_state_of_the_server() {
         assert_eq!(program.run(), MCP_CLIENT_IO);
         let params = r#""uri":"a:b","requestState":"later""#;
         assert!(program.written.contains(params), "{}", program.written);
+
+        // The slot has 16 bytes for the state and its quotes.
+        let required = r#"{"resultType":"input_required","requestState":"123456789012345"}"#;
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{required}}}"#, program.id());
+        program.hears(&line, MCP_CLIENT_FAILED);
+        assert_eq!(program.event.ticket, resource);
     }
 }
 
