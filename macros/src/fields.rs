@@ -386,18 +386,17 @@ impl Named {
                     ::core::option::Option::None => #value,
                 })
             }
-            None => {
-                let value = match self.value.has_schema() {
-                    true => quote!(#slot),
-                    false => quote!(__derived::or_absent(#slot)),
-                };
-                quote!(match #value {
-                    ::core::option::Option::Some(__value) => __value,
-                    ::core::option::Option::None => return ::core::result::Result::Err(
-                        <__A::Error as __derived::serde::de::Error>::missing_field(#name)
-                    ),
-                })
-            }
+            // The type need not implement `Schema`.
+            None if self.value.has_schema() => quote!(match #slot {
+                ::core::option::Option::Some(__value) => __value,
+                ::core::option::Option::None => __derived::missing(#name)?,
+            }),
+            None => quote!(match __derived::or_absent(#slot) {
+                ::core::option::Option::Some(__value) => __value,
+                ::core::option::Option::None => return ::core::result::Result::Err(
+                    <__A::Error as __derived::serde::de::Error>::missing_field(#name)
+                ),
+            }),
         }
     }
 }

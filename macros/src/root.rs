@@ -1,7 +1,6 @@
 //! The path by which generated code names the items of `mcp-proto`.
 
 use std::path::Path;
-use std::sync::OnceLock;
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -16,13 +15,10 @@ const CRATES: [&str; 4] = ["mcp-proto", "mcp-proto-tokio", "mcp-proto-std", "mcp
 /// itself. The macro searches the manifest of the package for these crates. If the dependency is renamed, the
 /// application must write `#[tool(crate = path)]`.
 pub(crate) fn default_root() -> TokenStream {
-    static NAME: OnceLock<String> = OnceLock::new();
-    let name = NAME.get_or_init(|| {
-        let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
-        let manifest = std::fs::read_to_string(Path::new(&folder).join("Cargo.toml")).unwrap_or_default();
-        root_of(&manifest).replace('-', "_")
-    });
-    let name = Ident::new(name, Span::call_site());
+    // Read again for each use, because an editor runs the macros of many packages in one process.
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let manifest = std::fs::read_to_string(Path::new(&folder).join("Cargo.toml")).unwrap_or_default();
+    let name = Ident::new(&root_of(&manifest).replace('-', "_"), Span::call_site());
     quote!(::#name)
 }
 

@@ -327,7 +327,8 @@ impl<'b> LineDecoder<'b> {
 
     /// Frees the memory behind the received bytes.
     pub(crate) fn trim(&mut self) {
-        self.buffer.trim(self.end);
+        // In message mode, the id of a discarded message is at the front of the empty buffer.
+        self.buffer.trim(self.end.max(self.scanned));
     }
 
     /// Starts a new line at `start`.

@@ -166,6 +166,32 @@ pub fn or_absent<T: Schema>(value: Option<T>) -> Option<T> {
     value.or_else(T::absent)
 }
 
+/// Returns the value of a missing field whose type need not implement [`Schema`]: `None` for an `Option`, otherwise an
+/// error. The derive macro of serde does the same.
+pub fn missing<'de, T: serde_core::Deserialize<'de>, E: Error>(name: &'static str) -> Result<T, E> {
+    T::deserialize(MissingField(name, PhantomData))
+}
+
+/// A deserializer of a missing field with this name.
+struct MissingField<E>(&'static str, PhantomData<E>);
+
+impl<'de, E: Error> Deserializer<'de> for MissingField<E> {
+    type Error = E;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, E> {
+        Err(E::missing_field(self.0))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_none()
+    }
+
+    serde_core::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
 /// Reads the tag and returns the index of the variant. Returns an error if the first member is not the tag, or if
 /// `names` does not contain the value of the tag.
 pub fn variant<'de, A: MapAccess<'de>>(

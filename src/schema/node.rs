@@ -220,12 +220,27 @@ impl Node {
 // The compiler evaluates the following functions for derived types. A failed assertion is therefore a compile error.
 
 /// A numeric bound from a derive attribute.
+///
+/// The bounds of a float or a `Decimal` must be literals:
+///
+/// ```compile_fail,E0080
+/// # use mcp_proto::ToolArguments;
+/// const COLDEST: f64 = -273.15;
+///
+/// #[derive(ToolArguments)]
+/// struct Weather {
+///     #[tool(minimum = COLDEST)]
+///     celsius: f64,
+/// }
+///
+/// const _: &str = Weather::INPUT_SCHEMA;
+/// ```
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub enum Bound {
-    /// A bound of an integer.
+    /// A bound of an integer, or a bound that is not a literal.
     Whole(Whole),
-    /// A bound of a floating point number, as JSON text.
+    /// A literal bound of a floating point number, as JSON text.
     Text(&'static str),
 }
 
@@ -423,10 +438,13 @@ const fn within(least: usize, greatest: Option<usize>, capacity: Option<usize>) 
     }
 }
 
+/// Returns the text of a literal.
+#[expect(clippy::panic, reason = "the panic occurs only at compile time")]
 const fn text_of(bound: Option<Bound>) -> Option<&'static str> {
     match bound {
         Some(Bound::Text(text)) => Some(text),
-        _ => None,
+        Some(Bound::Whole(_)) => panic!("the bounds of a float or a `Decimal` must be literals"),
+        None => None,
     }
 }
 

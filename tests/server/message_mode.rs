@@ -4,7 +4,7 @@ use crate::support::server::hello;
 use crate::support::server::tools::CONFIG;
 use mcp_proto::rpc::Message;
 use mcp_proto::server::{Change, Event, RequestOptions, Server, Slot};
-use mcp_proto::{Action, Level, Millis, OutboundMessageKind, Relation, State, StreamId, Ticket};
+use mcp_proto::{Action, Buffer, Level, Millis, OutboundMessageKind, Relation, State, StreamId, Ticket};
 
 /// Acts like an HTTP server. Each request has a stream until its response. A general stream takes other messages.
 struct Router<'b> {
@@ -174,6 +174,21 @@ fn message_may_contain_newlines_and_a_byte_order_mark() {
         router.post(3, " \n ", false);
         assert!(router.streams[3].is_empty() && router.events.is_empty());
     });
+}
+
+#[test]
+fn trimmed_buffer_keeps_the_id_of_an_oversized_message() {
+    let server = Server::new(&CONFIG, Buffer::grown(512), Buffer::grown(2048)).unwrap();
+    let mut server = server.message_mode().unwrap();
+    let message =
+        format!(r#"{{"jsonrpc":"2.0","id":"seven","method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(600));
+    let Action::Io(io) = server.poll(Millis(0)) else { panic!("no event is pending") };
+    assert!(io.split().1.message(message.as_bytes(), StreamId(1)).is_ok());
+    server.trim();
+    let mut router = Router::new(server);
+    router.open[1] = true;
+    router.run();
+    assert!(router.streams[1][0].contains(r#""id":"seven","error":"#), "{:?}", router.streams[1]);
 }
 
 #[test]

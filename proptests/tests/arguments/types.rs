@@ -190,7 +190,6 @@ pub(crate) struct Foreign {
     /// Some bytes.
     #[tool(schema = Node::array(&u8::NODE, 4, Some(4)))]
     address: foreign::Address,
-    #[serde(default)]
     #[tool(schema = Node::Optional(&Node::string(0, Some(2))))]
     name: Option<Short>,
 }

@@ -27,13 +27,13 @@ impl Writer<'_> {
         object.is_some()
     }
 
-    /// Removes the closing brace of an object, so that more members can follow. The object must have members. Returns
+    /// Removes the closing brace of an object, so that more members can follow. Returns
     /// `false` if the output does not end with a closing brace, or after an overflow.
     pub(crate) fn reopen_object(&mut self) -> bool {
         let closed = self.ends_with(b'}') && self.at > self.floor && !self.overflowed;
         if closed {
             self.at = self.at.saturating_sub(1);
-            self.last = b'"';
+            self.last = if self.written().trim_ascii_end().ends_with(b"{") { b'{' } else { b'"' };
             self.order.lose();
         }
         closed
@@ -78,7 +78,7 @@ impl Writer<'_> {
     pub(crate) fn take_back(&mut self, token: &str) {
         if !self.overflowed && self.at >= self.floor.saturating_add(token.len()) {
             self.at = self.at.saturating_sub(token.len());
-            self.last = b'"';
+            self.last = if self.written().trim_ascii_end().ends_with(b"{") { b'{' } else { b'"' };
             self.order.lose();
         }
     }
@@ -140,6 +140,8 @@ mod tests {
         for (first, more, expected) in [
             (r#"{"a":1}"#, r#"{"b\n":[1],"c":{}}"#, r#"{"a":1,"b\n":[1],"c":{}}"#),
             (r#"{"a":{}}"#, "{}", r#"{"a":{}}"#),
+            ("{}", r#"{"a":1}"#, r#"{"a":1}"#),
+            ("{ }", r#"{"a":1}"#, r#"{ "a":1}"#),
         ] {
             let text = written(|out| {
                 assert!(out.raw_object(first) && out.reopen_object() && out.raw_members(more));
