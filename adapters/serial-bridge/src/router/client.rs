@@ -28,13 +28,13 @@ impl Router {
 
     /// Passes a message on to the board, or stores it until the board is ready.
     pub(super) fn client_message(&mut self, line: &[u8], now: Instant) {
-        if !matches!(self.phase, Phase::Running) {
-            self.held_bytes += line.len();
-            return self.held.push_back(line.to_owned());
-        }
         let line = message::trim(line);
         if line.is_empty() {
             return;
+        }
+        if !matches!(self.phase, Phase::Running) {
+            self.held_bytes += line.len();
+            return self.held.push_back(line.to_owned());
         }
         let message = match message::parse(line) {
             Ok(message) => message,

@@ -242,6 +242,14 @@ fn lost_link_ends_requests_and_keeps_the_session() {
 }
 
 #[test]
+fn empty_line_is_not_held() {
+    let mut bench = Bench::started();
+    bench.client(" \r");
+    bench.router.client_ended(bench.now);
+    assert_eq!((bench.router.awaited(), bench.router.held.len()), (0, 0));
+}
+
+#[test]
 fn held_lines_are_bounded() {
     let mut bench = Bench::started();
     bench.router.client_input(&vec![b'x'; 1 << 20], bench.now);
