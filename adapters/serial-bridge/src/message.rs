@@ -63,8 +63,20 @@ fn invalid(message: &Message<'_>) -> Damaged {
     }
 }
 
+/// Returns the batch with the members for which `passes` returns `true`, or `None` without such a member.
+pub(crate) fn filter_batch(batch: &[u8], mut passes: impl FnMut(&Message<'_>) -> bool) -> Option<Vec<u8>> {
+    let members: Vec<&[u8]> = members(batch).map(|member| member.bytes()).collect();
+    let mut passed = members.clone();
+    passed.retain(|member| Message::parse(member).is_ok_and(|message| passes(&message)));
+    match passed.len() {
+        0 => None,
+        count if count == members.len() => Some(batch.to_owned()),
+        _ => Some([b"[", &*passed.join(&b","[..]), b"]"].concat()),
+    }
+}
+
 /// Returns the members of a batch.
-pub(crate) fn members(batch: &[u8]) -> impl Iterator<Item = Json<'_>> {
+fn members(batch: &[u8]) -> impl Iterator<Item = Json<'_>> {
     Json::parse(batch).ok().into_iter().flat_map(Json::elements)
 }
 

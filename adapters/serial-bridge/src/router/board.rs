@@ -50,7 +50,11 @@ impl Router {
         match message::parse_strictly(text) {
             // A message before the response to the ping belongs to the old session.
             Ok(_) if is_opening => {}
-            Ok(message) if message.kind() == MessageKind::Batch => self.board_batch(text, now),
+            Ok(message) if message.kind() == MessageKind::Batch => {
+                if let Some(batch) = message::filter_batch(text, |member| self.passes(member, now)) {
+                    self.send_to_client(&batch);
+                }
+            }
             Ok(message) => {
                 if self.passes(&message, now) {
                     self.send_to_client(text);
@@ -62,18 +66,6 @@ impl Router {
                     self.damaged(&damaged, now);
                 }
             }
-        }
-    }
-
-    /// Passes the members of a batch to the client, except responses that the client does not expect.
-    fn board_batch(&mut self, batch: &[u8], now: Instant) {
-        let members: Vec<&[u8]> = message::members(batch).map(|member| member.bytes()).collect();
-        let mut passed = members.clone();
-        passed.retain(|member| Message::parse(member).is_ok_and(|message| self.passes(&message, now)));
-        match passed.len() {
-            0 => {}
-            count if count == members.len() => self.send_to_client(batch),
-            _ => self.send_to_client(&[b"[", &*passed.join(&b","[..]), b"]"].concat()),
         }
     }
 

@@ -50,15 +50,12 @@ impl Router {
             }
             Err(damaged) => return self.refuse(&damaged),
         };
-        let passes = match message.kind() {
-            MessageKind::Batch => {
-                let members = message::members(line).filter_map(|member| Message::parse(member.bytes()).ok());
-                members.for_each(|member| _ = self.record_client_message(&member, now));
-                true
+        if message.kind() == MessageKind::Batch {
+            if let Some(batch) = message::filter_batch(line, |member| self.record_client_message(member, now))
+            {
+                self.send_to_board(&batch);
             }
-            _ => self.record_client_message(&message, now),
-        };
-        if passes {
+        } else if self.record_client_message(&message, now) {
             self.send_to_board(line);
         }
     }

@@ -223,7 +223,10 @@ fn requests_of_a_restarted_board_are_cancelled() {
     );
     reopen(&mut bench);
     bench.client(&result("7"));
+    bench.client(&format!("[{}]", result("7")));
     assert_eq!(bench.board_output(), [""; 0], "a late response would answer another request");
+    bench.client(&format!("[{},{}]", result("7"), call("1")));
+    assert_eq!(bench.board_output(), [format!("[{}]", call("1"))]);
 }
 
 #[test]
