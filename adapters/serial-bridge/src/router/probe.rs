@@ -6,6 +6,8 @@
 //! ping, because the id is in flight. If the server answers the ping, the request is not in flight: the request or its
 //! response was lost.
 //!
+//! A request with an empty result is its own probe, because its result looks like the answer to a ping.
+//!
 //! Without damage, the router probes only requests about which the board is silent for long: see `silence`.
 
 use std::time::{Duration, Instant};
@@ -13,7 +15,7 @@ use std::time::{Duration, Instant};
 use mcp_proto::rpc::{Message, code};
 
 use super::Router;
-use super::requests::Requests;
+use super::requests::{Request, Requests};
 use crate::message::{error_code, request};
 
 /// Delay of the first probe after damage.
@@ -36,6 +38,17 @@ impl Probe {
     }
 }
 
+impl Request {
+    /// Records a probe, and returns its line.
+    pub(super) fn probe(&mut self, now: Instant) -> Vec<u8> {
+        (self.probes, self.checked) = (self.probes + 1, now);
+        if self.has_empty_result() {
+            return [&self.line, &b"\n"[..]].concat();
+        }
+        request(&self.id, "ping", None).into_bytes()
+    }
+}
+
 impl Router {
     /// Records that a line was damaged.
     pub(super) fn damage_seen(&mut self, now: Instant) {
@@ -48,12 +61,9 @@ impl Router {
         self.probe.next = Some((now + delay, (delay * 2).min(LONGEST)));
         let mut requests = self.requests.in_order();
         requests.sort_by_key(|request| request.checked);
-        let mut pings = String::new();
         for probed in requests.into_iter().take(AT_ONCE).filter(|probed| now - probed.checked >= FIRST) {
-            (probed.probes, probed.checked) = (probed.probes + 1, now);
-            pings += &request(&probed.id, "ping", None);
+            self.to_board.extend(probed.probe(now));
         }
-        self.to_board.extend(pings.as_bytes());
     }
 
     /// Handles a response that may answer a probe. Returns whether the response answers a probe.
@@ -66,9 +76,10 @@ impl Router {
             return true;
         }
         let is_empty = message.result().is_some_and(|result| result.members().next().is_none());
-        if is_empty {
+        let is_lost = is_empty && !request.has_empty_result();
+        if is_lost {
             self.fail(key, "the request or its response was lost on the line");
         }
-        is_empty
+        is_lost
     }
 }

@@ -16,6 +16,7 @@ const REMEMBERED: usize = 64;
 pub(crate) enum Purpose {
     Initialize,
     Discover,
+    Ping,
     SetLevel,
     Subscribe,
     Unsubscribe,
@@ -29,6 +30,7 @@ impl Purpose {
         match method {
             "initialize" => Purpose::Initialize,
             "server/discover" => Purpose::Discover,
+            "ping" => Purpose::Ping,
             "logging/setLevel" => Purpose::SetLevel,
             "resources/subscribe" => Purpose::Subscribe,
             "resources/unsubscribe" => Purpose::Unsubscribe,
@@ -76,6 +78,12 @@ impl Request {
     /// repetition is safe.
     pub(crate) fn is_handshake(&self) -> bool {
         matches!(self.purpose, Purpose::Initialize | Purpose::Discover)
+    }
+
+    /// Returns whether the result of the request is empty, as that of a `ping`. A repetition of such a request changes
+    /// nothing.
+    pub(crate) fn has_empty_result(&self) -> bool {
+        matches!(self.purpose, Purpose::Ping | Purpose::SetLevel | Purpose::Subscribe | Purpose::Unsubscribe)
     }
 }
 

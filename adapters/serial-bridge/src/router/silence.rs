@@ -1,9 +1,9 @@
 //! Ends requests about which the board has sent nothing for too long.
 //!
 //! A request can get lost without any sign, when damage turns the request into text that the board ignores. So, after
-//! a part of the time limit, the router sends a probe: a `ping` with the id of the request. A server that still has
-//! the request refuses the probe, and the time starts anew. If the server answers the probe, the request was lost. If
-//! the server does not answer at all, the request fails at the time limit. In both cases the client gets an error
+//! a part of the time limit, the router sends a probe, as the module `probe` does after damage. A server that still
+//! has the request refuses the probe, and the time starts anew. If the server answers the probe, the request was lost.
+//! If the server does not answer at all, the request fails at the time limit. In both cases the client gets an error
 //! with the id of its request, but a handshake is sent again first.
 //!
 //! Progress of a request starts its time anew. The time also starts anew when the line has accepted all waiting
@@ -16,7 +16,7 @@ use mcp_proto::json::Json;
 
 use super::Router;
 use super::requests::{Purpose, Request, Requests};
-use crate::message::{id_key, request};
+use crate::message::id_key;
 
 /// The number of checks within the time limit of a request. All but the last send a probe.
 const CHECKS: u32 = 4;
@@ -48,7 +48,7 @@ impl Router {
         }
         let is_sending = self.board_lines.holds_message() && now < self.board_heard + TRANSIT;
         let is_paused = is_sending || !self.to_board.is_empty() || !self.board_requests.is_empty();
-        let (mut pings, mut silent) = (String::new(), Vec::new());
+        let mut silent = Vec::new();
         for checked in self.requests.in_order().into_iter().filter(|request| request.is_limited()) {
             if is_paused {
                 checked.confirm(now);
@@ -58,11 +58,9 @@ impl Router {
                 silent.push(checked.id.clone());
             } else {
                 (checked.heard, checked.silent_probes) = (now, checked.silent_probes + 1);
-                (checked.checked, checked.probes) = (now, checked.probes + 1);
-                pings += &request(&checked.id, "ping", None);
+                self.to_board.extend(checked.probe(now));
             }
         }
-        self.to_board.extend(pings.as_bytes());
         for id in silent {
             let key = Json::parse(id.as_bytes()).map(id_key).unwrap_or_default();
             self.fail(&key, "the board did not respond in time");

@@ -131,6 +131,26 @@ fn lost_request_is_found_by_a_probe() {
 }
 
 #[test]
+fn request_with_an_empty_result_is_its_own_probe() {
+    for method in ["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"] {
+        let mut bench = Bench::initialized();
+        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"uri":"a"}}}}"#);
+        bench.client(&line);
+        bench.board_output();
+        bench.board("{\"jsonrpc");
+        bench.advance(150);
+        assert_eq!(bench.board_output(), [line.as_str()]);
+        bench.log();
+        bench.board(&empty("1"));
+        assert_eq!(bench.client_output(), [empty("1")], "{method}");
+        let replayed = bench.router.session.replay(String::new);
+        assert_eq!(replayed.len() > 2, method.ends_with("setLevel") || method.ends_with("/subscribe"));
+        bench.board(&empty("1"));
+        assert_eq!((bench.client_output(), bench.log()), (vec![], vec![]), "{method}");
+    }
+}
+
+#[test]
 fn probes_slow_down_and_take_turns() {
     let mut bench = Bench::new();
     for id in 0..6 {
