@@ -111,7 +111,7 @@ impl Router {
         self.to_board.clear();
         for request in self.requests.in_order() {
             request.resend |= request.is_handshake();
-            request.probes = 0;
+            (request.probes, request.is_refused) = (0, false);
         }
         for request in self.requests.take_failed() {
             self.respond(&request, why);

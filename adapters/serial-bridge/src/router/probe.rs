@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use mcp_proto::rpc::{Message, code};
 
 use super::Router;
-use super::requests::{Request, Requests};
+use super::requests::{Purpose, Request, Requests};
 use crate::message::{error_code, request};
 
 /// Delay of the first probe after damage.
@@ -68,15 +68,16 @@ impl Router {
 
     /// Handles a response that may answer a probe. Returns whether the response answers a probe.
     pub(super) fn probe_answered(&mut self, key: &str, message: &Message<'_>, now: Instant) -> bool {
-        let Some(request) = self.requests.get(key).filter(|request| request.probes > 0) else { return false };
-        if error_code(message) == Some(code::INVALID_REQUEST.into()) {
-            // The request is still in flight.
-            request.probes -= 1;
+        let Some(request) = self.requests.get(key) else { return false };
+        if request.probes > 0 && error_code(message) == Some(code::INVALID_REQUEST.into()) {
+            // The request is still in flight. If this is its response instead, the answer to the probe follows.
+            (request.probes, request.is_refused) = (request.probes - 1, true);
             request.confirm(now);
             return true;
         }
         let is_empty = message.result().is_some_and(|result| result.members().next().is_none());
-        let is_lost = is_empty && !request.has_empty_result();
+        let is_pong = request.probes > 0 || request.is_refused && request.purpose != Purpose::Extension;
+        let is_lost = is_empty && is_pong && !request.has_empty_result();
         if is_lost {
             self.fail(key, "the request or its response was lost on the line");
         }

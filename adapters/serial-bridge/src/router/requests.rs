@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
+use mcp_proto::methods;
 use mcp_proto::rpc::Message;
 
 use crate::message::id_key;
@@ -22,7 +23,10 @@ pub(crate) enum Purpose {
     Unsubscribe,
     /// A subscription of 2026-07-28. The board responds only when the subscription ends.
     Listen,
+    /// Another method of the protocol. Its result is not empty.
     Other,
+    /// A method that the protocol does not define.
+    Extension,
 }
 
 impl Purpose {
@@ -35,7 +39,8 @@ impl Purpose {
             "resources/subscribe" => Purpose::Subscribe,
             "resources/unsubscribe" => Purpose::Unsubscribe,
             "subscriptions/listen" => Purpose::Listen,
-            _ => Purpose::Other,
+            _ if methods::ALL.iter().any(|known| known.name() == method) => Purpose::Other,
+            _ => Purpose::Extension,
         }
     }
 }
@@ -56,6 +61,8 @@ pub(crate) struct Request {
     pub(crate) resent: u32,
     /// The number of probes without an answer.
     pub(crate) probes: u32,
+    /// Whether the board has refused a probe. The refusal may also have been the response to the request.
+    pub(crate) is_refused: bool,
     /// The time at which the request or its last probe was sent.
     pub(crate) checked: Instant,
     /// The time of the request, of the last sign that the board has the request, or of the last probe from `silence`.
@@ -111,6 +118,7 @@ impl Requests {
             resend: false,
             resent: 0,
             probes: 0,
+            is_refused: false,
             checked: now,
             heard: now,
             silent_probes: 0,

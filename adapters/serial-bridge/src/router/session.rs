@@ -41,7 +41,7 @@ impl Session {
             Purpose::SetLevel => self.level = Some(line()),
             Purpose::Subscribe => _ = self.subscriptions.insert(uri(&request.line), line()),
             Purpose::Unsubscribe => _ = self.subscriptions.remove(&uri(&request.line)),
-            Purpose::Discover | Purpose::Ping | Purpose::Listen | Purpose::Other => {}
+            Purpose::Discover | Purpose::Ping | Purpose::Listen | Purpose::Other | Purpose::Extension => {}
         }
     }
 

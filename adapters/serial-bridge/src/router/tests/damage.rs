@@ -151,6 +151,22 @@ fn request_with_an_empty_result_is_its_own_probe() {
 }
 
 #[test]
+fn answer_to_a_probe_after_an_error_is_not_a_result() {
+    let lost = error("1", -32603, "the request or its response was lost on the line");
+    for (method, outcome) in [("tools/call", &lost), ("com.example/extension", &empty("1"))] {
+        let mut bench = Bench::new();
+        bench.client(&call("1").replace("tools/call", method));
+        bench.board("{\"jsonrpc");
+        bench.advance(150);
+        // The error may be the response to the request, or the refusal of the probe.
+        bench.board(&error("1", -32600, "no"));
+        assert_eq!(bench.client_output(), [""; 0]);
+        bench.board(&empty("1"));
+        assert_eq!(bench.client_output(), [outcome.as_str()], "{method}");
+    }
+}
+
+#[test]
 fn probes_slow_down_and_take_turns() {
     let mut bench = Bench::new();
     for id in 0..6 {
