@@ -86,6 +86,13 @@ impl Router {
                 self.settings.settle = Duration::ZERO;
                 self.replay(now);
             }
+            // The board cannot have received the previous output, so a repetition has no use.
+            Phase::Opening { ref mut repeat_at, .. } if !self.to_board.is_empty() => {
+                *repeat_at = now + SILENCE
+            }
+            Phase::Replaying { ref mut repeat_at, .. } if !self.to_board.is_empty() => {
+                *repeat_at = now + self.patience;
+            }
             Phase::Opening { give_up_at, .. } => self.ping(now, give_up_at),
             Phase::Replaying { .. } => {
                 self.patience = (self.patience * 2).min(LONGEST_REPLAY);

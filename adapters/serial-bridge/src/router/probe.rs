@@ -55,10 +55,14 @@ impl Router {
         self.probe.next = Some((now + FIRST, FIRST * 2));
     }
 
-    /// If a probe is due, probes the requests that were not probed for the longest time.
+    /// If a probe is due, probes the requests that were not probed for the longest time. Sends no probe while earlier
+    /// output waits, because the board may not have received the requests.
     pub(super) fn send_probes(&mut self, now: Instant) {
         let Some((_, delay)) = self.probe.next.filter(|(at, _)| now >= *at) else { return };
         self.probe.next = Some((now + delay, (delay * 2).min(LONGEST)));
+        if !self.to_board.is_empty() {
+            return;
+        }
         let mut requests = self.requests.in_order();
         requests.sort_by_key(|request| request.checked);
         for probed in requests.into_iter().take(AT_ONCE).filter(|probed| now - probed.checked >= FIRST) {

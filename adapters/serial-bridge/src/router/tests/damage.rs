@@ -156,6 +156,7 @@ fn answer_to_a_probe_after_an_error_is_not_a_result() {
     for (method, outcome) in [("tools/call", &lost), ("com.example/extension", &empty("1"))] {
         let mut bench = Bench::new();
         bench.client(&call("1").replace("tools/call", method));
+        bench.board_output();
         bench.board("{\"jsonrpc");
         bench.advance(150);
         // The error may be the response to the request, or the refusal of the probe.
@@ -187,6 +188,19 @@ fn probes_slow_down_and_take_turns() {
     bench.board("{\"jsonrpc");
     bench.advance(100);
     assert_eq!(bench.board_output().len(), 4);
+}
+
+#[test]
+fn no_probe_is_sent_while_output_waits() {
+    let mut bench = Bench::new();
+    bench.client(&call("1"));
+    bench.board("{\"jsonrpc");
+    for _ in 0..10 {
+        bench.advance(1000);
+    }
+    assert_eq!(bench.board_output(), [call("1")]);
+    bench.advance(2000);
+    assert_eq!(bench.board_output(), [probe("1")]);
 }
 
 #[test]

@@ -245,6 +245,24 @@ fn lost_link_ends_requests_and_keeps_the_session() {
 }
 
 #[test]
+fn session_is_not_opened_again_while_output_waits() {
+    for settle in [5, 0] {
+        let mut bench = Bench::initialized();
+        bench.router.settings.settle = Duration::from_secs(settle);
+        bench.board(MARK_LINE);
+        let output = bench.router.to_board.clone();
+        for _ in 0..7200 {
+            bench.advance(500);
+        }
+        assert!(bench.router.to_board == output, "{} bytes", bench.router.to_board.len());
+        // The line accepts the output, but the board does not respond.
+        bench.board_output();
+        bench.advance(1000);
+        assert!(bench.router.to_board.len() >= output.len());
+    }
+}
+
+#[test]
 fn empty_line_is_not_held() {
     let mut bench = Bench::started();
     bench.client(" \r");
