@@ -75,6 +75,20 @@ pub(crate) fn filter_batch(batch: &[u8], mut passes: impl FnMut(&Message<'_>) ->
     }
 }
 
+/// Returns the JSON texts of the ids of the requests in a line.
+pub(crate) fn request_ids(line: &[u8]) -> Vec<String> {
+    let id = |message: Message<'_>| {
+        message.id().filter(|id| message.method().is_some() && is_id(*id)).map(|id| id.raw().to_owned())
+    };
+    match Message::parse(line) {
+        Ok(message) if message.kind() == MessageKind::Batch => {
+            members(line).filter_map(|member| id(Message::parse(member.bytes()).ok()?)).collect()
+        }
+        Ok(message) => id(message).into_iter().collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
 /// Returns the members of a batch.
 fn members(batch: &[u8]) -> impl Iterator<Item = Json<'_>> {
     Json::parse(batch).ok().into_iter().flat_map(Json::elements)

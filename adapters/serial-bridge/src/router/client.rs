@@ -33,8 +33,7 @@ impl Router {
             return;
         }
         if !matches!(self.phase, Phase::Running) {
-            self.held_bytes += line.len();
-            return self.held.push_back(line.to_owned());
+            return self.held.push(line, now);
         }
         let message = match message::parse(line) {
             Ok(message) => message,

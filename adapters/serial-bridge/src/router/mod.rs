@@ -5,12 +5,14 @@
 //!
 //! - `phase`: opens a session with the board, and opens it again after a restart.
 //! - `client`, `board`: handle the lines of each side.
+//! - `held`: stores lines of the client until the board is ready.
 //! - `probe`: finds out which requests were lost on a noisy line.
 //! - `silence`: ends requests about which the board sends nothing for too long.
 //! - `requests`, `session`: record the client's requests in flight, and the requests to replay.
 
 mod board;
 mod client;
+mod held;
 mod phase;
 mod probe;
 mod requests;
@@ -27,6 +29,7 @@ use mcp_proto::rpc::code;
 use crate::lines::Lines;
 use crate::log_text;
 use crate::message::error_response;
+use held::Held;
 use phase::Phase;
 use probe::Probe;
 use requests::{Request, Requests};
@@ -35,8 +38,6 @@ use session::Session;
 /// The line with which the bridge and the board begin a session: four times ASCII *end of transmission*.
 pub(crate) const MARK: &str = "\n\x04\x04\x04\x04\n";
 
-/// Limit of the client's input that is stored while the board is not ready, in bytes.
-const LONGEST_HELD: usize = 1 << 20;
 /// Limit of the stored log, in bytes. The router drops the excess.
 const LONGEST_LOG: usize = 1 << 18;
 /// Maximum number of times that a damaged handshake is sent again.
@@ -71,9 +72,7 @@ pub(crate) struct Router {
     /// The ids of the board's requests in flight, by key.
     board_requests: BTreeMap<String, String>,
     session: Session,
-    /// Lines of the client that wait until the board is ready.
-    held: VecDeque<Vec<u8>>,
-    held_bytes: usize,
+    held: Held,
     probe: Probe,
     /// The time of the board's last output.
     board_heard: Instant,
@@ -100,8 +99,7 @@ impl Router {
             requests: Requests::default(),
             board_requests: BTreeMap::new(),
             session: Session::default(),
-            held: VecDeque::new(),
-            held_bytes: 0,
+            held: Held::default(),
             probe: Probe::default(),
             board_heard: Instant::now(),
             to_board: VecDeque::new(),
@@ -112,7 +110,7 @@ impl Router {
 
     /// Returns whether the caller should pause reading from the client.
     pub(crate) fn is_full(&self) -> bool {
-        self.held_bytes > LONGEST_HELD
+        self.held.is_full()
     }
 
     /// Returns the number of stored lines, and of requests without a response. Subscriptions do not count.

@@ -63,7 +63,7 @@ impl Router {
 
     /// Returns when to call [`tick`](Router::tick), or `None` if no action is due later.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        match &self.phase {
+        let due = match &self.phase {
             Phase::Disconnected => None,
             Phase::Opening { repeat_at, give_up_at, .. } => earlier(Some(*repeat_at), *give_up_at),
             Phase::Replaying { repeat_at, .. } => Some(*repeat_at),
@@ -71,7 +71,8 @@ impl Router {
                 self.probe.deadline(&self.requests),
                 self.requests.silence_deadline(self.settings.timeout),
             ),
-        }
+        };
+        earlier(due, self.waiting_deadline())
     }
 
     /// Performs due actions.
@@ -79,6 +80,7 @@ impl Router {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return;
         }
+        self.fail_waiting(now);
         match self.phase {
             Phase::Disconnected => {}
             Phase::Opening { give_up_at: Some(at), .. } if now >= at => {
@@ -86,6 +88,7 @@ impl Router {
                 self.settings.settle = Duration::ZERO;
                 self.replay(now);
             }
+            Phase::Opening { repeat_at, .. } | Phase::Replaying { repeat_at, .. } if now < repeat_at => {}
             // The board cannot have received the previous output, so a repetition has no use.
             Phase::Opening { ref mut repeat_at, .. } if !self.to_board.is_empty() => {
                 *repeat_at = now + SILENCE
@@ -120,7 +123,7 @@ impl Router {
             request.resend |= request.is_handshake();
             (request.probes, request.is_refused) = (0, false);
         }
-        for request in self.requests.take_failed() {
+        for request in self.requests.take_failed(|request| !request.resend) {
             self.respond(&request, why);
         }
         for id in std::mem::take(&mut self.board_requests).into_values() {
@@ -220,8 +223,7 @@ impl Router {
             }
         }
         lines.iter().for_each(|line| self.send_to_board(line));
-        self.held_bytes = 0;
-        for line in std::mem::take(&mut self.held) {
+        for line in self.held.take() {
             self.client_message(&line, now);
         }
     }

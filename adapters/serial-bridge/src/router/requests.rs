@@ -161,10 +161,10 @@ impl Requests {
         self.ended.iter().any(|ended| ended == key)
     }
 
-    /// Removes and returns the requests that are not marked to be sent again, in order.
-    pub(crate) fn take_failed(&mut self) -> Vec<Request> {
+    /// Removes and returns the requests for which `has_failed` returns `true`, in order.
+    pub(crate) fn take_failed(&mut self, has_failed: impl Fn(&Request) -> bool) -> Vec<Request> {
         let mut failed: Vec<Request> =
-            self.in_flight.extract_if(|_, request| !request.resend).map(|(_, request)| request).collect();
+            self.in_flight.extract_if(|_, request| has_failed(request)).map(|(_, request)| request).collect();
         failed.sort_by_key(|request| request.order);
         failed
     }

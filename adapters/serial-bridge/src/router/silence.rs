@@ -9,19 +9,25 @@
 //! Progress of a request starts its time anew. The time also starts anew when the line has accepted all waiting
 //! output, and when a long message of the board has ended. A request of the board to the client has the same effect
 //! when it ends.
+//!
+//! A request that waits until the board is ready has the same time limit, and is not probed.
 
 use std::time::{Duration, Instant};
 
 use mcp_proto::json::Json;
+use mcp_proto::rpc::code;
 
 use super::Router;
+use super::phase::Phase;
 use super::requests::{Purpose, Request, Requests};
-use crate::message::id_key;
+use crate::message::{error_response, id_key};
 
 /// The number of checks within the time limit of a request. All but the last send a probe.
 const CHECKS: u32 = 4;
 /// If the board sends nothing for this time, the board is not in the middle of a message.
 const TRANSIT: Duration = Duration::from_secs(1);
+/// The error for a request that fails at its time limit.
+const LATE: &str = "the board did not respond in time";
 
 impl Requests {
     /// Returns when the next request is due for a probe or for its end. Returns `None` without a request that has a
@@ -63,7 +69,7 @@ impl Router {
         }
         for id in silent {
             let key = Json::parse(id.as_bytes()).map(id_key).unwrap_or_default();
-            self.fail(&key, "the board did not respond in time");
+            self.fail(&key, LATE);
             if let Some(repeated) = self.requests.get(&key) {
                 repeated.confirm(now);
                 continue;
@@ -72,6 +78,33 @@ impl Router {
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"timeout"}}}}"#
             );
             self.send_to_board(line.as_bytes());
+        }
+    }
+
+    /// Returns when the next request fails that waits until the board is ready. Returns `None` without such a request
+    /// that has a limit.
+    pub(super) fn waiting_deadline(&self) -> Option<Instant> {
+        match self.phase {
+            // At the given time, the router sends the request without a response to the ping.
+            Phase::Running | Phase::Opening { give_up_at: Some(_), .. } => return None,
+            Phase::Opening { .. } | Phase::Replaying { .. } | Phase::Disconnected => {}
+        }
+        let limit = Some(self.settings.timeout).filter(|limit| !limit.is_zero())?;
+        let interrupted = self.requests.all().filter(|request| request.resend).map(|request| request.heard);
+        Some(interrupted.chain(self.held.oldest_request()).min()? + limit)
+    }
+
+    /// Ends the requests that have waited for the board for too long.
+    pub(super) fn fail_waiting(&mut self, now: Instant) {
+        if self.waiting_deadline().is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        let is_late = |since: Instant| now >= since + self.settings.timeout;
+        let interrupted = self.requests.take_failed(|request| request.resend && is_late(request.heard));
+        let held = self.held.take_late(is_late);
+        for id in interrupted.into_iter().map(|request| request.id).chain(held) {
+            let line = error_response(&id, code::INTERNAL_ERROR, LATE);
+            self.to_client.extend(line.as_bytes());
         }
     }
 

@@ -237,8 +237,8 @@ fn lost_link_ends_requests_and_keeps_the_session() {
     bench.router.disconnected();
     assert_eq!(bench.client_output(), [error("1", -32603, "the board has disconnected")]);
     bench.client(&call("2"));
-    bench.advance(60_000);
-    assert_eq!((bench.board_output(), bench.router.deadline()), (vec![], None));
+    bench.advance(59_000);
+    assert_eq!(bench.board_output(), [""; 0]);
     bench.router.connected(bench.now);
     assert_eq!(reopen(&mut bench).len(), 2);
     assert_eq!(bench.board_output(), [call("2")]);
@@ -260,6 +260,68 @@ fn session_is_not_opened_again_while_output_waits() {
         bench.advance(1000);
         assert!(bench.router.to_board.len() >= output.len());
     }
+}
+
+const LATE: &str = "the board did not respond in time";
+
+#[test]
+fn held_requests_fail_at_the_time_limit() {
+    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}"#;
+    for loses_link in [false, true] {
+        let mut bench = Bench::initialized();
+        if loses_link {
+            bench.router.disconnected();
+        } else {
+            // The board hangs after its mark.
+            bench.board(MARK_LINE);
+        }
+        bench.client(&call("1"));
+        bench.client(progress);
+        bench.client(&format!("[{},{progress},{}]", call("2"), call("3")));
+        for _ in 0..120 {
+            assert_eq!(bench.client_output(), [""; 0]);
+            bench.board_output();
+            bench.advance(500);
+        }
+        assert_eq!(bench.client_output(), ["1", "2", "3"].map(|id| error(id, -32603, LATE)));
+        assert_eq!(bench.router.awaited(), 1, "only the notification is held");
+        bench.client(&call("4"));
+        bench.advance(59_000);
+        bench.board_output();
+        bench.router.connected(bench.now);
+        assert_eq!(reopen(&mut bench).len(), 2);
+        assert_eq!(bench.board_output(), [progress, &call("4")]);
+    }
+}
+
+#[test]
+fn interrupted_request_fails_at_the_time_limit() {
+    let mut bench = Bench::new();
+    bench.client(INITIALIZE);
+    bench.board_output();
+    bench.advance(1000);
+    bench.board(MARK_LINE);
+    for _ in 0..118 {
+        assert_eq!(bench.client_output(), [""; 0]);
+        bench.board_output();
+        bench.advance(500);
+    }
+    assert_eq!((bench.client_output(), bench.router.awaited()), (vec![error("0", -32603, LATE)], 0));
+    assert_eq!(reopen(&mut bench), [""; 0]);
+    assert_eq!(bench.board_output(), [""; 0]);
+}
+
+#[test]
+fn held_request_has_no_time_limit_during_the_settle_time() {
+    let mut bench = Bench::new();
+    bench.router.settings.settle = Duration::from_secs(100);
+    bench.router.connected(bench.now);
+    bench.client(&call("1"));
+    bench.advance(99_000);
+    assert_eq!(bench.client_output(), [""; 0]);
+    bench.board_output();
+    bench.advance(1000);
+    assert_eq!(bench.board_output(), [call("1")]);
 }
 
 #[test]
