@@ -103,7 +103,11 @@ impl Framed {
         self.show_at = Some(now + SILENCE);
         // Pass single bytes, so that a reset is taken before the next frame, which may belong to the new session.
         for byte in bytes {
+            let was_idle = self.link.is_idle();
             self.link.input(std::slice::from_ref(byte), time, |text| show(&mut self.text, text, router));
+            if !was_idle && self.link.is_idle() {
+                router.output_confirmed(now);
+            }
             if self.link.take_reset() {
                 // The board has restarted: pass a session mark to the router, as a board without frames sends it.
                 router.board_input(MARK.as_bytes(), now);

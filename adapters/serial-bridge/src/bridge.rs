@@ -106,7 +106,12 @@ impl Shared {
 /// The board has disconnected. A client that disconnects is the normal end.
 pub(crate) fn run(link: Link, options: Options) -> Result<(), String> {
     let random = RandomState::new().build_hasher().finish();
-    let settings = Settings { settle: options.settle, timeout: options.timeout, mark: options.mark };
+    let settings = Settings {
+        settle: options.settle,
+        timeout: options.timeout,
+        mark: options.mark,
+        framed: options.framed,
+    };
     let number = options.framed.then_some((random >> 32) as u16);
     let state = State {
         router: Router::new(settings, random as u32),

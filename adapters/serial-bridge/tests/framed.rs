@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::board::{Board, Random};
+use crate::board::{Board, Random, Wire};
 use crate::client::{BridgeClient, Era};
 use crate::noise::{calls, concurrently, responses};
 
@@ -56,6 +56,15 @@ fn text_between_frames_is_shown() {
     let (_, log) = client.wait_for_exit();
     let shown = "booting...\n[00:00.000] <inf> päivää\n{\"jsonrpc\":\"2.0\",\"id\":1}\nno end\n";
     assert!(log.contains(shown), "{log}");
+}
+
+#[test]
+fn request_to_a_board_that_is_off_fails_at_the_time_limit() {
+    let wire = Wire::new();
+    let mut client = BridgeClient::new(&[&wire.path, "--framed", "--settle", "100", "--timeout", "400"]);
+    client.send_first(Era::Handshake);
+    client.call(Era::Handshake, 1, "hello");
+    client.expect_line(r#""id":1,"error":{"code":-32603,"message":"the board did not respond in time"}"#);
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod silence;
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use mcp_proto::rpc::code;
@@ -54,6 +55,8 @@ pub(crate) struct Settings {
     pub(crate) timeout: Duration,
     /// Whether to send session marks.
     pub(crate) mark: bool,
+    /// Whether the board confirms output with frames.
+    pub(crate) framed: bool,
 }
 
 /// The state between a client and a board.
@@ -76,6 +79,8 @@ pub(crate) struct Router {
     probe: Probe,
     /// The time of the board's last output.
     board_heard: Instant,
+    /// The time at which the board last confirmed output with a frame.
+    board_confirmed: Instant,
     /// Unsent output for the board.
     pub(crate) to_board: VecDeque<u8>,
     /// Unsent output for the client.
@@ -102,6 +107,7 @@ impl Router {
             held: Held::default(),
             probe: Probe::default(),
             board_heard: Instant::now(),
+            board_confirmed: Instant::now(),
             to_board: VecDeque::new(),
             to_client: VecDeque::new(),
             log: VecDeque::new(),
@@ -186,8 +192,21 @@ impl Router {
         }
         request.resent += 1;
         let line = request.line.clone();
-        self.send_to_board(&line);
+        if self.unsent(&line).is_none() {
+            self.send_to_board(&line);
+        }
         true
+    }
+
+    /// Returns the position of a line in the output for the board, with its line break. Returns `None` if the line was
+    /// sent, or a part of it.
+    fn unsent(&mut self, line: &[u8]) -> Option<Range<usize>> {
+        let mut end = 0;
+        self.to_board.make_contiguous().split_inclusive(|byte| *byte == b'\n').find_map(|unsent| {
+            let start = end;
+            end += unsent.len();
+            (unsent.strip_suffix(b"\n") == Some(line)).then_some(start..end)
+        })
     }
 }
 

@@ -8,7 +8,8 @@
 //!
 //! Progress of a request starts its time anew. The time also starts anew when the line has accepted all waiting
 //! output, and when a long message of the board has ended. A request of the board to the client has the same effect
-//! when it ends.
+//! when it ends. With frames, the line accepts output only if the board confirms it. So with frames, waiting output has
+//! this effect only while the board confirms frames, and a request that still waits is not sent after its end.
 //!
 //! A request that waits until the board is ready has the same time limit, and is not probed.
 
@@ -53,7 +54,10 @@ impl Router {
             return;
         }
         let is_sending = self.board_lines.holds_message() && now < self.board_heard + TRANSIT;
-        let is_paused = is_sending || !self.to_board.is_empty() || !self.board_requests.is_empty();
+        let is_waiting = !self.to_board.is_empty();
+        // With frames, output for a board that is off waits without end, so waiting alone is no sign of the board.
+        let is_moving = is_waiting && (!self.settings.framed || now < self.board_confirmed + limit / CHECKS);
+        let is_paused = is_sending || is_moving || !self.board_requests.is_empty();
         let mut silent = Vec::new();
         for checked in self.requests.in_order().into_iter().filter(|request| request.is_limited()) {
             if is_paused {
@@ -61,17 +65,23 @@ impl Router {
             } else if now < checked.heard + limit / CHECKS {
                 continue;
             } else if checked.silent_probes + 1 == CHECKS {
-                silent.push(checked.id.clone());
+                silent.push((checked.id.clone(), checked.line.clone()));
             } else {
                 (checked.heard, checked.silent_probes) = (now, checked.silent_probes + 1);
-                self.to_board.extend(checked.probe(now));
+                if !is_waiting {
+                    self.to_board.extend(checked.probe(now));
+                }
             }
         }
-        for id in silent {
+        for (id, line) in silent {
             let key = Json::parse(id.as_bytes()).map(id_key).unwrap_or_default();
             self.fail(&key, LATE);
             if let Some(repeated) = self.requests.get(&key) {
                 repeated.confirm(now);
+                continue;
+            }
+            if let Some(unsent) = self.unsent(&line) {
+                self.to_board.drain(unsent);
                 continue;
             }
             let line = format!(
@@ -106,6 +116,11 @@ impl Router {
             let line = error_response(&id, code::INTERNAL_ERROR, LATE);
             self.to_client.extend(line.as_bytes());
         }
+    }
+
+    /// Records that the board has confirmed output with a frame.
+    pub(crate) fn output_confirmed(&mut self, now: Instant) {
+        self.board_confirmed = now;
     }
 
     /// Records progress of a request.

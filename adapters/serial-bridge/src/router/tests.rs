@@ -1,6 +1,7 @@
 //! Tests of the router: lines in, lines out, and time as a number.
 
 mod damage;
+mod frames;
 mod random;
 mod restart;
 mod silence;
@@ -26,8 +27,12 @@ impl Bench {
 
     /// Creates a router whose board has not answered yet.
     fn started() -> Bench {
-        let settings =
-            Settings { settle: Duration::from_secs(5), timeout: Duration::from_secs(60), mark: true };
+        let settings = Settings {
+            settle: Duration::from_secs(5),
+            timeout: Duration::from_secs(60),
+            mark: true,
+            framed: false,
+        };
         let mut bench = Bench { router: Router::new(settings, 7), now: Instant::now() };
         bench.router.connected(bench.now);
         bench
