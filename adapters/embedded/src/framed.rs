@@ -163,8 +163,8 @@ impl FramedPump {
                 PumpStatus::Idle(deadline) => deadline,
                 status => return status,
             };
-            // If a repetition is due, this call selects the frame and stops its timer. Without the call, the
-            // deadline below would be in the past.
+            // If a repetition is due, this call selects the frame. Without the call, the deadline below would be in
+            // the past.
             self.link.output(now);
             let (deadline, reads) = (self.earlier(deadline), self.line == Line::Open);
             let bytes = self.link.output(now);

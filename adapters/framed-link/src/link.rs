@@ -107,10 +107,15 @@ impl FramedLink {
         }
     }
 
-    /// Returns the time at which [`output`](FramedLink::output) has a frame to repeat, or `None` if no frame waits for
-    /// an answer.
+    /// Returns the time at which [`output`](FramedLink::output) has a frame to repeat.
+    ///
+    /// Returns `None` if no frame waits for an answer, or if a part of the last output is not
+    /// [written](FramedLink::written). The line then accepts no repetition.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
+        if self.start < self.end {
+            return None;
+        }
         self.endpoint.deadline()
     }
 

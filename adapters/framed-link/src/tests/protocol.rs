@@ -69,6 +69,26 @@ fn lost_frame_is_repeated_at_its_deadline() {
 }
 
 #[test]
+fn partly_written_frame_delays_the_repetition() {
+    let mut line = Line::connected();
+    line.send(0, 10);
+    lose(&mut line, 0);
+    line.send(1, 10);
+    line.write(1);
+    line.deliver(1, usize::MAX);
+    line.read(0, 10);
+    // The line accepts only the first byte of the acknowledgment.
+    let ack = line.links[0].output(line.now).len();
+    line.links[0].written(1, line.now);
+    line.now = line.now.plus(Millis(1000));
+    assert_eq!(line.links[0].deadline(), None);
+    line.links[0].written(ack - 1, line.now);
+    assert!(line.links[0].deadline().unwrap() <= line.now);
+    line.settle();
+    line.expect_complete();
+}
+
+#[test]
 fn lost_acknowledgment_delivers_a_frame_once() {
     let mut line = Line::connected();
     line.send(0, 10);
