@@ -167,7 +167,11 @@ impl FramedPump {
             // the past.
             self.link.output(now);
             let (deadline, reads) = (self.earlier(deadline), self.line == Line::Open);
-            let bytes = self.link.output(now);
+            let bytes = match self.line {
+                // Each write would fail at once, and this loop would never yield to the executor.
+                Line::Lost(_) => &[],
+                Line::Open | Line::Ended => self.link.output(now),
+            };
             let flushes = bytes.is_empty() && self.is_unflushed;
             let mut space = [0; READ_SIZE];
             let (written, arrived) = {

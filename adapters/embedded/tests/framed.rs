@@ -188,7 +188,8 @@ fn blocking_session_is_intact_on_a_noisy_line() {
     }
 }
 
-/// One direction of the async form of the line. Reads and writes complete at the second poll at the earliest.
+/// One direction of the async form of the line. Reads and writes complete at the second poll at the earliest, and
+/// errors at the first poll.
 struct Half<'p, 'c>(&'p std::cell::RefCell<&'c mut Peer>);
 
 async fn yield_once() {
@@ -213,7 +214,9 @@ impl embedded_io_async::Read for Half<'_, '_> {
 
 impl embedded_io_async::Write for Half<'_, '_> {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
-        yield_once().await;
+        if self.0.borrow().errors.is_empty() {
+            yield_once().await;
+        }
         self.0.borrow_mut().write(bytes)
     }
 
@@ -234,21 +237,24 @@ impl Timer for TestClock<'_> {
     }
 }
 
+/// Polls the async pump four times at the same time. Returns `None` if the pump still waits.
+fn wait(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> Option<PumpStatus> {
+    let time = Cell::new(peer.now);
+    let shared = std::cell::RefCell::new(peer);
+    let (mut input, mut output, mut clock) = (Half(&shared), Half(&shared), TestClock(&time));
+    let mut future = pin!(pump.wait(server, &mut input, &mut output, &mut clock));
+    let mut context = Context::from_waker(Waker::noop());
+    (0..4).find_map(|_| match future.as_mut().poll(&mut context) {
+        Poll::Ready(status) => Some(status),
+        Poll::Pending => None,
+    })
+}
+
 #[test]
 fn async_session_is_intact_on_a_noisy_line() {
     for damages in DAMAGES {
         let mut peer = Peer::new(&input(), damages);
-        let app = serve(&mut peer, |pump, server, peer| {
-            let time = Cell::new(peer.now);
-            let shared = std::cell::RefCell::new(peer);
-            let (mut input, mut output, mut clock) = (Half(&shared), Half(&shared), TestClock(&time));
-            let mut future = pin!(pump.wait(server, &mut input, &mut output, &mut clock));
-            let mut context = Context::from_waker(Waker::noop());
-            (0..4).find_map(|_| match future.as_mut().poll(&mut context) {
-                Poll::Ready(status) => Some(status),
-                Poll::Pending => None,
-            })
-        });
+        let app = serve(&mut peer, wait);
         assert_eq!(peer.output, output());
         assert_eq!((app.faults.len(), app.steps), (0, vec![]));
     }
@@ -319,5 +325,23 @@ fn end_of_the_line_closes_the_connection() {
         let (mut pump, mut peer) = (FramedPump::new(5), Peer::new("", u64::MAX));
         peer.ends = true;
         assert_eq!(step(&mut pump, server, &mut peer), PumpStatus::Closed);
+    });
+}
+
+#[test]
+fn async_pump_writes_nothing_to_a_lost_line() {
+    with_server(512, 1024, |server| {
+        let mut peer = Peer::new(&[INITIALIZE, &call(1, "slow")].concat(), u64::MAX);
+        let (mut pump, mut app) = (FramedPump::new(5), App::default());
+        while app.slow.is_none() {
+            wait(&mut pump, server, &mut peer).map(|status| app.handle(status, server));
+        }
+        peer.input.extend(ping(2).bytes());
+        peer.errors = VecDeque::from([ErrorKind::BrokenPipe; 1000]);
+        let status = (0..100).find_map(|_| wait(&mut pump, server, &mut peer));
+        assert_eq!(status, Some(PumpStatus::LinkLost(ErrorKind::BrokenPipe)));
+        // The call is in flight, so the connection stays open until the end of the grace period.
+        assert_eq!(wait(&mut pump, server, &mut peer), None);
+        assert_eq!(peer.errors.len(), 999);
     });
 }
