@@ -16,13 +16,16 @@ use crate::status::{ErrorClass, PumpStatus, classify, reject_zero};
 
 /// Maximum number of bytes in one read from the line.
 const READ_SIZE: usize = 32;
+/// Maximum time between the end of the machine and the end of the connection.
+const CLOSING_TIME: Millis = Millis::seconds(2);
 
 /// A [`Pump`] over a serial line that damages, drops or inserts bytes.
 ///
 /// Both ends of the line exchange frames with checksums, and repeat lost frames: see [`mcp_proto_framed_link`]. The
 /// other end is another `FramedPump`, or `mcp-serial-bridge --framed`. The methods have the names and contracts of
 /// [`Pump`]'s methods, and session marks are enabled. [`PumpStatus::NewSession`] also reports a restart of the other
-/// end. `LineBroken` is never returned, because lost bytes are sent again.
+/// end. `LineBroken` is never returned, because lost bytes are sent again. [`PumpStatus::Closed`] is returned when the
+/// other end has received all output, but at most two seconds after the machine has closed.
 ///
 /// ```
 /// use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
@@ -57,6 +60,8 @@ pub struct FramedPump {
     link: FramedLink,
     line: Line,
     is_unflushed: bool,
+    /// When the connection closes although the link has output. `Millis::MAX` before the machine is closed.
+    closes_at: Millis,
 }
 
 /// The state of the line.
@@ -81,6 +86,7 @@ impl FramedPump {
             link: FramedLink::new(number),
             line: Line::Open,
             is_unflushed: false,
+            closes_at: Millis::MAX,
         }
     }
 
@@ -94,7 +100,7 @@ impl FramedPump {
     pub fn new_session(&mut self) {
         self.pump.new_session();
         self.link.restart();
-        self.line = Line::Open;
+        (self.line, self.closes_at) = (Line::Open, Millis::MAX);
     }
 
     /// Polls the machine once and moves bytes in both directions. See [`Pump::step`].
@@ -161,6 +167,13 @@ impl FramedPump {
             let deadline = match self.turn(machine, now) {
                 PumpStatus::Moved => continue,
                 PumpStatus::Idle(deadline) => deadline,
+                PumpStatus::Closed => {
+                    if self.is_unflushed {
+                        _ = output.flush().await;
+                        self.is_unflushed = false;
+                    }
+                    return PumpStatus::Closed;
+                }
                 status => return status,
             };
             // If a repetition is due, this call selects the frame. Without the call, the deadline below would be in
@@ -202,14 +215,31 @@ impl FramedPump {
     }
 
     /// Reports a new session of the other end. Otherwise polls the machine once, and moves bytes between machine and
-    /// link.
+    /// link. After the end of the machine, waits for the link.
     fn turn(&mut self, machine: &mut dyn Machine, now: Millis) -> PumpStatus {
         if self.link.take_reset() {
+            self.closes_at = Millis::MAX;
             self.pump.new_session();
             log::new_session();
             return PumpStatus::NewSession;
         }
-        self.pump.step(machine, &mut Stream { link: &mut self.link, line: self.line }, now)
+        if self.closes_at == Millis::MAX {
+            match self.pump.step(machine, &mut Stream { link: &mut self.link, line: self.line }, now) {
+                PumpStatus::Closed => self.closes_at = now.plus(CLOSING_TIME),
+                status => return status,
+            }
+        }
+        let is_sending = match self.line {
+            Line::Open => !self.link.is_idle(),
+            // No acknowledgment can arrive.
+            Line::Ended => !self.link.output(now).is_empty(),
+            Line::Lost(_) => false,
+        };
+        if is_sending && now < self.closes_at {
+            return PumpStatus::Idle(Some(self.closes_at));
+        }
+        self.closes_at = Millis::MAX;
+        PumpStatus::Closed
     }
 
     /// Handles the result of a read. Returns whether bytes have arrived, or the line has ended.

@@ -55,7 +55,7 @@ impl Peer {
     }
 
     /// Adds the peer's frames to the line, and moves bytes of the line into `space`. Returns `None` if the line has
-    /// no bytes.
+    /// no bytes and has not ended.
     fn read(&mut self, space: &mut [u8]) -> Option<usize> {
         let accepted = self.link.send(self.input.make_contiguous());
         self.input.drain(..accepted);
@@ -68,7 +68,7 @@ impl Peer {
         }
         let count = space.len().min(self.line.len());
         space.iter_mut().zip(self.line.drain(..count)).for_each(|(place, byte)| *place = byte);
-        (count > 0).then_some(count)
+        (count > 0 || self.ends).then_some(count)
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
@@ -89,7 +89,7 @@ impl Peer {
 
 impl Link for Peer {
     fn receive(&mut self, space: &mut [u8]) -> Result<Option<usize>, ErrorKind> {
-        Ok(self.read(space).or(self.ends.then_some(0)))
+        Ok(self.read(space))
     }
 
     fn transmit(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
@@ -109,11 +109,11 @@ fn output() -> String {
     [MARK, WELCOME, &pongs, &answer(PINGS, "Hello!")].concat()
 }
 
-/// Runs a server with `turn`, which returns `None` if nothing happened within a millisecond.
-fn serve(
-    peer: &mut Peer,
-    mut turn: impl FnMut(&mut FramedPump, &mut Server<'_>, &mut Peer) -> Option<PumpStatus>,
-) -> App {
+/// A form of the pump. Returns `None` if nothing happened within a millisecond.
+type Turn = fn(&mut FramedPump, &mut Server<'_>, &mut Peer) -> Option<PumpStatus>;
+
+/// Runs a server.
+fn serve(peer: &mut Peer, turn: Turn) -> App {
     with_server(512, 1024, |server| {
         let (mut pump, mut app) = (FramedPump::new(5), App::default());
         while peer.output.len() < output().len() && peer.now < 100_000 {
@@ -129,23 +129,15 @@ fn serve(
 /// The distances between damaged bytes: no damage, and one byte in 83 (1.2 %).
 const DAMAGES: [u64; 2] = [u64::MAX, 83];
 
-#[test]
-fn polled_session_is_intact_on_a_noisy_line() {
-    for damages in DAMAGES {
-        let mut peer = Peer::new(&input(), damages);
-        let app = serve(&mut peer, |pump, server, peer| {
-            let now = peer.time();
-            match pump.step(server, peer, now) {
-                PumpStatus::Idle(deadline) => {
-                    // An idle pump reports no deadline, or one in the future.
-                    assert!(deadline.is_none_or(|at| at > now), "{deadline:?} at {now:?}");
-                    None
-                }
-                status => Some(status),
-            }
-        });
-        assert_eq!(peer.output, output());
-        assert_eq!((app.faults.len(), app.steps), (0, vec![]));
+fn poll(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> Option<PumpStatus> {
+    let now = peer.time();
+    match pump.step(server, peer, now) {
+        PumpStatus::Idle(deadline) => {
+            // An idle pump reports no deadline, or one in the future.
+            assert!(deadline.is_none_or(|at| at > now), "{deadline:?} at {now:?}");
+            None
+        }
+        status => Some(status),
     }
 }
 
@@ -172,19 +164,11 @@ impl embedded_io::Write for Blocking<'_> {
     }
 }
 
-#[test]
-fn blocking_session_is_intact_on_a_noisy_line() {
-    for damages in DAMAGES {
-        let mut peer = Peer::new(&input(), damages);
-        let app = serve(&mut peer, |pump, server, peer| {
-            let now = peer.time();
-            match pump.run(server, &mut Blocking(peer), &mut || now) {
-                PumpStatus::Idle(_) => None,
-                status => Some(status),
-            }
-        });
-        assert_eq!(peer.output, output());
-        assert_eq!((app.faults.len(), app.steps), (0, vec![]));
+fn run(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> Option<PumpStatus> {
+    let now = peer.time();
+    match pump.run(server, &mut Blocking(peer), &mut || now) {
+        PumpStatus::Idle(_) => None,
+        status => Some(status),
     }
 }
 
@@ -250,13 +234,75 @@ fn wait(pump: &mut FramedPump, server: &mut Server<'_>, peer: &mut Peer) -> Opti
     })
 }
 
+const FORMS: [Turn; 3] = [poll, run, wait];
+
 #[test]
-fn async_session_is_intact_on_a_noisy_line() {
-    for damages in DAMAGES {
+fn session_is_intact_on_a_noisy_line() {
+    for (form, damages) in FORMS.into_iter().flat_map(|form| DAMAGES.map(|damages| (form, damages))) {
         let mut peer = Peer::new(&input(), damages);
-        let app = serve(&mut peer, wait);
+        let app = serve(&mut peer, form);
         assert_eq!(peer.output, output());
         assert_eq!((app.faults.len(), app.steps), (0, vec![]));
+    }
+}
+
+/// Runs a server that shuts down after one call, until the connection is closed. From then on, the line has the given
+/// distance between damaged bytes.
+fn shut_down(peer: &mut Peer, turn: Turn, damages: u64) {
+    with_server(512, 1024, |server| {
+        let (mut pump, mut app) = (FramedPump::new(5), App::default());
+        let mut is_shut_down = false;
+        while app.steps.is_empty() {
+            match turn(&mut pump, server, peer) {
+                None => peer.now += 1,
+                Some(status) => _ = app.handle(status, server),
+            }
+            if !is_shut_down && !app.calls.is_empty() {
+                server.shutdown(peer.time());
+                (is_shut_down, peer.damages, peer.count) = (true, damages, 0);
+            }
+        }
+        assert_eq!(app.steps, [PumpStatus::Closed]);
+    });
+}
+
+#[test]
+fn last_response_is_received_before_the_pump_closes() {
+    for form in FORMS {
+        for damages in (83..140).chain([u64::MAX]) {
+            let mut peer = Peer::new(&[INITIALIZE, &call(1, "hello")].concat(), u64::MAX);
+            shut_down(&mut peer, form, damages);
+            assert_eq!(peer.output, [MARK, WELCOME, &answer(1, "Hello!")].concat(), "{damages}");
+        }
+    }
+}
+
+#[test]
+fn lost_peer_delays_the_end_for_a_limited_time() {
+    for form in FORMS {
+        let mut peer = Peer::new(&[INITIALIZE, &call(1, "hello")].concat(), u64::MAX);
+        shut_down(&mut peer, form, 1);
+        // The server waits for two grace periods, and the pump for two seconds.
+        assert!((6000..6100).contains(&peer.now), "{}", peer.now);
+    }
+}
+
+#[test]
+fn last_frame_is_written_after_the_end_of_the_input() {
+    for form in FORMS {
+        with_server(512, 1024, |server| {
+            let (mut pump, mut peer) = (FramedPump::new(5), Peer::new(&ping(1), u64::MAX));
+            let status = (0..1000).find_map(|_| {
+                // The input ends after the request, while the line accepts no bytes.
+                if peer.input.is_empty() && peer.link.is_idle() && !peer.ends {
+                    peer.ends = true;
+                    peer.errors = VecDeque::from([ErrorKind::TimedOut; 5]);
+                }
+                peer.now += 1;
+                form(&mut pump, server, &mut peer).filter(|status| *status != PumpStatus::Moved)
+            });
+            assert_eq!((status, peer.output), (Some(PumpStatus::Closed), [MARK, &pong(1)].concat()));
+        });
     }
 }
 
