@@ -168,6 +168,29 @@ fn run_serves_a_blocking_connection() {
     assert!(sent.contains("late") && sent.ends_with('}'), "{sent}");
 }
 
+#[test]
+fn run_drops_input_after_the_last_response() {
+    let mut head = [0; 300];
+    let mut pump = HttpPump::new(&mut head);
+    with_servers(|http, server| {
+        // The server refuses the request before the body arrives.
+        let mut uart = Uart::text(
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 70000\r\n\r\n",
+        );
+        let mut run = |uart: &mut Uart, now| pump.run(http, server, uart, &mut || Millis(now));
+        let closing = run(&mut uart, 0);
+        assert!(matches!(closing, HttpStatus::Closing(Some(_))), "{closing:?}");
+        assert!(uart.sent().starts_with("HTTP/1.1 413"), "{}", uart.sent());
+        uart.script.push_back(On::Bytes(vec![b'x'; 1000]));
+        assert_eq!(run(&mut uart, 1), closing);
+        assert_eq!(uart.script.len(), 0);
+        uart.script.push_back(On::End);
+        assert_eq!(run(&mut uart, 2), HttpStatus::Closed);
+        uart.script = [On::Bytes(vec![b'x'; 1000])].into();
+        assert_eq!(run(&mut uart, 10_000), HttpStatus::Closed);
+    });
+}
+
 /// One direction of a connection in memory. Each write wakes the reader.
 #[derive(Default)]
 struct Pipe {

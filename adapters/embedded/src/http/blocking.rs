@@ -12,7 +12,8 @@ impl HttpPump<'_> {
     ///
     /// Never returns [`HttpStatus::Moved`]. Returns [`HttpStatus::Idle`] if the caller must first provide a response,
     /// for example after deferring a call. Also returns `Idle` if a read or write of the driver ended with
-    /// [`ErrorKind::TimedOut`].
+    /// [`ErrorKind::TimedOut`]. A call after [`HttpStatus::Closing`] drops input until a read times out or the
+    /// connection is closed.
     ///
     /// While a read blocks, the server is not polled, so no timeout expires. Use a driver whose reads time out, and
     /// call `run` again.
@@ -23,6 +24,7 @@ impl HttpPump<'_> {
         link: &mut T,
         now: &mut dyn FnMut() -> Millis,
     ) -> HttpStatus {
+        let was_closing = matches!(self.status(false), HttpStatus::Closing(_));
         loop {
             let deadline = match http.poll(server, now()) {
                 Step::Event => return HttpStatus::Event,
@@ -36,24 +38,27 @@ impl HttpPump<'_> {
             if has_sent {
                 _ = link.flush();
             }
-            let status = self.status(has_sent);
+            let status = match self.status(has_sent) {
+                HttpStatus::Idle(own) => HttpStatus::Idle(own.into_iter().chain(deadline).min()),
+                status => status,
+            };
             let read = match status {
                 HttpStatus::Moved => continue,
-                HttpStatus::Idle(own) if !self.connection.takes_input() => {
-                    return HttpStatus::Idle(own.into_iter().chain(deadline).min());
-                }
-                HttpStatus::Idle(_) if self.wants_more() => {
+                HttpStatus::Idle(_) if !self.connection.takes_input() => return status,
+                // The caller ends the output first.
+                HttpStatus::Closing(_) if !was_closing => return status,
+                HttpStatus::Idle(_) | HttpStatus::Closing(_) if self.wants_more() => {
                     link.read(&mut self.read_buffer).map(Some).map_err(|error| error.kind())
                 }
-                HttpStatus::Idle(_) => Ok(None),
-                status => return status,
+                HttpStatus::Idle(_) | HttpStatus::Closing(_) => Ok(None),
+                HttpStatus::Event | HttpStatus::Closed => return status,
             };
             let has_timed_out = read == Err(ErrorKind::TimedOut);
             if self.receive(http, server, read, now()).is_err() {
                 return HttpStatus::Closed;
             }
             if has_timed_out {
-                return HttpStatus::Idle(deadline);
+                return status;
             }
         }
     }
