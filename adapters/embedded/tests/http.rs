@@ -197,6 +197,9 @@ struct Pipe {
     bytes: RefCell<VecDeque<u8>>,
     is_closed: Cell<bool>,
     waker: Cell<Option<Waker>>,
+    write_error: Cell<Option<ErrorKind>>,
+    flush_error: Cell<Option<ErrorKind>>,
+    is_flushed: Cell<bool>,
 }
 
 impl Pipe {
@@ -241,12 +244,16 @@ impl embedded_io_async::Read for End<'_> {
 
 impl embedded_io_async::Write for End<'_> {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        self.0.write_error.take().map_or(Ok(()), Err)?;
         let n = bytes.len().min(20);
         self.0.push(&bytes[..n]);
+        self.0.is_flushed.set(false);
         Ok(n)
     }
 
     async fn flush(&mut self) -> Result<(), ErrorKind> {
+        self.0.flush_error.take().map_or(Ok(()), Err)?;
+        self.0.is_flushed.set(true);
         Ok(())
     }
 }
@@ -385,6 +392,45 @@ fn idle_client_is_disconnected() {
         run_tasks(&mut tasks);
         assert_eq!(tasks[0].2, Some(HttpStatus::Closed));
     });
+}
+
+/// Serves a request over a connection whose first write and first flush fail. Returns the status, the output, and
+/// whether the output was flushed.
+fn serve_with_errors(write: ErrorKind, flush: ErrorKind) -> (Option<HttpStatus>, String, bool) {
+    let (input, output, time) = (Pipe::default(), Pipe::default(), Cell::new(0));
+    let mut head = [0; 300];
+    let mut pump = HttpPump::new(&mut head);
+    with_servers(|http, server| {
+        let shared: HttpShared<'_, '_, Open, 2> = HttpShared::new(http, server);
+        let mut clocks = [(); 2].map(|()| TestClock(&time));
+        let [clock, event_clock] = &mut clocks;
+        let events = pin!(async {
+            while shared.event(event_clock).await {
+                shared.with(|_, server| handle(server));
+            }
+            HttpStatus::Event
+        });
+        let (mut reader, mut writer) = (End(&input), End(&output));
+        let serve = pin!(pump.serve(&shared, &mut reader, &mut writer, clock));
+        let mut tasks: [Task<'_>; 2] = [(events, Arc::default(), None), (serve, Arc::default(), None)];
+        input.push(call("hello", "").as_bytes());
+        output.write_error.set(Some(write));
+        output.flush_error.set(Some(flush));
+        run_tasks(&mut tasks);
+        (tasks[1].2, text_of(&output), output.is_flushed.get())
+    })
+}
+
+#[test]
+fn timed_out_write_is_repeated_and_other_errors_close() {
+    use ErrorKind::{Other, TimedOut};
+    let (status, text, is_flushed) = serve_with_errors(TimedOut, TimedOut);
+    assert_eq!((status, is_flushed), (None, true));
+    assert!(text.starts_with("HTTP/1.1 200 OK") && text.contains("Hello!"), "{text}");
+    let (status, text, _) = serve_with_errors(Other, TimedOut);
+    assert_eq!((status, &*text), (Some(HttpStatus::Closed), ""));
+    let (status, text, _) = serve_with_errors(TimedOut, Other);
+    assert!(status == Some(HttpStatus::Closed) && text.contains("Hello!"), "{status:?} {text}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use embedded_io_async::{Read, Write};
 use mcp_proto::{Millis, Server};
 use mcp_proto_http::server::{HttpServer, Policy, RESPONSE_SPACE, Step};
 
-use super::{HttpPump, HttpStatus};
+use super::{HttpPump, HttpStatus, is_harmless};
 use crate::asynch::{Timer, into_option, read_if, sleep, write_or_flush};
 
 /// Maximum number of bytes in one write.
@@ -242,13 +242,13 @@ impl HttpPump<'_> {
             };
             let now = timer.now();
             match written {
-                Some(Err(_)) => break HttpStatus::Closed,
+                Some(Err(kind)) if is_harmless(kind).is_err() => break HttpStatus::Closed,
                 Some(Ok(_)) if flushes => is_unflushed = false,
                 Some(Ok(n)) => {
                     is_unflushed = true;
                     shared.with(|http, _| self.connection.sent(http, n.min(length), now));
                 }
-                None => {}
+                Some(Err(_)) | None => {}
             }
             let read = arrived.map_or(Ok(None), |arrived| arrived.map(Some));
             if read != Ok(None) || has_input {
