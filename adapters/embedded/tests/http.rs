@@ -199,6 +199,8 @@ struct Pipe {
     waker: Cell<Option<Waker>>,
     write_error: Cell<Option<ErrorKind>>,
     flush_error: Cell<Option<ErrorKind>>,
+    /// Whether a flush never completes.
+    is_stuck: Cell<bool>,
     is_flushed: Cell<bool>,
 }
 
@@ -253,6 +255,7 @@ impl embedded_io_async::Write for End<'_> {
 
     async fn flush(&mut self) -> Result<(), ErrorKind> {
         self.0.flush_error.take().map_or(Ok(()), Err)?;
+        poll_fn(|_| if self.0.is_stuck.get() { Poll::Pending } else { Poll::Ready(()) }).await;
         self.0.is_flushed.set(true);
         Ok(())
     }
@@ -431,6 +434,26 @@ fn timed_out_write_is_repeated_and_other_errors_close() {
     assert_eq!((status, &*text), (Some(HttpStatus::Closed), ""));
     let (status, text, _) = serve_with_errors(TimedOut, Other);
     assert!(status == Some(HttpStatus::Closed) && text.contains("Hello!"), "{status:?} {text}");
+}
+
+#[test]
+fn next_future_flushes_output_of_a_dropped_one() {
+    let (input, output, time) = (Pipe::default(), Pipe::default(), Cell::new(0));
+    let mut head = [0; 300];
+    let mut pump = HttpPump::new(&mut head);
+    with_servers(|http, server| {
+        let shared: HttpShared<'_, '_, Open, 1> = HttpShared::new(http, server);
+        let (mut reader, mut writer, mut clock) = (End(&input), End(&output), TestClock(&time));
+        input.push(b"POST /other HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+        for is_stuck in [true, false] {
+            output.is_stuck.set(is_stuck);
+            let serve = pin!(pump.serve(&shared, &mut reader, &mut writer, &mut clock));
+            let mut tasks: [Task<'_>; 1] = [(serve, Arc::default(), None)];
+            run_tasks(&mut tasks);
+            assert_eq!((tasks[0].2, output.is_flushed.get()), (None, !is_stuck));
+        }
+        assert!(text_of(&output).starts_with("HTTP/1.1 4"));
+    });
 }
 
 #[test]

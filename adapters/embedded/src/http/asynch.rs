@@ -204,6 +204,9 @@ impl HttpPump<'_> {
     /// The pump drops a pending future of the driver when the other direction has moved bytes, or a deadline has
     /// passed. The pump also drops the future when another task has changed the servers: see
     /// [`Pump::wait`](crate::Pump::wait).
+    ///
+    /// If the caller drops the future of this method, the next call continues with the same connection. For another
+    /// connection, the caller first calls [`new_connection`](HttpPump::new_connection).
     pub async fn serve<P: Policy, R: Read, W: Write, T: Timer, const N: usize>(
         &mut self,
         shared: &HttpShared<'_, '_, P, N>,
@@ -211,14 +214,13 @@ impl HttpPump<'_> {
         output: &mut W,
         timer: &mut T,
     ) -> HttpStatus {
-        let mut is_unflushed = false;
         let status = loop {
             let mut bytes = [0; WRITE_SIZE];
             let length = self.fill(shared, &mut bytes, timer.now());
             let change = shared.change();
             let status = self.status(false);
             let HttpStatus::Idle(deadline) = status else { break status };
-            let flushes = length == 0 && is_unflushed;
+            let flushes = length == 0 && self.is_unflushed;
             // Buffered input waits until the response to the previous request is complete.
             let reads = self.wants_more();
             let has_input = !reads && self.connection.takes_input();
@@ -243,9 +245,9 @@ impl HttpPump<'_> {
             let now = timer.now();
             match written {
                 Some(Err(kind)) if is_harmless(kind).is_err() => break HttpStatus::Closed,
-                Some(Ok(_)) if flushes => is_unflushed = false,
+                Some(Ok(_)) if flushes => self.is_unflushed = false,
                 Some(Ok(n)) => {
-                    is_unflushed = true;
+                    self.is_unflushed = true;
                     shared.with(|http, _| self.connection.sent(http, n.min(length), now));
                 }
                 Some(Err(_)) | None => {}
@@ -258,7 +260,7 @@ impl HttpPump<'_> {
                 }
             }
         };
-        if is_unflushed {
+        if self.is_unflushed {
             _ = output.flush().await;
         }
         shared.with(|http, _| self.new_connection(http));

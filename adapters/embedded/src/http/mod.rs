@@ -76,6 +76,8 @@ pub struct HttpPump<'b> {
     fed: usize,
     /// End of the bytes that were read.
     filled: usize,
+    /// Whether [`serve`](HttpPump::serve) has written output without a flush.
+    is_unflushed: bool,
 }
 
 /// The result of one [`HttpPump`] step.
@@ -102,7 +104,8 @@ impl<'b> HttpPump<'b> {
     /// `head` stores the fields of a head: see [`Connection::new`].
     #[must_use]
     pub fn new(head: &'b mut [u8]) -> HttpPump<'b> {
-        HttpPump { connection: Connection::new(head), read_buffer: [0; READ_BUFFER_SIZE], fed: 0, filled: 0 }
+        let connection = Connection::new(head);
+        HttpPump { connection, read_buffer: [0; READ_BUFFER_SIZE], fed: 0, filled: 0, is_unflushed: false }
     }
 
     /// Returns the state of the connection.
@@ -113,7 +116,7 @@ impl<'b> HttpPump<'b> {
 
     /// Ends the exchange of the old connection, drops its buffered bytes, and prepares for another connection.
     pub fn new_connection<P: Policy>(&mut self, http: &mut HttpServer<'_, P>) {
-        (self.fed, self.filled) = (0, 0);
+        (self.fed, self.filled, self.is_unflushed) = (0, 0, false);
         self.connection.close(http);
     }
 
