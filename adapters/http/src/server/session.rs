@@ -36,7 +36,8 @@ impl<P: Policy> HttpServer<'_, P> {
         let session = match self.config.mode {
             SessionMode::Sessions => {
                 let key = if is_initialize { self.new_session(index)? } else { slot.session };
-                if self.sessions.current() == key {
+                // An exchange of an ended session has no key, and neither has a core server without a session.
+                if self.sessions.current() == key && key != SessionKey::NONE {
                     self.selected = Some(index);
                     return Ok(());
                 }
@@ -139,7 +140,8 @@ impl<P: Policy> HttpServer<'_, P> {
         Ok(key)
     }
 
-    /// Ends a session, and the exchanges of the session that await a response or are event streams.
+    /// Ends a session, and the exchanges of the session that await a body or a response, or are event streams. All
+    /// exchanges leave the session, because another session may get its key.
     pub(super) fn end_session(&mut self, key: SessionKey) {
         if key == SessionKey::NONE {
             return;
@@ -147,12 +149,17 @@ impl<P: Policy> HttpServer<'_, P> {
         self.sessions.end(key);
         self.replay.forget(key);
         for index in 0..u16::try_from(self.exchanges.len()).unwrap_or(u16::MAX) {
-            let Some(slot) = self.exchanges.slot(index).filter(|slot| slot.session == key) else { continue };
+            let Some(slot) = self.exchanges.slot_mut(index).filter(|slot| slot.session == key) else {
+                continue;
+            };
+            slot.session = SessionKey::NONE;
+            slot.flags.remove(Flags::NEW_SESSION);
             match slot.phase {
-                Phase::Waiting => self.refuse(index, GONE, None),
+                Phase::Body | Phase::Waiting => self.refuse(index, GONE, None),
                 Phase::Stream => self.end_stream(index),
                 Phase::Detached => self.release(index),
-                _ => {}
+                // `select` refuses the message of a queued exchange.
+                Phase::Free | Phase::Queued | Phase::Ending | Phase::Closing => {}
             }
         }
     }

@@ -66,6 +66,27 @@ fn end_of_the_stream_is_the_end_of_the_session() {
     assert_eq!(harness.http.open_exchanges(), 0);
 }
 
+/// A-S6: a message that arrives after the end of its stream does not reach the next session.
+#[test]
+fn late_message_of_an_ended_stream_is_refused() {
+    let mut harness = Harness::new(HTTP);
+    let (stream, uri) = connect(&mut harness);
+    harness.ask(&message(&uri, initialize("2024-11-05")));
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let late = message(&uri, cancel);
+    let id = harness.begin(&late).unwrap();
+    harness.http.close(stream);
+    harness.run();
+    let (stream, uri) = connect(&mut harness);
+    harness.ask(&message(&uri, initialize("2024-11-05")));
+    harness.ask(&message(&uri, old_call(1, "defer")));
+    harness.piece(id, &late, late.body.as_bytes(), true);
+    assert_eq!(harness.reply(id).status, 404);
+    assert!(harness.events.is_empty(), "{:?}", harness.events);
+    harness.respond(0);
+    assert!(harness.reply(stream).body.contains("late"));
+}
+
 #[test]
 fn http_sse_endpoints_are_off_by_default() {
     let mut harness = Harness::new(HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions));

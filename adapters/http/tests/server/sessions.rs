@@ -149,6 +149,75 @@ fn delete_ends_the_session() {
     assert_eq!(harness.ask(&Request::new("DELETE")).status, 400);
 }
 
+/// D-S11, B-S25: a message that arrives after the end of its session does not reach the next session.
+#[test]
+fn late_message_of_an_ended_session_is_refused() {
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let as_user = |request: Request, user: &str| request.with("authorization", user);
+    for answers in [false, true] {
+        let mut harness = Harness::new(HTTP);
+        let open = |harness: &mut Harness, user| {
+            let reply = harness.ask(&as_user(Request::post(initialize("2025-11-25")), user));
+            reply.field("mcp-session-id").to_string()
+        };
+        let first = open(&mut harness, "Bearer a");
+        let mut late = as_user(Request::old(cancel, &first), "Bearer a");
+        let id = harness.begin(&late).unwrap();
+        assert_eq!(harness.ask(&as_user(delete(&first), "Bearer a")).status, 204);
+        let second = open(&mut harness, "Bearer b");
+        let call = as_user(Request::old(old_call(1, "defer"), &second), "Bearer b");
+        let call = harness.send(&call).unwrap();
+        if answers {
+            harness.ping_during(0);
+            let event = harness.reply(call).events().pop().unwrap();
+            let ping = mcp_proto::json::Json::parse(event.as_bytes()).unwrap();
+            late.body =
+                format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, ping.get("id").unwrap().raw());
+        }
+        harness.events.clear();
+        harness.piece(id, &late, late.body.as_bytes(), true);
+        assert_eq!((harness.reply(id).status, harness.reply(id).code()), (404, -32600));
+        assert!(harness.events.is_empty(), "{:?}", harness.events);
+        harness.respond(0);
+        assert!(harness.reply(call).body.contains("late"));
+        assert_eq!(harness.http.open_exchanges(), 0);
+    }
+}
+
+/// A response that is unread at the end of its session does not change the next session.
+#[test]
+fn unread_response_of_an_ended_session_is_not_counted() {
+    let mut harness = Harness::with_sizes(HTTP, Sizes { sessions: 1, ..Sizes::default() });
+    let first = harness.initialize("2025-11-25");
+    let request = Request::old(PING, &first);
+    let unread = harness.begin(&request).unwrap();
+    harness.stalled.push(unread);
+    harness.piece(unread, &request, request.body.as_bytes(), true);
+    assert_eq!(harness.ask(&delete(&first)).status, 204);
+    let second = harness.initialize("2025-11-25");
+    harness.send(&get(&second)).unwrap();
+    harness.http.close(unread);
+    harness.run();
+    // The stream keeps the session in use, so no other client can take its slot.
+    assert_eq!(harness.ask(&Request::post(initialize("2025-11-25"))).status, 503);
+    assert_eq!(harness.ask(&Request::old(PING, &second)).status, 200);
+}
+
+/// A message that waits for the core server at the end of its session.
+#[test]
+fn queued_message_of_an_ended_session_is_refused() {
+    let mut harness = Harness::new(HTTP);
+    let session = harness.initialize("2025-11-25");
+    let requests = [1, 2].map(|id| Request::old(old_call(id, "echo"), &session));
+    let ids = requests.each_ref().map(|request| harness.begin(request).unwrap());
+    for (id, request) in ids.iter().zip(&requests) {
+        harness.pass(*id, request, request.body.as_bytes(), true);
+    }
+    assert_eq!(harness.ask(&delete(&session)).status, 204);
+    assert_eq!(ids.map(|id| harness.reply(id).status), [404, 404]);
+    assert_eq!(harness.http.open_exchanges(), 0);
+}
+
 /// B-S10, B-S11, B-C6: a lost connection is no cancellation, but `notifications/cancelled` is.
 #[test]
 fn lost_connection_does_not_cancel() {
