@@ -136,7 +136,8 @@ impl<P: Policy> HttpServer<'_, P> {
         self.disconnect(index);
     }
 
-    fn disconnect(&mut self, index: u16) {
+    /// Handles the end of the connection of an exchange.
+    pub(super) fn disconnect(&mut self, index: u16) {
         let Some(slot) = self.exchanges.slot_mut(index) else { return };
         let flags = slot.flags;
         match slot.phase {

@@ -204,24 +204,33 @@ impl<P: Policy> HttpServer<'_, P> {
     pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
         let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;
-        let fits = self.has_replay_space(session, stream, number);
         let running = self.exchanges.position(|slot| {
             let is_open = matches!(slot.phase, Phase::Stream | Phase::Detached);
-            let is_whole = !slot.flags.has(Flags::MODERN) && !slot.flags.has(Flags::PIECES);
-            is_open && is_whole && slot.serial == stream && slot.session == session
+            let has_ids = [Flags::MODERN, Flags::LEGACY, Flags::PIECES].iter().all(|it| !slot.flags.has(*it));
+            is_open && has_ids && slot.serial == stream && slot.session == session
         });
+        // The response replaces the connection of a running stream. The unread output of that connection must not take
+        // memory from the response.
+        if let Some(index) = running {
+            self.exchanges.renew(index);
+            if let Some(slot) = self.exchanges.slot_mut(index) {
+                self.pages.release(&mut slot.output);
+            }
+        }
+        let fits = self.has_replay_space(session, stream, number);
         let index = match running.filter(|_| fits) {
             Some(index) => {
-                self.exchanges.renew(index);
                 if let Some(slot) = self.exchanges.slot_mut(index) {
-                    self.pages.release(&mut slot.output);
                     slot.flags.remove(Flags::HEAD_SENT);
                     slot.flags.remove(Flags::NEW_SESSION);
                     slot.flags.add(Flags::TAKES_STREAM);
                 }
                 index
             }
-            None => self.begin_listening(session)?,
+            None => {
+                running.into_iter().for_each(|index| self.disconnect(index));
+                self.begin_listening(session)?
+            }
         };
         let continues = fits && (running.is_some() || is_general);
         if let Some(slot) = self.exchanges.slot_mut(index).filter(|_| continues && running.is_none()) {

@@ -237,3 +237,74 @@ fn general_stream_continues_after_all_stored_events() {
     harness.changed(Change::Tools);
     assert_eq!(harness.reply(stream).events().len(), before + 1);
 }
+
+/// D-S3: the connection that a client replaces still has unread events, which take most of the output.
+#[test]
+fn unread_output_of_a_replaced_connection_is_released() {
+    for is_general in [false, true] {
+        let sizes = Sizes { exchanges: 3, replay: 8000, output: 1024, ..Sizes::default() };
+        let mut harness = Harness::with_sizes(HTTP, sizes);
+        let session = harness.initialize("2025-11-25");
+        let request = match is_general {
+            true => Request::new("GET").with("mcp-session-id", &session),
+            false => Request::old(old_call(1, "defer"), &session),
+        };
+        let add = |harness: &mut Harness, number| match is_general {
+            true => harness.changed(Change::Tools),
+            false => harness.progress(0, number),
+        };
+        let old = harness.send(&request).unwrap();
+        add(&mut harness, 0);
+        let last = harness.reply(old).ids().last().unwrap().clone();
+        harness.stalled.push(old);
+        for number in 1..6 {
+            add(&mut harness, number);
+        }
+        // Further streams without a call would leave no exchange for calls.
+        harness.send(&Request::new("GET").with("mcp-session-id", &session)).unwrap();
+        let resumed = harness.send(&resume(&session, &last)).unwrap();
+        let reply = harness.reply(resumed);
+        assert!(reply.events().len() == 5 && !reply.ended, "{reply:?}");
+        assert!(harness.http.output(old).is_cut);
+        add(&mut harness, 6);
+        assert_eq!(harness.reply(resumed).events().len(), 6);
+        assert_eq!(harness.http.open_exchanges(), 2);
+    }
+}
+
+/// D-S3: a partial response ends the connection that the client replaces.
+#[test]
+fn partial_response_replaces_the_connection() {
+    for is_general in [false, true] {
+        let sizes = Sizes { replay: 8000, output: 1024, ..Sizes::default() };
+        let mut harness = Harness::with_sizes(HTTP, sizes);
+        let session = harness.initialize("2025-11-25");
+        let request = match is_general {
+            true => Request::new("GET").with("mcp-session-id", &session),
+            false => Request::old(old_call(1, "defer"), &session),
+        };
+        let mut stream = harness.send(&request).unwrap();
+        for number in 0..30 {
+            match is_general {
+                true => harness.changed(Change::Tools),
+                false => harness.progress(0, number),
+            }
+        }
+        let ids = harness.reply(stream).ids();
+        let mut seen = vec![ids[0].clone()];
+        loop {
+            let resumed = harness.send(&resume(&session, seen.last().unwrap())).unwrap();
+            assert!(harness.http.output(stream).is_cut);
+            stream = resumed;
+            seen.extend(harness.reply(stream).ids());
+            assert_eq!(
+                harness.http.open_exchanges(),
+                usize::from(!is_general || !harness.reply(stream).ended)
+            );
+            if !harness.reply(stream).ended {
+                break;
+            }
+        }
+        assert_eq!(seen[1..], ids[ids.len() - (seen.len() - 1)..]);
+    }
+}
