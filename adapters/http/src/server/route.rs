@@ -61,10 +61,10 @@ impl<P: Policy> HttpServer<'_, P> {
         if slot.flags.has(Flags::PIECES) {
             return true;
         }
-        let is_response = frame.kind().is_response() && !Self::has(&slot, Flags::LEGACY);
-        if is_response && !self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD)) {
-            return self.route_oversized(index, message);
+        if !self.pages.can_ever_hold(message.len().saturating_add(EVENT_OVERHEAD)) {
+            return self.route_oversized(index, frame);
         }
+        let is_response = frame.kind().is_response() && !Self::has(&slot, Flags::LEGACY);
         match slot.phase {
             Phase::Waiting if is_response => self.route_first_response(index, frame),
             Phase::Waiting => {
@@ -110,17 +110,29 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    /// Responds with an error in place of a response that is longer than all output. In an open stream, the error is the
-    /// last event. Returns `false` if there is no space yet.
+    /// Responds with an error in place of a response that is longer than all output. In an open stream, the error is an
+    /// event. Drops any other message: a request to the client ends with its timeout. Returns `false` if there is no
+    /// space yet.
     #[cold]
-    fn route_oversized(&mut self, index: u16, message: &[u8]) -> bool {
-        let reason = "the response is longer than the output of the server";
-        let refusal = Refusal::new(500, code::INTERNAL_ERROR, reason);
-        if self.exchanges.slot(index).is_none_or(|slot| slot.phase != Phase::Stream) {
-            self.refuse(index, refusal, None);
+    fn route_oversized(&mut self, index: u16, frame: &OutboundMessage<'_>) -> bool {
+        let Some(slot) = self.exchanges.slot(index) else { return true };
+        if !frame.kind().is_response() {
+            self.sessions.count_dropped();
             return true;
         }
-        let id = Message::parse(message).ok().and_then(|message| message.id());
+        let reason = "the response is longer than the output of the server";
+        let refusal = Refusal::new(500, code::INTERNAL_ERROR, reason);
+        let is_legacy = Self::has(slot, Flags::LEGACY);
+        match slot.phase {
+            Phase::Stream => {}
+            // Releases a detached exchange.
+            Phase::Waiting | Phase::Detached => {
+                self.refuse(index, refusal, None);
+                return true;
+            }
+            _ => return true,
+        }
+        let id = Message::parse(frame.message()).ok().and_then(|message| message.id());
         let (mut text, mut length) = ([0; REFUSAL_SIZE], 0);
         refusal.pieces(id.map(Json::bytes).filter(|id| id.len() <= LONGEST_ID), &mut |piece| {
             length = write_at(&mut text, length, piece).unwrap_or(length);
@@ -129,7 +141,9 @@ impl<P: Policy> HttpServer<'_, P> {
         let has_space = self.has_event_space(index, error);
         if has_space {
             self.push_event(index, error);
-            self.end_stream(index);
+            if !is_legacy {
+                self.end_stream(index);
+            }
         }
         has_space
     }

@@ -1,6 +1,6 @@
 //! HTTP+SSE of 2024-11-05.
 
-use super::support::{Harness, Request, initialize, old_call};
+use super::support::{Harness, Request, Sizes, initialize, old_call};
 use mcp_proto::server::Change;
 use mcp_proto_http::server::{ExchangeId, HttpConfig, LegacyPaths, SessionMode};
 
@@ -85,6 +85,22 @@ fn late_message_of_an_ended_stream_is_refused() {
     assert!(harness.events.is_empty(), "{:?}", harness.events);
     harness.respond(0);
     assert!(harness.reply(stream).body.contains("late"));
+}
+
+#[test]
+fn response_beyond_the_output_is_an_error_in_the_stream() {
+    let mut harness = Harness::with_sizes(HTTP, Sizes { output: 1024, ..Sizes::default() });
+    let (stream, uri) = connect(&mut harness);
+    harness.ask(&message(&uri, initialize("2024-11-05")));
+    for id in [1, 2] {
+        assert_eq!(harness.ask(&message(&uri, old_call(id, "large"))).status, 202);
+        let events = harness.reply(stream).events();
+        let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"#);
+        assert!(events.last().unwrap().starts_with(&expected), "{events:?}");
+        assert_eq!(harness.ask(&Request::call(1, "echo")).status, 200);
+    }
+    assert_eq!(harness.reply(stream).body.matches("event: message\n").count(), 3);
+    assert!(!harness.reply(stream).ended);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use super::support::{Harness, LARGE, Request, Sizes, initialize, old_call};
 use mcp_proto::Millis;
-use mcp_proto::server::Change;
+use mcp_proto::input::OtherRequest;
+use mcp_proto::json::Writer;
+use mcp_proto::server::{Change, RequestOptions};
 use mcp_proto_http::server::{ExchangeSlot, HttpConfig, SessionMode, SessionSlot};
 
 fn listen() -> Request {
@@ -185,6 +187,51 @@ fn response_beyond_the_output_is_an_error_event_in_a_stream() {
     assert!(events[1].starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"#), "{events:?}");
     assert_eq!(events.len(), 2);
     assert_eq!(harness.ask(&Request::call(2, "echo")).status, 200);
+}
+
+/// A notification or a request that is longer than the output blocks no other exchange.
+#[test]
+fn message_beyond_the_output_is_dropped() {
+    let sizes = || Sizes { output: 1024, ..Sizes::default() };
+    let text = "x".repeat(3000);
+    for is_modern in [true, false] {
+        for is_stream in [true, false] {
+            let mut harness = Harness::with_sizes(HttpConfig::new().sessions(SessionMode::Sessions), sizes());
+            let call = match is_modern {
+                true => Request::call(1, "defer"),
+                false => Request::old(old_call(1, "defer"), &harness.initialize("2025-11-25")),
+            };
+            let id = harness.send(&call).unwrap();
+            if is_stream {
+                harness.progress(0, 1);
+            }
+            harness.server.reply(harness.tickets[0]).unwrap().progress(2, None, &text).unwrap();
+            harness.run();
+            assert_eq!(harness.ask(&Request::call(2, "echo")).status, 200);
+            harness.respond(0);
+            assert!(harness.reply(id).ended && harness.reply(id).body.contains("late"));
+            assert_eq!(harness.http.dropped_messages(), 1);
+        }
+    }
+    // A request of the server ends with its timeout.
+    for is_stream in [true, false] {
+        let mut harness = Harness::with_sizes(HttpConfig::new().sessions(SessionMode::Sessions), sizes());
+        let session = harness.initialize("2025-11-25");
+        harness.send(&Request::old(old_call(1, "defer"), &session)).unwrap();
+        if is_stream {
+            harness.progress(0, 1);
+        }
+        harness.events.clear();
+        let ticket = harness.tickets[0];
+        harness.http.enter(&mut harness.server, ticket).unwrap();
+        let options = RequestOptions::DEFAULT.during(ticket);
+        let params = |out: &mut Writer<'_>| out.field_string("text", &text);
+        harness.server.request(&OtherRequest::new("com.example/ask", &params), options).unwrap();
+        harness.run();
+        assert_eq!(harness.ask(&Request::call(2, "echo")).status, 200);
+        harness.advance(60_000);
+        assert_eq!(harness.events, ["Failed(TimedOut)"]);
+    }
 }
 
 /// The slots of an idle session and of an exchange are small.
