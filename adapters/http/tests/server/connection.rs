@@ -283,6 +283,29 @@ fn client_that_does_not_read_is_cut() {
     }
 }
 
+/// The exchange ends with the last byte of its data, before the last chunk.
+#[test]
+fn client_that_does_not_read_the_last_chunk_is_cut() {
+    let mut client = Client::new(usize::MAX);
+    let (mut now, harness) = (client.harness.now, &mut client.harness);
+    let request = bytes_of(&Request::call(1, "progress"));
+    client.connection.receive(&mut harness.http, &mut harness.server, request.as_bytes(), now);
+    harness.run();
+    let mut space = [0; RESPONSE_SPACE];
+    while harness.http.open_exchanges() > 0 {
+        let n = client.connection.output(&mut harness.http, &mut space, now).len();
+        assert!(n > 0);
+        client.connection.sent(&mut harness.http, n, now);
+    }
+    for millis in [29_999, 1] {
+        assert_eq!(client.connection.output(&mut harness.http, &mut space, now), b"\r\n");
+        assert_eq!(client.connection.deadline(), Some(Millis(30_000)));
+        now = now.plus(Millis(millis));
+    }
+    assert!(client.connection.output(&mut harness.http, &mut space, now).is_empty());
+    assert_eq!(client.connection.status(), ConnectionStatus::Closed);
+}
+
 #[test]
 fn small_space_for_heads_closes_the_connection() {
     let mut client = Client::new(usize::MAX);

@@ -99,6 +99,10 @@ impl Connection<'_> {
         let Some(exchange) = self.exchange() else { return };
         let output = http.output(exchange);
         self.is_end = output.is_end && n >= output.body.len();
+        // The exchange and its deadline end, but the last chunk is unsent.
+        if self.is_end && self.is_chunked {
+            self.deadline = now.plus(http.config.times.stall);
+        }
         http.sent(exchange, n, now);
     }
 
