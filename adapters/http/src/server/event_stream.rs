@@ -114,6 +114,10 @@ impl<P: Policy> HttpServer<'_, P> {
         if !is_slow {
             self.push_event(index, data);
         } else if flags.has(Flags::LISTENS) {
+            // A client that resumes the stream gets the notification.
+            if self.record_event(index, data).is_none() {
+                self.sessions.count_dropped();
+            }
             self.cut(index);
         }
     }

@@ -66,7 +66,8 @@ impl<P: Policy> HttpServer<'_, P> {
 
     /// Returns the number of dropped messages, at most 65,535.
     ///
-    /// A notification or a request to the client is dropped if it is longer than all output of the server.
+    /// A notification or a request to the client is dropped if it is longer than all output of the server. A
+    /// notification that ends the stream of a slow client is dropped if the client cannot resume the stream.
     ///
     /// If a session has no event stream, the [replay buffer](HttpServer::replay_buffer) holds a message for the
     /// session until the client opens a stream. The message is dropped if it does not fit into that buffer or into the

@@ -184,3 +184,32 @@ fn message_without_memory_is_counted_as_dropped() {
         assert!(harness.reply(stream).events().is_empty());
     }
 }
+
+/// B-S19: the notification that ends a slow stream is sent when the client resumes the stream.
+#[test]
+fn notification_that_ends_a_slow_stream_is_not_lost() {
+    for size in [4000, 0] {
+        let mut limits = HTTP.get_limits();
+        (limits.stream, limits.body, limits.page) = (500, 2048, 64);
+        let (mut harness, session) = subscribed(HTTP.limits(limits), replay(size));
+        let stream = harness.send(&get(&session)).unwrap();
+        update(&mut harness);
+        let mut ids = harness.reply(stream).ids();
+        harness.stalled.push(stream);
+        for _ in 0..10 {
+            update(&mut harness);
+        }
+        assert!(harness.reply(stream).cut);
+        if size == 0 {
+            // Five notifications fit into the output. The sixth ends the stream.
+            assert_eq!(harness.http.dropped_messages(), 5);
+            continue;
+        }
+        let resumed = harness.send(&resume(&session, &ids[0])).unwrap();
+        let reply = harness.reply(resumed);
+        ids.extend(reply.ids());
+        assert_eq!((reply.events().len(), harness.http.dropped_messages()), (10, 0), "{reply:?}");
+        let number = |id: &String| id.split_once('-').unwrap().1.parse::<u32>().unwrap();
+        assert!(ids.iter().map(number).eq(1..12), "{ids:?}");
+    }
+}
