@@ -216,10 +216,21 @@ impl<'c> HttpConfig<'c> {
         self
     }
 
-    /// Sets the times.
+    /// Sets the times. A time of 0 has the effect of 1 ms, except for `retry` and `retry_after`.
     #[must_use]
     pub const fn times(mut self, times: HttpTimes) -> Self {
-        self.times = times;
+        self.times = HttpTimes {
+            body: at_least_a_millisecond(times.body),
+            upgrade_after: at_least_a_millisecond(times.upgrade_after),
+            keep_alive: at_least_a_millisecond(times.keep_alive),
+            stall: at_least_a_millisecond(times.stall),
+            session_idle: at_least_a_millisecond(times.session_idle),
+            retry: times.retry,
+            retry_after: times.retry_after,
+            idle: at_least_a_millisecond(times.idle),
+            head: at_least_a_millisecond(times.head),
+            linger: at_least_a_millisecond(times.linger),
+        };
         self
     }
 
@@ -234,6 +245,11 @@ impl<'c> HttpConfig<'c> {
     pub const fn get_times(&self) -> HttpTimes {
         self.times
     }
+}
+
+/// Returns a time that ends after the present, so that a poll cannot meet its own new deadline.
+const fn at_least_a_millisecond(time: Millis) -> Millis {
+    if time.0 == 0 { Millis(1) } else { time }
 }
 
 impl Default for HttpConfig<'_> {

@@ -234,6 +234,37 @@ fn message_beyond_the_output_is_dropped() {
     }
 }
 
+#[test]
+fn times_of_zero_are_a_millisecond() {
+    let mut times = HttpConfig::new().get_times();
+    for time in [
+        &mut times.body,
+        &mut times.upgrade_after,
+        &mut times.keep_alive,
+        &mut times.stall,
+        &mut times.session_idle,
+        &mut times.idle,
+        &mut times.head,
+        &mut times.linger,
+    ] {
+        *time = Millis(0);
+    }
+    let mut harness = Harness::new(HttpConfig::new().sessions(SessionMode::Sessions).times(times));
+    let session = harness.initialize("2025-03-26");
+    let call = harness.send(&Request::old(format!("[{}]", old_call(1, "defer")), &session)).unwrap();
+    let stalled = harness.begin(&Request::new("GET").with("mcp-session-id", &session)).unwrap();
+    harness.stalled.push(stalled);
+    for _ in 0..5 {
+        harness.advance(1);
+    }
+    assert!(harness.reply(call).is_stream() && harness.reply(stalled).cut);
+    harness.http.close(call);
+    harness.advance(1);
+    harness.respond(0);
+    harness.advance(1);
+    assert_eq!(harness.ask(&Request::old(old_call(1, "echo"), &session)).status, 404);
+}
+
 /// The slots of an idle session and of an exchange are small.
 #[test]
 fn session_and_exchange_slots_are_small() {
