@@ -1,6 +1,5 @@
 //! Chunked responses of the core server: a body without a length, or one event of an event stream, in pieces.
 
-use mcp_proto::rpc::code;
 use mcp_proto::server::Server;
 
 use super::HttpServer;
@@ -8,7 +7,7 @@ use super::event_stream::EVENT_OVERHEAD;
 use super::exchange_flags::Flags;
 use super::exchanges::Phase;
 use super::policy::Policy;
-use super::response::{MediaType, Refusal};
+use super::response::MediaType;
 
 /// Code of chunked responses, called through a pointer so that a server without them does not link the code. The
 /// result is `false` only for `Route`, if there is no space for the piece yet.
@@ -62,11 +61,11 @@ impl<P: Policy> HttpServer<'_, P> {
             if self.pages.can_ever_hold(piece.len().saturating_add(EVENT_OVERHEAD)) {
                 return false;
             }
-            let reason = "a piece of the response is longer than the output of the server";
-            match slot.phase {
-                Phase::Waiting => self.refuse(index, Refusal::new(500, code::INTERNAL_ERROR, reason), None),
-                _ => self.cut(index),
+            // The end of an exchange with pieces cancels the request, so that no further piece follows.
+            if let Some(slot) = self.exchanges.slot_mut(index) {
+                slot.flags.add(Flags::PIECES);
             }
+            self.cut(index);
             return true;
         }
         if !slot.flags.has(Flags::PIECES) {

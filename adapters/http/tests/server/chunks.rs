@@ -196,6 +196,20 @@ fn piece_longer_than_all_memory_is_refused() {
     assert_eq!(harness.http.open_exchanges(), 0);
 }
 
+/// Otherwise the next exchange in the same slot would get the later pieces.
+#[test]
+fn first_piece_longer_than_all_memory_ends_its_request() {
+    let config = HTTP.sessions(SessionMode::Stateless);
+    for request in [Request::post(old_call(1, "defer")), Request::call(1, "defer")] {
+        let mut harness = Harness::with_sizes(config, Sizes { output: 200, ..Sizes::default() });
+        harness.chunked = true;
+        let (id, ticket) = harness.open(&request);
+        assert!(harness.reply(id).ended && harness.server.chunks(ticket).is_err());
+        assert_eq!(harness.events, ["cancelled Some(0)"]);
+        assert_eq!(harness.http.open_exchanges(), 0);
+    }
+}
+
 #[test]
 fn server_with_http_sse_refuses_chunked_responses() {
     let paths = LegacyPaths { events: "/sse", messages: "/messages" };
