@@ -156,6 +156,8 @@ impl<P: Policy> HttpServer<'_, P> {
             slot.flags.remove(Flags::NEW_SESSION);
             match slot.phase {
                 Phase::Body | Phase::Waiting => self.refuse(index, GONE, None),
+                // The end of a stream would make an incomplete response in pieces look complete.
+                Phase::Stream if slot.flags.has(Flags::PIECES) => self.cut(index),
                 Phase::Stream => self.end_stream(index),
                 Phase::Detached => self.release(index),
                 // `select` refuses the message of a queued exchange.

@@ -196,6 +196,22 @@ fn piece_longer_than_all_memory_is_refused() {
     assert_eq!(harness.http.open_exchanges(), 0);
 }
 
+/// The end of the body would make the incomplete response look complete.
+#[test]
+fn end_of_the_session_cuts_a_response_that_has_begun() {
+    let mut harness = harness(4096);
+    let session = harness.initialize("2025-11-25");
+    let (id, ticket) = harness.open(&Request::old(old_call(1, "defer"), &session));
+    assert_eq!(harness.write(ticket, "half"), 4);
+    harness.events.clear();
+    let delete = Request { method: "DELETE", ..Request::old("", &session) };
+    assert_eq!(harness.ask(&delete).status, 204);
+    let reply = harness.reply(id);
+    assert!(reply.cut && reply.body.contains("half"), "{reply:?}");
+    assert_eq!(harness.events, ["cancelled Some(0)"]);
+    assert_eq!(harness.http.open_exchanges(), 0);
+}
+
 /// Otherwise the next exchange in the same slot would get the later pieces.
 #[test]
 fn first_piece_longer_than_all_memory_ends_its_request() {
