@@ -19,13 +19,15 @@ impl<P: Policy> HttpServer<'_, P> {
     pub(super) fn begin_legacy_stream(&mut self, user: u64) -> Result<ExchangeId, Refusal> {
         let full = self.overloaded("all sessions are in use");
         let Some(paths) = self.config.legacy else { return Err(full) };
+        if !self.may_listen() {
+            return Err(self.overloaded("too many event streams are open"));
+        }
+        // The slot of an ended session is free when the core server has removed the session, so the client tries again.
         if self.sessions.is_full()
+            && self.sessions.ending().is_none()
             && let Some(idle) = self.sessions.longest_idle()
         {
             self.end_session(idle);
-        }
-        if !self.may_listen() {
-            return Err(self.overloaded("too many event streams are open"));
         }
         let id = self.policy.random();
         let key = self.sessions.create(id, user, self.now).ok_or(full)?;

@@ -103,6 +103,32 @@ fn response_beyond_the_output_is_an_error_in_the_stream() {
     assert!(!harness.reply(stream).ended);
 }
 
+/// A refused stream ends no session, and several refused streams end at most one.
+#[test]
+fn full_table_ends_one_idle_session_at_a_time() {
+    let sse = Request { target: "/sse".into(), ..Request::new("GET") };
+    let mut harness = Harness::with_sizes(HTTP, Sizes { exchanges: 3, sessions: 3, ..Sizes::default() });
+    let sessions = [0, 1, 2].map(|_| harness.initialize("2025-11-25"));
+    let is_open = |harness: &mut Harness, session: &str| {
+        harness.ask(&Request::old(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, session)).status == 200
+    };
+    // No exchange is free for a stream.
+    let get = Request::new("GET").with("mcp-session-id", &sessions[2]);
+    let streams = [0, 1].map(|_| harness.send(&get).unwrap());
+    assert_eq!(harness.ask(&sse).status, 503);
+    harness.run();
+    assert_eq!(sessions.each_ref().map(|it| is_open(&mut harness, it)), [true; 3]);
+    harness.http.close(streams[0]);
+    harness.run();
+    // The core server has not removed the first session yet.
+    for _ in 0..2 {
+        assert_eq!(harness.begin(&sse).unwrap_err().status, 503);
+    }
+    harness.run();
+    assert_eq!(sessions.each_ref().map(|it| is_open(&mut harness, it)), [false, true, true]);
+    assert_eq!(harness.ask(&sse).status, 200);
+}
+
 #[test]
 fn http_sse_endpoints_are_off_by_default() {
     let mut harness = Harness::new(HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions));
