@@ -7,7 +7,7 @@ use mcp_proto::{Action, StreamId};
 use super::HttpServer;
 use super::chunked_responses::PieceStep;
 use super::exchange_flags::Flags;
-use super::exchanges::Phase;
+use super::exchanges::{ExchangeSlot, Phase};
 use super::policy::Policy;
 use super::session::NotSelected;
 
@@ -72,6 +72,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         server.set_task_owner(slot.user);
         self.selected = None;
+        self.may_end_batch |= slot.flags.has(Flags::CANCELS) || slot.flags.has(Flags::BATCH);
         self.delivered(index);
         if let Some(stream) = cancelled {
             self.end_cancelled(stream);
@@ -107,14 +108,30 @@ impl<P: Policy> HttpServer<'_, P> {
         let Some(index) = self.exchanges.find(stream) else { return };
         let Some(slot) = self.exchanges.slot(index) else { return };
         // Keep the exchange of a batch, of HTTP+SSE, and of a response in pieces that has begun, because more output
-        // follows.
+        // may follow.
         if slot.flags.has(Flags::BATCH) || slot.flags.has(Flags::LEGACY) || slot.flags.has(Flags::PIECES) {
             return;
         }
-        match slot.phase {
-            Phase::Waiting => self.respond_empty(index, 202),
-            Phase::Stream => self.end_stream(index),
-            Phase::Detached => self.release(index),
+        self.end_without_response(index);
+    }
+
+    /// Ends the batches whose requests are all cancelled, because such a batch gets no response. The core server must
+    /// be ready for input, and have no output.
+    pub(super) fn end_cancelled_batches(&mut self, server: &Server<'_>) {
+        self.may_end_batch = false;
+        let is_cancelled = |slot: &ExchangeSlot| {
+            slot.flags.has(Flags::BATCH) && slot.is_handshake_request() && !server.has_request_on(slot.stream)
+        };
+        while let Some(index) = self.exchanges.position(is_cancelled) {
+            self.end_without_response(index);
+        }
+    }
+
+    fn end_without_response(&mut self, index: u16) {
+        match self.exchanges.slot(index).map(|slot| slot.phase) {
+            Some(Phase::Waiting) => self.respond_empty(index, 202),
+            Some(Phase::Stream) => self.end_stream(index),
+            Some(Phase::Detached) => self.release(index),
             _ => {}
         }
     }

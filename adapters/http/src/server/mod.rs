@@ -90,6 +90,8 @@ pub struct HttpServer<'b, P> {
     piece_hook: Option<PieceHook<P>>,
     /// Whether the amount of unread output of a chunked response has changed.
     has_new_pace: bool,
+    /// Whether the core server may have cancelled all requests of a batch.
+    may_end_batch: bool,
 }
 
 impl<'b, P: Policy> HttpServer<'b, P> {
@@ -117,6 +119,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
             selected: None,
             piece_hook: None,
             has_new_pace: false,
+            may_end_batch: false,
         }
     }
 

@@ -80,6 +80,10 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             return true;
         }
+        if P::HANDSHAKE && self.may_end_batch {
+            self.end_cancelled_batches(server);
+            return true;
+        }
         let Some(index) = self.exchanges.queued() else { return false };
         let Some(slot) = self.exchanges.slot(index) else { return false };
         if slot.phase == Phase::Closing {

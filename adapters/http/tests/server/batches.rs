@@ -72,3 +72,50 @@ fn lost_batch_frees_its_exchange_when_its_requests_have_ended() {
         assert_eq!(harness.http.open_exchanges(), 0);
     }
 }
+
+/// A cancelled request gets no response, so a batch may get none.
+#[test]
+fn cancelled_batch_ends_without_a_response() {
+    const CANCEL: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#;
+    let cancel = |id| format!("{CANCEL}{id}}}}}");
+    for (is_stream, is_lost) in [(false, false), (true, false), (false, true)] {
+        for is_batch in [false, true] {
+            let mut harness = Harness::new(HTTP);
+            let session = harness.initialize("2025-03-26");
+            let batch = format!("[{},{}]", old_call(1, "defer"), old_call(2, "defer"));
+            let id = harness.send(&Request::old(batch, &session)).unwrap();
+            if is_stream {
+                harness.progress(1, 1);
+            }
+            if is_lost {
+                harness.http.close(id);
+                harness.run();
+            }
+            if is_batch {
+                let body = format!("[{},{}]", cancel(1), cancel(2));
+                assert_eq!(harness.ask(&Request::old(body, &session)).status, 202);
+            } else {
+                assert_eq!(harness.ask(&Request::old(cancel(1), &session)).status, 202);
+                assert_eq!(harness.http.open_exchanges(), 1);
+                assert_eq!(harness.ask(&Request::old(cancel(2), &session)).status, 202);
+            }
+            let reply = harness.reply(id);
+            assert_eq!(
+                (reply.status, reply.ended),
+                if is_lost { (0, false) } else { (if is_stream { 200 } else { 202 }, true) }
+            );
+            assert_eq!(harness.http.open_exchanges(), 0);
+        }
+    }
+    // The response to the other request still arrives.
+    let mut harness = Harness::new(HTTP);
+    let session = harness.initialize("2025-03-26");
+    let batch = format!("[{},{}]", old_call(1, "echo"), old_call(2, "defer"));
+    let id = harness.send(&Request::old(batch, &session)).unwrap();
+    assert_eq!(harness.ask(&Request::old(cancel(2), &session)).status, 202);
+    assert!(harness.reply(id).body.contains("echo"), "{:?}", harness.reply(id));
+    // A batch can cancel its own request.
+    let batch = format!("[{},{}]", old_call(3, "defer"), cancel(3));
+    let reply = harness.ask(&Request::old(batch, &session));
+    assert_eq!((reply.status, reply.ended, harness.http.open_exchanges()), (202, true, 0));
+}
