@@ -81,7 +81,7 @@ impl<P: Policy> HttpServer<'_, P> {
     }
 
     /// Returns whether the core server has nothing to do before the next message.
-    fn is_idle(&self, server: &mut Server<'_>) -> bool {
+    pub(super) fn is_idle(&self, server: &mut Server<'_>) -> bool {
         let Action::Io(io) = server.poll(self.now) else { return false };
         let (out, input) = io.split();
         out.frame().is_none() && input.is_ready()

@@ -11,7 +11,7 @@ use super::response::Refusal;
 
 impl<P: Policy> HttpServer<'_, P> {
     /// Handles all deadlines that have passed.
-    pub(super) fn expire(&mut self, server: &Server<'_>) {
+    pub(super) fn expire(&mut self, server: &mut Server<'_>) {
         while let Some(index) = self.exchanges.due(self.now) {
             self.expire_exchange(server, index);
         }
@@ -26,8 +26,9 @@ impl<P: Policy> HttpServer<'_, P> {
         }
     }
 
-    fn expire_exchange(&mut self, server: &Server<'_>, index: u16) {
+    fn expire_exchange(&mut self, server: &mut Server<'_>, index: u16) {
         let Some(slot) = self.exchanges.slot(index) else { return };
+        let stream = slot.stream;
         match slot.phase {
             Phase::Body => {
                 let refusal = Refusal::new(408, code::INVALID_REQUEST, "the body did not arrive in time");
@@ -40,9 +41,11 @@ impl<P: Policy> HttpServer<'_, P> {
                 self.push_comment(index);
             }
             Phase::Stream | Phase::Ending => self.cut(index),
-            // While the core server has a request of the batch, the slot stays taken: another exchange in the slot
-            // would get the response. A batch whose requests are all cancelled gets no response.
-            Phase::Detached if P::HANDSHAKE && server.has_request_on(slot.stream) => self.rearm(index),
+            // While the core server has a request or its response, the slot stays taken: another exchange in the slot
+            // would get the response. A cancelled request gets no response.
+            Phase::Detached if P::HANDSHAKE && (server.has_request_on(stream) || !self.is_idle(server)) => {
+                self.rearm(index);
+            }
             Phase::Detached => self.release(index),
             Phase::Free | Phase::Queued | Phase::Closing => self.exchanges.set_deadline(index, None),
         }

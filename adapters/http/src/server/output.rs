@@ -160,10 +160,10 @@ impl<P: Policy> HttpServer<'_, P> {
                 slot.phase = Phase::Detached;
                 slot.flags.remove(Flags::HEAD_SENT);
                 self.pages.release(&mut slot.output);
-                // The response to a request ends this exchange. A batch may end without a response, so a deadline
-                // checks whether its requests have ended.
+                // The response to a request ends this exchange. A request that a batch cancels has no response, so a
+                // deadline checks whether the requests have ended.
                 let check = self.now.plus(self.config.times.stall);
-                self.exchanges.set_deadline(index, flags.has(Flags::BATCH).then_some(check));
+                self.exchanges.set_deadline(index, Some(check));
             }
             Phase::Body | Phase::Ending => self.release(index),
             Phase::Free | Phase::Detached | Phase::Closing => {}

@@ -119,3 +119,18 @@ fn cancelled_batch_ends_without_a_response() {
     let reply = harness.ask(&Request::old(batch, &session));
     assert_eq!((reply.status, reply.ended, harness.http.open_exchanges()), (202, true, 0));
 }
+
+/// The client has disconnected, so only the end of its call frees the exchange.
+#[test]
+fn lost_call_that_a_batch_cancels_frees_its_exchange() {
+    let mut harness = Harness::new(HTTP);
+    let session = harness.initialize("2025-03-26");
+    let ids = [1, 2].map(|id| harness.send(&Request::old(old_call(id, "defer"), &session)).unwrap());
+    ids.into_iter().for_each(|id| harness.http.close(id));
+    let cancel = r#"[{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}]"#;
+    assert_eq!(harness.ask(&Request::old(cancel, &session)).status, 202);
+    harness.advance(30_000);
+    assert_eq!(harness.http.open_exchanges(), 1);
+    harness.respond(1);
+    assert_eq!(harness.http.open_exchanges(), 0);
+}
