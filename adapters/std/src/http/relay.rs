@@ -24,6 +24,8 @@ const REQUESTS: usize = 256;
 const QUEUED_LINES: usize = 16;
 /// The time for responses after the client has closed its stream.
 const GRACE: Millis = Millis(1_500);
+/// Time between two lost sessions after which the relay repeats the handshake without waiting for a request.
+const STABLE: Millis = Millis::seconds(10);
 /// The stream of an `initialize` that the relay repeats.
 const RESTART: StreamId = StreamId(u32::MAX);
 
@@ -34,7 +36,8 @@ const RESTART: StreamId = StreamId(u32::MAX);
 /// stateless request closes its HTTP exchange. The relay responds to an invalid message of the client with an error. If
 /// the HTTP request for a JSON-RPC request fails, the client gets an error response (-32603) with the URL, and the
 /// status or the reason. If the server ends the session, requests in flight fail, queued messages are dropped, and the
-/// relay repeats the handshake of the client.
+/// relay repeats the handshake of the client: at once, or before the next request if another session was lost less than
+/// ten seconds before.
 ///
 /// The function returns after the end of the input, or when a write to the client fails. At the end of the input,
 /// requests in flight have 1.5 seconds for their responses.
@@ -113,8 +116,10 @@ struct Handshake {
     initialized: Option<Vec<u8>>,
     /// Whether the relay has repeated `initialize`, and waits for the response.
     is_repeated: bool,
-    /// Whether the repeated `initialize` has failed. Before the next request, the relay repeats `initialize` again.
+    /// Whether there is no session. Before the next request, the relay repeats `initialize` again.
     is_missing: bool,
+    /// The time at which the last session was lost.
+    lost_at: Option<Millis>,
 }
 
 struct Relay<W> {
@@ -174,7 +179,7 @@ impl<W: Write> Relay<W> {
                     }
                     HttpReceived::SessionLost => {
                         outgoing.clear();
-                        handshake.repeat(outgoing);
+                        handshake.session_lost(now, outgoing);
                         client.fail_all("the server has ended the session")
                     }
                 };
@@ -289,6 +294,18 @@ impl<W: Write> Relay<W> {
 }
 
 impl Handshake {
+    /// Handles the end of the session.
+    ///
+    /// A server may lose each session soon after the handshake. So that the relay does not repeat `initialize` in a
+    /// loop, a second loss waits for a request of the client.
+    fn session_lost(&mut self, now: Millis, outgoing: &mut VecDeque<Outgoing>) {
+        let is_stable = self.lost_at.replace(now).is_none_or(|at| at.plus(STABLE) <= now);
+        (self.is_repeated, self.is_missing) = (false, !is_stable);
+        if is_stable {
+            self.repeat(outgoing);
+        }
+    }
+
     /// Queues `initialize` again, before all other messages.
     fn repeat(&mut self, outgoing: &mut VecDeque<Outgoing>) {
         if let Some(text) = self.initialize.clone() {

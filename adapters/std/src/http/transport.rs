@@ -58,7 +58,8 @@ impl Transport {
         self.exchanges.next_deadline()
     }
 
-    /// Passes the next message or end to `take`. Returns `false` if there is no report.
+    /// Passes the next message or end to `take`. Returns `false` if there is no report. At the end of the session, closes
+    /// the connections of all exchanges.
     pub(super) fn receive(&mut self, now: Millis, take: impl FnOnce(HttpReceived<'_>)) -> bool {
         let (reports, busy, idle) = (&self.reports, &mut self.busy, &mut self.idle);
         let next = || {
@@ -69,8 +70,19 @@ impl Transport {
             }
             Some(report)
         };
-        let action = self.exchanges.receive(now, next, take);
+        let mut is_lost = false;
+        let action = self.exchanges.receive(now, next, |received| {
+            is_lost = matches!(received, HttpReceived::SessionLost);
+            take(received);
+        });
+        if is_lost {
+            self.abort_all();
+        }
         self.perform(action)
+    }
+
+    fn abort_all(&mut self) {
+        self.busy.drain().for_each(|(_, worker)| worker.abort());
     }
 
     /// Performs an action. Returns `false` if there is none.
@@ -102,7 +114,7 @@ impl Transport {
 
     /// Ends the session on the server, and waits for the confirmation.
     pub(super) fn end_session(&mut self, clock: Clock) {
-        self.busy.drain().for_each(|(_, worker)| worker.abort());
+        self.abort_all();
         let now = clock.now();
         let Some((exchange, request)) = self.exchanges.shutdown(now) else { return };
         self.start(Job { exchange, request });
@@ -125,6 +137,6 @@ impl Transport {
 impl Drop for Transport {
     fn drop(&mut self) {
         self.reports.close();
-        self.busy.drain().for_each(|(_, worker)| worker.abort());
+        self.abort_all();
     }
 }
