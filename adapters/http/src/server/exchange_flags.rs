@@ -45,6 +45,11 @@ impl Flags {
     /// The core server has paused the response in pieces.
     pub(super) const PAUSED: Flags = Flags(262_144);
 
+    /// Another connection continues the exchange. The transport has to be informed that the previous connection ends.
+    pub(super) const REPLACES: Flags = Flags(524_288);
+    /// The properties that an ended exchange keeps until it leaves the list of exchanges with output.
+    pub(super) const LISTED: Flags = Flags(Flags::IS_READY.0 | Flags::REPLACES.0);
+
     pub(super) fn has(self, other: Flags) -> bool {
         self.0 & other.0 != 0
     }
@@ -55,5 +60,10 @@ impl Flags {
 
     pub(super) fn remove(&mut self, other: Flags) {
         self.0 &= !other.0;
+    }
+
+    /// Removes all properties that are not in `others`.
+    pub(super) fn keep(&mut self, others: Flags) {
+        self.0 &= others.0;
     }
 }

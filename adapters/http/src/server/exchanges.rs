@@ -221,7 +221,7 @@ impl<'b> Exchanges<'b> {
     /// Changes the identifier of a running exchange, because another connection continues the exchange.
     pub(super) fn renew(&mut self, index: u16) {
         if let Some(slot) = self.slots.as_mut_slice().get_mut(usize::from(index)) {
-            slot.generation = slot.generation.wrapping_add(1).max(1);
+            slot.generation = slot.generation.wrapping_add(1);
         }
     }
 
@@ -238,11 +238,8 @@ impl<'b> Exchanges<'b> {
         // The slot stays in the list of exchanges with output until [`Exchanges::take_ready`] takes it out.
         let is_ready = slot.flags.has(Flags::IS_READY);
         slot.phase = Phase::Free;
-        slot.flags = Flags::NONE;
+        slot.flags.keep(Flags::LISTED);
         slot.deadline = NEVER;
-        if is_ready {
-            slot.flags.add(Flags::IS_READY);
-        }
         self.taken = self.taken.saturating_sub(1);
         if !is_ready {
             self.append_free(index);
@@ -276,11 +273,18 @@ impl<'b> Exchanges<'b> {
     }
 
     /// Takes the next exchange out of the list of exchanges with output, or returns `None` if the list is empty. The
-    /// exchange may have ended meanwhile.
+    /// exchange may have ended meanwhile. Of an exchange that another connection continues, returns the previous
+    /// identifier first.
     pub(super) fn take_ready(&mut self) -> Option<ExchangeId> {
         let index = take_first(self.slots.as_mut_slice(), &mut self.ready, |slot| &mut slot.next_ready)?;
         let slot = self.slots.as_mut_slice().get_mut(usize::from(index))?;
         slot.flags.remove(Flags::IS_READY);
+        if slot.flags.has(Flags::REPLACES) {
+            slot.flags.remove(Flags::REPLACES);
+            let generation = slot.generation.wrapping_sub(1);
+            self.set_ready(index);
+            return Some(ExchangeId { index, generation });
+        }
         let (is_free, id) = (slot.phase == Phase::Free, self.id(index));
         if is_free {
             self.append_free(index);

@@ -224,6 +224,7 @@ impl<P: Policy> HttpServer<'_, P> {
                     slot.flags.remove(Flags::HEAD_SENT);
                     slot.flags.remove(Flags::NEW_SESSION);
                     slot.flags.add(Flags::TAKES_STREAM);
+                    slot.flags.add(Flags::REPLACES);
                 }
                 index
             }
