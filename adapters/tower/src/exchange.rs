@@ -103,7 +103,9 @@ impl Machines {
             self.wait(id, context);
             return Poll::Pending;
         };
-        if head.length.is_none() && head.media_type != MediaType::None {
+        // A stream without a byte, such as a resumed one without events, is a complete response.
+        let is_empty = output.is_end && output.body.is_empty();
+        if head.length.is_none() && head.media_type != MediaType::None && !is_empty {
             // Report the head as sent. The body then returns the output as it arrives.
             self.core.http.sent(id, 0, now);
             return Poll::Ready(Ok(Start::Stream(head)));

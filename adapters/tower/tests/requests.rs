@@ -262,6 +262,16 @@ fn resumption_closes_the_connection_that_it_replaces() {
 }
 
 #[test]
+fn resumption_without_events_is_complete() {
+    let server = TestServer::start();
+    let session = begin_session(&server);
+    let response = server.exchange(&bodiless("GET", &format!("{session}Last-Event-ID: 999-1\r\n")));
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+    assert!(response.contains("content-length: 0\r\n") || response.ends_with("0\r\n\r\n"), "{response}");
+    server.expect_no_exchange();
+}
+
+#[test]
 fn released_connection_ends_before_its_call() {
     let server = TestServer::start();
     let session = begin_session(&server);
