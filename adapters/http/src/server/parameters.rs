@@ -16,7 +16,7 @@ const DEPTH: u8 = 16;
 /// Returns whether the fields of a call repeat the marked arguments exactly. Returns `true` for a schema that is not
 /// JSON.
 ///
-/// A marked argument needs its field. A field without an argument contradicts the body. A mark on anything but a
+/// A marked argument needs its field, once. A field without an argument contradicts the body. A mark on anything but a
 /// string, an integer or a boolean has no effect.
 pub(super) fn repeat_arguments(schema: &str, arguments: Option<Json<'_>>, head: &RequestHead<'_>) -> bool {
     Json::parse(schema.as_bytes()).map_or(true, |schema| check(schema, arguments, head, DEPTH))
@@ -37,7 +37,9 @@ fn check(schema: Json<'_>, value: Option<Json<'_>>, head: &RequestHead<'_>, dept
             let Some(field_name) = field_name(mark, &mut text) else { return false };
             return match (head.field(field_name), value) {
                 (None, None) => true,
-                (Some(field), Some(value)) => equals_json(field, value),
+                (Some(field), Some(value)) => {
+                    equals_json(field, value) && !head.fields.is_repeated(field_name)
+                }
                 _ => false,
             };
         }

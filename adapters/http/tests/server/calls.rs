@@ -151,6 +151,7 @@ fn parameter_fields_equal_their_arguments() {
         (r#"{"region":"eu"}"#, &[("mcp-param-region", "eu")], 200),
         (r#"{"region":"eu"}"#, &[("mcp-param-region", "us")], 400),
         (r#"{"region":"eu"}"#, &[], 400),
+        (r#"{"region":"eu"}"#, &[("mcp-param-region", "eu"), ("Mcp-Param-Region", "us")], 400),
         (r#"{"region":"é"}"#, &[("mcp-param-region", "=?base64?w6k=?=")], 200),
         (r#"{"region":"é"}"#, &[("mcp-param-region", "é")], 400),
         (r#"{"region":null}"#, &[], 200),
