@@ -283,6 +283,9 @@ fn refusal_has_its_status() {
         |access| {
             access.authorize(|head| match head.fields.field("authorization") {
                 None => Verdict::Allow { user: 0 },
+                Some(b"Bearer long") => {
+                    Verdict::Deny { status: 401, challenge: "long ".repeat(3_000).into() }
+                }
                 Some(_) => Verdict::Deny { status: 401, challenge: "Bearer".into() },
             })
         },
@@ -294,6 +297,7 @@ fn refusal_has_its_status() {
         (post(close).replace("localhost", "example.com"), 403, "`Host`"),
         (post(&format!("{close}Origin: http://example.com\r\n")), 403, "`Origin`"),
         (post(&format!("{close}Authorization: Bearer x\r\n")), 401, "www-authenticate: Bearer\r\n"),
+        (post(&format!("{close}Authorization: Bearer long\r\n")), 401, "www-authenticate: long long"),
         (post(close).replace("/mcp", "/other"), 404, "path"),
         (post(close).replace("application/json\r\n", "text/plain\r\n"), 415, "`Content-Type`"),
         (post(close).replace("Mcp-Name: echo", "Mcp-Name: wait"), 400, "-32020"),

@@ -102,7 +102,8 @@ impl<'a> HttpAccess<'a> {
     }
 
     /// Sets the function that permits or refuses each request by its head. `authorize` replaces an earlier
-    /// [`bearer`](HttpAccess::bearer).
+    /// [`bearer`](HttpAccess::bearer). With `mcp-proto-std`, the connection closes without a response if the head of a
+    /// refusal is longer than 16 KiB.
     ///
     /// ```
     /// # use mcp_proto_handles::HttpAccess;

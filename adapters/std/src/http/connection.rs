@@ -22,10 +22,8 @@ const READ_SIZE: usize = 64 * 1024;
 /// The amount of output, in bytes, at which a connection stops collecting output and writes. The rest of a response
 /// waits in the memory that all connections share.
 const WRITE_SIZE: usize = 128 * 1024;
-/// The memory for the fields of one head.
+/// The memory for the fields of one head of a request, and for one head of a response.
 const HEAD_SIZE: usize = 16 * 1024;
-/// The longest head of a response.
-const RESPONSE_HEAD_SIZE: usize = 1024;
 /// The number of dropped input bytes after which a connection closes.
 const LINGER_SIZE: usize = 1024 * 1024;
 /// The interval at which a connection that waits for output checks whether the client has disconnected.
@@ -49,6 +47,7 @@ pub(super) fn serve<H: Fn(Event<'_>, &ServerHandle) + Sync>(
         input: vec![0; READ_SIZE],
         unread: 0..0,
         body: Vec::new(),
+        response_head: vec![0; HEAD_SIZE],
         output: Vec::new(),
         ready: Arc::new(Condvar::new()),
         read_timeout: Duration::ZERO,
@@ -68,6 +67,8 @@ struct OpenConnection<'c, 'i, H> {
     unread: Range<usize>,
     /// The body of the request, as far as it has arrived.
     body: Vec<u8>,
+    /// The space for the head of a response, whose length depends on the challenge of the application.
+    response_head: Vec<u8>,
     output: Vec<u8>,
     /// Signals output of the exchange.
     ready: Arc<Condvar>,
@@ -152,9 +153,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> OpenConnection<'_, 'i, H> {
     /// costs more than a copy.
     fn take_output(&mut self, machines: &mut Machines<'i>) {
         let now = self.shared.now();
-        let mut space = [0; RESPONSE_HEAD_SIZE];
         while self.output.len() < WRITE_SIZE {
-            let bytes = self.http.output(&mut machines.core.http, &mut space, now);
+            let bytes = self.http.output(&mut machines.core.http, &mut self.response_head, now);
             let length = bytes.len();
             if length == 0 {
                 return;
