@@ -206,6 +206,45 @@ fn handler_panic_does_not_delay_the_end_of_the_server() {
     assert!(times.iter().any(|time| *time < Duration::from_secs(2)), "{times:?}");
 }
 
+/// The cancellation of a call of a closed connection is an event of the thread for timers.
+#[test]
+fn handler_panic_at_a_cancellation_leaves_the_server_running() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = Stop::new();
+    let server = Serve::new(&CONFIG).stopped_by(&stop);
+    let (sender, reports) = channel();
+    let thread = thread::spawn(move || {
+        server.http(listener, HttpAccess::new(&HTTP), |event, server| match event {
+            Event::Call(call) if call.name() == "wait" => {
+                let _ = sender.send("waits");
+                server.run(call, |responder| _ = responder.sleep_unless_cancelled(LIMIT));
+            }
+            Event::Call(call) => call.text("7"),
+            Event::Cancelled { .. } => {
+                let _ = sender.send("cancelled");
+                panic!("a panic for the test");
+            }
+            _ => {}
+        })
+    });
+    let connect = || {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream
+    };
+    for _ in 0..2 {
+        let mut stream = connect();
+        stream.write_all(call("wait").as_bytes()).unwrap();
+        assert_eq!(reports.recv_timeout(LIMIT), Ok("waits"));
+        drop(stream);
+        assert_eq!(reports.recv_timeout(LIMIT), Ok("cancelled"));
+        assert!(is_served(&mut connect()));
+    }
+    stop.within(Duration::ZERO);
+    thread.join().unwrap().unwrap();
+}
+
 /// Measures calls on new connections and on an open connection, among 1,000 slow clients. The slow clients send heads
 /// byte by byte, and connect again when the server closes their connections.
 ///

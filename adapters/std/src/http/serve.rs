@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::TcpListener;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
@@ -210,6 +210,8 @@ impl<'i> Serve<'i> {
     /// [connections](Serve::connections) includes event streams. At the limit, the server closes the connection that
     /// has waited for a request for the longest time.
     ///
+    /// After a panic of the handler, the connection of the request closes, and the server continues.
+    ///
     /// ```no_run
     /// # use mcp_proto_std::server::{Event, ServerConfig, Tool, Tools};
     /// # static TOOLS: Tools = Tools::new(&[Tool::new("hello", "{}")]);
@@ -280,13 +282,11 @@ impl<'i> Serve<'i> {
         thread::scope(|scope| {
             let accept = || state.accept(scope, &acceptor, &connections);
             thread::Builder::new().name("mcp-accept".into()).spawn_scoped(scope, accept)?;
-            // Even after a panic of the handler, the other threads have to end.
-            let result = catch_unwind(AssertUnwindSafe(|| state.run_timers()));
+            // A panic of the handler concerns one event, which the machines do not repeat. The panic hook has already
+            // reported the panic.
+            while catch_unwind(AssertUnwindSafe(|| state.run_timers())).is_err() {}
             connections.close();
             state.end_connections();
-            if let Err(panic) = result {
-                resume_unwind(panic);
-            }
             Ok::<_, io::Error>(())
         })?;
         Ok(())
