@@ -134,7 +134,7 @@ impl Machines {
 
     /// Starts the timer, unless it runs.
     pub(crate) fn start_timer(&mut self, shared: &Arc<Shared>) {
-        // The timer task ends with its runtime, and after a panic of the handler.
+        // The timer task ends with its runtime.
         if self.timer.as_ref().is_none_or(JoinHandle::is_finished) {
             self.timer = Some(tokio::spawn(timer::run(Arc::downgrade(shared), Arc::clone(&shared.signal))));
         }

@@ -1,5 +1,6 @@
 //! The task that runs the state machines at their deadlines, and when a `ServerHandle` has queued a command.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -16,8 +17,12 @@ const LONGEST: Millis = Millis::seconds(3600);
 pub(crate) async fn run(shared: Weak<Shared>, signal: Arc<Notify>) {
     loop {
         let Some(shared) = shared.upgrade() else { return };
-        let (next, is_closed) =
-            shared.with(|shared, machines, now| (machines.run_timer(shared, now), machines.core.is_closed()));
+        let run = || {
+            shared.with(|shared, machines, now| (machines.run_timer(shared, now), machines.core.is_closed()))
+        };
+        // A panic of the handler concerns one event, which the machines do not repeat. The panic hook has already
+        // reported the panic.
+        let Ok((next, is_closed)) = catch_unwind(AssertUnwindSafe(run)) else { continue };
         if is_closed {
             return;
         }

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use http::Request;
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full};
-use mcp_proto_tower::{HttpAccess, McpService, Serve};
+use mcp_proto::server::Event;
+use mcp_proto_tower::{HttpAccess, McpService, Serve, ServerHandle};
 use tower_service::Service;
 
 use crate::support::{CONFIG, HTTP, LIMIT, Report, call_body, call_fields, service};
@@ -111,6 +112,35 @@ async fn dropped_future_closes_its_exchange() {
     assert!(pending.is_err() && mcp.open_exchanges() == 1);
     drop(future);
     assert_eq!(mcp.open_exchanges(), 0);
+}
+
+/// The cancellation of a call is an event of the timer. No further request starts the timer again.
+#[tokio::test]
+async fn handler_panic_at_a_cancellation_delays_no_other_call() {
+    let handler = |event: Event<'_>, server: &ServerHandle| match event {
+        Event::Call(call) => {
+            let is_slow = call.name() == "slow";
+            server.run(call, move |responder| async move {
+                match is_slow {
+                    true => tokio::time::sleep(Duration::from_millis(200)).await,
+                    false => responder.cancelled().await,
+                }
+                responder.text("done");
+            });
+        }
+        Event::Cancelled { .. } => panic!("a panic for the test"),
+        _ => {}
+    };
+    let mut mcp = Serve::new(&CONFIG).service(HttpAccess::new(&HTTP), handler).unwrap();
+    let slow = mcp.call(call("slow"));
+    let mut cancelled = Box::pin(mcp.call(call("wait")));
+    assert!(tokio::time::timeout(Duration::from_millis(20), cancelled.as_mut()).await.is_err());
+    let slow = tokio::spawn(slow);
+    tokio::task::yield_now().await;
+    drop(cancelled);
+    let response = tokio::time::timeout(LIMIT, slow).await.expect("the call ends").unwrap().unwrap();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&body).contains("done"));
 }
 
 #[tokio::test]
