@@ -60,6 +60,10 @@ const NAMED: [(&str, &str); 6] = [
     ("tasks/cancel", "taskId"),
 ];
 
+/// Methods for the tasks of `2025-11-25`.
+const TASK_METHODS: [methods::Method; 4] =
+    [methods::TASKS_GET, methods::TASKS_RESULT, methods::TASKS_LIST, methods::TASKS_CANCEL];
+
 /// The size of the buffer for a tool name with escapes, in bytes.
 const NAME_SIZE: usize = 256;
 
@@ -97,19 +101,20 @@ pub(super) fn is_modern_head(head: &RequestHead<'_>) -> bool {
 
 /// Checks a body. Returns the refusal of the first check that fails. `session` is the revision of the session that the
 /// head names. The outer `None` means that the head names no session, and the inner `None` that the session has no
-/// revision yet.
+/// revision yet. `user` is the user of the request.
 pub(super) fn check<'m>(
     config: &HttpConfig<'_>,
     policy: &impl Policy,
     head: &RequestHead<'_>,
     session: Option<Option<Revision>>,
+    user: u64,
     body: &'m [u8],
 ) -> Result<CheckedBody<'m>, RefusedBody<'m>> {
     let message =
         Message::parse(body).map_err(|_| (refuse(code::PARSE_ERROR, "the body is not valid JSON"), None))?;
     let id = message.id().filter(|id| id.kind() == Kind::String || id.is_integer_text());
     let request_id = id.filter(|_| message.kind() == MessageKind::Request);
-    check_message(config, policy, head, session, message).map_err(|refusal| (refusal, request_id))
+    check_message(config, policy, head, session, user, message).map_err(|refusal| (refusal, request_id))
 }
 
 fn check_message<'m>(
@@ -117,6 +122,7 @@ fn check_message<'m>(
     policy: &impl Policy,
     head: &RequestHead<'_>,
     session: Option<Option<Revision>>,
+    user: u64,
     message: Message<'m>,
 ) -> Result<CheckedBody<'m>, Refusal> {
     if message.id().is_some_and(|id| id.bytes().len() > config.limits.id) {
@@ -179,7 +185,45 @@ fn check_message<'m>(
     if message.kind() == MessageKind::Batch && !revision.has(WireFeature::Batches) {
         return Err(refuse(code::INVALID_REQUEST, "only 2025-03-26 has batches"));
     }
+    if config.mode != SessionMode::Sessions {
+        check_stored_session(message, revision, user)?;
+    }
     Ok(CheckedBody { revision, ..checked })
+}
+
+/// Refuses a request, or a batch with a request, that needs a session in the table of sessions.
+fn check_stored_session(message: Message<'_>, revision: Revision, user: u64) -> Result<(), Refusal> {
+    let is_refused = |message: Message<'_>| needs_stored_session(message, revision, user);
+    let status = match message.kind() {
+        MessageKind::Batch if has_element(message, is_refused) => 400,
+        _ if is_refused(message) => 200,
+        _ => return Ok(()),
+    };
+    Err(Refusal::new(status, code::METHOD_NOT_FOUND, "the method needs sessions that the server stores"))
+}
+
+/// Returns whether an element of an array is a message that satisfies a condition.
+fn has_element(batch: Message<'_>, condition: impl Fn(Message<'_>) -> bool) -> bool {
+    let elements = Json::parse(batch.bytes()).map(Json::elements);
+    let Ok(mut elements) = elements else { return false };
+    elements.any(|element| Message::parse(element.bytes()).is_ok_and(&condition))
+}
+
+/// Returns whether a request subscribes to a resource, or accesses or creates a task of `2025-11-25` without a user.
+/// Returns `false` for any other message.
+///
+/// The end of a session outside of the table is unknown, and its key may later belong to another client. The
+/// subscription would take memory forever, and the other client would have access to the task.
+fn needs_stored_session(message: Message<'_>, revision: Revision, user: u64) -> bool {
+    if message.kind() != MessageKind::Request {
+        return false;
+    }
+    let mut buffer = [0; METHOD_SIZE];
+    let method = message.method().map_or(&[][..], |method| decoded(method, &mut buffer));
+    let is = |other: &methods::Method| method == other.name().as_bytes();
+    let [task] = message.pick_params(["task"]);
+    let is_task = TASK_METHODS.iter().any(is) || is(&methods::TOOLS_CALL) && task.is_some();
+    is(&methods::RESOURCES_SUBSCRIBE) || is_task && user == 0 && revision.has(WireFeature::Tasks)
 }
 
 /// Returns whether the endpoint serves only `2026-07-28`.

@@ -15,6 +15,10 @@ pub enum AllowList<'c> {
 }
 
 /// The treatment of the handshake era, all revisions before `2026-07-28`.
+///
+/// With [`Stateless`](SessionMode::Stateless) and [`Sealed`](SessionMode::Sealed), the server does not learn when a
+/// session ends. It refuses `resources/subscribe` with -32601, and for requests without a user also tasks of
+/// `2025-11-25`: the methods `tasks/…`, and calls with the parameter `task`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionMode {

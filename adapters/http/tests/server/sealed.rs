@@ -44,6 +44,32 @@ fn sealed_session_keeps_its_revision() {
     assert_eq!((reply.code(), reply.field("mcp-session-id")), (-32602, ""));
 }
 
+/// Without a table, no subscription takes memory after its client has left.
+#[test]
+fn subscription_needs_a_stored_session() {
+    const SUBSCRIBE: &str =
+        r#"{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"file:///é"}}"#;
+    for mode in [SessionMode::Sealed, SessionMode::Stateless] {
+        let mut harness = Harness::new(HTTP.sessions(mode));
+        for _ in 0..20 {
+            let session = match mode {
+                SessionMode::Sealed => harness.initialize("2025-03-26"),
+                _ => String::new(),
+            };
+            let reply = harness.ask(&Request::old(SUBSCRIBE, &session));
+            assert_eq!((reply.status, reply.code()), (200, -32601), "{reply:?}");
+            assert!(reply.body.contains(r#""id":2"#), "{reply:?}");
+            let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
+            let reply = harness.ask(&Request::old(format!("[{ping},{SUBSCRIBE}]"), &session));
+            assert_eq!((reply.status, reply.code()), (400, -32601), "{reply:?}");
+            assert_eq!(harness.ask(&Request::old(format!("[{ping}]"), &session)).status, 200);
+        }
+        let listen = r#""notifications":{"resourceSubscriptions":["file:///é"]}"#;
+        let reply = harness.ask(&Request::modern(1, "subscriptions/listen", listen));
+        assert!(reply.body.contains("acknowledged") && reply.body.contains("file:///é"), "{reply:?}");
+    }
+}
+
 /// Two sealed sessions whose random bytes differ in one byte share nothing: neither ids of requests, nor
 /// cancellations.
 #[test]
