@@ -131,7 +131,10 @@ fn serve(listener: &TcpListener, stop: &AtomicBool) -> usize {
     let mut server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     server = server.in_flight(&mut slots, &mut text).unwrap();
     let (start, mut connections) = (Instant::now(), Vec::<Connection>::new());
-    while !stop.load(Ordering::Relaxed) {
+    // After `stop`, the open exchanges have ten seconds to end.
+    let mut left = 10_000;
+    while !stop.load(Ordering::Relaxed) || http.open_exchanges() > 0 && left > 0 {
+        left -= u32::from(stop.load(Ordering::Relaxed));
         let now = Millis(start.elapsed().as_millis() as u64);
         if let Ok((stream, _)) = listener.accept() {
             stream.set_nonblocking(true).unwrap();
@@ -253,7 +256,6 @@ fn raw_bytes_are_answered_over_tcp() {
         let delete = Request::new("DELETE").with("mcp-session-id", session);
         other.write_all(&bytes_of(&delete)).unwrap();
         assert!(read_until(&mut other, "\r\n\r\n").starts_with("HTTP/1.1 204 "));
-        thread::sleep(Duration::from_millis(50));
         stop.store(true, Ordering::Relaxed);
         assert_eq!(server.join().unwrap(), 0);
     });
