@@ -1,5 +1,6 @@
 //! Compatibility with nonconforming clients. `docs/compatibility.md` lists all cases.
 
+use crate::framing::outbound_message::SessionKey;
 use crate::json::{Json, Str};
 use crate::peer::lifecycle::Trigger;
 use crate::server::config::ServerConfig;
@@ -27,13 +28,15 @@ impl ServerConfig<'_> {
         self
     }
 
-    /// Sets whether a session accepts `shutdown` and `exit` of LSP. Default: `true`.
+    /// Sets whether the session accepts `shutdown` and `exit` of LSP. Default: `true`.
     ///
     /// MCP does not have these methods of the Language Server Protocol (LSP), but some clients send them. The server
     /// responds to `shutdown` with an empty result. The server then refuses new requests (-32600). The application
     /// may respond to requests in flight until the [grace](crate::server::Limits::grace) period expires. The
     /// notification `exit` ends the input. Without `exit`, the server ends the connection after the grace period.
-    /// Without a session, and in `2026-07-28`, the server treats both methods like unknown methods.
+    /// Without a session, and in `2026-07-28`, the server treats both methods like unknown methods. The same applies to
+    /// a server of [several sessions](crate::server::Session), such as one over HTTP, because the methods would end all
+    /// sessions.
     #[must_use]
     pub const fn lsp_shutdown(mut self, understood: bool) -> Self {
         self.compat.lsp_shutdown = understood;
@@ -41,9 +44,15 @@ impl ServerConfig<'_> {
     }
 }
 
-/// Returns whether the method of a session's request is `shutdown`, and the options accept this method.
+/// Returns whether the options accept `shutdown` and `exit`, and the server has only one session. A client of one of
+/// several sessions must not end the server.
+fn accepts_lsp_shutdown(state: &ServerState<'_>) -> bool {
+    state.config.compat.lsp_shutdown && state.session_key == SessionKey::NONE
+}
+
+/// Returns whether the method of a session's request is `shutdown`, and the server accepts this method.
 pub(crate) fn is_shutdown(state: &ServerState<'_>, method: Str<'_>) -> bool {
-    state.config.compat.lsp_shutdown && method == "shutdown"
+    accepts_lsp_shutdown(state) && method == "shutdown"
 }
 
 /// Responds to `shutdown` and starts draining. The client sends `exit` next, or disconnects.
@@ -55,11 +64,13 @@ pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
     answered
 }
 
-/// Returns whether a notification of a session is `exit`, and the options accept this method.
+/// Returns whether a notification of a session is `exit`, and the server accepts this method.
 pub(crate) fn is_exit(state: &mut ServerState<'_>, method: Str<'_>, params: Json<'_>) -> bool {
+    if !accepts_lsp_shutdown(state) || state.peer.session.is_none() || method != "exit" {
+        return false;
+    }
     let cache = &mut state.request_cache;
     let names_revision =
         |meta| state.config.stateless.is_some_and(|era| (era.parse_meta)(cache, meta).is_some());
-    let stateless = || params.get("_meta").is_some_and(names_revision);
-    state.config.compat.lsp_shutdown && state.peer.session.is_some() && method == "exit" && !stateless()
+    !params.get("_meta").is_some_and(names_revision)
 }

@@ -8,7 +8,7 @@ use mcp_proto::server::{
     Subscriptions,
 };
 use mcp_proto::{
-    Action, Buffer, ClientCapabilities, Millis, Revision, SendError, SessionKey, StreamId, Ticket,
+    Action, Buffer, ClientCapabilities, Millis, Revision, SendError, SessionKey, State, StreamId, Ticket,
 };
 
 static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("file:///a", "a")]).subscribe();
@@ -217,6 +217,21 @@ fn closed_session_ends_its_requests_and_subscriptions() {
         // The request to the other client still awaits its response.
         sessions.post(2, 7, r#"{"jsonrpc":"2.0","id":4,"result":{}}"#);
         assert_eq!(sessions.events[2..], ["Result({})"]);
+    });
+}
+
+/// A client of one session must not end the server of all sessions.
+#[test]
+fn lsp_shutdown_and_exit_of_one_session_are_unknown() {
+    with_sessions(|mut sessions| {
+        sessions.post(1, 2, r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#);
+        assert!(sessions.sent.concat().contains("-32601"), "{:?}", sessions.sent);
+        sessions.post(1, 2, r#"{"jsonrpc":"2.0","method":"exit"}"#);
+        assert_eq!(sessions.events.len(), 2, "both are reported: {:?}", sessions.events);
+        sessions.sent.clear();
+        sessions.post(2, 2, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        sessions.expect(&[r#"Request(StreamId(131074)) {"jsonrpc":"2.0","id":1,"result":{}}"#.into()]);
+        assert_eq!(sessions.server.state(), State::Ready);
     });
 }
 
