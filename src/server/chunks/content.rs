@@ -51,7 +51,7 @@ impl ChunkedContent<'_> {
             ChunkedContent::ResourceBlob { .. } => (true, BLOB),
         };
         let kind = match kind {
-            RequestKind::CallTool { pad_structured, .. } => {
+            RequestKind::CallTool { pad_structured, is_task: false } => {
                 TOOL | if pad_structured { PAD_STRUCTURED } else { 0 }
                     | if is_resource { EMBEDDED } else { 0 }
             }

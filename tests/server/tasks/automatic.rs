@@ -1,7 +1,7 @@
 //! Deferred calls that become tasks automatically.
 
 use super::*;
-use mcp_proto::server::{Reply, ResponseStatus};
+use mcp_proto::server::{ChunkedContent, Reply, ResponseStatus};
 use mcp_proto::{Level, SendError};
 
 static AUTOMATIC: Tasks = Tasks::new().list().automatic(Millis(2000), || TaskOptions::new([7; 16]));
@@ -226,4 +226,14 @@ fn calls_that_have_ended_take_no_slots_from_tasks() {
     assert!(host.take().is_empty());
     host.reply(|reply| reply.text("done"));
     assert_eq!(host.take()[0]["result"]["resultType"], "complete");
+}
+
+#[test]
+fn reply_of_a_task_cannot_be_chunked() {
+    let mut host = Host::automatic(table());
+    let id = host.create_automatic();
+    host.reply(|reply| assert_eq!(reply.chunked(ChunkedContent::Text), Err(SendError::Unsupported)));
+    assert_eq!(host.get(&id)["status"], "working");
+    host.reply(|reply| reply.text("done"));
+    assert_eq!(host.get(&id)["status"], "completed");
 }
