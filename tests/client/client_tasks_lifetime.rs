@@ -1,6 +1,8 @@
 //! Tasks of 2025-11-25 that the client runs: expiry, limits, transmit space, the end of the connection. `TC-4` is a
 //! requirement of `docs/task-rules.md`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::client_tasks::{ACCEPTED, ALL, FORM, about, defers, options, payload, run, setup, table, unknown};
 use crate::support::client::{ClientHarness, Setup, bytes};
 use mcp_proto::client::ClientConfig;
@@ -81,6 +83,20 @@ fn stored_result_beyond_the_transmit_buffer_is_an_error() {
         harness.pump();
         harness.events(&["fault ReplyTooLarge"]);
         assert!(harness.take_sent()[0].contains(r#""id":2,"error":{"code":-32603"#));
+    });
+}
+
+#[test]
+fn panic_in_a_response_removes_no_task() {
+    run(|harness| {
+        let tickets = defers(harness);
+        harness.server_sends(FORM).discard();
+        let reply = harness.client.reply(tickets.borrow()[0]).unwrap();
+        let respond = || reply.accept(|_| panic!("in the response"));
+        assert!(catch_unwind(AssertUnwindSafe(respond)).is_err());
+        let reply = harness.client.reply(tickets.borrow()[0]).unwrap();
+        reply.accept(|content| content.field_string("name", "x"));
+        harness.server_sends(&about(2, "result")).sent(&[&payload(2, ACCEPTED)]);
     });
 }
 

@@ -12,6 +12,7 @@ use crate::json::{Json, Kind, Str, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::requested_ttl;
 use crate::peer::tasks::payload::write_longest;
+use crate::peer::tasks::storage::with_taken;
 use crate::peer::tasks::table::TaskTable;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::pagination::TAIL;
@@ -199,9 +200,6 @@ impl ClientState<'_> {
         &mut self,
         act: impl FnOnce(&mut ClientState<'_>, &mut TaskTable<'_>) -> R,
     ) -> Option<R> {
-        let mut table = self.client_tasks.take()?;
-        let result = act(self, &mut table);
-        self.client_tasks = Some(table);
-        Some(result)
+        with_taken(self, |state| &mut state.client_tasks, |state, table| act(state, table))
     }
 }

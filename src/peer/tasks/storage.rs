@@ -1,4 +1,4 @@
-//! `Storage`: a value that the caller lends, or that is on the heap.
+//! `Storage`: a value that the caller lends, or that is on the heap. `with_taken`: access to a value beside its state.
 
 use core::ops::{Deref, DerefMut};
 
@@ -28,5 +28,33 @@ impl<T> DerefMut for Storage<'_, T> {
             #[cfg(feature = "alloc")]
             Storage::Owned(value) => value,
         }
+    }
+}
+
+/// Calls `act` with the state and the value of a field of the state. Returns `None` if the field is `None`.
+///
+/// The field is `None` during the call. `act` may run closures of the application, so the field gets the value back even
+/// if `act` panics.
+pub(crate) fn with_taken<S, T, R>(
+    state: &mut S,
+    field: impl Fn(&mut S) -> &mut Option<T>,
+    act: impl FnOnce(&mut S, &mut T) -> R,
+) -> Option<R> {
+    let value = field(state).take()?;
+    let mut taken = Taken { state, field, value: Some(value) };
+    let Taken { state, value, .. } = &mut taken;
+    value.as_mut().map(|value| act(state, value))
+}
+
+/// Puts a value back into its field when dropped.
+struct Taken<'s, S, T, F: Fn(&mut S) -> &mut Option<T>> {
+    state: &'s mut S,
+    field: F,
+    value: Option<T>,
+}
+
+impl<S, T, F: Fn(&mut S) -> &mut Option<T>> Drop for Taken<'_, S, T, F> {
+    fn drop(&mut self) {
+        *(self.field)(self.state) = self.value.take();
     }
 }

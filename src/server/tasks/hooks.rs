@@ -7,6 +7,7 @@ use crate::framing::outbound_message::SessionKey;
 use crate::json::{Json, Kind, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::requested_ttl;
+use crate::peer::tasks::storage::with_taken;
 use crate::peer::tasks::table::{TaskState, TaskTable, TaskTicket};
 use crate::protocol::objects::task::TaskSupport;
 use crate::protocol::objects::tool::Tool;
@@ -238,10 +239,7 @@ impl ServerState<'_> {
         &mut self,
         act: impl FnOnce(&mut ServerState<'_>, &mut TaskTable<'_>) -> R,
     ) -> Option<R> {
-        let mut table = self.tasks.take()?;
-        let result = act(self, &mut table);
-        self.tasks = Some(table);
-        Some(result)
+        with_taken(self, |state| &mut state.tasks, |state, table| act(state, table))
     }
 
     /// Records a change of a task: its time, and its pending notifications.

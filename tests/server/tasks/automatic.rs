@@ -1,5 +1,7 @@
 //! Deferred calls that become tasks automatically.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::*;
 use mcp_proto::server::{ChunkedContent, Reply, ResponseStatus};
 use mcp_proto::{Level, SendError};
@@ -236,4 +238,15 @@ fn reply_of_a_task_cannot_be_chunked() {
     assert_eq!(host.get(&id)["status"], "working");
     host.reply(|reply| reply.text("done"));
     assert_eq!(host.get(&id)["status"], "completed");
+}
+
+#[test]
+fn panic_in_the_reply_of_a_task_leaves_the_task_open() {
+    let mut host = Host::automatic(table());
+    let id = host.create_automatic();
+    let reply = || host.reply(|reply| reply.content(|_| panic!("in the reply")));
+    assert!(catch_unwind(AssertUnwindSafe(reply)).is_err());
+    assert_eq!(host.get(&id)["status"], "working");
+    host.reply(|reply| reply.error(7, "no response"));
+    assert_eq!(host.get(&id)["error"]["code"], 7);
 }

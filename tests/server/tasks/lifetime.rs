@@ -1,5 +1,7 @@
 //! Expiry, stale tickets, full tables, and tasks that outlive their connection.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::*;
 use mcp_proto::SendError;
 use mcp_proto::server::TaskOutcome;
@@ -165,4 +167,19 @@ fn table_on_the_heap_works_like_a_lent_one() {
     host.create();
     let response = host.modern("tools/call", json!({"name": "optional"}));
     assert_eq!(response["result"]["resultType"], "complete", "the limit is two tasks");
+}
+
+#[test]
+fn panic_in_the_result_of_a_task_removes_no_task() {
+    let mut host = Host::extension();
+    let ids = [host.create(), host.create()];
+    let first = host.tickets[0];
+    let complete = || host.server.task(first).unwrap().complete(|_| panic!("in the result"));
+    assert!(catch_unwind(AssertUnwindSafe(complete)).is_err());
+    for id in ids {
+        assert_eq!(host.get(&id)["status"], "working");
+    }
+    for ticket in host.tickets.clone() {
+        host.server.task(ticket).unwrap().complete(|result| result.text("done")).unwrap();
+    }
 }
