@@ -199,7 +199,8 @@ pub struct Server<'b> {
 pub(crate) enum Ending {
     Open,
     /// The input has ended, and a line still waits for transmit space. The server drops the connection if the client
-    /// reads no output within the grace period.
+    /// reads no output within the grace period. If the client has read all output, the server instead ends the chunked
+    /// response that the line waits for.
     InputEnded,
     /// The application may still respond to requests in flight.
     Grace,

@@ -8,6 +8,7 @@ use crate::framing::outbound_message::StreamId;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::machine::PollStep;
 use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
 use crate::rpc::Class;
 use crate::server::batch::Batches;
@@ -15,6 +16,7 @@ use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::{self, Received};
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::Pending;
+use crate::server::request_context::PackedContext;
 use crate::server::{Ending, Server};
 
 impl Server<'_> {
@@ -256,15 +258,27 @@ impl Server<'_> {
             }
         }
         // The remaining output drains only while the client reads. Each transmission restarts the period for the
-        // output.
+        // output. If the client has read all output, a line waits for the end of a chunked response.
         let ending = if draining { Ending::Flushing } else { Ending::InputEnded };
         if self.state.peer.output.take_sent_flag() || self.state.ending != ending {
             self.set_ending(ending);
         } else if self.state.ending_deadline <= self.state.peer.now {
-            self.disconnect();
+            if self.state.peer.output.is_empty() && self.end_open_response() {
+                self.set_ending(ending);
+            } else {
+                self.disconnect();
+            }
             return true;
         }
         false
+    }
+
+    /// Ends a chunked response as a failure, because a received line waits for its end. Returns `false` if no chunked
+    /// response is open.
+    fn end_open_response(&mut self) -> bool {
+        let is_open = |(_, inbound): &(Ticket, &Inbound<PackedContext>)| inbound.is_chunked();
+        let found = self.state.peer.in_flight.inbound_requests().find(is_open);
+        found.map(|(ticket, _)| ticket).is_some_and(|ticket| self.state.poll_chunks(ticket))
     }
 
     fn set_ending(&mut self, ending: Ending) {

@@ -1,7 +1,10 @@
 //! Chunked responses that end before their content: cancellation, timeout, shutdown, failure.
 
-use super::{CONTENTS, Content, SMALL, Session, data_of, expected, request, with_session};
-use mcp_proto::server::{ChunkedContent, Event};
+use super::{
+    CONFIG, CONTENTS, Content, SMALL, Session, data_of, expected, request, with_config, with_session,
+};
+use crate::support::transport::end_input;
+use mcp_proto::server::{ChunkedContent, Event, Limits};
 use mcp_proto::{Action, Buffer, Millis, ProtocolError, Revision, SendError};
 use serde_json::Value;
 
@@ -69,7 +72,7 @@ fn early_end(
             "Expired"
         }
         End::InputEnded => {
-            crate::support::transport::end_input(&mut session.server, session.now);
+            end_input(&mut session.server, session.now);
             session.poll(0);
             session.now = Millis(99);
             assert!(session.poll(0).is_none());
@@ -194,4 +197,54 @@ fn call_that_is_dropped_after_refused_chunks_is_answered() {
         assert_eq!(session.server.deferred(), 0);
         assert_eq!(session.lines()[0]["error"]["code"], -32603);
     });
+}
+
+/// After the end of the input, a slow application does not prevent the response to a request that waits behind the open
+/// response. A client that does not read prevents it.
+#[test]
+fn end_of_input_ends_an_open_response_before_other_requests() {
+    let (content, revision) = (CONTENTS[0], Revision::V2025_11_25);
+    let config = CONFIG.limits(Limits::DEFAULT.with_deferred_timeout(Millis(1_000_000)));
+    for reads in [true, false] {
+        let mut tx = [0; SMALL];
+        with_config(&config, revision, (&mut tx).into(), |mut session| {
+            let ticket = session.open(content, revision).unwrap();
+            assert_eq!(session.chunks(ticket).text("half"), 4);
+            for id in [8, 9] {
+                session.feed(&request(revision, id, "tools/call", r#""name":"t""#));
+            }
+            end_input(&mut session.server, session.now);
+            assert!(session.poll(if reads { usize::MAX } else { 0 }).is_none());
+            session.now = Millis(1000);
+            assert!(session.poll(0).is_none());
+            session.now = Millis(100_000);
+            let expired = format!("{:?}", session.poll(0));
+            if !reads {
+                assert_eq!(expired, "None");
+                assert!(matches!(session.server.poll(session.now), Action::Closed));
+                return;
+            }
+            assert!(expired.starts_with("Some(Expired("), "{expired}");
+            assert!(matches!(session.server.chunks(ticket), Err(SendError::Gone)));
+            assert!(session.poll(usize::MAX).is_none());
+            let Some(Event::Call(call)) = session.poll(0) else { panic!("a call") };
+            // The grace period begins again, so the next response may be chunked, too.
+            let ticket = call.chunked(ChunkedContent::Text).unwrap();
+            assert!(session.poll(usize::MAX).is_none());
+            session.now = Millis(101_000);
+            assert!(session.poll(usize::MAX).is_none());
+            session.chunks(ticket).end();
+            assert!(session.poll(usize::MAX).is_none());
+            let Some(Event::Call(call)) = session.poll(0) else { panic!("a call") };
+            call.text("x");
+            let lines = session.lines();
+            let ended = [(7, true), (8, false), (9, false)];
+            assert_eq!(lines.len(), ended.len(), "{lines:?}");
+            for (line, (id, is_error)) in lines.iter().zip(ended) {
+                assert_eq!(line["id"], id);
+                assert_eq!(line["result"]["isError"] == true, is_error, "{line}");
+            }
+            assert!(matches!(session.server.poll(session.now), Action::Closed));
+        });
+    }
 }

@@ -147,8 +147,17 @@ struct Session<'b> {
 
 /// Runs `test` with a server that has a session of this revision and `tx` bytes to transmit.
 fn with_session<T>(revision: Revision, tx: Buffer<'_>, test: impl FnOnce(Session<'_>) -> T) -> T {
+    with_config(&CONFIG, revision, tx, test)
+}
+
+fn with_config<T>(
+    config: &ServerConfig<'static>,
+    revision: Revision,
+    tx: Buffer<'_>,
+    test: impl FnOnce(Session<'_>) -> T,
+) -> T {
     let (mut rx, mut slots, mut text) = ([0; 1024], [Slot::EMPTY; 2], [0; 128]);
-    let server = Server::new(&CONFIG, &mut rx, tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
+    let server = Server::new(config, &mut rx, tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
     let mut session = Session { server, now: Millis(0), output: Vec::new() };
     session.connect(revision);
     test(session)
