@@ -14,6 +14,8 @@ impl Flags {
     pub(super) const BYTE_ORDER_MARK: Flags = Flags(4);
     /// Chunks of a string are removed from inside the current line.
     pub(super) const CHUNKED: Flags = Flags(8);
+    /// The chunks of the current line have ended without a request, and the machine has not reported this yet.
+    pub(super) const ABORTED: Flags = Flags(16);
     /// A part of the current line was removed before the release of the line.
     pub(super) const SHORTENED: Flags = Flags(Flags::BYTE_ORDER_MARK.0 | Flags::CHUNKED.0);
     /// All flags of the current line.

@@ -68,6 +68,19 @@ impl LineDecoder<'_> {
         }
     }
 
+    /// Records that the chunks of the current line have ended without a request.
+    pub(crate) fn abort_chunks(&mut self) {
+        self.flags.remove(Flags::CHUNKED);
+        self.flags.add(Flags::ABORTED);
+    }
+
+    /// Returns whether [`abort_chunks`](LineDecoder::abort_chunks) was called since the last call.
+    pub(crate) fn take_aborted(&mut self) -> bool {
+        let is_aborted = self.flags.any(Flags::ABORTED);
+        self.flags.remove(Flags::ABORTED);
+        is_aborted
+    }
+
     /// Stores the number of bytes to remove from the incomplete line after the event of a chunk. The field
     /// `release_length` has no other use before the line is complete.
     pub(crate) fn hold_chunk(&mut self, length: usize) {

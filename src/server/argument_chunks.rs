@@ -259,25 +259,27 @@ fn chunk_event<'a>(
 
 fn end_line(server: &mut Server<'_>, outcome: &Received, spans: &Spans) -> bool {
     let Server { input, state } = server;
-    input.set_chunked(false);
-    let request = match (outcome, state.pending_event) {
-        (Received::Event, Some(PendingEvent::Request { context, .. })) => Some(context),
-        _ => None,
-    };
-    if let Some(context) = request {
+    if let (Received::Event, Some(PendingEvent::Request { context, .. })) = (outcome, state.pending_event) {
         let is_call = matches!(context.unpack(input.stream()).kind, RequestKind::CallTool { .. });
         let name = rpc::view(input.bytes(), spans.subject).string();
         let chunked = find_argument(input, state.config).map(|found| found.tool.name());
         if is_call && name.zip(chunked).is_some_and(|(name, chunked)| name == *chunked) {
+            input.set_chunked(false);
             return true;
         }
     }
-    state.pending_event = Some(PendingEvent::Argument(PendingArgument::ABORTED));
+    match state.pending_event {
+        // Duplicate members have turned the call into another message. The event of this message follows the abort.
+        Some(_) => input.abort_chunks(),
+        None => {
+            input.set_chunked(false);
+            state.pending_event = Some(PendingEvent::Argument(PendingArgument::ABORTED));
+        }
+    }
     if let Received::ProtocolError(error) = outcome {
         state.peer.pending_error = state.peer.reported(*error);
         server.release();
         return false;
     }
-    // If duplicate members have turned the call into another request, the next poll handles the line again.
-    request.is_none()
+    true
 }

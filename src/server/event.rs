@@ -135,6 +135,10 @@ impl Server<'_> {
     /// other cases.
     #[inline(never)]
     pub fn event(&mut self) -> Option<Event<'_>> {
+        // The pending event concerns another message than the chunks. Report the end of the chunks first.
+        if self.input.take_aborted() {
+            return Some(Event::ArgumentsAborted);
+        }
         // The pending event concerns the new client. Report the end of the old session first.
         if mem::take(&mut self.state.restarted) {
             return Some(Event::Restarted);

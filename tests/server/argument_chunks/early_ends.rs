@@ -1,8 +1,9 @@
 //! Streamed calls that are aborted: by the end of their line, of the connection, or of the server.
 
 use super::{CONFIG, DONE, INITIALIZE, RX, python, run, with_server};
+use crate::support::server::hello;
 use crate::support::transport::{give_input, take_output};
-use mcp_proto::server::{Event, Server, Slot};
+use mcp_proto::server::{Event, SecondInitialize, Server, Slot};
 use mcp_proto::{Action, Millis};
 
 #[test]
@@ -152,4 +153,59 @@ fn call_that_arrives_during_shutdown_is_aborted() {
     }
     // Chunks may be pending when the shutdown begins.
     assert!(events.ends_with("ArgumentsAborted ProtocolError(LineTooLong { limit: 256 }) "), "{events}");
+}
+
+/// If the last of several `method` members makes another message of the call, the event of this message follows the
+/// abort.
+#[test]
+fn event_of_another_message_follows_the_abort() {
+    // With this length, the other members follow the last chunk.
+    let data = "x".repeat(2030);
+    let hello = hello("2025-11-25");
+    let plain = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"plain"}}"#;
+    for (end, expected) in [
+        (
+            r#""method":"notifications/cancelled","params":{"requestId":7,"reason":"why"}}"#.to_owned(),
+            &["ArgumentsAborted", "Cancelled"][..],
+        ),
+        (
+            format!(r#""id":1,"method":"initialize","params":{hello}}}"#),
+            &["ArgumentsAborted", "Restarted", "Connected"],
+        ),
+    ] {
+        let config = CONFIG.second_initialize(SecondInitialize::Restart);
+        let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
+        let (mut memory, mut tx) = ([0; RX], [0; 1024]);
+        let server = Server::new(&config, &mut memory, &mut tx).unwrap();
+        let mut server = server.in_flight(&mut slots, &mut text).unwrap();
+        let call =
+            format!(r#""method":"tools/call","params":{{"name":"write","arguments":{{"data":"{data}"}}}}"#);
+        let input = format!("{INITIALIZE}\n{plain}\n{{\"jsonrpc\":\"2.0\",{call},{end}\n");
+        let (mut input, mut events) = (input.as_bytes(), Vec::new());
+        loop {
+            match server.poll(Millis(0)) {
+                Action::Event => {
+                    let event = server.event().unwrap();
+                    let name = format!("{event:?}").split([' ', '(', '{']).next().unwrap().to_owned();
+                    events.push(name);
+                    match event {
+                        Event::Call(call) => _ = call.defer(None).unwrap(),
+                        Event::Cancelled { reason, .. } => assert!(reason.unwrap() == "why"),
+                        _ => {}
+                    }
+                }
+                Action::Io(io) => {
+                    let (out, space) = io.split();
+                    if take_output(out, usize::MAX, &mut Vec::new()) + give_input(space, 50, &mut input) == 0
+                    {
+                        break;
+                    }
+                }
+                Action::Closed => panic!("the input continues"),
+            }
+        }
+        let (before, after) = events.split_at(events.len() - expected.len());
+        assert_eq!(after, expected, "{events:?}");
+        assert_eq!(before.last().map(String::as_str), Some("ArgumentChunk"), "{events:?}");
+    }
 }
