@@ -101,6 +101,9 @@ pub enum Event<'a> {
     /// The timeout of a deferred request, the time to live of its automatic task, or the grace period of the connection
     /// expired. The server responds with an error, ends a [chunked](Call::chunked) response as a failure, or removes
     /// the task. The ticket is no longer valid.
+    ///
+    /// The server also emits this event for a request that waits for the result of a task. The ticket is then unknown
+    /// to the application.
     Expired(Ticket),
     /// A request or a subscription of the client needs the result of a task. The application
     /// [keeps](crate::server::Task::finish) this result.

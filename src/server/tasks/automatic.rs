@@ -65,7 +65,8 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
 /// Returns the handle that responds to a call that has become a task.
 ///
 /// # Errors
-/// [`SendError::Gone`]: no open task has this call.
+/// [`SendError::Gone`]: no open task has this call. [`SendError::Busy`]: the server has not yet reported the error of
+/// another reply.
 pub(super) fn reply<'s>(server: &'s mut Server<'_>, call: Ticket) -> Result<Reply<'s>, SendError> {
     let table = server.state.tasks.as_ref().ok_or(SendError::Gone)?;
     let data = table.find_call(call).and_then(|ticket| table.data(ticket)).ok_or(SendError::Gone)?;
@@ -73,6 +74,9 @@ pub(super) fn reply<'s>(server: &'s mut Server<'_>, call: Ticket) -> Result<Repl
     context.set_revision(data.revision);
     context.kind = RequestKind::CallTool { pad_structured: data.pad_structured, is_task: true };
     context.capabilities = data.capabilities;
+    if server.state.peer.pending_error.is_some() {
+        return Err(server.state.peer.busy());
+    }
     let config = server.state.config;
     Ok(Reply { state: server, config, pending: Pending { source: Source::Slot(call), context } })
 }

@@ -250,3 +250,16 @@ fn panic_in_the_reply_of_a_task_leaves_the_task_open() {
     host.reply(|reply| reply.error(7, "no response"));
     assert_eq!(host.get(&id)["error"]["code"], 7);
 }
+
+#[test]
+fn each_refused_reply_of_a_task_is_reported() {
+    let mut host = Host::automatic(table());
+    host.create_automatic();
+    host.create_automatic();
+    let calls = host.deferred.clone().unwrap();
+    host.server.reply(calls[0]).unwrap().messages(|_| ());
+    assert_eq!(host.server.reply(calls[1]).map(drop), Err(SendError::Busy));
+    assert_eq!(host.take_events(), ["InvalidReply"]);
+    host.server.reply(calls[1]).unwrap().text("x".repeat(2000));
+    assert_eq!(host.take_events(), ["ReplyTooLarge { limit: 600 }"]);
+}
