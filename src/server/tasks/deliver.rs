@@ -19,6 +19,7 @@ use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent};
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 use crate::server::tasks::automatic::convert;
+use crate::server::tasks::hooks::NO_SESSION;
 use crate::server::tasks::result::{Stored, respond_stored};
 
 /// Reason to stop the delivery of messages.
@@ -95,7 +96,7 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
 fn is_notified(state: &ServerState<'_>, session: SessionKey) -> bool {
     match session == state.session_key {
         true => state.is_session_notified(),
-        false => session != SessionKey::NONE && session != SessionKey(u16::MAX),
+        false => session != SessionKey::NONE && session != NO_SESSION,
     }
 }
 

@@ -80,7 +80,7 @@ struct Hooks;
 pub(crate) static HOOKS: &dyn TaskHooks = &Hooks;
 
 /// The session key of tasks whose session has ended. No session has this key.
-const NO_SESSION: SessionKey = SessionKey(u16::MAX);
+pub(super) const NO_SESSION: SessionKey = SessionKey(u16::MAX);
 
 impl TaskHooks for Hooks {
     fn earliest_deadline(&self, state: &ServerState<'_>, other: Option<Millis>) -> Option<Millis> {

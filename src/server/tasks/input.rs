@@ -5,22 +5,24 @@
 //! has the ticket of the task and the key.
 
 use crate::error::SendError;
-use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing};
+use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing, SessionKey};
 use crate::json::{Json, Str};
-use crate::peer::request::{Outbound, OutboundState, Progress};
+use crate::peer::request::{InboundData, Outbound, OutboundState, Progress};
 use crate::peer::response::Outcome;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::{packed, unpacked};
 use crate::peer::tasks::payload::{slot_of, write_related};
 use crate::peer::tasks::table::{TaskData, TaskTable, TaskTicket};
+use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::{self, Input, To};
 use crate::protocol::revision::WireFeature;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::pending_event::{PendingEvent, RequestKind, ResponseKind, TaskEvent, TaskInputEvent};
 use crate::server::send_request::Response;
-use crate::server::server_state::{NegotiatedSession, ServerState};
+use crate::server::server_state::ServerState;
 use crate::server::session::OutboundSession;
+use crate::server::tasks::hooks::NO_SESSION;
 use crate::time::Millis;
 
 /// The client's responses to input requests of a task.
@@ -208,14 +210,11 @@ impl ServerState<'_> {
         to: To,
     ) -> Result<(), SendError> {
         let (data, id) = table.data(ticket).zip(table.id(ticket)).ok_or(SendError::Gone)?;
-        let session = self.session_of(data)?;
-        if !session.is_none_or(|session| session.capabilities.has(input.needs())) {
-            return Err(SendError::NotConnected);
-        }
+        let (routing, session) =
+            self.task_routing(ticket, data, OutboundMessageKind::Request, input.needs())?;
         self.ensure_response_space()?;
-        let routing = self.task_routing(ticket, data, OutboundMessageKind::Request);
         // The time to live of the task limits the time for the response.
-        let session = OutboundSession::new(data.session);
+        let session = OutboundSession::new(session);
         let outbound = Outbound::new(Millis(u64::MAX), Progress::Ignored, session);
         let request = self.write_request(routing, outbound, input.method(), &mut |_, out| {
             let valid = input.write(to, out);
@@ -234,29 +233,39 @@ impl ServerState<'_> {
 }
 
 impl ServerState<'_> {
-    /// Returns the session that gets the messages of a task (`2025-11-25`). Returns `None` if that session is not the
-    /// current session, because the server has no data of other sessions.
+    /// Returns the routing of a message about a task (`2025-11-25`), and the session that gets the message. The message
+    /// goes to the stream of a request that waits for the task, or to the session of the task.
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the handshake is not complete, or the session has another revision than the task.
-    pub(super) fn session_of(&self, data: &TaskData) -> Result<Option<NegotiatedSession>, SendError> {
-        if data.session != self.session_key {
-            return Ok(None);
-        }
-        let session =
-            self.peer.session.filter(|session| session.complete && session.revision == data.revision);
-        session.map(Some).ok_or(SendError::NotConnected)
-    }
-
-    /// Returns the routing of a message about a task: on the stream of a request that waits for the task, or to the
-    /// session.
-    pub(super) fn task_routing(&self, ticket: Ticket, data: &TaskData, kind: OutboundMessageKind) -> Routing {
+    /// [`SendError::NotConnected`]: the session has ended, its handshake is not complete, its revision is not that of
+    /// the task, or its client does not have the capabilities `needs`.
+    pub(super) fn task_routing(
+        &self,
+        ticket: Ticket,
+        data: &TaskData,
+        kind: OutboundMessageKind,
+        needs: ClientCapabilities,
+    ) -> Result<(Routing, SessionKey), SendError> {
         let waits = |kind| matches!(kind, RequestKind::TaskResult { task, .. } if task == slot_of(ticket));
         let mut requests = self.peer.in_flight.inbound_requests();
-        match requests.find(|(_, inbound)| waits(inbound.context().kind)) {
-            Some((_, inbound)) => Routing { kind, relation: Relation::Request(inbound.stream) },
-            None => Routing::of_session(kind, data.session),
-        }
+        let (routing, session, capabilities) =
+            match requests.find(|(_, inbound)| waits(inbound.context().kind)) {
+                Some((_, inbound)) => {
+                    let routing = Routing { kind, relation: Relation::Request(inbound.stream) };
+                    let owner = inbound.context.owner(inbound.stream);
+                    (routing, owner.session(), inbound.context().capabilities)
+                }
+                None => (Routing::of_session(kind, data.session), data.session, data.capabilities),
+            };
+        let is_connected = if session == self.session_key {
+            self.peer.session.is_some_and(|session| {
+                session.complete && session.revision == data.revision && session.capabilities.has(needs)
+            })
+        } else {
+            // The server does not have the state of other sessions.
+            session != NO_SESSION && capabilities.has(needs)
+        };
+        if is_connected { Ok((routing, session)) } else { Err(SendError::NotConnected) }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::peer::inbound::{END, begin_progress};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::payload::write_related;
 use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskState, TaskTable, TaskTicket};
+use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::Input;
 use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::Revision;
@@ -109,7 +110,8 @@ impl Task<'_> {
     ///
     /// # Errors
     /// [`SendError::NotWanted`]: the revision has no progress of tasks, the call has no progress token, or `progress`
-    /// has not grown. [`SendError::NotConnected`]: the client has not completed the handshake of the task's revision.
+    /// has not grown. [`SendError::NotConnected`]: the client has not completed the handshake of the task's revision,
+    /// or the session of the task has ended and no client waits for the result.
     /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages.
     /// [`SendError::Unwritable`]: the message is too large.
     pub fn progress(
@@ -128,7 +130,8 @@ impl Task<'_> {
     /// task, open or answered, requires a different key.
     ///
     /// In `2026-07-28` the client gets the input request with the task, and the text of the slot stores the input
-    /// request. In `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`].
+    /// request. In `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`]. If a session
+    /// of the user waits for the result, that session gets the request, otherwise the session of the task.
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
@@ -234,9 +237,9 @@ impl ServerState<'_> {
         if token.is_empty() || key <= data.last_progress {
             return Err(SendError::NotWanted);
         }
-        self.session_of(data)?;
+        let kind = OutboundMessageKind::Notification;
+        let (routing, _) = self.task_routing(ticket, data, kind, ClientCapabilities::NONE)?;
         self.ensure_response_space()?;
-        let routing = self.task_routing(ticket, data, OutboundMessageKind::Notification);
         let output = &mut self.peer.output;
         let written = output.write(routing, output.max_reply_size(), &mut |out| {
             begin_progress(out, token, progress, total, message);

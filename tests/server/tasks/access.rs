@@ -2,7 +2,7 @@
 
 use super::*;
 use mcp_proto::server::Session;
-use mcp_proto::{SessionKey, StreamId};
+use mcp_proto::{ClientCapabilities, Relation, Revision, SendError, SessionKey, StreamId};
 
 #[test]
 fn task_belongs_to_its_user() {
@@ -46,8 +46,11 @@ fn client_of_another_revision_does_not_see_the_task() {
 }
 
 fn session(key: u16) -> Session {
-    use mcp_proto::{ClientCapabilities, Revision};
-    Session::ready(SessionKey(key), Revision::V2025_11_25, ClientCapabilities::NONE)
+    session_with(key, ClientCapabilities::ELICITATION_FORM)
+}
+
+fn session_with(key: u16, capabilities: ClientCapabilities) -> Session {
+    Session::ready(SessionKey(key), Revision::V2025_11_25, capabilities)
 }
 
 #[test]
@@ -75,44 +78,132 @@ fn user_keeps_tasks_in_another_session() {
     assert_eq!(host.get_core(&id)["status"], "working");
 }
 
+/// A server of several sessions in message mode, and its application.
+struct Sessions {
+    server: Server<'static>,
+    /// The messages of the server, with their relations.
+    sent: Vec<(Relation, Value)>,
+    tickets: Vec<TaskTicket>,
+    events: Vec<String>,
+}
+
+impl Sessions {
+    fn new() -> Sessions {
+        let server = Server::new(&CONFIG, leak([0; 1024]), leak([0; 1024])).unwrap();
+        let server = server.in_flight(leak([Slot::EMPTY; 6]), leak([0; 6 * 40])).unwrap();
+        let server = server.message_mode().unwrap().tasks(leak(table()));
+        Sessions { server, sent: Vec::new(), tickets: Vec::new(), events: Vec::new() }
+    }
+
+    /// Makes another session the current session.
+    fn select(&mut self, session: Session) {
+        self.run();
+        self.server.replace_session(session).unwrap();
+    }
+
+    /// Passes a message of a session on its stream with this number, and returns the messages of the server.
+    fn post(&mut self, session: u16, stream: u16, message: &Value) -> Vec<(Relation, Value)> {
+        let stream = StreamId::in_session(SessionKey(session), stream);
+        let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("no event is pending") };
+        io.split().1.message(message.to_string().as_bytes(), stream).unwrap();
+        self.run();
+        std::mem::take(&mut self.sent)
+    }
+
+    /// Creates a task in a session, and returns its id.
+    fn create(&mut self, session: u16) -> String {
+        let params = json!({"name": "optional", "task": {}});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        text(&self.post(session, 1, &call)[0].1["result"]["task"]["taskId"])
+    }
+
+    /// Requires input for the last task, and returns the messages of the server.
+    fn ask(&mut self) -> Result<Vec<(Relation, Value)>, SendError> {
+        let ticket = *self.tickets.last().unwrap();
+        self.server.task(ticket).unwrap().require_input("who", &FORM)?;
+        self.run();
+        Ok(std::mem::take(&mut self.sent))
+    }
+
+    fn end_session(&mut self, session: u16) {
+        let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("no event is pending") };
+        io.split().1.stream_closed(SessionKey(session).stream()).unwrap();
+        self.run();
+    }
+
+    fn run(&mut self) {
+        loop {
+            match self.server.poll(Millis(0)) {
+                Action::Io(io) => {
+                    let out = io.split().0;
+                    let Some(message) = out.frame() else { return };
+                    let value = serde_json::from_slice(message.message()).unwrap();
+                    self.sent.push((message.relation(), value));
+                    let length = out.bytes().len();
+                    out.sent(length);
+                }
+                Action::Event => {
+                    let (event, options) = (self.server.event().unwrap(), TaskOptions::new([0; 16]));
+                    handle(event, options, 1, &mut self.tickets, &mut self.events);
+                }
+                Action::Closed => return,
+            }
+        }
+    }
+}
+
+/// Returns a request for a task. The id of the request is its method.
+fn task_request(method: &str, id: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": method, "method": method, "params": {"taskId": id}})
+}
+
 #[test]
 fn session_with_the_key_of_an_ended_one_sees_no_task() {
     // TC-33
-    let server = Server::new(&CONFIG, leak([0; 1024]), leak([0; 1024])).unwrap().message_mode().unwrap();
-    let mut server = server.tasks(leak(table()));
-    server.replace_session(session(1)).unwrap();
-    let tool = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "optional", "task": {}}});
-    let created = post(&mut server, &tool);
-    let id = text(&created["result"]["task"]["taskId"]);
-    let get = json!({"jsonrpc": "2.0", "id": 2, "method": "tasks/get", "params": {"taskId": id}});
-    assert_eq!(post(&mut server, &get)["result"]["status"], "working");
-    let Action::Io(io) = server.poll(Millis(0)) else { panic!("no event is pending") };
-    io.split().1.stream_closed(SessionKey(1).stream()).unwrap();
-    assert!(matches!(server.poll(Millis(0)), Action::Io(_)));
-    server.replace_session(session(2)).unwrap();
-    server.replace_session(session(1)).unwrap();
-    assert_eq!(code(&post(&mut server, &get)), -32602);
+    let mut host = Sessions::new();
+    host.select(session(1));
+    let id = host.create(1);
+    let get = task_request("tasks/get", &id);
+    assert_eq!(host.post(1, 2, &get)[0].1["result"]["status"], "working");
+    host.end_session(1);
+    host.select(session(1));
+    assert_eq!(code(&host.post(1, 2, &get)[0].1), -32602);
 }
 
-/// Sends a message of session 1 in message mode, and returns the only response.
-fn post(server: &mut Server<'_>, message: &Value) -> Value {
-    let stream = StreamId::in_session(SessionKey(1), 1);
-    let Action::Io(io) = server.poll(Millis(0)) else { panic!("no event is pending") };
-    io.split().1.message(message.to_string().as_bytes(), stream).unwrap();
-    if let Action::Event = server.poll(Millis(0)) {
-        let Some(Event::Call(call)) = server.event() else { return post_response(server) };
-        call.into_task(TaskOptions::new([1; 16])).unwrap();
+#[test]
+fn waiting_session_gets_the_input_request_and_responds() {
+    // TC-30, TC-32
+    for ends in [false, true] {
+        let mut host = Sessions::new();
+        host.select(session(1));
+        host.server.set_task_owner(7);
+        let id = host.create(1);
+        host.select(session(2));
+        if ends {
+            host.end_session(1);
+            assert_eq!(host.ask(), Err(SendError::NotConnected), "no session gets the request");
+        }
+        assert!(host.post(2, 3, &task_request("tasks/result", &id)).is_empty());
+        let (relation, asked) = host.ask().unwrap().remove(0);
+        assert_eq!(relation, Relation::Request(StreamId::in_session(SessionKey(2), 3)));
+        let response = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "decline"}});
+        host.post(2, 4, &response);
+        assert_eq!(host.events, [r#"input 0 who=Result({"action":"decline"})"#]);
+        let status = host.post(2, 5, &task_request("tasks/get", &id)).remove(0).1;
+        assert_eq!(status["result"]["status"], "working");
     }
-    post_response(server)
 }
 
-fn post_response(server: &mut Server<'_>) -> Value {
-    let Action::Io(io) = server.poll(Millis(0)) else { panic!("the response is written") };
-    let out = io.split().0;
-    let response = serde_json::from_slice(out.frame().unwrap().message()).unwrap();
-    let length = out.bytes().len();
-    out.sent(length);
-    response
+#[test]
+fn waiting_session_must_support_the_input_request() {
+    let mut host = Sessions::new();
+    host.select(session(1));
+    host.server.set_task_owner(7);
+    let id = host.create(1);
+    host.select(session_with(2, ClientCapabilities::NONE));
+    host.post(2, 3, &task_request("tasks/result", &id));
+    host.select(session(3));
+    assert_eq!(host.ask(), Err(SendError::NotConnected));
 }
 
 #[test]
