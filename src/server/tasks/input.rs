@@ -130,7 +130,10 @@ pub(super) fn on_response(
     let task = linked_task(state, request)?;
     let key = state.peer.in_flight.text(request).get(LINK..).unwrap_or_default();
     let is_open = table.data(task.0).is_some_and(|data| data.is_open() && data.open > 0);
-    let is_known = is_open && table.set_payload(task.0, key);
+    // `send_input_request` has ensured that the key fits without the status message.
+    let is_known = is_open
+        && (table.set_payload(task.0, key)
+            || table.set_message(task.0, "") && table.set_payload(task.0, key));
     state.peer.in_flight.release(request);
     if !is_known {
         return Some(Received::Done);
@@ -224,7 +227,9 @@ impl ServerState<'_> {
         let in_flight = &mut self.peer.in_flight;
         let is_stored = in_flight.set_text(request, [&packed(ticket), b""])
             && in_flight.write_text(request, LINK, &mut |out| out.string(key));
-        if !is_stored {
+        // The response needs space for the key in the text of the task.
+        let length = in_flight.text(request).len().saturating_sub(LINK);
+        if !is_stored || data.message_start().saturating_add(length) > table.slots.text_limit() {
             self.peer.queue_cancellation(request, "");
             return Err(SendError::Unwritable);
         }

@@ -131,7 +131,8 @@ impl Task<'_> {
     ///
     /// In `2026-07-28` the client gets the input request with the task, and the text of the slot stores the input
     /// request. In `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`]. If a session
-    /// of the user waits for the result, that session gets the request, otherwise the session of the task.
+    /// of the user waits for the result, that session gets the request, otherwise the session of the task. The response
+    /// removes the message about the status if the text of the slot has no space for both the key and the message.
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
@@ -255,7 +256,7 @@ impl ServerState<'_> {
 }
 
 impl TaskTable<'_> {
-    fn set_message(&mut self, ticket: Ticket, message: &str) -> bool {
+    pub(super) fn set_message(&mut self, ticket: Ticket, message: &str) -> bool {
         let Some(data) = self.data(ticket) else { return false };
         let before = data.message_start()..data.payload_start();
         if !self.slots.splice_text(ticket, before, message.as_bytes()) {

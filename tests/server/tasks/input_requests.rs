@@ -214,6 +214,27 @@ fn lost_connection_ends_the_input_requests_of_a_session() {
 }
 
 #[test]
+fn response_to_an_input_request_needs_only_space_for_its_key() {
+    // TC-29
+    let table = TaskTable::new(leak([TaskSlot::EMPTY; 3]), leak([0; 3 * 8]));
+    let mut host = Host::new(&CONFIG, Some(table)).session("2025-11-25");
+    let id = host.create_core();
+    assert_eq!(ask(&mut host, "seven b"), Err(SendError::Unwritable), "nine bytes with its quotes");
+    assert_eq!(host.take()[1]["method"], "notifications/cancelled");
+    assert_eq!(host.get_core(&id)["status"], "working");
+    ask(&mut host, "six by").unwrap();
+    let asked = host.take().remove(0);
+    host.server.task(host.last()).unwrap().set_message("12345678").unwrap();
+    let task = host.get_core(&id);
+    assert_eq!((&task["status"], &task["statusMessage"]), (&json!("input_required"), &json!("12345678")));
+    host.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": accepted()}));
+    assert_eq!(host.take_events(), [format!("input 0 six by=Result({ACCEPTED})")]);
+    // The key takes the place of the message.
+    let task = host.get_core(&id);
+    assert_eq!((&task["status"], &task["statusMessage"]), (&json!("working"), &Value::Null));
+}
+
+#[test]
 fn input_request_of_a_session_needs_space_and_a_slot() {
     let mut host = Host::core();
     host.create_core();
