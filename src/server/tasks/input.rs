@@ -7,6 +7,7 @@
 use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing, SessionKey};
 use crate::json::{Json, Str};
+use crate::peer::lifecycle::State;
 use crate::peer::request::{InboundData, Outbound, OutboundState, Progress};
 use crate::peer::response::Outcome;
 use crate::peer::slots::Ticket;
@@ -213,6 +214,9 @@ impl ServerState<'_> {
         to: To,
     ) -> Result<(), SendError> {
         let (data, id) = table.data(ticket).zip(table.id(ticket)).ok_or(SendError::Gone)?;
+        if matches!(self.peer.lifecycle.state(), State::Draining | State::Closed) {
+            return Err(SendError::NotConnected);
+        }
         let (routing, session) =
             self.task_routing(ticket, data, OutboundMessageKind::Request, input.needs())?;
         self.ensure_response_space()?;

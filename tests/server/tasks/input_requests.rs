@@ -214,6 +214,19 @@ fn lost_connection_ends_the_input_requests_of_a_session() {
 }
 
 #[test]
+fn input_request_of_an_ending_session_is_refused() {
+    let mut host = Host::core();
+    host.create_core();
+    host.deferred = Some(Vec::new());
+    host.start("tools/call", json!({"name": "plain"}));
+    host.server.shutdown(host.now);
+    assert!(host.take().is_empty(), "the call is in flight");
+    assert_eq!(ask(&mut host, "who"), Err(SendError::NotConnected));
+    host.at(100_000);
+    assert_eq!(host.take_events(), ["request expired"]);
+}
+
+#[test]
 fn response_to_an_input_request_needs_only_space_for_its_key() {
     // TC-29
     let table = TaskTable::new(leak([TaskSlot::EMPTY; 3]), leak([0; 3 * 8]));
