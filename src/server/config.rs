@@ -154,7 +154,8 @@ pub enum SecondInitialize {
     /// The server refuses the request with an error (-32600), and the session continues.
     Refuse,
     /// The server restarts the session. The server drops all requests in flight, and sends no responses to these
-    /// requests.
+    /// requests. The server also removes all tasks, unless the table
+    /// [keeps](crate::server::TaskTable::keep_on_reset) its tasks.
     ///
     /// This policy is for a UART, which has no connections: a new client sends the second `initialize`. The new client
     /// may reuse the id of a request in flight. Before the handshake is complete, the server also restarts the session

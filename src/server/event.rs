@@ -38,7 +38,8 @@ pub enum Event<'a> {
     /// A new client restarted the session.
     ///
     /// The server dropped the requests of the previous client, and their tickets are invalid. Requests that the server
-    /// sent fail with [`RequestFailure::Closed`](crate::RequestFailure::Closed).
+    /// sent fail with [`RequestFailure::Closed`](crate::RequestFailure::Closed). The server also removed all tasks,
+    /// unless the table [keeps](crate::server::TaskTable::keep_on_reset) its tasks.
     Restarted,
     /// The client calls a tool.
     Call(Call<'a>),

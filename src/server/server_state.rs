@@ -371,10 +371,13 @@ impl ServerState<'_> {
         if omitted { b"" } else { b"null" }
     }
 
-    /// Drops the session and all requests in flight, so that a new client can open a session.
+    /// Drops the session, all requests in flight and the tasks, so that a new client can open a session.
     pub(crate) fn restart_session(&mut self) {
         self.peer.session = None;
         self.drop_in_flight();
+        if let Some(hooks) = self.task_hooks() {
+            hooks.restart(self);
+        }
         self.pending_changes = ChangeSet::NONE;
         self.registry.clear();
         self.batches = Batches::NONE;

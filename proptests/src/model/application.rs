@@ -131,6 +131,10 @@ pub(crate) fn handle_event(event: Event<'_>, app: &mut AppState) -> Result<(), S
         Event::Call(call) if behavior(call.name()) == Behavior::Task && call.can_become_task() => {
             create_task(call, app)?;
         }
+        Event::Restarted => {
+            app.tasks.restart();
+            app.events.push(shown(&event));
+        }
         Event::TaskResult(result) => {
             let n = app.tasks.requested(result.task())?;
             app.events.push(format!("! result of {n:?}"));

@@ -448,8 +448,16 @@ impl TaskModel {
         }
     }
 
+    /// Records that a new client has restarted the session.
+    pub(crate) fn restart(&mut self) {
+        for task in &mut self.known {
+            task.is_removed |= !self.keeps;
+        }
+    }
+
     /// Starts a new connection.
     pub(crate) fn reset(&mut self) {
+        self.restart();
         self.owner = 0;
         self.requests.clear();
         self.candidates.clear();
@@ -457,7 +465,6 @@ impl TaskModel {
             self.uncertain.clear();
         }
         for task in &mut self.known {
-            task.is_removed |= !self.keeps;
             if task.revision == Revision::V2025_11_25 {
                 task.keys.clear();
                 task.count_input();

@@ -71,7 +71,12 @@ pub(crate) trait TaskHooks: Sync {
     /// Makes the tasks of an ended session inaccessible, except for tasks that belong to a user.
     fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey);
 
-    /// Prepares the table for a new connection: removes the tasks, unless the table keeps tasks on a reset.
+    /// Prepares the table for a new client on the same connection: removes the tasks, unless the table keeps tasks on a
+    /// reset. Tasks that the table keeps may have open input requests, which end with events.
+    fn restart(&self, state: &mut ServerState<'_>);
+
+    /// Prepares the table for a new connection. Like [`restart`](TaskHooks::restart), but the input requests have ended
+    /// without events.
     fn reset(&self, state: &mut ServerState<'_>);
 }
 
@@ -211,14 +216,19 @@ impl TaskHooks for Hooks {
         }
     }
 
-    fn reset(&self, state: &mut ServerState<'_>) {
-        let Some(table) = state.tasks.as_mut() else { return };
-        table.owner = 0;
-        if !table.keeps_on_reset {
+    fn restart(&self, state: &mut ServerState<'_>) {
+        if let Some(table) = state.tasks.as_mut()
+            && !table.keeps_on_reset
+        {
             table.slots.clear();
         }
+    }
+
+    fn reset(&self, state: &mut ServerState<'_>) {
+        self.restart(state);
+        let Some(table) = state.tasks.as_mut() else { return };
+        table.owner = 0;
         table.for_each(|_, data| {
-            // The input requests have ended without an event, like all requests of the server.
             if data.revision.has(WireFeature::Tasks) {
                 data.open = 0;
             }

@@ -56,9 +56,10 @@ impl<'b> TaskTable<'b> {
         self
     }
 
-    /// Keeps the tasks when the caller [resets](crate::Server::reset) the server for a new connection.
+    /// Keeps the tasks when the caller [resets](crate::Server::reset) the server for a new connection, and when a new
+    /// client [restarts](crate::server::SecondInitialize::Restart) the session.
     ///
-    /// By default, a reset removes all tasks.
+    /// By default, a reset or restart removes all tasks.
     #[must_use]
     pub fn keep_on_reset(mut self) -> Self {
         self.tasks = self.tasks.keep_on_reset();

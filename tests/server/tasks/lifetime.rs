@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
 use mcp_proto::SendError;
-use mcp_proto::server::TaskOutcome;
+use mcp_proto::server::{SecondInitialize, TaskOutcome};
 
 #[test]
 fn slot_has_at_most_96_bytes() {
@@ -108,6 +108,26 @@ fn reset_removes_tasks_unless_the_table_keeps_them() {
         let first = host.tickets[0];
         host.server.task(first).unwrap().complete(|result| result.text("late")).unwrap();
         assert_eq!(host.get(&modern)["result"]["content"][0]["text"], "late");
+    }
+}
+
+#[test]
+fn restart_removes_tasks_unless_the_table_keeps_them() {
+    // TC-33
+    static RESTART: ServerConfig =
+        ServerConfig::new("s", "1").features(&[&TOOLS, &TASKS]).second_initialize(SecondInitialize::Restart);
+    for keeps in [false, true] {
+        let table = if keeps { table().keep_on_reset() } else { table() };
+        let mut host = Host::new(&RESTART, Some(table)).session("2025-11-25");
+        host.server.set_task_owner(7);
+        host.create_core();
+        host.server.task(host.last()).unwrap().require_input("who", &FORM).unwrap();
+        let mut host = host.session("2025-11-25");
+        let listed = host.request("tasks/list", json!({}));
+        let tasks = listed["result"]["tasks"].as_array().unwrap();
+        assert_eq!(tasks.len(), usize::from(keeps), "{listed}");
+        assert!(tasks.iter().all(|task| task["status"] == "working"), "its input request has ended");
+        assert_eq!(host.server.task(host.last()).is_ok(), keeps);
     }
 }
 
