@@ -136,8 +136,9 @@ impl Server<'_> {
     ///
     /// # Errors
     /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending.
-    /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have the
-    /// request. [`SendError::Gone`]: the related request has ended. [`SendError::Full`]: every slot is taken.
+    /// [`SendError::Unsupported`]: the client did not declare the capability, the revision does not have the request,
+    /// or the related call has become a task [automatically](crate::server::Tasks::automatic). [`SendError::Gone`]: the
+    /// related request has ended. [`SendError::Full`]: every slot is taken.
     /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages;
     /// [`Event::Writable`](crate::server::Event::Writable) reports new space. [`SendError::Unwritable`]: the request
     /// exceeds the size limit of a response, or is not valid.
@@ -191,8 +192,13 @@ impl Server<'_> {
         let routing = match options.during {
             None => self.state.session_routing(OutboundMessageKind::Request),
             Some(during) => {
-                let during = self.state.peer.in_flight.deferred(during).ok_or(SendError::Gone)?;
-                Routing::related_request(during.stream)
+                let related = self.state.peer.in_flight.deferred(during).map(|inbound| inbound.stream);
+                match related {
+                    Some(stream) => Routing::related_request(stream),
+                    // The call has become a task, and its requests would need the metadata of the task.
+                    None if self.reply(during).is_ok() => return Err(SendError::Unsupported),
+                    None => return Err(SendError::Gone),
+                }
             }
         };
         self.state.ensure_response_space()?;

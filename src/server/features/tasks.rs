@@ -71,7 +71,10 @@ impl Tasks {
     /// - `2025-11-25`: a call becomes a task at the next poll if the client requests a task, and never without this
     ///   request.
     ///
-    /// As a task, a call sends no progress and no log messages.
+    /// As a task, a call sends no progress, no log messages and no requests to the client: a request
+    /// [during](crate::server::RequestOptions::during) the call is [`Unsupported`](crate::SendError::Unsupported). A
+    /// call that needs input becomes a task with [`into_task`](crate::server::Call::into_task), or requests the input
+    /// before it becomes a task.
     ///
     /// ```
     /// use mcp_proto::Millis;

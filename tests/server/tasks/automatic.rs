@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
-use mcp_proto::server::{ChunkedContent, Reply, ResponseStatus};
+use mcp_proto::server::{ChunkedContent, Reply, RequestOptions, ResponseStatus};
 use mcp_proto::{Level, SendError};
 
 static AUTOMATIC: Tasks = Tasks::new().list().automatic(Millis(2000), || TaskOptions::new([7; 16]));
@@ -177,6 +177,18 @@ fn call_that_has_become_a_task_cannot_require_input() {
     host.reply(|reply| assert!(reply.can_require_input()));
     host.at(2000);
     host.reply(|reply| assert!(!reply.can_require_input()));
+}
+
+#[test]
+fn call_that_has_become_a_task_sends_no_requests() {
+    let mut host = Host::automatic(table()).session("2025-11-25");
+    host.request("tools/call", json!({"name": "optional", "task": {}}));
+    let call = host.deferred.as_ref().unwrap()[0];
+    let options = RequestOptions::DEFAULT.during(call);
+    assert_eq!(host.server.request(&FORM, options), Err(SendError::Unsupported));
+    host.reply(|reply| reply.text("done"));
+    assert_eq!(host.server.request(&FORM, options), Err(SendError::Gone));
+    assert!(host.take().is_empty());
 }
 
 #[test]
