@@ -200,8 +200,12 @@ impl Task<'_> {
     ) -> Result<(), SendError> {
         let ticket = self.ticket;
         self.with(&mut |state, table| {
+            let requires_input = table.data(ticket).is_some_and(|data| data.open > 0);
             let Some(end) = table.store(ticket, error, body) else {
                 cancel_input_requests(state, TaskTicket(ticket));
+                if requires_input {
+                    state.touch_task(table, ticket);
+                }
                 return Err(SendError::Unwritable);
             };
             state.end_task(table, ticket, end);

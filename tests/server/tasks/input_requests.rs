@@ -124,9 +124,17 @@ fn result_that_does_not_fit_leaves_the_task_open() {
     ask(&mut host, "a").unwrap();
     let ticket = host.last();
     let long = "x".repeat(700);
-    let task = host.server.task(ticket).unwrap();
-    assert_eq!(task.complete(|result| result.text(&*long)), Err(SendError::Unwritable));
-    assert_eq!(host.get(&id)["status"], "working");
+    for now in [1000, 2000] {
+        host.at(now);
+        let task = host.server.task(ticket).unwrap();
+        assert_eq!(task.complete(|result| result.text(&*long)), Err(SendError::Unwritable));
+        // The input request is removed, which changes the task once.
+        let task = host.get(&id);
+        assert_eq!(
+            (&task["status"], &task["lastUpdatedAt"]),
+            (&json!("working"), &json!("2026-07-28T09:30:01.000Z"))
+        );
+    }
     host.complete("short");
     assert_eq!(host.get(&id)["result"]["content"][0]["text"], "short");
 }
