@@ -448,9 +448,7 @@ impl<'b> ClientState<'b> {
             OutboundState::Failed(_)
             | OutboundState::NeedsInput
             | OutboundState::Parked
-            | OutboundState::TaskWaiting => {
-                self.peer.in_flight.release(ticket);
-            }
+            | OutboundState::TaskWaiting => self.release_request(ticket),
             OutboundState::AwaitingResponse | OutboundState::Listening => {
                 match self.write_cancel(ticket, &outbound.data, Some(reason)) {
                     Ok(()) => self.peer.in_flight.release(ticket),

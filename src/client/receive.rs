@@ -415,15 +415,26 @@ pub(crate) fn is_complete(kind: Json<'_>) -> bool {
     kind.is_null() || kind.string().is_some_and(|kind| kind.is_name("complete"))
 }
 
-/// Frees the slot of a request, and emits the event for the end of the request.
+/// Frees the slot of a request, and emits the event for the end of the request. Also ends the client's subscription to
+/// a task.
 #[cold]
 pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: PendingOutcome) {
     let method = state.method_of(ticket).in_events();
-    state.peer.in_flight.release(ticket);
+    state.release_request(ticket);
     state.emit_response(ticket, method, outcome);
 }
 
 impl ClientState<'_> {
+    /// Frees the slot of a request that has failed or has a response. Also ends the client's subscription to a task.
+    pub(crate) fn release_request(&mut self, ticket: Ticket) {
+        if let Some(tasks) = self.config.tasks
+            && self.method_of(ticket).is_task()
+        {
+            tasks.hooks.on_end(self, ticket);
+        }
+        self.peer.in_flight.release(ticket);
+    }
+
     /// Fails the request whose stream has closed without a response. The connecting request fails only if the client
     /// cannot fall back to the handshake. After a lost request about a task, the client polls the task again.
     pub(crate) fn fail_exchange(&mut self, stream: StreamId) {

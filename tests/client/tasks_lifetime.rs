@@ -312,3 +312,22 @@ fn cancelled_task_ends_its_subscription() {
         assert_eq!(harness.client.pending(), 1);
     });
 }
+
+/// TX-16, TX-20: the subscription ends with the call, also after an error or an unreadable response to a poll.
+#[test]
+fn failed_poll_ends_the_subscription() {
+    let too_long = got("working", &format!(r#","statusMessage":"{}""#, "x".repeat(2000)));
+    for (response, expected) in [
+        (r#"{"id":@get,"error":{"code":-32602,"message":"no"}}"#, "add: error no (-32602)"),
+        (r#"{"id":@get,"result":{"a":}}"#, "add: lost Invalid"),
+        (r#"{"id":@get}"#, "add: lost Invalid"),
+        (&too_long, "add: lost TooLong"),
+    ] {
+        run_listening(|harness, _| {
+            harness.server_sends(&acknowledge(r#"["t"]"#)).events(&[]);
+            harness.sent(&[GET]);
+            harness.server_sends(response).events(&[expected]).sent(&[UNLISTEN]);
+            assert_eq!((harness.client.pending(), harness.deadline), (0, None));
+        });
+    }
+}

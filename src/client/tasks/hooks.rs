@@ -54,6 +54,9 @@ pub(crate) trait TaskHooks: Sync {
     /// Continues a parked task on a new connection.
     fn on_connected(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
+    /// Ends the subscription to a task that has ended.
+    fn on_end(&self, state: &mut ClientState<'_>, ticket: Ticket);
+
     /// Writes the queued request about a task.
     fn write_queued(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow>;
 
@@ -128,6 +131,10 @@ impl TaskHooks for Hooks {
     fn on_connected(&self, state: &mut ClientState<'_>, ticket: Ticket) {
         state.ask_again(ticket);
         state.poll_task(ticket);
+    }
+
+    fn on_end(&self, state: &mut ClientState<'_>, ticket: Ticket) {
+        state.unwatch_task(ticket);
     }
 
     fn write_queued(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow> {

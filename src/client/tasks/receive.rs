@@ -99,7 +99,7 @@ impl ClientState<'_> {
                 if rpc::kind(task.line(), error) != Kind::Object {
                     return self.fail_task(ticket, RequestFailure::Invalid);
                 }
-                return self.finish_task(ticket, PendingOutcome::Error(error));
+                return end_request(self, ticket, PendingOutcome::Error(error));
             }
             // In 2025-11-25, the server sends the input requests of a task on the stream of `tasks/result`.
             TaskStatus::InputRequired | TaskStatus::Completed | TaskStatus::Failed => {
@@ -121,19 +121,14 @@ impl ClientState<'_> {
         match is_valid {
             true => {
                 let outcome = PendingOutcome::Result { result: result.span(), member, is_nested: true };
-                self.finish_task(ticket, outcome)
+                end_request(self, ticket, outcome)
             }
             false => self.fail_task(ticket, RequestFailure::Invalid),
         }
     }
 
     fn fail_task(&mut self, ticket: Ticket, failure: RequestFailure) {
-        self.finish_task(ticket, PendingOutcome::Failed(failure))
-    }
-
-    fn finish_task(&mut self, ticket: Ticket, outcome: PendingOutcome) {
-        self.unwatch_task(ticket);
-        end_request(self, ticket, outcome);
+        end_request(self, ticket, PendingOutcome::Failed(failure))
     }
 
     /// Emits the input requests of a task. If the requests are invalid or exceed a limit, fails the task. Returns
