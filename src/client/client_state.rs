@@ -466,9 +466,10 @@ impl<'b> ClientState<'b> {
         self.peer.in_flight.outbound(ticket).filter(|outbound| !outbound.state.is_closed())
     }
 
-    /// Returns whether the output has space for a response from the client itself.
+    /// Returns whether the output has contiguous space for a response from the client itself.
     pub(crate) fn has_own_response_space(&mut self) -> bool {
-        self.peer.output.free() >= self.own_response_size()
+        let size = self.own_response_size();
+        self.peer.output.has_space(size)
     }
 
     /// Responds to a server request with `error`, or with an empty result if `error` is `None`. The caller has

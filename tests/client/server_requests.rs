@@ -1,8 +1,13 @@
 //! Server requests of the handshake era: events, replies, refusals, views.
 use crate::support::FailureContext;
 use crate::support::client::Setup;
-use mcp_proto::client::{ContentView, FieldView, InputRequest, ServerRequest};
-use mcp_proto::{ClientCapabilities as C, IncludeContext, Revision, Role, ToolChoice};
+use crate::support::transport::{exchange, give_input, take, take_output};
+use mcp_proto::client::{
+    ClientConfig, Connect, ContentView, FieldView, InputRequest, Options, ServerRequest, Slot,
+};
+use mcp_proto::{
+    Action, Client, ClientCapabilities as C, IncludeContext, Millis, Revision, Role, ToolChoice,
+};
 
 const ALL: C = C::ROOTS_LIST_CHANGED
     .with(C::ROOTS)
@@ -389,4 +394,49 @@ fn sampling_view_shows_messages_and_options() {
         harness.server_sends(&format!(r#"{{"id":1,"method":"sampling/createMessage","params":{params}}}"#));
         harness.events(&["asked sample 9"]).discard();
     });
+}
+
+/// The unsent bytes divide the free space of the transmit buffer into two parts. Each part alone is too small for the
+/// response.
+#[test]
+fn refusal_waits_until_its_space_is_contiguous() {
+    static CONFIG: ClientConfig<'static> = ClientConfig::new("c", "1").connect(Connect::Handshake);
+    for sent_first in 1..300 {
+        let (mut rx, mut tx, mut slots) = ([0; 512], [0; 600], [Slot::EMPTY; 2]);
+        let mut client = Client::new(&CONFIG, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut []);
+        let mut connected = &br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}
+{"jsonrpc":"2.0","method":"x"}
+"#[..];
+        for _ in 0..9 {
+            match client.poll(Millis(0)) {
+                Action::Io(io) => _ = exchange(io, &mut connected, &mut Vec::new()),
+                Action::Event => assert!(client.event().is_some()),
+                Action::Closed => panic!("closed"),
+            }
+        }
+        // The first call fills a part of the buffer, and the second call the rest without the reserve.
+        let arguments = |length: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(length));
+        client.call_json("t", &arguments(180), Options::DEFAULT).unwrap();
+        take(&mut client, Millis(0), sent_first);
+        let mut lengths = (0..300).rev();
+        assert!(lengths.any(|length| client.call_json("t", &arguments(length), Options::DEFAULT).is_ok()));
+        let id = "i".repeat(60);
+        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"unknown/method\"}}\n");
+        let (mut input, mut output) = (request.as_bytes(), Vec::new());
+        for _ in 0..1000 {
+            match client.poll(Millis(0)) {
+                Action::Io(io) => {
+                    let (out, receive) = io.split();
+                    take_output(out, 1, &mut output);
+                    give_input(receive, usize::MAX, &mut input);
+                }
+                Action::Event => assert!(client.event().is_some()),
+                Action::Closed => panic!("closed"),
+            }
+        }
+        let output = String::from_utf8(output).unwrap();
+        let responses: Vec<_> = output.lines().filter(|line| line.contains(&id)).collect();
+        assert_eq!(responses.len(), 1, "{sent_first}: {output}");
+        assert!(responses[0].contains("-32601"), "{}", responses[0]);
+    }
 }
