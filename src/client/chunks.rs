@@ -117,6 +117,7 @@ fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
                 let FoundString { block, is_blob, .. } = found;
                 client.state.emit(PendingEvent::Chunk(PendingChunk { ticket, block, is_blob, data }));
                 client.restart_timeout(ticket);
+                client.state.peer.keep_alive.record_part(client.state.peer.now);
                 return true;
             }
             // No part of the string can be decoded, so its text stays in the result.

@@ -8,6 +8,10 @@ use crate::peer::{Peer, Role};
 use crate::time::Millis;
 
 /// Settings for the detection of an unresponsive peer. Durations over 49 days count as 49 days.
+///
+/// Each message restarts the idle time, and so does each chunk of a message that arrives in chunks. Any other message
+/// counts at its end. `interval` and `timeout` together must therefore exceed the time that the link needs for one
+/// message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
@@ -74,6 +78,15 @@ impl KeepAliveState {
     /// Records that the peer has sent a message of any kind.
     pub(crate) fn record_activity(&mut self) {
         self.is_active = true;
+    }
+
+    /// Records that a part of a message has arrived at `now`. This part restarts the idle time, or the timeout of a
+    /// ping, because the response to the ping can only follow the message. A due ping stays due.
+    pub(crate) fn record_part(&mut self, now: Millis) {
+        let time = if self.is_waiting { self.timeout } else { self.interval };
+        if self.deadline > now && self.deadline != NEVER {
+            self.deadline = now.plus(Millis(time.into()));
+        }
     }
 
     /// Returns the action whose deadline has expired at `now`.

@@ -3,7 +3,7 @@
 use crate::support::Random;
 use crate::support::transport::{feed, give_input, take, take_output};
 use mcp_proto::client::{ChunkData, ClientConfig, Connect, Event, Options, Slot, Timeouts};
-use mcp_proto::{Action, Buffer, Client, Millis, RequestFailure, SendError, Ticket};
+use mcp_proto::{Action, Buffer, Client, KeepAlive, Millis, RequestFailure, SendError, Ticket};
 use serde_json::{Value, json};
 
 static CONFIG: ClientConfig<'static> =
@@ -20,8 +20,15 @@ struct Received {
 }
 
 fn with_client(rx: Buffer<'_>, test: impl FnOnce(&mut Client<'_>)) {
+    with_keep_alive(rx, None, test);
+}
+
+fn with_keep_alive(rx: Buffer<'_>, pings: Option<KeepAlive>, test: impl FnOnce(&mut Client<'_>)) {
     let (mut tx, mut slots) = ([0; 1024], [Slot::EMPTY; 2]);
     let mut client = Client::new(&CONFIG, rx, &mut tx).unwrap().in_flight(&mut slots, &mut []);
+    if let Some(pings) = pings {
+        client = client.keep_alive(pings);
+    }
     take(&mut client, Millis(0), usize::MAX);
     feed(
         &mut client,
@@ -406,6 +413,17 @@ fn cancelled_request_has_no_further_chunks() {
     });
 }
 
+/// Passes text until the client emits a chunk.
+fn receive_chunk(client: &mut Client<'_>, now: u64) {
+    loop {
+        match client.poll(Millis(now)) {
+            Action::Event => return assert!(matches!(client.event(), Some(Event::Chunk { .. }))),
+            Action::Io(io) => assert!(give_input(io.split().1, 99, &mut &[b'x'; 99][..]) > 0),
+            Action::Closed => panic!("closed"),
+        }
+    }
+}
+
 #[test]
 fn every_chunk_restarts_the_timeout() {
     let mut rx = [0; 512];
@@ -418,20 +436,40 @@ fn every_chunk_restarts_the_timeout() {
         let mut now = 0;
         for _ in 0..3 {
             now += timeout - 1;
-            loop {
-                match client.poll(Millis(now)) {
-                    Action::Event => {
-                        assert!(matches!(client.event(), Some(Event::Chunk { .. })));
-                        break;
-                    }
-                    Action::Io(io) => assert!(give_input(io.split().1, 99, &mut &[b'x'; 99][..]) > 0),
-                    Action::Closed => panic!("closed"),
-                }
-            }
+            receive_chunk(client, now);
         }
         assert!(matches!(client.poll(Millis(now + timeout - 1)), Action::Io(_)));
         assert!(matches!(client.poll(Millis(now + timeout)), Action::Event));
         let Some(Event::Response(response)) = client.event() else { panic!("the end") };
         assert!(matches!(response.outcome(), mcp_proto::Outcome::Failed(RequestFailure::TimedOut)));
     });
+}
+
+#[test]
+fn every_chunk_proves_that_the_server_is_alive() {
+    let pings = KeepAlive { interval: Millis(100), timeout: Millis(40), close: true };
+    // The time of the first chunk: before the first ping, and while the ping awaits its response.
+    for start in [0, 100] {
+        let mut rx = [0; 512];
+        with_keep_alive((&mut rx).into(), Some(pings), |client| {
+            let (ticket, id) = call(client);
+            client.receive_chunks(ticket).unwrap();
+            let begin = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"text\":\"");
+            feed(client, Millis(0), begin.as_bytes());
+            let has_ping = !take(client, Millis(start), usize::MAX).is_empty();
+            assert_eq!(has_ping, start == 100);
+            let mut now = start;
+            for _ in 0..50 {
+                now += 30;
+                receive_chunk(client, now);
+            }
+            if !has_ping {
+                now += 100;
+                assert!(!take(client, Millis(now), usize::MAX).is_empty(), "the ping of an idle server");
+            }
+            assert!(matches!(client.poll(Millis(now + 39)), Action::Io(_)));
+            assert!(matches!(client.poll(Millis(now + 40)), Action::Event));
+            assert!(matches!(client.event(), Some(Event::PeerUnresponsive)));
+        });
+    }
 }

@@ -4,7 +4,7 @@ use super::{CONFIG, DONE, INITIALIZE, RX, python, run, with_server};
 use crate::support::server::hello;
 use crate::support::transport::{give_input, take_output};
 use mcp_proto::server::{Event, SecondInitialize, Server, Slot};
-use mcp_proto::{Action, Millis};
+use mcp_proto::{Action, KeepAlive, Millis};
 
 #[test]
 fn invalid_end_of_a_line_aborts_its_chunks() {
@@ -207,5 +207,46 @@ fn event_of_another_message_follows_the_abort() {
         let (before, after) = events.split_at(events.len() - expected.len());
         assert_eq!(after, expected, "{events:?}");
         assert_eq!(before.last().map(String::as_str), Some("ArgumentChunk"), "{events:?}");
+    }
+}
+
+#[test]
+fn every_chunk_proves_that_the_client_is_alive() {
+    // The time of the first chunk: before the first ping, and while the ping awaits its response.
+    for start in [0, 100] {
+        let mut rx = [0; RX];
+        with_server((&mut rx).into(), |server| {
+            server.set_keep_alive(KeepAlive { interval: Millis(100), timeout: Millis(40), close: true });
+            let mut receive_chunk = |now: u64, mut input: &[u8]| loop {
+                match server.poll(Millis(now)) {
+                    Action::Event => return matches!(server.event(), Some(Event::ArgumentChunk(_))),
+                    Action::Io(io) => {
+                        let (out, space) = io.split();
+                        let sent = take_output(out, usize::MAX, &mut Vec::new());
+                        if input.is_empty() {
+                            return sent > 0;
+                        }
+                        give_input(space, usize::MAX, &mut input);
+                    }
+                    Action::Closed => panic!("closed"),
+                }
+            };
+            let begin = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write","arguments":{"data":""#;
+            receive_chunk(0, begin.as_bytes());
+            let has_ping = receive_chunk(start, b"");
+            assert_eq!(has_ping, start == 100);
+            let mut now = start;
+            for _ in 0..50 {
+                now += 30;
+                assert!(receive_chunk(now, &[b'x'; RX]));
+            }
+            if !has_ping {
+                now += 100;
+                assert!(receive_chunk(now, b""), "the ping of an idle client");
+            }
+            assert!(!receive_chunk(now + 39, b""));
+            assert!(matches!(server.poll(Millis(now + 40)), Action::Event));
+            assert!(matches!(server.event(), Some(Event::PeerUnresponsive)));
+        });
     }
 }
