@@ -145,15 +145,24 @@ impl ClientState<'_> {
 
     /// Queues parked subscriptions and tasks for the new connection. Fails a subscription or a task that the new server
     /// does not support.
+    ///
+    /// A task that needs input remains unchanged only if the new server has `tasks/update`, because this request has the
+    /// input responses.
     pub(crate) fn resubscribe(&mut self) {
         let has_tasks = self.has_server_capability(ServerCapabilities::TASKS);
+        let has_updates = has_tasks && self.has(WireFeature::TasksExtension);
         let mut next = 0;
         while let Some(ticket) = self.peer.in_flight.first_from(next) {
             next = ticket.slot.saturating_add(1);
             let Some(outbound) = self.peer.in_flight.outbound(ticket) else { continue };
             let (state, is_task) = (outbound.state, outbound.data.method.is_task());
+            let continues = match state {
+                OutboundState::Parked => true,
+                OutboundState::NeedsInput => is_task && !has_updates,
+                _ => false,
+            };
             match self.config.tasks.filter(|_| is_task) {
-                _ if state != OutboundState::Parked => {}
+                _ if !continues => {}
                 Some(tasks) if has_tasks => tasks.hooks.on_connected(self, ticket),
                 None if self.has(WireFeature::Subscriptions) => {
                     self.peer.in_flight.set_state(ticket, OutboundState::Resubscribe);

@@ -123,13 +123,45 @@ fn task_continues_on_the_next_connection() {
 
 #[test]
 fn task_ends_if_the_next_server_has_no_tasks() {
-    run(setup(), |harness| {
-        start(harness, "");
+    let ask = got("input_required", &format!(r#","inputRequests":{{"r":{ROOTS}}}"#));
+    for needs_input in [false, true] {
+        run(setup(), |harness| {
+            let ticket = start(harness, "");
+            if needs_input {
+                harness.at(500).server_sends(&ask).discard();
+            }
+            harness.reconnect();
+            let without = r#"{"id":@discover,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
+            harness.discard().server_sends(without).events(&["connected 2026-07-28", "add: lost Closed"]);
+            harness.sent(&[]);
+            assert_eq!(respond(harness, ticket, |_| {}), Err(SendError::Gone));
+            assert_eq!(harness.client.resume_task("t", DEFAULT), Err(SendError::Unsupported));
+        });
+    }
+}
+
+/// The next server has tasks of 2025-11-25, and so no `tasks/update`. Input requests of such a task are requests of the
+/// server.
+#[test]
+fn task_with_input_is_polled_if_the_next_server_has_no_updates() {
+    let ask = got("input_required", &format!(r#","inputRequests":{{"r":{ROOTS}}}"#));
+    let accepted = concat!(
+        r#"{"id":@initialize,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"},"#,
+        r#""capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}"#
+    );
+    run(Setup { info: setup().info.connect(Connect::Automatic), ..setup() }, |harness| {
+        let ticket = start(harness, "");
+        harness.at(500).server_sends(&ask).discard();
         harness.reconnect();
-        let without = r#"{"id":@discover,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
-        harness.discard().server_sends(without).events(&["connected 2026-07-28", "add: lost Closed"]);
-        harness.sent(&[]);
-        assert_eq!(harness.client.resume_task("t", DEFAULT), Err(SendError::Unsupported));
+        harness.server_sends(r#"{"id":@discover,"error":{"code":-32601,"message":"no"}}"#).discard();
+        harness.server_sends(accepted).events(&["connected 2025-11-25"]);
+        harness.sent(&[
+            r#"{"method":"notifications/initialized"}"#,
+            r#"{"id":@,"method":"tasks/get","params":{"taskId":"t"}}"#,
+        ]);
+        assert_eq!(respond(harness, ticket, |_| {}), Err(SendError::Gone));
+        harness.server_sends(&got("cancelled", "")).events(&["add: lost TaskCancelled"]);
+        assert_eq!(harness.client.pending(), 0);
     });
 }
 
