@@ -7,6 +7,7 @@
 mod content_walk;
 
 use crate::client::Client;
+use crate::client::method_properties::Method;
 use crate::client::pending_event::PendingEvent;
 use crate::error::SendError;
 use crate::framing::Content;
@@ -106,8 +107,9 @@ fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
     if client.input.scanner().member(Member::Id).is_none() {
         client.chunks.assumed = Some(ticket);
     }
+    let is_task = client.state.method_of(ticket) == Method::TaskGet;
     loop {
-        let Some(found) = client.chunks.walk.next_string(client.input.text_so_far(), result) else {
+        let Some(found) = client.chunks.walk.next_string(client.input.text_so_far(), result, is_task) else {
             return false;
         };
         match client.decode(found) {
@@ -137,7 +139,8 @@ impl Client<'_> {
     /// [`Response`](crate::client::Event::Response) contains the rest, such as `isError`, structured content and the
     /// media types. Empty strings take the place of the content. The rest must fit into the receive buffer. Otherwise
     /// the request fails with [`RequestFailure::TooLong`], possibly after chunks. If the response is an error or a
-    /// failure, the application must discard the chunks.
+    /// failure, the application must discard the chunks. If a call becomes a [task](crate::client::ClientConfig::tasks),
+    /// the result of the task arrives in the same way.
     ///
     /// Each chunk restarts the timeout of the request, but does not extend the maximum duration. In message mode, a
     /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result. An

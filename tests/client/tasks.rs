@@ -337,3 +337,41 @@ fn endless_input_requests_end_the_call() {
         assert_eq!(harness.client.pending(), 0);
     });
 }
+
+/// TX-2, TX-3: the content of a task's result arrives in chunks, as that of a call.
+#[test]
+fn result_of_a_task_arrives_in_chunks() {
+    for length in [50, 5000] {
+        let text = "x".repeat(length);
+        let result =
+            format!(r#","result":{{"content":[{{"type":"text","text":"{text}"}}],"isError":false}}"#);
+        run(setup().rx(700).lines_only(), |harness| {
+            let ticket = start(harness, "");
+            harness.client.receive_chunks(ticket).unwrap();
+            harness.at(500).sent(&[GET]);
+            harness.server_sends(&got("completed", &result));
+            let mut events = harness.take_events();
+            let end = events.pop().unwrap().replace(' ', "");
+            assert_eq!(end, r#"add:result{"content":[{"type":"text","text":""}],"isError":false}"#);
+            let parts = events.iter().map(|event| event.strip_prefix("add: block 0 ").unwrap());
+            assert_eq!(parts.collect::<String>(), text);
+            assert_eq!(harness.client.pending(), 0);
+        });
+    }
+}
+
+/// TX-20: a notification has the content in one piece, so the client polls the task instead.
+#[test]
+fn notified_end_of_a_task_with_chunks_is_polled() {
+    let end = format!(r#"{{"method":"notifications/tasks","params":{{{}}}}}"#, task("completed", RESULT));
+    run(setup(), |harness| {
+        let ticket = start(harness, "");
+        harness.client.receive_chunks(ticket).unwrap();
+        harness.server_sends(&end).events(&[]).sent(&[GET]);
+        harness.server_sends(&got("completed", RESULT));
+        // The result may have spaces in place of the content.
+        let events = harness.take_events().join("\n").replace(' ', "");
+        assert_eq!(events, "add:block042\nadd:result{\"content\":[{\"type\":\"text\",\"text\":\"\"}]}");
+        assert_eq!(harness.client.pending(), 0);
+    });
+}

@@ -19,6 +19,8 @@ pub(crate) struct ContentWalk {
 enum Place {
     /// Before the result.
     Start,
+    /// In the object of a task, whose member `result` is the result of the call.
+    Task,
     /// In the object of the result.
     Result,
     /// In the array of content blocks or resource contents.
@@ -51,14 +53,18 @@ impl ContentWalk {
 
     /// Returns the next string of content, or `None` if no such string has begun. Returns the same string again unless
     /// the caller has removed its text, or has called [`skip_string`](ContentWalk::skip_string). `line` is the text so
-    /// far, and `result` is the offset of the result.
-    pub(crate) fn next_string(&mut self, line: &[u8], result: usize) -> Option<FoundString> {
+    /// far, and `result` is the offset of the result. With `is_task`, this result is a task.
+    pub(crate) fn next_string(&mut self, line: &[u8], result: usize, is_task: bool) -> Option<FoundString> {
         loop {
             match self.place {
                 Place::Start => {
                     let is_object = *line.get(result)? == b'{';
                     self.at = result.wrapping_add(1);
-                    self.place = if is_object { Place::Result } else { Place::End };
+                    self.place = match is_object {
+                        true if is_task => Place::Task,
+                        true => Place::Result,
+                        false => Place::End,
+                    };
                 }
                 Place::End => return None,
                 Place::String { is_blob, in_resource } => {
@@ -135,6 +141,7 @@ impl Place {
     fn child(self, name: &[u8], first: u8) -> Option<Place> {
         let in_resource = self == Place::Resource;
         match (self, name, first) {
+            (Place::Task, b"result", b'{') => Some(Place::Result),
             (Place::Result, b"content" | b"contents", b'[') => Some(Place::Blocks),
             (Place::Block, b"resource", b'{') => Some(Place::Resource),
             (Place::Block | Place::Resource, b"text", b'"') => {

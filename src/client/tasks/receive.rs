@@ -166,13 +166,17 @@ impl ClientState<'_> {
     /// valid.
     pub(super) fn handle_task_status(&mut self, task: Object<'_>) -> bool {
         let Some((ticket, status)) = self.task_in_slot(task.json()) else { return false };
-        match self.open_request(ticket).map(|request| request.state) {
-            Some(OutboundState::TaskWaiting) => self.handle_task(ticket, task),
-            // While the application has to respond to input requests, only the end of the task matters.
-            Some(OutboundState::NeedsInput) if status.is_terminal() => self.handle_task(ticket, task),
-            // Ignore the notification. If a request about the task is in flight, its response is at least as new.
-            Some(_) => {}
-            None => return false,
+        let Some(request) = self.open_request(ticket) else { return false };
+        // While the application has to respond to input requests, only the end of the task matters. If a request about
+        // the task is in flight, its response is at least as new.
+        let is_relevant = request.state == OutboundState::TaskWaiting
+            || request.state == OutboundState::NeedsInput && status.is_terminal();
+        let has_result = self.has(WireFeature::TasksExtension) && status == TaskStatus::Completed;
+        match is_relevant {
+            // Only the response to a poll arrives in chunks.
+            true if has_result && request.timing.is_chunked() => self.poll_task(ticket),
+            true => self.handle_task(ticket, task),
+            false => {}
         }
         true
     }

@@ -1,6 +1,6 @@
 //! Text forms of events and messages.
 
-use mcp_proto::client::{ConnectFailure, Event, InputRequest};
+use mcp_proto::client::{ChunkData, ConnectFailure, Event, InputRequest};
 use mcp_proto::json::Str;
 use mcp_proto::{Outcome, Ticket};
 
@@ -74,6 +74,9 @@ pub(crate) fn describe<'n>(event: &Event<'_>, name: &dyn Fn(Ticket) -> &'n str) 
             let status = task.status().map_or("?", mcp_proto::TaskStatus::as_str);
             let message = task.message().map_or(String::new(), |message| format!(" {message}"));
             format!("{}: task {} {status}{message}", name(*ticket), named(task.id()))
+        }
+        Event::Chunk { ticket, block, data: ChunkData::Text(text) } => {
+            format!("{}: block {block} {text}", name(*ticket))
         }
         Event::Cancelled { reason: Some(reason), .. } => format!("cancelled {reason}"),
         Event::Cancelled { .. } => "cancelled".to_owned(),
