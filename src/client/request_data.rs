@@ -49,6 +49,11 @@ impl OutboundData for SentRequest {
     fn maximum(&self) -> Millis {
         self.maximum
     }
+
+    /// The response to `tasks/result` may arrive only at the end of the task.
+    fn has_timeout(&self) -> bool {
+        self.method != Method::TaskResult
+    }
 }
 
 impl ClientState<'_> {

@@ -196,6 +196,11 @@ pub trait OutboundData: Copy {
     fn maximum(&self) -> Millis {
         Millis(u64::MAX)
     }
+
+    /// Returns whether the timeout limits the request. Otherwise only the maximum does.
+    fn has_timeout(&self) -> bool {
+        true
+    }
 }
 
 impl OutboundData for () {}
@@ -242,7 +247,8 @@ impl<O: OutboundData> Outbound<O> {
 
     /// Returns the deadline of a timeout that starts now.
     pub(crate) fn deadline_from(&self, now: Millis) -> Millis {
-        now.plus(self.timeout.millis()).min(self.data.maximum())
+        let maximum = self.data.maximum();
+        if self.data.has_timeout() { now.plus(self.timeout.millis()).min(maximum) } else { maximum }
     }
 }
 

@@ -181,6 +181,25 @@ fn task_with_input_waits_for_its_result() {
     });
 }
 
+/// The timeout of requests applies to polls, also after the first `tasks/result`.
+#[test]
+fn poll_after_a_lost_result_request_has_its_timeout() {
+    let limits = TaskLimits { maximum: Millis(100_000), interval: Millis(500), ..TaskLimits::DEFAULT };
+    let base = setup();
+    Setup { info: base.info.tasks(limits), ..base }.run(|harness| {
+        connect(harness, CAPABILITIES);
+        start(harness, DEFAULT);
+        harness.at(500).sent(&[GET]);
+        harness.server_sends(&got("completed", "")).discard();
+        // Only the maximum applies to the request of the result.
+        assert_eq!(harness.deadline, Some(100_000));
+        harness.reconnect();
+        connect(harness, CAPABILITIES);
+        assert_eq!(harness.deadline, Some(500 + TIMES.request.0));
+        harness.at(500 + TIMES.request.0).events(&["add: lost TimedOut"]).sent(&[CANCEL]);
+    });
+}
+
 /// TC-31: a status notification has the effect of a poll.
 #[test]
 fn status_notification_is_followed_by_the_result() {

@@ -7,7 +7,6 @@ use crate::client::tasks::record::Record;
 use crate::json::Writer;
 use crate::peer::request::OutboundState;
 use crate::peer::slots::Ticket;
-use crate::peer::timeout::Timeout;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
@@ -30,12 +29,8 @@ impl ClientState<'_> {
         self.queue_task_request(ticket, Method::TaskGet);
     }
 
-    /// Queues `tasks/result` (`2025-11-25`). The response may arrive only at the end of the task, so only the limit of
-    /// the task applies.
+    /// Queues `tasks/result` (`2025-11-25`).
     pub(super) fn fetch_task_result(&mut self, ticket: Ticket) {
-        if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
-            outbound.timeout = Timeout::new(Millis(u64::MAX));
-        }
         self.queue_task_request(ticket, Method::TaskResult);
     }
 
