@@ -202,14 +202,16 @@ fn request_without_a_task_gets_an_ordinary_response() {
             }
             None
         });
-        let plain = FORM.replace(r#","task":{"ttl":60000}"#, "");
-        harness
-            .server_sends(&plain)
-            .events(&["asked form m"])
-            .sent(&[r#"{"id":1,"result":{"action":"decline"}}"#]);
+        for task in ["", r#","task":null"#] {
+            let plain = FORM.replace(r#","task":{"ttl":60000}"#, task);
+            harness
+                .server_sends(&plain)
+                .events(&["asked form m"])
+                .sent(&[r#"{"id":1,"result":{"action":"decline"}}"#]);
+        }
         harness.server_sends(r#"{"id":2,"method":"roots/list","params":{"task":{"ttl":1}}}"#);
         harness.events(&["asked roots"]).sent(&[r#"{"id":2,"result":{"roots":[]}}"#]);
-        for wrong in ["null", "7", "[]"] {
+        for wrong in ["true", "7", "[]"] {
             harness.server_sends(&FORM.replace(r#"{"ttl":60000}"#, wrong));
             harness.events(&["fault InvalidParams"]).sent(&[&unknown(1)]);
         }

@@ -29,7 +29,7 @@ pub(crate) trait ClientTaskHooks: Sync {
     fn max_response_size(&self, revisions: Revisions) -> usize;
 
     /// Returns the time to live that a request names for its task, or 0 if the request names no time. Returns `None` if
-    /// the request does not become a task, and an error if the member `task` is not an object.
+    /// the request does not become a task, and an error if the member `task` is neither an object nor null.
     fn requested(&self, context: Context, params: Json<'_>) -> Result<Option<u64>, ProtocolError>;
 
     /// Returns whether the client accepts requests about tasks with this method in its session.
@@ -104,7 +104,8 @@ impl ClientTaskHooks for Hooks {
 
     fn requested(&self, context: Context, params: Json<'_>) -> Result<Option<u64>, ProtocolError> {
         let may = matches!(context.kind, InputKind::Sample | InputKind::Form | InputKind::Url);
-        match params.get("task").filter(|_| may && context.revision.has(WireFeature::Tasks)) {
+        let may = may && context.revision.has(WireFeature::Tasks);
+        match params.get("task").filter(|task| may && !task.is_null()) {
             None => Ok(None),
             Some(task) if task.kind() == Kind::Object => Ok(requested_ttl(task)),
             Some(_) => Err(ProtocolError::InvalidParams),
