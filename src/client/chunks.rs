@@ -104,9 +104,6 @@ fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
         return false;
     }
     let Some((ticket, result)) = client.chunked_result() else { return false };
-    if client.input.scanner().member(Member::Id).is_none() {
-        client.chunks.assumed = Some(ticket);
-    }
     let is_task = client.state.method_of(ticket) == Method::TaskGet;
     loop {
         let Some(found) = client.chunks.walk.next_string(client.input.text_so_far(), result, is_task) else {
@@ -117,6 +114,9 @@ fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
                 let data = Span { start: found.start, end: found.start.wrapping_add(length) };
                 client.chunks.held = Span { start: found.start, end: found.start.wrapping_add(consumed) };
                 let FoundString { block, is_blob, .. } = found;
+                if client.input.scanner().member(Member::Id).is_none() {
+                    client.chunks.assumed = Some(ticket);
+                }
                 client.state.emit(PendingEvent::Chunk(PendingChunk { ticket, block, is_blob, data }));
                 client.restart_timeout(ticket);
                 client.state.peer.keep_alive.record_part(client.state.peer.now);

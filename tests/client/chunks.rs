@@ -390,6 +390,24 @@ fn late_id_of_a_cancelled_request_discards_the_chunks() {
 }
 
 #[test]
+fn late_response_without_content_does_not_affect_the_chunks() {
+    let mut rx = [0; 512];
+    with_client((&mut rx).into(), |client| {
+        let (cancelled, old) = call(client);
+        client.cancel(cancelled, "").unwrap();
+        let (ticket, id) = call(client);
+        client.receive_chunks(ticket).unwrap();
+        let text = "x".repeat(5000);
+        let line = format!("{{\"result\":{{\"tools\":[\"{text}\"]}},\"jsonrpc\":\"2.0\",\"id\":{old}}}\n");
+        let late = receive(client, ticket, line.as_bytes(), || 100);
+        assert!(late.blocks.is_empty() && late.end.contains("too long"), "{late:?}");
+        let received = receive(client, ticket, with_late_id(&id, "y").as_bytes(), || 100);
+        assert_eq!(received.blocks, [[b'y'; 5000]]);
+        assert!(received.end.starts_with('{'), "{received:?}");
+    });
+}
+
+#[test]
 fn cancelled_request_has_no_further_chunks() {
     let mut rx = [0; 512];
     with_client((&mut rx).into(), |client| {
