@@ -42,6 +42,7 @@ impl Monitor {
             is_era_unclear: stateless.is_some()
                 && self.dialogue.session.revision().is_some()
                 && self.dialogue.discovered.is_none(),
+            cursor: params.get("cursor").and_then(Json::string).map(|cursor| cursor.to_string()),
             flaw: (!is_valid).then_some(Flaw::Message),
             ..Request::default()
         };
@@ -283,9 +284,6 @@ impl Monitor {
         if request.method == methods::SUBSCRIPTIONS_LISTEN.name {
             let filter = params.get("notifications").map(|json| json.to_string()).unwrap_or_default();
             request.subscription = Some(Subscription { filter, is_acknowledged: false });
-        }
-        if request.method == methods::TOOLS_LIST.name && params.get("cursor").is_none() {
-            request.target.clear();
         }
     }
 }

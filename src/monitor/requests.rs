@@ -47,6 +47,8 @@ pub(super) struct Request {
     pub(super) capabilities: String,
     /// The name of the tool or prompt, or the URI.
     pub(super) target: String,
+    /// The cursor of a list.
+    pub(super) cursor: Option<String>,
     /// Whether the request has the member `task`. The receiver may then create a task.
     pub(super) wants_task: bool,
     /// The flaw of the request. Most flaws require an error response.

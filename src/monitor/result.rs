@@ -110,12 +110,12 @@ impl Monitor {
                 let text = "`supportedVersions` lacks the revision of the request";
                 report.add_if(!is_supported, Rule::UnsupportedVersion, text);
             }
-            "tools/list" => self.tools(result, revision, report),
+            "tools/list" => self.tools(request, result, revision, report),
             "prompts/list" => {
                 let entries = result.get("prompts").unwrap_or(Json::NULL).elements();
                 let names =
                     entries.filter_map(|entry| Some((entry.get("name")?.string()?.to_string(), false)));
-                self.dialogue.prompts.add_page(names, result);
+                self.dialogue.prompts.add_page(request, names, result);
             }
             "tools/call" => self.check_structured(request, result, report),
             "completion/complete" => {
@@ -134,7 +134,7 @@ impl Monitor {
         }
     }
 
-    fn tools(&mut self, result: Json<'_>, revision: Revision, report: &mut Report<'_>) {
+    fn tools(&mut self, request: &Request, result: Json<'_>, revision: Revision, report: &mut Report<'_>) {
         let entries = result.get("tools").unwrap_or(Json::NULL);
         let mut seen = alloc::collections::BTreeSet::new();
         for entry in entries.elements() {
@@ -153,7 +153,7 @@ impl Monitor {
         let tool = |entry: Json<'_>| -> Option<(String, bool)> {
             Some((entry.get("name")?.string()?.to_string(), entry.get("outputSchema").is_some()))
         };
-        self.dialogue.tools.add_page(entries.elements().filter_map(tool), result);
+        self.dialogue.tools.add_page(request, entries.elements().filter_map(tool), result);
     }
 
     fn check_structured(&self, request: &Request, result: Json<'_>, report: &mut Report<'_>) {
@@ -169,14 +169,21 @@ impl Monitor {
 }
 
 impl super::session::Catalog {
-    /// Adds a page of a list. The last page completes the list. The first page after a complete list starts a new list.
-    fn add_page(&mut self, names: impl Iterator<Item = (String, bool)>, result: Json<'_>) {
+    /// Adds a page of a list. A request without a cursor starts a list, and the last page completes the list. The
+    /// catalog stays incomplete if the page does not continue the list.
+    fn add_page(&mut self, request: &Request, names: impl Iterator<Item = (String, bool)>, result: Json<'_>) {
         const LIMIT: usize = 100_000;
-        if core::mem::replace(&mut self.is_complete, false) {
-            self.names.clear();
+        let earlier = core::mem::take(self);
+        if request.cursor.is_some() {
+            if request.cursor != earlier.next_cursor {
+                return;
+            }
+            self.names = earlier.names;
         }
-        self.names.extend(names.take(LIMIT));
-        self.is_complete = result.get("nextCursor").is_none() && self.names.len() < LIMIT;
+        self.names.extend(names.take(LIMIT.saturating_sub(self.names.len())));
+        let next = result.get("nextCursor");
+        self.next_cursor = next.and_then(Json::string).map(|cursor| cursor.to_string());
+        self.is_complete = next.is_none() && self.names.len() < LIMIT;
     }
 }
 

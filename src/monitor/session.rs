@@ -55,6 +55,8 @@ pub(super) struct Catalog {
     /// The name of each entry, and whether the entry has an output schema.
     pub(super) names: BTreeMap<String, bool>,
     pub(super) is_complete: bool,
+    /// The cursor of the next page.
+    pub(super) next_cursor: Option<String>,
 }
 
 /// The maximum number of stored cursors. Beyond this limit, the monitor no longer judges unknown cursors.
