@@ -62,8 +62,9 @@ impl Monitor {
             if result.is_some() || error.is_some() {
                 return self.response(id, result, error, report);
             }
+            // The message may be a response, so the monitor expects no response to the message.
             report.add(Rule::MessageShape, "the message has no method, no result and no error");
-            return self.invalid(id, report);
+            return self.add_unreadable(report);
         };
         let Some(method) = method.string() else {
             report.add(Rule::MessageShape, "the method is not a string");

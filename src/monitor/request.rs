@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use super::requests::{self, Flaw, Lookup, Request, Subscription};
+use super::requests::{self, Flaw, Request, Subscription};
 use super::rule::Rule;
 use super::session::{Session, is_declared, required_capability};
 use super::violation::{Report, Sender};
@@ -66,13 +66,17 @@ impl Monitor {
     }
 
     fn check_id(&mut self, id: Json<'_>, request: &Request, report: &mut Report<'_>) {
-        let lookup = self.dialogue.party(report.sender).requests.lookup(&requests::key(id));
-        match lookup {
-            Lookup::InFlight => report.add(Rule::IdReused, "a request with this id is in flight"),
-            Lookup::Finished if !request.is_stateless && !self.dialogue.is_stateless() => {
-                report.add(Rule::IdReused, "an earlier request of the session had this id");
-            }
-            _ => {}
+        let key = requests::key(id);
+        let in_session = !request.is_stateless && !self.dialogue.is_stateless();
+        let requests = &mut self.dialogue.party(report.sender).requests;
+        let (is_in_flight, was_in_session) = match requests.get_mut(&key) {
+            Some(earlier) => (earlier.cancelled.is_none(), !earlier.is_stateless),
+            None => (false, requests.had_session_id(&key)),
+        };
+        if is_in_flight {
+            report.add(Rule::IdReused, "a request with this id is in flight");
+        } else if in_session && was_in_session {
+            report.add(Rule::IdReused, "an earlier request of the session had this id");
         }
     }
 
@@ -259,7 +263,8 @@ impl Monitor {
             return report.add(Rule::ProgressToken, "the progress token is not a string or an integer");
         }
         let token = requests::key(token);
-        if self.dialogue.party(report.sender).requests.by_token(&token).is_some() {
+        let requests = &mut self.dialogue.party(report.sender).requests;
+        if requests.by_token(&token).is_some_and(|other| other.cancelled.is_none()) {
             report.add(Rule::ProgressToken, "a request in flight has the same progress token");
         }
         request.token = Some(token);

@@ -95,7 +95,8 @@ pub(super) enum Lookup {
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     in_flight: BTreeMap<String, Request>,
-    finished: BTreeSet<String>,
+    /// Each finished id, and whether a request of the session had this id.
+    finished: BTreeMap<String, bool>,
     finished_tokens: BTreeSet<String>,
     task_tokens: BTreeSet<String>,
     is_full: bool,
@@ -106,16 +107,26 @@ impl Requests {
         let other = other_type(key);
         match () {
             () if self.in_flight.contains_key(key) => Lookup::InFlight,
-            () if self.finished.contains(key) => Lookup::Finished,
+            () if self.finished.contains_key(key) => Lookup::Finished,
             () if self.is_full => Lookup::Unclear,
-            () if self.in_flight.contains_key(&other) || self.finished.contains(&other) => Lookup::OtherType,
+            () if self.in_flight.contains_key(&other) || self.finished.contains_key(&other) => {
+                Lookup::OtherType
+            }
             () => Lookup::Unknown,
         }
     }
 
-    /// Adds a request. For a second request with an id in flight, adds one to the number of responses to come, and
-    /// marks the earlier request as ambiguous.
+    /// Returns whether a finished request of the session had this id. Stateless requests belong to no session.
+    pub(super) fn had_session_id(&self, key: &str) -> bool {
+        self.finished.get(key) == Some(&true)
+    }
+
+    /// Adds a request. The request replaces a cancelled request with the same id. For a second request with an id in
+    /// flight, adds one to the number of responses to come, and marks the earlier request as ambiguous.
     pub(super) fn insert(&mut self, key: String, request: Request) {
+        if self.in_flight.get(&key).is_some_and(|earlier| earlier.cancelled.is_some()) {
+            self.in_flight.remove(&key);
+        }
         if let Some(earlier) = self.in_flight.get_mut(&key) {
             earlier.responses = earlier.responses.saturating_add(1);
             earlier.is_ambiguous = true;
@@ -135,7 +146,7 @@ impl Requests {
         if request.responses == 0 {
             self.in_flight.remove(key);
             if self.finished.len() < LIMIT {
-                self.finished.insert(key.to_string());
+                *self.finished.entry(key.to_string()).or_default() |= !request.is_stateless;
                 self.finished_tokens.extend(request.token.clone());
             } else {
                 self.is_full = true;
@@ -153,9 +164,12 @@ impl Requests {
         self.in_flight.values()
     }
 
-    /// Returns the request in flight with this progress token.
+    /// Returns the request in flight with this progress token. Returns a cancelled request only if no other request has
+    /// the token.
     pub(super) fn by_token(&mut self, token: &str) -> Option<&mut Request> {
-        self.in_flight.values_mut().find(|request| request.token.as_deref() == Some(token))
+        let requests = self.in_flight.values_mut();
+        let with_token = requests.filter(|request| request.token.as_deref() == Some(token));
+        with_token.min_by_key(|request| request.cancelled.is_some())
     }
 
     /// Returns whether a finished request had this token. Returns `None` if the monitor does not know, or if the
