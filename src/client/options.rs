@@ -91,9 +91,9 @@ impl<'o> Options<'o> {
     }
 
     /// Sets the additional members of `_meta`: a JSON object, such as `{"traceparent":"00-…"}`. The client repeats
-    /// these members in the request for each further page of a list, and in a [resumed](crate::Client::resume) request.
-    /// The client therefore stores these members in the text of the slot: see
-    /// [`Client::in_flight`](crate::Client::in_flight).
+    /// these members in the request for each further page of a list, in a [resumed](crate::Client::resume) request, and
+    /// in a [subscription](crate::Client::listen) on the next connection. The client therefore stores these members in
+    /// the text of the slot: see [`Client::in_flight`](crate::Client::in_flight).
     ///
     /// The request fails with [`SendError::Unwritable`] if `object` is not a JSON object, or has a member that the
     /// client itself writes.

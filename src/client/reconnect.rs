@@ -23,7 +23,7 @@ impl Client<'_> {
     /// The tickets of open [subscriptions](Client::listen) remain valid. After connecting, the client sends each
     /// subscription again, and the server acknowledges the subscription again. The client emits no events for changes
     /// that occur between the two connections. A subscription fails with [`RequestFailure::Closed`] if the text of its
-    /// slot is too short for the filter. All subscriptions fail with this reason if the new server belongs to the
+    /// slot is too short for the filter and the `_meta` of its options. All subscriptions fail with this reason if the new server belongs to the
     /// handshake era.
     ///
     /// [Tasks](crate::client::ClientConfig::tasks) continue in the same way: the client polls the tasks again. A task
@@ -90,8 +90,9 @@ impl ClientState<'_> {
     ///
     /// A task that needs input remains unchanged, so that the application can respond on the next connection.
     pub(crate) fn park(&mut self, ticket: Ticket) -> bool {
-        let has_text = !self.peer.in_flight.text(ticket).is_empty();
+        let length = self.peer.in_flight.text(ticket).len();
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return false };
+        let has_text = length > outbound.data.meta_length.into();
         let is_task = outbound.data.method.is_task()
             && !outbound.state.is_closed()
             && !matches!(outbound.state, OutboundState::Failed(_));

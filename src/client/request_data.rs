@@ -179,19 +179,20 @@ impl ClientState<'_> {
     }
 
     /// Stores the additional `_meta` of a request that the client may send again. Returns `false` if the `_meta` of a
-    /// list does not fit. For a resumable request, returns `true` even if the `_meta` does not fit, because such a
-    /// request fails only if the server requires input.
+    /// list does not fit. For a resumable request or a subscription, returns `true` even if the `_meta` does not fit,
+    /// because such a request fails only if the client has to send it again.
     #[cold]
     #[inline(never)]
     pub(crate) fn store_meta(&mut self, ticket: Ticket, method: Method, more: Json<'_>) -> bool {
-        let is_resumable = method.resumable_name().is_some() && self.has(WireFeature::InputRequired);
-        if !is_resumable && !matches!(method, Method::List(_)) {
+        let may_fail_later = method == Method::Listen
+            || method.resumable_name().is_some() && self.has(WireFeature::InputRequired);
+        if !may_fail_later && !matches!(method, Method::List(_)) {
             return true;
         }
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
             outbound.data.meta_length = u16::try_from(more.bytes().len()).unwrap_or(u16::MAX);
         }
-        self.peer.in_flight.set_text_after(ticket, 0, more.bytes()) || is_resumable
+        self.peer.in_flight.set_text_after(ticket, 0, more.bytes()) || may_fail_later
     }
 }
 

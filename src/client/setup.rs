@@ -61,7 +61,7 @@ impl<'b> Client<'b> {
     /// - the id of a [deferred](crate::client::ServerRequest::defer) request of the server,
     /// - the reason of a [cancellation](Client::cancel) that awaits transmit space.
     ///
-    /// For a list or a resumable request, this part also stores the additional
+    /// For a list, a subscription or a resumable request, this part also stores the additional
     /// [`_meta`](crate::client::Options::meta). Without slots, every request of the application fails with
     /// [`SendError::Full`](crate::SendError::Full).
     #[must_use]

@@ -200,8 +200,8 @@ impl Client<'_> {
     /// same time. The timeout ends with the acknowledgment. The client ignores the options for the maximum duration and
     /// for progress.
     ///
-    /// If the text of a slot can hold the filter, the subscription continues on the next connection: see
-    /// [`reconnect`](Client::reconnect).
+    /// If the text of a slot can hold the filter and the `_meta` of the options, the subscription continues on the next
+    /// connection: see [`reconnect`](Client::reconnect).
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the filter has tasks, but the configuration does not enable tasks; or the server is
@@ -222,7 +222,9 @@ impl Client<'_> {
             out.key("notifications");
             filter.write(out)
         })?;
-        self.state.peer.in_flight.write_text(ticket, 0, &mut |out| _ = filter.write(out));
+        let in_flight = &mut self.state.peer.in_flight;
+        let meta = in_flight.outbound(ticket).map_or(0, |outbound| outbound.data.meta_length.into());
+        in_flight.write_text(ticket, meta, &mut |out| _ = filter.write(out));
         Ok(ticket)
     }
 }

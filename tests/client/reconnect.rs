@@ -75,6 +75,35 @@ fn reconnect_resends_a_subscription_with_its_ticket() {
 }
 
 #[test]
+fn subscription_keeps_its_metadata() {
+    const WITH_META: &str = r#"{"id":@,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{..,"a":1}}}"#;
+    // The text of a slot holds the metadata and the filter, or only one of them.
+    for (text, is_kept) in [(512, true), (4 * 28, false), (4 * 5, false)] {
+        Setup { text, ..Setup::automatic() }.run(|harness| {
+            harness.connect();
+            let ticket = harness.client.listen(TOOLS, DEFAULT.meta(r#"{"a":1}"#)).unwrap();
+            harness.name(ticket, "tools");
+            harness.sent(&[WITH_META]);
+            acknowledge(harness);
+            for _ in 0..2 {
+                harness.discard();
+                harness.reconnect();
+                harness.discard().server_sends(DISCOVERED);
+                if is_kept {
+                    harness.events(&["connected 2026-07-28"]).sent(&[WITH_META]);
+                    acknowledge(harness);
+                    harness.events(&["tools: listens to []"]);
+                }
+            }
+            if !is_kept {
+                harness.discard();
+            }
+            assert_eq!(harness.client.is_pending(ticket), is_kept);
+        });
+    }
+}
+
+#[test]
 fn subscription_survives_many_reconnects() {
     Setup::automatic().run(|harness| {
         harness.connect();
