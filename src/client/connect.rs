@@ -114,7 +114,8 @@ impl ClientState<'_> {
     pub(crate) fn handle_connect_failure(&mut self, failure: PendingFailure) {
         match self.peer.lifecycle.state() {
             State::Probing if self.may_fall_back() => {
-                self.probe_abandoned = true;
+                // A closed stream has no late response.
+                self.probe_abandoned = matches!(failure, PendingFailure::TimedOut);
                 self.fall_back(None)
             }
             _ => self.fail_connect(failure),

@@ -282,6 +282,15 @@ fn failed_probe_falls_back_to_the_handshake() {
         assert!(text.contains(r#""method":"initialize""#), "{text}");
         harness.connect_handshake();
     });
+    // The probe can have no late response, so an error without an id belongs to `initialize`.
+    with_harness(Connect::Automatic, |mut harness| {
+        let (probe, _) = harness.request();
+        harness.close(probe);
+        let (initialize, _) = harness.request();
+        harness.receive(initialize, r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"}}"#);
+        let [event] = &harness.events[..] else { panic!("{:?}", harness.events) };
+        assert!(event.starts_with("ConnectFailed(Refused"), "{event}");
+    });
 }
 
 #[test]
