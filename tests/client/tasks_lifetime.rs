@@ -206,6 +206,22 @@ fn resumed_task_ends_like_its_call() {
     });
 }
 
+/// TX-22, TX-23: the maximum duration starts with the first poll, also if this poll is on the next connection.
+#[test]
+fn resumed_task_continues_after_an_immediate_reconnect() {
+    run(setup(), |harness| {
+        harness.at(1000);
+        let ticket = harness.client.resume_task("t", DEFAULT.maximum(Millis(700))).unwrap();
+        harness.name_without_poll(ticket, "again");
+        harness.reconnect();
+        connect_again(harness);
+        harness.sent(&[GET]);
+        assert_eq!(harness.deadline, Some(1700));
+        harness.server_sends(&got("completed", RESULT)).discard();
+        assert_eq!(harness.client.pending(), 0);
+    });
+}
+
 /// TX-20: a subscription covers tasks, and continues on the next connection.
 #[test]
 fn subscription_covers_tasks() {

@@ -5,7 +5,7 @@ use crate::client::method_properties::Method;
 use crate::client::options::Meta;
 use crate::client::tasks::record::Record;
 use crate::json::Writer;
-use crate::peer::request::OutboundState;
+use crate::peer::request::{OutboundState, Timer};
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::capabilities::ServerCapabilities;
@@ -38,6 +38,10 @@ impl ClientState<'_> {
         let now = self.peer.now;
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return };
         (outbound.state, outbound.data.method) = (OutboundState::TaskPending, method);
+        if outbound.timing.timer() == Timer::Stopped {
+            // The connection ended before the first poll of a resumed task.
+            outbound.start_timeout(now);
+        }
         let deadline = outbound.deadline_from(now);
         self.peer.in_flight.set_deadline(ticket, Some(deadline));
         self.peer.in_flight.enqueue(ticket);
