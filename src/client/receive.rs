@@ -425,11 +425,10 @@ pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: 
 }
 
 impl ClientState<'_> {
-    /// Frees the slot of a request that has failed or has a response. Also ends the client's subscription to a task.
+    /// Frees the slot of a request that has failed or has a response. Also ends the client's subscription to a task. If
+    /// the request is such a subscription, the client polls the task.
     pub(crate) fn release_request(&mut self, ticket: Ticket) {
-        if let Some(tasks) = self.config.tasks
-            && self.method_of(ticket).is_task()
-        {
+        if let Some(tasks) = self.config.tasks {
             tasks.hooks.on_end(self, ticket);
         }
         self.peer.in_flight.release(ticket);

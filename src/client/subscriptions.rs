@@ -326,7 +326,7 @@ impl ClientState<'_> {
             Some((ticket, outbound))
                 if outbound.data.method == Method::TaskListen && !outbound.state.is_closed() =>
             {
-                self.peer.in_flight.release(ticket);
+                self.release_request(ticket);
                 Ok(())
             }
             Some((ticket, outbound)) if outbound.is_subscription() => {

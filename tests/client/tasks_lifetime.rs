@@ -341,6 +341,28 @@ fn refused_subscription_leaves_polls() {
     }
 }
 
+/// TX-20: without its subscription, the client polls the task at once, and then at its interval.
+#[test]
+fn ended_subscription_leaves_polls() {
+    let ended = r#"{"method":"notifications/cancelled","params":{"requestId":@listen}}"#;
+    let finished = r#"{"id":@listen,"result":{"resultType":"complete"}}"#;
+    let failed = r#"{"id":@listen,"error":{"code":-32603,"message":"no"}}"#;
+    for end in [ended, finished, failed] {
+        run_listening(|harness, _| {
+            harness.server_sends(&acknowledge(r#"["t"]"#)).events(&[]);
+            harness.sent(&[GET]);
+            harness.server_sends(&got("working", "")).events(&[]);
+            assert_eq!(harness.deadline, Some(2000));
+            harness.at(200).server_sends(end).events(&[]).sent(&[GET]);
+            assert_eq!(harness.client.pending(), 1);
+            harness.server_sends(&got("working", "")).events(&[]);
+            harness.at(700).sent(&[GET]);
+            harness.server_sends(&got("completed", RESULT)).discard();
+            assert_eq!(harness.client.pending(), 0);
+        });
+    }
+}
+
 /// TX-14, TX-20: the subscription ends with the call.
 #[test]
 fn cancelled_task_ends_its_subscription() {

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::client::client_state::{ClientState, RequestTable, Session};
+use crate::client::method_properties::Method;
 use crate::client::tasks::follow_up::{write_id, write_task};
 use crate::client::tasks::record::Keys;
 use crate::json::{Json, Str, Writer};
@@ -54,7 +55,8 @@ pub(crate) trait TaskHooks: Sync {
     /// Continues a parked task on a new connection.
     fn on_connected(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
-    /// Ends the subscription to a task that has ended.
+    /// Handles the end of a request, before its slot is free. Ends the subscription to a task that has ended. Polls a
+    /// task whose subscription has ended.
     fn on_end(&self, state: &mut ClientState<'_>, ticket: Ticket);
 
     /// Writes the queued request about a task.
@@ -134,7 +136,11 @@ impl TaskHooks for Hooks {
     }
 
     fn on_end(&self, state: &mut ClientState<'_>, ticket: Ticket) {
-        state.unwatch_task(ticket);
+        match state.method_of(ticket) {
+            Method::TaskListen => state.handle_unwatched(ticket),
+            method if method.is_task() => state.unwatch_task(ticket),
+            _ => {}
+        }
     }
 
     fn write_queued(&self, state: &mut ClientState<'_>, ticket: Ticket) -> Result<(), Overflow> {

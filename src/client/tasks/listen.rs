@@ -45,12 +45,25 @@ impl ClientState<'_> {
     pub(super) fn handle_watched(&mut self, listener: Ticket, params: Json<'_>) {
         let id = Json::trusted(self.peer.in_flight.text(listener)).string();
         let is_granted = id.is_some_and(|id| granted_tasks(params).any(|granted| granted == id));
-        let task = id.and_then(|id| self.find_task(|_, record| record.has_id(id)));
         if !is_granted {
             return self.abandon(listener, "");
         }
-        // Poll the task at once, because the task may have changed before the subscription.
-        if let Some(task) = task
+        // The task may have changed before the subscription.
+        self.poll_watched(listener);
+    }
+
+    /// Handles the end of a subscription.
+    pub(super) fn handle_unwatched(&mut self, listener: Ticket) {
+        // The task may have changed after the subscription, and its next poll is late.
+        if self.open_request(listener).is_some_and(|it| it.state == OutboundState::Listening) {
+            self.poll_watched(listener);
+        }
+    }
+
+    /// Polls the task of a subscription at once, unless a request about the task is in flight.
+    fn poll_watched(&mut self, listener: Ticket) {
+        let id = Json::trusted(self.peer.in_flight.text(listener)).string();
+        if let Some(task) = id.and_then(|id| self.find_task(|_, record| record.has_id(id)))
             && self.open_request(task).is_some_and(|it| it.state == OutboundState::TaskWaiting)
         {
             self.poll_task(task);

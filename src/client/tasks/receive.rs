@@ -26,6 +26,10 @@ impl ClientState<'_> {
             Method::TaskGet => self.handle_task(ticket, result),
             Method::TaskUpdate => self.wait_for_task(ticket),
             Method::TaskResult => self.end_task(ticket, result),
+            Method::TaskListen => {
+                self.handle_unwatched(ticket);
+                return false;
+            }
             _ => return false,
         }
         true
