@@ -143,7 +143,8 @@ impl Client<'_> {
     /// the result of the task arrives in the same way.
     ///
     /// Each chunk restarts the timeout of the request, but does not extend the maximum duration. In message mode, a
-    /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result. An
+    /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result, and so does a
+    /// member whose name has escapes. If the result has two members with the same name, the content of both arrives. An
     /// [observer](crate::Observer) sees the message without its content.
     ///
     /// Some servers write the `id` after the result. The client then emits the chunks of a large result only if no
