@@ -6,10 +6,14 @@ use crate::peer::{Peer, call};
 use mcp_proto::SendError;
 use mcp_proto::server::{ChunkedContent, Event, ServerConfig, Tool, Tools};
 use mcp_proto_tokio::{Responder, ServerHandle};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-static TOOLS: Tools =
-    Tools::new(&[Tool::new("image", "{}"), Tool::new("impatient", "{}"), Tool::new("quick", "{}")]);
+static TOOLS: Tools = Tools::new(&[
+    Tool::new("image", "{}"),
+    Tool::new("impatient", "{}"),
+    Tool::new("hasty", "{}"),
+    Tool::new("quick", "{}"),
+]);
 static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS]);
 
 fn handler(event: Event<'_>, server: &ServerHandle) {
@@ -22,6 +26,12 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 async fn respond(tool: &str, responder: Responder) {
     if tool == "quick" {
         return responder.text("quick");
+    }
+    if tool == "hasty" {
+        // The response waits for the open one, and fails when its future is dropped.
+        sleep(Duration::from_millis(50)).await;
+        let open = responder.chunked(|reply| reply.chunked(ChunkedContent::Text));
+        return assert!(timeout(Duration::from_millis(50), open).await.is_err());
     }
     let image = ChunkedContent::Image { mime_type: "image/png" };
     let mut writer = responder.chunked(move |reply| reply.chunked(image)).await.expect("a writer");
@@ -54,9 +64,21 @@ async fn large_image_is_written_in_chunks() {
 async fn dropped_write_fails_the_response() {
     let (mut peer, _server) = Peer::connect(&CONFIG, 1, ("2025-06-18", "{}"), handler).await;
     peer.send(&call(1, "impatient", "{}")).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    sleep(Duration::from_millis(500)).await;
     let line = peer.line().await;
     assert!(line.ends_with("],\"isError\":true}}\n"), "{}", &line[line.len() - 50..]);
     peer.send(&call(2, "quick", "{}")).await;
     assert!(peer.line().await.contains("quick"));
+}
+
+#[tokio::test]
+async fn dropped_wait_for_a_response_does_not_block_the_open_one() {
+    let (mut peer, _server) = Peer::connect(&CONFIG, 2, ("2025-06-18", "{}"), handler).await;
+    peer.send(&(call(1, "image", "{}") + &call(2, "hasty", "{}"))).await;
+    // The client reads after the drop.
+    sleep(Duration::from_millis(300)).await;
+    let image = peer.line().await;
+    assert!(image.ends_with("////\"}],\"isError\":true}}\n"), "{}", &image[image.len() - 50..]);
+    let error = peer.line().await;
+    assert!(error.contains("\"id\":2,\"error\":{\"code\":-32603"), "{error}");
 }

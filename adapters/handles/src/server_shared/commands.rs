@@ -27,24 +27,29 @@ impl ServerShared {
                     paused.push(command);
                 }
                 Delivery::Blocked => {
-                    self.state.with(|state| state.put_back(command));
-                    break;
+                    // The command waits for other messages, so it must not stay in front of the open response's chunks.
+                    command.is_urgent = false;
+                    if !self.state.with(|state| state.put_back(command)) {
+                        break;
+                    }
                 }
             }
         }
         while let Some(command) = paused.pop() {
-            self.state.with(|state| state.put_back(command));
+            self.state.with(|state| state.commands.push_front(command));
         }
         is_new
     }
 }
 
 impl State {
-    /// Puts a command back at the front of the queue, but behind urgent commands if the command is not urgent. The
-    /// command may wait for the end of the open response, so it must not block the next chunk of this response.
-    fn put_back(&mut self, command: ServerCommand) {
-        let urgent = self.commands.iter().take_while(|queued| queued.is_urgent && !command.is_urgent).count();
+    /// Puts a blocked command back at the front of the queue, but behind urgent commands. Returns whether there are
+    /// urgent commands. The command may wait for the end of the open response, so it must not block the next chunk of
+    /// this response.
+    fn put_back(&mut self, command: ServerCommand) -> bool {
+        let urgent = self.commands.iter().take_while(|queued| queued.is_urgent).count();
         self.commands.insert(urgent, command);
+        urgent > 0
     }
 
     fn next_command(&mut self) -> Option<ServerCommand> {
