@@ -9,6 +9,7 @@ use mcp_proto::{SendError, Ticket};
 use crate::cancellation::Cancellation;
 use crate::responder::Responder;
 use crate::server_command::ServerCommand;
+use crate::server_shared::ServerShared;
 use crate::signal::Signal;
 
 /// The writer of a [chunked](Responder::chunked) response.
@@ -20,11 +21,13 @@ pub struct ChunkWriter {
     responder: Responder,
     /// Whether a write is in progress, was dropped, or has failed.
     is_writing: bool,
+    _idle: IdleWriters,
 }
 
 impl ChunkWriter {
     pub(crate) fn new(responder: Responder) -> ChunkWriter {
-        ChunkWriter { responder, is_writing: false }
+        let idle = IdleWriters::add(responder.shared(), 1);
+        ChunkWriter { responder, is_writing: false, _idle: idle }
     }
 
     /// Returns an observer of the cancellation, which may be moved to another thread or task.
@@ -57,6 +60,7 @@ impl ChunkWriter {
         if std::mem::replace(&mut self.is_writing, true) {
             return Err(SendError::Gone);
         }
+        let _not_idle = IdleWriters::add(self.responder.shared(), -1);
         let (outcome, result) = Outcome::new();
         self.responder.push(ServerCommand::write_chunk(self.responder.ticket(), chunk, outcome));
         let written = result.wait_until(|result| result.take()).await;
@@ -74,6 +78,27 @@ impl ChunkWriter {
     /// Completes the response as a failure: see [`Chunks::fail`](mcp_proto::server::Chunks::fail).
     pub fn fail(mut self, reason: impl Display) {
         self.responder.end_chunks(Some(reason.to_string()));
+    }
+}
+
+/// A guard that adds a number to the count of idle writers until it is dropped. A writer is idle while no write is in
+/// progress.
+#[derive(Debug)]
+struct IdleWriters {
+    shared: Arc<ServerShared>,
+    change: isize,
+}
+
+impl IdleWriters {
+    fn add(shared: &Arc<ServerShared>, change: isize) -> IdleWriters {
+        shared.add_idle_writers(change);
+        IdleWriters { shared: Arc::clone(shared), change }
+    }
+}
+
+impl Drop for IdleWriters {
+    fn drop(&mut self) {
+        self.shared.add_idle_writers(-self.change);
     }
 }
 

@@ -96,6 +96,10 @@ impl Responder {
     /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). On lines, waits until no other response is
     /// open.
     ///
+    /// On lines, all other messages wait for the end of the response. Notifications that the task sends between two
+    /// chunks are queued, without a limit. The task must not send a request to the client between two chunks, because
+    /// the client would receive the request only after the response.
+    ///
     /// While the response is open, the timeout is
     /// [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and every chunk restarts the
     /// timeout. The future must be awaited to the end: dropping it fails the request.
@@ -150,6 +154,10 @@ impl Responder {
 
     pub(crate) fn ticket(&self) -> Ticket {
         self.link.ticket
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<ServerShared> {
+        &self.link.shared
     }
 
     pub(crate) fn push(&self, command: ServerCommand) {

@@ -78,6 +78,10 @@ struct State {
     released: Vec<Ticket>,
     /// Number of running requests, including cancelled ones.
     running: usize,
+    /// Number of chunk writers without a write in progress.
+    idle_writers: usize,
+    /// Whether the transport has many sessions. An open response then blocks no other message.
+    has_sessions: bool,
     /// Requested shutdown. The inner `None` means the server's grace period.
     shutdown: Option<Option<Duration>>,
     shutdown_deadline: Option<Millis>,
@@ -249,13 +253,12 @@ impl ServerShared {
         }
     }
 
-    /// Queues a command when the queue has space.
+    /// Queues a command when the queue has space: see [`State::may_send`].
     ///
     /// Does not wait if `task` is cancelled, if the connection is closed, or on the thread of the event loop.
     pub(crate) async fn send(&self, command: ServerCommand, task: Option<&Task>) {
         let may_send = |state: &mut State| {
-            let has_space = state.commands.len() < MAX_QUEUED_COMMANDS || self.is_owner();
-            (has_space || state.is_closed || task.is_some_and(Task::is_cancelled)).then_some(())
+            (state.may_send() || self.is_owner() || task.is_some_and(Task::is_cancelled)).then_some(())
         };
         self.state.wait_until(may_send).await;
         self.push(command);
@@ -371,7 +374,12 @@ impl ServerShared {
     /// [`is_overdue`](ServerShared::is_overdue) returns `true`. Returns `None` if no shutdown has a time limit.
     #[inline]
     pub fn process_commands(&self, server: &mut Server<'_>, now: Millis) -> Option<Millis> {
-        self.process_commands_in(server, &mut OneSession, now).1
+        // The wake-up that follows a command makes the flag visible.
+        if self.has_work.load(Ordering::Relaxed) {
+            self.process_pending(server, &mut OneSession, now).1
+        } else {
+            None
+        }
     }
 
     /// Like [`process_commands`](ServerShared::process_commands), for a transport with many sessions. Also returns
@@ -383,8 +391,8 @@ impl ServerShared {
         sessions: &mut dyn Sessions,
         now: Millis,
     ) -> (bool, Option<Millis>) {
-        // The wake-up that follows a command makes the flag visible.
         if self.has_work.load(Ordering::Relaxed) {
+            self.state.with(|state| state.has_sessions = true);
             self.process_pending(server, sessions, now)
         } else {
             (false, None)

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::peer::{Peer, call, cancel};
-use mcp_proto::server::{ChunkedContent, Event, Resource, Resources, ServerConfig, Tool, Tools};
-use mcp_proto::{SendError, Ticket};
+use mcp_proto::server::{ChunkedContent, Event, Logging, Resource, Resources, ServerConfig, Tool, Tools};
+use mcp_proto::{Level, SendError, Ticket};
 use mcp_proto_std::{Responder, ServerHandle};
 
 static TOOLS: Tools = Tools::new(&[
@@ -150,4 +150,31 @@ fn cancellation_ends_an_endless_response() {
     drop(peer);
     server.join().unwrap();
     assert!(IS_CANCELLED.load(Ordering::Relaxed));
+}
+
+#[test]
+fn writer_may_send_log_messages_between_its_chunks() {
+    static LOGGING_CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
+    let handler = |event: Event<'_>, server: &ServerHandle| {
+        let Event::Call(call) = event else { return };
+        let server = server.clone();
+        server.clone().run(call, move |responder| {
+            let mut writer =
+                responder.chunked(|reply| reply.chunked(ChunkedContent::Text)).expect("a writer");
+            for number in 0..100 {
+                writer.text("chunk ").expect("the client reads");
+                server.log(Level::Error, format_args!("message {number}"));
+            }
+            writer.end();
+        });
+    };
+    let (mut peer, server) = Peer::connect(&LOGGING_CONFIG, 1, SESSION, handler);
+    peer.send(&call(5, "lines", "{}"));
+    let line = peer.line();
+    assert_eq!(line.matches("chunk ").count(), 100, "{line}");
+    for number in 0..100 {
+        assert!(peer.line().contains(&format!("\"message {number}\"")));
+    }
+    drop(peer);
+    server.join().unwrap();
 }

@@ -2,7 +2,7 @@
 
 use mcp_proto::Server;
 
-use super::{ServerShared, Sessions, State};
+use super::{MAX_QUEUED_COMMANDS, ServerShared, Sessions, State};
 use crate::server_command::{Delivery, ServerCommand};
 
 impl ServerShared {
@@ -40,6 +40,11 @@ impl ServerShared {
         }
         is_new
     }
+
+    /// Changes the number of chunk writers without a write in progress.
+    pub(crate) fn add_idle_writers(&self, change: isize) {
+        self.state.update(|state| state.idle_writers = state.idle_writers.saturating_add_signed(change));
+    }
 }
 
 impl State {
@@ -50,6 +55,15 @@ impl State {
         let urgent = self.commands.iter().take_while(|queued| queued.is_urgent).count();
         self.commands.insert(urgent, command);
         urgent > 0
+    }
+
+    /// Returns whether a sender of a notification or a request may queue its command.
+    ///
+    /// On lines, the queue is blocked until the open response ends. The task of an idle writer may be the sender, so
+    /// the sender must not wait for the end of this response.
+    pub(super) fn may_send(&self) -> bool {
+        let awaits_writer = self.idle_writers > 0 && !self.has_sessions;
+        self.commands.len() < MAX_QUEUED_COMMANDS || awaits_writer || self.is_closed
     }
 
     fn next_command(&mut self) -> Option<ServerCommand> {
