@@ -277,10 +277,17 @@ impl ServerCommand {
         ticket: TaskTicket,
         mut update: impl FnMut(mcp_proto::server::Task<'_>) -> Result<(), SendError> + Send + 'static,
     ) -> ServerCommand {
+        let mut has_panicked = false;
         ServerCommand::new(move |server, _| {
-            // The closure is application code: a panic must not end the connection.
-            let run = || server.task(ticket).and_then(&mut update);
-            catch_unwind(AssertUnwindSafe(run)).map_or(Delivery::Done, Delivery::from_send_result)
+            if !has_panicked {
+                // The closure is application code: a panic must fail this task only.
+                let run = || server.task(ticket).and_then(&mut update);
+                match catch_unwind(AssertUnwindSafe(run)) {
+                    Ok(updated) => return Delivery::from_send_result(updated),
+                    Err(_) => has_panicked = true,
+                }
+            }
+            Delivery::from_send_result(server.task(ticket).and_then(|task| task.fail(-32603, NO_RESPONSE)))
         })
     }
 

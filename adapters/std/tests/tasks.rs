@@ -37,7 +37,16 @@ fn handler(event: Event<'_>, server: &ServerHandle) {
 }
 
 fn test(connector: Connector, script: impl FnOnce(&ClientHandle) + Send + 'static) {
-    within(TEST_TIMEOUT, || {
+    test_with(connector, handler, script);
+}
+
+/// Runs `script` as the client of a server with this handler.
+fn test_with(
+    connector: Connector,
+    handler: fn(Event<'_>, &ServerHandle),
+    script: impl FnOnce(&ClientHandle) + Send + 'static,
+) {
+    within(TEST_TIMEOUT, move || {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, stop) = (listener.local_addr().unwrap(), Stop::new());
         let serve = Serve::new(&CONFIG).stopped_by(&stop);
@@ -148,5 +157,18 @@ fn request_of_the_server_becomes_a_task_of_the_client() {
         let result = server.join().unwrap();
         assert!(result.contains(r#""action":"decline""#), "{result}");
         client.close();
+    });
+}
+
+#[test]
+fn panic_of_an_update_fails_the_task() {
+    let handler = |event: Event<'_>, server: &ServerHandle| {
+        let Event::Call(call) = event else { return };
+        let ticket = call.into_task(TaskOptions::new([9; 16])).expect("a task");
+        server.update_task(ticket, |_| panic!("the update of this test panics"));
+    };
+    test_with(connector(Connect::Stateless).tasks(LIMITS), handler, |client| {
+        let result = client.call_tool_with("slow", &NO_ARGUMENTS, OPTIONS, |_| {});
+        assert!(matches!(&result, Err(CallError::Server(error)) if error.code == -32603), "{result:?}");
     });
 }
