@@ -263,6 +263,8 @@ impl ServerState<'_> {
     fn end_chunks(&mut self, ticket: Ticket, failed: bool, why: Option<&dyn WriteText>) -> bool {
         let Some(mut chunks) = self.chunk_state(ticket) else { return false };
         chunks.set(FAILED, failed);
+        #[cfg(feature = "alloc")]
+        self.record_chunks(chunks.has(TOOL) && failed);
         if self.close_chunks(ticket, chunks, why) {
             self.peer.in_flight.release(ticket);
         } else {

@@ -20,7 +20,7 @@ pub enum ResponseStatus {
 
 impl Server<'_> {
     /// Removes and returns the kind of the last response that the server has written since this method was last
-    /// called.
+    /// called. A [chunked](crate::server::Call::chunked) response counts when it ends.
     ///
     /// An adapter calls the method before and after its handler, or before and after a
     /// [`Reply`](crate::server::Reply). `None` after the handler means that the handler has not responded, or that it
@@ -38,6 +38,12 @@ impl ServerState<'_> {
             Shape::Error(code) => ResponseStatus::Error { code },
             _ => ResponseStatus::Result,
         });
+    }
+
+    /// Records the end of a chunked response.
+    pub(super) fn record_chunks(&mut self, is_failure: bool) {
+        let status = if is_failure { ResponseStatus::ToolFailure } else { ResponseStatus::Result };
+        self.response_status = Some(status);
     }
 }
 

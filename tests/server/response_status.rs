@@ -1,7 +1,7 @@
 //! The kind of the last response, which adapters report.
 
 use crate::support::transport::{feed, take};
-use mcp_proto::server::{Event, ResponseStatus, Server, ServerConfig, Tool, Tools};
+use mcp_proto::server::{ChunkedContent, Event, ResponseStatus, Server, ServerConfig, Tool, Tools};
 use mcp_proto::{Action, Buffer, Millis};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("t", "{}")]);
@@ -65,4 +65,21 @@ fn deferred_call_responds_with_structured_content() {
     server.reply(ticket).unwrap().structured(&std::collections::BTreeMap::from([("n", 1)]));
     let sent = String::from_utf8(take(&mut server, Millis(0), usize::MAX)).unwrap();
     assert!(sent.contains(r#""structuredContent":{"n":1}"#), "{sent}");
+}
+
+#[test]
+fn status_of_a_chunked_response_is_recorded_at_its_end() {
+    for (fails, expected) in [(false, ResponseStatus::Result), (true, ResponseStatus::ToolFailure)] {
+        let mut server = server();
+        call(&mut server);
+        let ticket = call_of(server.event().unwrap()).chunked(ChunkedContent::Text).unwrap();
+        assert_eq!(server.take_response_status(), None);
+        let chunks = server.chunks(ticket).unwrap();
+        if fails {
+            chunks.fail("x")
+        } else {
+            chunks.end()
+        }
+        assert_eq!(server.take_response_status(), Some(expected));
+    }
 }

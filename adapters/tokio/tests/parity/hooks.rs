@@ -24,6 +24,8 @@ fn hooks_observe_each_response_and_may_refuse() {
         ("drop_later", "-32603", "error -32603"),
         ("forbidden", "-31001", "error -31001"),
         ("hold", "released", "result"),
+        ("chunked", "chunks", "result"),
+        ("chunked_fail", "chunks", "tool failure"),
     ];
     for adapter in ADAPTERS {
         let hook = Arc::default();

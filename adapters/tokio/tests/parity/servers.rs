@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use mcp_proto::Level;
 use mcp_proto::client::Connect;
-use mcp_proto::server::{Call, Event, Logging, Prompt, Prompts, Reply, ServerConfig, Tool, Tools};
+use mcp_proto::server::{
+    Call, ChunkedContent, Event, Logging, Prompt, Prompts, Reply, ServerConfig, Tool, Tools,
+};
 use mcp_proto_handles::{
     Refusal, RequestHook, RequestInfo, RequestOutcome, ServeError, Signal, Stop, block_on,
 };
@@ -26,6 +28,8 @@ static TOOLS: Tools = Tools::new(&[
     Tool::new("log", "{}"),
     Tool::new("span", "{}"),
     Tool::new("span_later", "{}"),
+    Tool::new("chunked", "{}"),
+    Tool::new("chunked_fail", "{}"),
 ]);
 pub(super) static CONFIG: ServerConfig =
     ServerConfig::new("test", "1").features(&[&TOOLS, &PROMPTS, &Logging]);
@@ -179,8 +183,11 @@ fn respond_with_rows(reply: Reply<'_>, position: u32) {
 /// The data of log messages.
 const ROWS: [u32; 2] = [3, 4];
 
+/// The content of chunked responses.
+const TEXT: ChunkedContent<'static> = ChunkedContent::Text;
+
 /// Returns the name of the current span.
-fn current_span() -> &'static str {
+pub(super) fn current_span() -> &'static str {
     tracing::Span::current().metadata().map_or("none", |span| span.name())
 }
 
@@ -270,6 +277,14 @@ fn listen_on_threads(
             match call.name() {
                 "drop_later" => return server.run(call, drop),
                 "span_later" => return server.run(call, |answer| answer.text(current_span())),
+                "chunked" | "chunked_fail" => {
+                    let fails = call.name() == "chunked_fail";
+                    return server.run(call, move |answer| {
+                        let mut writer = answer.chunked(|reply| reply.chunked(TEXT)).expect("a writer");
+                        writer.text("chunks").unwrap();
+                        if fails { writer.fail("why") } else { writer.end() }
+                    });
+                }
                 "log" => {
                     server.log_data(Level::Warning, Some("database"), &ROWS);
                     return server.run(call, |answer| {
@@ -319,6 +334,15 @@ async fn listen_on_tokio(
                 "drop_later" => return server.run(call, |answer| async { drop(answer) }),
                 "span_later" => {
                     return server.run(call, |answer| async { answer.text(current_span()) });
+                }
+                "chunked" | "chunked_fail" => {
+                    let fails = call.name() == "chunked_fail";
+                    return server.run(call, move |answer| async move {
+                        let opened = answer.chunked(|reply| reply.chunked(TEXT)).await;
+                        let mut writer = opened.expect("a writer");
+                        writer.text("chunks").await.unwrap();
+                        if fails { writer.fail("why") } else { writer.end() }
+                    });
                 }
                 "log" => {
                     let server = server.clone();
