@@ -13,13 +13,14 @@ use mcp_proto::{Level, SendError, Ticket};
 use mcp_proto_handles::{ClientResponse, Defer, RequestError, Responder, Serialize, ServerShared};
 use tokio::sync::Semaphore;
 
-/// Waits for a future. Returns `None` if the request is cancelled before the future is ready.
+/// Waits for a future. Returns `None` if the request is cancelled before the future is ready. The future of a cancelled
+/// request is never polled.
 pub(crate) async fn unless_cancelled<T>(responder: &Responder, future: impl Future<Output = T>) -> Option<T> {
     let (mut future, cancellation) = (pin!(future), responder.cancellation());
     let mut cancelled = pin!(cancellation.cancelled());
-    poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => cancelled.as_mut().poll(context).map(|()| None),
+    poll_fn(|context| match cancelled.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(None),
+        Poll::Pending => future.as_mut().poll(context).map(Some),
     })
     .await
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::peer::{Peer, call, cancel};
+use crate::peer::{PING, Peer, call, cancel};
 use mcp_proto::input::{Field, Form, ListRoots};
 use mcp_proto::server::{
     Change, Completion, Event, Prompt, PromptArgument, Prompts, Resource, ResourceTemplate, Resources,
@@ -208,4 +208,20 @@ async fn batch_is_answered_with_one_batch() {
     let line = peer.line().await;
     assert!(line.starts_with('[') && line.matches("touched").count() == 2, "{line}");
     peer.end(server).await;
+}
+
+#[tokio::test]
+async fn work_of_a_cancelled_request_is_never_started() {
+    let (sender, mut started) = mpsc::unbounded_channel();
+    let work = move |event: Event<'_>, server: &ServerHandle| {
+        if let Event::Call(call) = event {
+            let sender = sender.clone();
+            server.run(call, move |_| async move { sender.send(()).unwrap() });
+        }
+    };
+    let (mut peer, server) = Peer::connect(&CONFIG, 1, CAN_NOTHING, work).await;
+    peer.send(&(call(1, "touch", "{}") + &cancel(1) + PING)).await;
+    assert!(peer.line().await.contains("\"id\":\"p\""));
+    peer.end(server).await;
+    assert_eq!(started.recv().await, None);
 }
