@@ -20,6 +20,9 @@ use crate::pump_state::PumpState;
 /// of a response.
 const MAX_READS: u8 = 8;
 
+/// Time to read the peer's last messages after a write has failed.
+const DRAIN_TIME: Millis = Millis(250);
+
 /// Time limit for the shutdown of the output.
 const SHUTDOWN_TIME: Millis = Millis::seconds(2);
 
@@ -56,8 +59,20 @@ pub struct Pump<R, W> {
     /// Number of reads since the last attempt to write.
     reads: u8,
     needs_flush: bool,
+    has_ended: bool,
+    output_state: OutputState,
     /// The deadline for the shutdown of the output, set when the connection is closed.
     shutdown_deadline: Option<Millis>,
+}
+
+/// The state of the output.
+#[derive(Clone, Copy)]
+enum OutputState {
+    Open,
+    /// Writing failed at this time, and the failure is not reported yet. A peer may have responded before it closed
+    /// its input, so the pump reads the last messages before the report.
+    Broken(Millis),
+    Closed,
 }
 
 /// The reason why [`Pump::run`] returned.
@@ -81,7 +96,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     /// Like [`new`](Pump::new), with a clock that starts at `start`.
     pub(crate) fn with_clock(input: R, output: W, start: Instant) -> Pump<R, W> {
         let state = PumpState::new(start);
-        Pump { input, output, state, reads: 0, needs_flush: false, shutdown_deadline: None }
+        Pump {
+            input,
+            output,
+            state,
+            reads: 0,
+            needs_flush: false,
+            has_ended: false,
+            output_state: OutputState::Open,
+            shutdown_deadline: None,
+        }
     }
 
     /// Moves bytes until there is a status to return.
@@ -147,7 +171,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
                 continue;
             }
             let must_yield = mem::take(&mut self.reads) >= MAX_READS;
-            let has_progress = self.try_write(context, transmit);
+            let has_progress = self.try_write(context, transmit, now);
+            let deadline = deadline.into_iter().chain(self.output_state.drain_until()).min();
             if self.state.is_woken(context, until, now) {
                 return Poll::Ready(PumpStatus::Woken);
             }
@@ -176,13 +201,27 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             Poll::Pending => return false,
             Poll::Ready(Ok(())) if n > 0 => receive.filled(n),
             Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
-            Poll::Ready(_) => receive.eof(),
+            Poll::Ready(_) => {
+                self.has_ended = true;
+                receive.eof();
+            }
         }
         true
     }
 
-    /// Writes pending bytes, or flushes written bytes. Returns `true` if the state machine must be polled again.
-    fn try_write(&mut self, context: &mut Context<'_>, transmit: Transmit<'_>) -> bool {
+    /// Writes pending bytes, flushes written bytes, or reports a failed write. Returns `true` if the state machine must
+    /// be polled again.
+    fn try_write(&mut self, context: &mut Context<'_>, transmit: Transmit<'_>, now: Millis) -> bool {
+        if let Some(until) = self.output_state.drain_until()
+            && (self.has_ended || until <= now)
+        {
+            self.output_state = OutputState::Closed;
+            transmit.broken();
+            return true;
+        }
+        if !matches!(self.output_state, OutputState::Open) {
+            return false;
+        }
         let output = Pin::new(&mut self.output);
         if transmit.bytes().is_empty() {
             if !self.needs_flush {
@@ -190,13 +229,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             }
             let flushed = output.poll_flush(context);
             self.needs_flush = flushed.is_pending();
-            return match flushed {
-                Poll::Ready(Err(_)) => {
-                    transmit.broken();
-                    true
-                }
-                _ => false,
-            };
+            let has_failed = matches!(flushed, Poll::Ready(Err(_)));
+            if has_failed {
+                self.output_state = OutputState::Broken(now);
+            }
+            return has_failed;
         }
         match output.poll_write(context, transmit.bytes()) {
             Poll::Pending => return false,
@@ -205,7 +242,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
                 transmit.sent(n);
             }
             Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
-            Poll::Ready(_) => transmit.broken(),
+            Poll::Ready(_) => self.output_state = OutputState::Broken(now),
         }
         true
     }
@@ -218,6 +255,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             return Poll::Ready(PumpStatus::Closed);
         }
         Poll::Pending
+    }
+}
+
+impl OutputState {
+    /// Returns the time until which the pump reads input after a failed write. Returns `None` without such a failure.
+    fn drain_until(self) -> Option<Millis> {
+        match self {
+            OutputState::Broken(since) => Some(since.plus(DRAIN_TIME)),
+            _ => None,
+        }
     }
 }
 

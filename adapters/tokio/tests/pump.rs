@@ -11,8 +11,9 @@ use crate::peer::{SOON, Trickle, call, initialize};
 use mcp_proto::client::{ClientConfig, Connect, Options};
 use mcp_proto::server::{Event, Limits, ServerConfig, Tool, Tools};
 use mcp_proto::{Buffer, Client, Machine, Millis, Outcome, Server, client};
-use mcp_proto_tokio::{Pump, PumpStatus};
+use mcp_proto_tokio::{CallError, CallOptions, Connector, Pump, PumpStatus};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep, timeout};
 
 static TOOLS: Tools = Tools::new(&[Tool::new("echo", "{}"), Tool::new("later", "{}")]);
@@ -320,4 +321,77 @@ async fn stuck_output_shutdown_is_abandoned() {
     }
     let input = io::Cursor::new(initialize("2025-11-25", "{}").into_bytes());
     timeout(Duration::from_secs(3), serve(Pump::new(input, Stuck), 0)).await.unwrap();
+}
+
+/// The output of a client whose server stops reading at the second call, and then responds to the first call.
+struct StopsReading {
+    responses: Option<UnboundedSender<String>>,
+    /// The id of the first call.
+    first: Option<String>,
+    received: UnboundedSender<()>,
+}
+
+impl AsyncWrite for StopsReading {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let Some(sender) = self.responses.clone() else {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        };
+        let respond =
+            |id: &str, result: &str| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n");
+        let text = String::from_utf8_lossy(bytes);
+        if text.contains("\"initialize\"") {
+            let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+            sender.send(respond("1", result)).unwrap();
+        }
+        let call = text.lines().find(|line| line.contains("tools/call"));
+        let id = call.map(|line| line.split("\"id\":").nth(1).unwrap().split(',').next().unwrap().to_owned());
+        if let (Some(first), Some(_)) = (&self.first, &id) {
+            let response = respond(first, r#"{"content":[]}"#);
+            self.responses = None;
+            tokio::spawn(async move {
+                sleep(Duration::from_millis(50)).await;
+                sender.send(response).unwrap();
+            });
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        if id.is_some() {
+            self.first = id;
+            self.received.send(()).unwrap();
+        }
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn response_after_failed_write_is_still_received() {
+    for ends in [true, false] {
+        let (mut here, input) = duplex(4096);
+        let (responses, mut messages) = unbounded_channel::<String>();
+        tokio::spawn(async move {
+            while let Some(message) = messages.recv().await {
+                here.write_all(message.as_bytes()).await.unwrap();
+            }
+            if !ends {
+                sleep(SOON).await;
+            }
+        });
+        let (received, mut is_received) = unbounded_channel();
+        let output = StopsReading { responses: Some(responses), first: None, received };
+        let connector = Connector::new("test", "1").connect(Connect::Handshake);
+        let client = connector.streams(input, output).await.unwrap();
+        let first = client.begin_json("t", "{}", CallOptions::new()).unwrap();
+        is_received.recv().await.unwrap();
+        let start = Instant::now();
+        assert_eq!(client.call_json("t", "{}").await, Err(CallError::Closed));
+        assert!(first.await.is_ok(), "the response was sent before the end");
+        assert!(start.elapsed() <= Duration::from_millis(300), "{:?}", start.elapsed());
+    }
 }
