@@ -105,6 +105,11 @@ impl ClientShared {
         self.in_flight_limit
     }
 
+    /// Returns the maximum number of requests in flight and waiting.
+    pub(crate) fn request_limit(&self) -> usize {
+        self.in_flight_limit.saturating_add(self.waiting_limit)
+    }
+
     /// Marks a new connection as open, possibly after an earlier connection closed. A client that is permanently
     /// closed stays closed.
     pub(crate) fn open_connection(&self, wake: Wake) {
@@ -127,7 +132,7 @@ impl ClientShared {
             if state.is_closed {
                 return Err(CallError::Closed);
             }
-            if state.requests >= self.in_flight_limit.saturating_add(self.waiting_limit) {
+            if state.requests >= self.request_limit() {
                 return Err(CallError::Busy);
             }
             state.requests += 1;

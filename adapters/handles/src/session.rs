@@ -202,6 +202,10 @@ impl ClientSession {
                 let until = now.plus(millis(state.options.timeout));
                 self.unsent_deadline = self.unsent_deadline.into_iter().chain([until]).min();
                 self.unsent.push_back((state, until));
+                // Cancelled requests do not count against the limit, so they must not accumulate.
+                if self.unsent.len() > self.shared.request_limit().saturating_mul(2) {
+                    self.remove_ended();
+                }
             }
             Command::Cancel(ticket, reason) => {
                 // An error means that the request has ended meanwhile.
@@ -228,18 +232,22 @@ impl ClientSession {
         if self.unsent_deadline.is_none_or(|at| at > now) {
             return;
         }
-        let shared = &self.shared;
-        self.unsent.retain(|(state, until)| {
-            if *until <= now {
-                state.complete(Err(CallError::TimedOut));
-            }
+        for (state, _) in self.unsent.iter().filter(|(_, until)| *until <= now) {
+            state.complete(Err(CallError::TimedOut));
+        }
+        self.remove_ended();
+        self.unsent_deadline = self.unsent.iter().map(|(_, until)| *until).min();
+    }
+
+    /// Removes unsent requests that were cancelled or have a result.
+    fn remove_ended(&mut self) {
+        self.unsent.retain(|(state, _)| {
             let is_awaited = state.is_awaited();
             if !is_awaited {
-                shared.release_slot(state);
+                self.shared.release_slot(state);
             }
             is_awaited
         });
-        self.unsent_deadline = self.unsent.iter().map(|(_, until)| *until).min();
     }
 
     /// Sends responses, and requests up to the limit of requests in flight. Returns `true` if a message could not be
@@ -469,3 +477,6 @@ pub(crate) fn call_error(error: SendError) -> CallError {
         error => CallError::Invalid(error.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests;
