@@ -112,7 +112,7 @@ impl ClientSession {
     }
 
     /// Sends requests again, with the required input. Returns `true` if requests remain because the transmit buffer is
-    /// full.
+    /// full or the connection is lost.
     pub(crate) fn resume_requests(&mut self, client: &mut Client<'_>) -> bool {
         while let Some(ticket) = self.resumable.pop() {
             let Some(sent) = self.sent.get(&ticket) else { continue };
@@ -129,7 +129,7 @@ impl ClientSession {
             );
             match resumed {
                 Ok(()) | Err(SendError::Gone) => {}
-                Err(SendError::Busy) => {
+                Err(error) if self.must_retry(error) => {
                     self.resumable.push(ticket);
                     return true;
                 }

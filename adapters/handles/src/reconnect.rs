@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_proto::Millis;
+use mcp_proto::{Millis, SendError};
 
 use crate::Wake;
 use crate::options::millis;
@@ -52,9 +52,10 @@ impl ClientSession {
         (self.reconnect, self.attempts) = (reconnect, reconnect);
     }
 
-    /// Returns whether unsent requests wait for the next connection.
-    pub(crate) fn keeps_unsent(&self) -> bool {
-        self.reconnect.is_some() && !self.is_closing
+    /// Returns whether a message that was not sent waits, for space in the transmit buffer or for the next connection.
+    pub(crate) fn must_retry(&self, error: SendError) -> bool {
+        let may_reconnect = self.reconnect.is_some() && !self.is_closing;
+        error == SendError::Busy || error == SendError::NotConnected && may_reconnect
     }
 
     /// Records the loss of a connection, and takes one of the attempts to reconnect. Returns the pause before the

@@ -276,10 +276,7 @@ impl ClientSession {
                 Ok(Some(ticket)) => {
                     let _ = client.cancel(ticket, "");
                 }
-                Err(error)
-                    if error == SendError::Busy
-                        || error == SendError::NotConnected && self.keeps_unsent() =>
-                {
+                Err(error) if self.must_retry(error) => {
                     self.unsent.push_front((state, until));
                     return true;
                 }

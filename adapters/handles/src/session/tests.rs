@@ -1,28 +1,37 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use mcp_proto::{Client, Millis};
+use mcp_proto::client::{Connect, TaskLimits};
+use mcp_proto::{Action, Client, ClientCapabilities, Millis};
 
 use super::ClientSession;
 use crate::client_settings::ClientSettings;
 use crate::client_shared::ClientShared;
 use crate::options::CallOptions;
 use crate::pending::{PendingRequest, RequestState};
+use crate::reconnect::Reconnect;
 use crate::request::Request;
+use crate::server_request::{InputResponse, ServerRequestHandler};
+
+const DISCOVERED: &str = r#""resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+const TASK: &str =
+    r#""taskId":"t","createdAt":"2026-07-28T10:00:00Z","lastUpdatedAt":"2026-07-28T10:00:00Z","ttlMs":60000"#;
 
 /// A session and its client, without a pump.
 struct Harness {
     client: Client<'static>,
     session: ClientSession,
     shared: Arc<ClientShared>,
+    now: Millis,
 }
 
 impl Harness {
-    fn new(settings: ClientSettings) -> Harness {
+    fn new(settings: ClientSettings, handler: Option<ServerRequestHandler>) -> Harness {
         let settings = Box::leak(Box::new(settings));
         let config = Box::leak(Box::new(settings.config()));
         let shared = ClientShared::new(settings);
-        let session = ClientSession::new(&shared, Arc::new(|| {}), None);
-        Harness { client: settings.client(config, None).unwrap(), session, shared }
+        let session = ClientSession::new(&shared, Arc::new(|| {}), handler);
+        Harness { client: settings.client(config, None).unwrap(), session, shared, now: Millis(0) }
     }
 
     /// Starts a call.
@@ -32,13 +41,57 @@ impl Harness {
         self.shared.start(Arc::clone(&state)).unwrap();
         state
     }
+
+    /// Passes `input` to the client, and handles all events. Returns the sent lines.
+    fn exchange(&mut self, input: &str) -> String {
+        let Harness { client, session, now, .. } = self;
+        let (mut rest, mut sent) = (input.as_bytes(), String::new());
+        loop {
+            session.process_commands(client, *now);
+            match client.poll(*now) {
+                Action::Event => _ = session.handle_event(client),
+                Action::Io(io) => {
+                    let (transmit, mut receive) = io.split();
+                    if !transmit.bytes().is_empty() {
+                        sent += std::str::from_utf8(transmit.bytes()).unwrap();
+                        let length = transmit.bytes().len();
+                        transmit.sent(length);
+                        continue;
+                    }
+                    let length = rest.len().min(receive.space().len());
+                    if length == 0 {
+                        return sent;
+                    }
+                    receive.space()[..length].copy_from_slice(&rest[..length]);
+                    rest = &rest[length..];
+                    receive.filled(length);
+                }
+                Action::Closed => return sent,
+            }
+        }
+    }
+
+    /// Responds to the sent request with a result of these members. Returns the sent lines.
+    fn respond(&mut self, request: &str, result: &str) -> String {
+        let id = request.split("\"id\":").nth(1).unwrap().split(',').next().unwrap();
+        self.exchange(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{result}}}}}\n"))
+    }
+
+    /// Ends the input of the client, and polls the client for its first event.
+    fn end_input(&mut self) {
+        match self.client.poll(self.now) {
+            Action::Io(io) => io.split().1.eof(),
+            action => panic!("{action:?}"),
+        }
+        assert!(matches!(self.client.poll(self.now), Action::Event));
+    }
 }
 
 #[test]
 fn cancelled_unsent_requests_are_dropped() {
     let mut settings = ClientSettings::new("test".into(), "1".into());
     (settings.requests, settings.waiting) = (1, 4);
-    let mut harness = Harness::new(settings);
+    let mut harness = Harness::new(settings, None);
     let kept = harness.call();
     for _ in 0..10_000 {
         drop(PendingRequest::<()>::new(harness.call(), Arc::clone(&harness.shared), |_| None));
@@ -46,4 +99,44 @@ fn cancelled_unsent_requests_are_dropped() {
     }
     assert!(harness.session.unsent.len() <= 10, "{}", harness.session.unsent.len());
     assert!(kept.is_awaited() && harness.session.unsent.iter().any(|(state, _)| Arc::ptr_eq(state, &kept)));
+}
+
+#[test]
+fn input_of_a_task_waits_for_the_next_connection() {
+    let mut settings = ClientSettings::new("test".into(), "1".into());
+    (settings.connect, settings.capabilities) = (Connect::Stateless, ClientCapabilities::ROOTS);
+    settings.tasks = Some(TaskLimits::DEFAULT);
+    let responders = Arc::new(Mutex::new(Vec::new()));
+    let handler: ServerRequestHandler = Arc::new({
+        let responders = Arc::clone(&responders);
+        move |_, responder| responders.lock().unwrap().push(responder)
+    });
+    let mut harness = Harness::new(settings, Some(handler));
+    harness.session.set_reconnect(Some(Reconnect { attempts: 1, pause: Duration::ZERO }));
+    let discover = harness.exchange("");
+    harness.respond(&discover, DISCOVERED);
+    let call = harness.call();
+    let sent = harness.exchange("");
+    harness.respond(&sent, &format!(r#""resultType":"task","status":"working",{TASK}"#));
+    harness.now = Millis::seconds(60);
+    let poll = harness.exchange("");
+    assert!(poll.contains("tasks/get"), "{poll}");
+    let inputs = r#""inputRequests":{"r":{"method":"roots/list"}}"#;
+    harness.respond(&poll, &format!(r#""resultType":"complete","status":"input_required",{inputs},{TASK}"#));
+
+    // The loss of the connection ends another call, so the client has an event.
+    let lost = harness.call();
+    harness.exchange("");
+    harness.end_input();
+    let responder = responders.lock().unwrap().pop().unwrap();
+    responder.respond(InputResponse::roots([("file:///a", "a")]));
+    harness.exchange("");
+    assert!(!lost.is_awaited() && call.is_awaited(), "the task continues on the next connection");
+
+    harness.session.begin_attempt(harness.now, Arc::new(|| {})).unwrap();
+    harness.client.reconnect();
+    harness.session.connection_opened(Arc::new(|| {}));
+    let discover = harness.exchange("");
+    let update = harness.respond(&discover, DISCOVERED);
+    assert!(update.contains("tasks/update") && update.contains("file:///a"), "{update}");
 }
