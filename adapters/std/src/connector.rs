@@ -115,6 +115,10 @@ impl Connector {
     /// reports that the client may have missed changes. [`subscribe`](ClientHandle::subscribe) and
     /// [`set_log_level`](ClientHandle::set_log_level) apply to one connection only. [`ClientHandle::server`] describes
     /// the first connection's server.
+    ///
+    /// One thread ends the old process, opens the next connection, and observes timeouts. So timeouts do not expire,
+    /// and [`ClientHandle::close`] waits, until the old process has exited and the connection is open.
+    /// [`ending`](Connector::ending) limits the time of the process.
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);

@@ -83,7 +83,11 @@ impl Connection {
             if while_open(pause, &mut client, &mut session, &mut state).await.is_none() {
                 break;
             }
-            stop(process.take(), shared).await;
+            let mut stopping = pin!(stop(process.take(), shared));
+            if while_open(stopping.as_mut(), &mut client, &mut session, &mut state).await.is_none() {
+                stopping.await;
+                break;
+            }
             let opening = source.open(start);
             let Some(opened) = while_open(opening, &mut client, &mut session, &mut state).await else {
                 break;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use mcp_proto::client::Connect;
-use mcp_proto_tokio::{CallError, ConnectError, Connector, Ending, Stderr};
+use mcp_proto_tokio::{CallError, CallOptions, ConnectError, Connector, Ending, Reconnect, Stderr};
 use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -207,4 +207,22 @@ async fn stdio_server_shuts_down_while_stdin_is_open() {
         assert!(start.elapsed() < SOON);
     }
     assert!(client.close().await.unwrap().success());
+}
+
+#[tokio::test]
+async fn timeouts_expire_while_the_old_child_exits() {
+    // The child closes its output, and ignores the end of its input.
+    let handshake = HANDSHAKE.replace(r#""capabilities":{}"#, r#""capabilities":{"tools":{}}"#);
+    let script = shell(&format!("{handshake} exec sleep 1000 >/dev/null"));
+    let ending = Ending { after_close: SOON, after_terminate: SOON };
+    let reconnect = Reconnect { attempts: 1, pause: Duration::from_millis(1) };
+    let client = connector().ending(ending).reconnect(reconnect).spawn(script).await.unwrap();
+    let start = Instant::now();
+    // The first request may end with the connection.
+    for _ in 0..2 {
+        let options = CallOptions::new().timeout(Duration::from_millis(200));
+        let result = client.begin_json("t", "{}", options).unwrap().await;
+        assert!(matches!(result, Err(CallError::TimedOut | CallError::Closed)), "{result:?}");
+    }
+    assert!(start.elapsed() < SOON / 2, "{:?}", start.elapsed());
 }
