@@ -141,11 +141,13 @@ impl<Q: HandledRequest> RunBlocking<Q, HandlerRequest> for ServerHandle {
     ) {
         let input = request.received_input();
         self.run(request, move |responder: Responder| async move {
-            let work = tokio::task::spawn_blocking(move || {
+            let span = responder.span();
+            let run = move || {
                 let request = HandlerRequest::new(&responder, input);
                 let respond = handler(&request);
                 request.respond(responder, respond);
-            });
+            };
+            let work = tokio::task::spawn_blocking(move || span.in_scope(run));
             // A panic drops the responder. The drop sends an error response.
             drop(work.await);
         });

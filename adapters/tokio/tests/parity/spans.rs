@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{LazyLock, OnceLock};
 
+use mcp_proto::server::ServerConfig;
 use mcp_proto_handles::{Signal, block_on};
+use mcp_proto_tokio::{Connector, Router, Serve, route, router, tool};
+use tokio::io::duplex;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
-use super::servers::{ADAPTERS, Limits, call};
+use super::servers::{ADAPTERS, Limits, call, current_span};
 
 /// The fields of a span.
 #[derive(Debug, Clone, Default)]
@@ -53,12 +56,17 @@ impl<S: tracing::Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Collector {
     }
 }
 
-#[test]
-fn span_of_a_request_has_its_outcome_and_contains_its_work() {
+/// Makes the collector the default subscriber.
+fn install_collector() {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     INSTALLED.get_or_init(|| {
         tracing::subscriber::set_global_default(Registry::default().with(Collector)).unwrap();
     });
+}
+
+#[test]
+fn span_of_a_request_has_its_outcome_and_contains_its_work() {
+    install_collector();
     for adapter in ADAPTERS {
         let running = adapter.listen_tcp(Limits::default());
         let client = running.client();
@@ -77,4 +85,22 @@ fn span_of_a_request_has_its_outcome_and_contains_its_work() {
             assert!(fields.0["id"].parse::<u64>().is_ok() && fields.0["elapsed_us"].parse::<u64>().is_ok());
         }
     }
+}
+
+/// Returns the name of the current span.
+#[tool(blocking)]
+fn name_span() -> &'static str {
+    current_span()
+}
+
+#[tokio::test]
+async fn blocking_function_runs_within_the_span_of_its_request() {
+    static ROUTER: Router<()> = router![name_span];
+    static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(ROUTER.features());
+    install_collector();
+    let (here, there) = duplex(4096);
+    tokio::spawn(Serve::new(&CONFIG).stream(there, route(&ROUTER, ())));
+    let client = Connector::new("test", "1").stream(here).await.unwrap();
+    let result = client.call_json("name_span", "{}").await.unwrap();
+    assert_eq!(result.text().as_deref(), Some("mcp_request"));
 }
