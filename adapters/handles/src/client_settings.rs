@@ -227,10 +227,10 @@ macro_rules! client_settings {
             self
         }
 
-        /// Sets the maximum number of requests in flight. Further requests [wait](Self::waiting).
+        /// Sets the maximum number of requests in flight. Further requests [wait](Self::waiting). Zero counts as one.
         #[must_use]
         pub fn requests(mut self, limit: usize) -> Self {
-            self.settings.requests = limit;
+            self.settings.requests = limit.max(1);
             self
         }
 

@@ -202,6 +202,13 @@ async fn requests_beyond_limit_fail_and_close_ends_the_rest() {
 }
 
 #[tokio::test]
+async fn limit_of_zero_requests_counts_as_one() {
+    let (stream, _) = server(4096);
+    let client = Connector::new("test", "1").requests(0).stream(stream).await.unwrap();
+    timeout(SOON, client.ping()).await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn dropping_last_handle_closes_the_connection() {
     let (here, mut server) = scripted_server();
     let client = tokio::spawn(Connector::new("test", "1").connect(Connect::Handshake).stream(here));

@@ -1,3 +1,5 @@
+//! Tests of a client session and its client, without a pump.
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
