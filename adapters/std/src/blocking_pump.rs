@@ -22,6 +22,9 @@ use crate::sync::{wait, wait_for};
 /// Maximum capacity of a write buffer that the pump reuses.
 const MAX_KEPT_CAPACITY: usize = 256 * 1024;
 
+/// Pause before the next read of a stream that had no bytes.
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
+
 /// Moves bytes between a state machine and two streams that can only block.
 pub(crate) struct BlockingPump {
     shared: Arc<Shared>,
@@ -217,6 +220,14 @@ fn run_reader(shared: &Shared, mut input: impl Read) {
         let n = match input.read(&mut buffer) {
             Ok(n) => n.min(READ_SIZE),
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            // The stream has a read timeout, or does not block.
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                if lock(&shared.state).is_closed {
+                    return;
+                }
+                thread::sleep(RETRY_PAUSE);
+                continue;
+            }
             Err(_) => 0,
         };
         if n == 0 {

@@ -341,3 +341,22 @@ fn response_after_failed_write_is_still_received() {
         assert!(first.wait().is_ok(), "the response was sent before the end");
     });
 }
+
+#[test]
+fn idle_stream_with_a_read_timeout_stays_open() {
+    within(TEST_TIMEOUT, || {
+        let (mut here, there) = UnixStream::pair().unwrap();
+        there.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        // The wrapper hides the socket, so a thread of the pump reads.
+        let wrap = |stream| Trickle(stream, 4096, Duration::ZERO);
+        let (input, output) = (wrap(there.try_clone().unwrap()), wrap(there));
+        let server = thread::spawn(move || Serve::new(&CONFIG).streams(input, output, handler));
+        thread::sleep(Duration::from_millis(200));
+        here.write_all(initialize("2025-11-25", "{}").as_bytes()).unwrap();
+        let mut line = String::new();
+        BufReader::new(&here).read_line(&mut line).unwrap();
+        assert!(line.contains("protocolVersion"), "{line}");
+        here.shutdown(Shutdown::Write).unwrap();
+        server.join().unwrap().unwrap();
+    });
+}
