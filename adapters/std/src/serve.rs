@@ -10,7 +10,7 @@ use mcp_proto_handles::{RequestHook, ServeError, ServerSettings, ServerShared, S
 
 use crate::pool::{Pool, PoolGuard};
 use crate::pump::{OpenPump, Pump, PumpStatus, RunOptions};
-use crate::stream::{Stream, halves};
+use crate::stream::{ShutdownOnDrop, Stream, halves};
 use crate::worker::ServerHandle;
 
 /// Serves on stdin and stdout until the client disconnects: [`Serve::stdio`] with the default limits.
@@ -86,7 +86,7 @@ impl<'i> Serve<'i> {
         {
             let guard = mcp_proto_handles::StdioGuard::acquire()?;
             let (input, output) = guard.streams()?;
-            self.session()?.run(Pump::poll_opener(input, output), handler)
+            self.session()?.run(Pump::poll_opener(input, output), None, handler)
         }
         #[cfg(not(unix))]
         self.streams(std::io::stdin(), std::io::stdout(), handler)
@@ -122,7 +122,7 @@ impl<'i> Serve<'i> {
         output: impl Write + Send + 'static,
         handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        self.session()?.run(Pump::opener(input, output), handler)
+        self.session()?.run(Pump::opener(input, output), None, handler)
     }
 
     fn session(self) -> Result<Session<'i>, ServeError> {
@@ -157,17 +157,20 @@ impl<'s> Session<'s> {
         stream: impl Stream,
         handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        let (halves, _shutdown) = halves(stream)?;
-        self.run(Pump::socket_opener(halves), handler)
+        let (halves, shutdown) = halves(stream)?;
+        self.run(Pump::socket_opener(halves), Some(shutdown), handler)
     }
 
     fn run(
         self,
         open: OpenPump,
+        shutdown: Option<ShutdownOnDrop>,
         mut handler: impl FnMut(Event<'_>, &ServerHandle),
     ) -> Result<(), ServeError> {
-        // The drop order matters: the pump closes the output before this guard waits for its workers.
+        // The drop order matters: the pump and the guard of a socket close the output before this guard waits for its
+        // workers.
         let workers = self.workers;
+        let _shutdown = shutdown;
         let (mut server, pool) = (self.server, Arc::clone(workers.pool()));
         let mut pump = open(Clock::start())?;
         let current = Some(thread::current().id());

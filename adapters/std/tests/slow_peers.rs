@@ -360,3 +360,27 @@ fn idle_stream_with_a_read_timeout_stays_open() {
         server.join().unwrap().unwrap();
     });
 }
+
+#[test]
+fn socket_closes_before_the_wait_for_workers() {
+    static HASTY: ServerConfig =
+        ServerConfig::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_grace(Millis(10)));
+    within(TEST_TIMEOUT, || {
+        let (mut here, there) = UnixStream::pair().unwrap();
+        let server = thread::spawn(move || {
+            // The worker ignores its cancellation, so the server waits for one second.
+            let handler = |event: Event<'_>, server: &ServerHandle| {
+                if let Event::Call(call) = event {
+                    server.run(call, |_| thread::sleep(Duration::from_secs(5)));
+                }
+            };
+            Serve::new(&HASTY).stream(there, handler).unwrap();
+            Instant::now()
+        });
+        here.write_all((initialize("2025-11-25", "{}") + &call(1, "wait", "{}")).as_bytes()).unwrap();
+        here.shutdown(Shutdown::Write).unwrap();
+        here.read_to_string(&mut String::new()).unwrap();
+        let closed = Instant::now();
+        assert!(server.join().unwrap() - closed > Duration::from_millis(300));
+    });
+}
