@@ -327,8 +327,7 @@ impl<'b> LineDecoder<'b> {
 
     /// Frees the memory behind the received bytes.
     pub(crate) fn trim(&mut self) {
-        // In message mode, the id of a discarded message is at the front of the empty buffer.
-        self.buffer.trim(self.end.max(self.scanned));
+        self.buffer.trim(self.end.max(self.scanned)); // with the id of a discarded message
     }
 
     /// Starts a new line at `start`.

@@ -381,8 +381,9 @@ fn relay_repeats_the_handshake_once_if_each_session_is_lost() {
         write(stream, &response);
     });
     let (mut to_relay, mut lines) = start_relay(url);
-    writeln!(to_relay, "{INITIALIZE}\n{INITIALIZED}").unwrap();
+    writeln!(to_relay, "{INITIALIZE}").unwrap();
     assert!(lines.next().unwrap().contains(r#""result""#));
+    writeln!(to_relay, "{INITIALIZED}").unwrap();
     thread::sleep(Duration::from_secs(1));
     assert_eq!(seen.try_iter().count(), 2);
     // The next request repeats the handshake, but its session is lost, too.
@@ -435,8 +436,9 @@ fn relay_closes_the_connections_of_a_lost_session() {
         write(stream, &response);
     });
     let (mut to_relay, mut lines) = start_relay(url);
-    writeln!(to_relay, "{INITIALIZE}\n{INITIALIZED}").unwrap();
+    writeln!(to_relay, "{INITIALIZE}").unwrap();
     assert!(lines.next().unwrap().contains(r#""result""#));
+    writeln!(to_relay, "{INITIALIZED}").unwrap();
     is_open.recv_timeout(LIMIT).expect("the stream of the session opens");
     writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":2,"method":"ping"}}"#).unwrap();
     assert!(lines.next().unwrap().contains(r#""id":2,"error""#));
