@@ -16,6 +16,7 @@ use crate::peer::outbound::IssuedId;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::objects::base64::decode_in_json;
+use crate::protocol::revision::WireFeature;
 use content_walk::{ContentWalk, FoundString};
 
 /// A part of the content of a result.
@@ -104,7 +105,9 @@ fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
         return false;
     }
     let Some((ticket, result)) = client.chunked_result() else { return false };
-    let is_task = client.state.method_of(ticket) == Method::TaskGet;
+    let is_poll = client.state.method_of(ticket) == Method::TaskGet;
+    // In 2025-11-25 the result of a task is the response to another request.
+    let is_task = is_poll && client.state.has(WireFeature::TasksExtension);
     loop {
         let Some(found) = client.chunks.walk.next_string(client.input.text_so_far(), result, is_task) else {
             return false;

@@ -184,8 +184,7 @@ impl<R: Role> Peer<'_, R> {
     /// # Errors
     /// [`SendError::NotWanted`]: the request has ended or has no progress token, or `progress` has not increased.
     /// [`SendError::Gone`]: the ticket belongs to an outbound request with stored text. [`SendError::Unwritable`]: the
-    /// message does not
-    /// fit beside the reserved bytes.
+    /// message does not fit beside the reserved bytes.
     pub(crate) fn write_progress(
         &mut self,
         source: &mut Source<'_>,

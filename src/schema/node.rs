@@ -221,7 +221,7 @@ impl Node {
 
 /// A numeric bound from a derive attribute.
 ///
-/// The bounds of a float or a `Decimal` must be literals:
+/// The bounds of a float or a `Decimal` must be literals with a decimal point:
 ///
 /// ```compile_fail,E0080
 /// # use mcp_proto::ToolArguments;
@@ -238,7 +238,7 @@ impl Node {
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub enum Bound {
-    /// A bound of an integer, or a bound that is not a literal.
+    /// A bound of an integer, or a bound that is not a literal with a decimal point.
     Whole(Whole),
     /// A literal bound of a floating point number, as JSON text.
     Text(&'static str),
@@ -443,7 +443,9 @@ const fn within(least: usize, greatest: Option<usize>, capacity: Option<usize>) 
 const fn text_of(bound: Option<Bound>) -> Option<&'static str> {
     match bound {
         Some(Bound::Text(text)) => Some(text),
-        Some(Bound::Whole(_)) => panic!("the bounds of a float or a `Decimal` must be literals"),
+        Some(Bound::Whole(_)) => {
+            panic!("the bounds of a float or a `Decimal` must be literals such as `0.0`")
+        }
         None => None,
     }
 }

@@ -196,8 +196,7 @@ impl Server<'_> {
                 match related {
                     Some(stream) => Routing::related_request(stream),
                     // The call has become a task, and its requests would need the metadata of the task.
-                    None if self.reply(during).is_ok() => return Err(SendError::Unsupported),
-                    None => return Err(SendError::Gone),
+                    None => return Err(self.reply(during).err().unwrap_or(SendError::Unsupported)),
                 }
             }
         };

@@ -11,7 +11,7 @@ PORT is a serial port, such as /dev/ttyACM0 or COM3, or tcp:HOST:PORT.
   --settle MS   at the start, wait for the board's response to a ping, at most so long; discard what the board sends
                 before the response (5000; 0: no ping, and nothing is discarded)
   --timeout MS  fail a request if the board neither responds, nor reports progress, nor confirms that it still has the
-                request, for so long (60000; 0: no limit)
+                request, for so long (60000; 0: no limit); the first request of a client fails after 21 times this time
   --reopen MS   try so long to open a lost port or connection again (10000; 0: exit immediately)
   --framed      exchange frames with checksums, and repeat lost frames; the board must use frames, too
   --no-break    do not send a break when the port is opened

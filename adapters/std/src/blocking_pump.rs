@@ -220,7 +220,7 @@ fn run_reader(shared: &Shared, mut input: impl Read) {
         let n = match input.read(&mut buffer) {
             Ok(n) => n.min(READ_SIZE),
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            // The stream has a read timeout, or does not block.
+            // The stream has a read timeout, or another owner has made it non-blocking.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 if lock(&shared.state).is_closed {
                     return;

@@ -83,7 +83,7 @@ impl Responder {
     /// From now on, the timeout is [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and
     /// restarts with every chunk.
     ///
-    /// On lines, all other messages wait for the end of the response. Notifications that the worker sends between two
+    /// On lines, all other messages wait for the end of the response. Notifications that anybody sends between two
     /// chunks are queued, without a limit. The worker must not send a request to the client between two chunks, because
     /// the client would receive the request only after the response.
     ///

@@ -222,7 +222,8 @@ fn needs_stored_session(message: Message<'_>, revision: Revision, user: u64) -> 
     let method = message.method().map_or(&[][..], |method| decoded(method, &mut buffer));
     let is = |other: &methods::Method| method == other.name().as_bytes();
     let [task] = message.pick_params(["task"]);
-    let is_task = TASK_METHODS.iter().any(is) || is(&methods::TOOLS_CALL) && task.is_some();
+    let is_task =
+        TASK_METHODS.iter().any(is) || is(&methods::TOOLS_CALL) && task.is_some_and(|task| !task.is_null());
     is(&methods::RESOURCES_SUBSCRIBE) || is_task && user == 0 && revision.has(WireFeature::Tasks)
 }
 

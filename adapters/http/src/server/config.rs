@@ -18,7 +18,8 @@ pub enum AllowList<'c> {
 ///
 /// With [`Stateless`](SessionMode::Stateless) and [`Sealed`](SessionMode::Sealed), the server does not learn when a
 /// session ends. It refuses `resources/subscribe` with -32601, and for requests without a user also tasks of
-/// `2025-11-25`: the methods `tasks/…`, and calls with the parameter `task`.
+/// `2025-11-25`: the methods `tasks/…`, and calls with the parameter `task`. The result of `initialize` still declares
+/// them, so configure such a server without [tasks](mcp_proto::server::Server::tasks) and subscriptions, or with users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionMode {

@@ -72,7 +72,7 @@ impl<P: Policy> HttpServer<'_, P> {
         }
         server.set_task_owner(slot.user);
         self.selected = None;
-        self.may_end_batch |= slot.flags.has(Flags::CANCELS) || slot.flags.has(Flags::BATCH);
+        self.may_end_requests |= slot.flags.has(Flags::CANCELS) || slot.flags.has(Flags::BATCH);
         self.delivered(index);
         if let Some(stream) = cancelled {
             self.end_cancelled(stream);
@@ -115,12 +115,15 @@ impl<P: Policy> HttpServer<'_, P> {
         self.end_without_response(index);
     }
 
-    /// Ends the batches whose requests are all cancelled, because such a batch gets no response. The core server must
-    /// be ready for input, and have no output.
-    pub(super) fn end_cancelled_batches(&mut self, server: &Server<'_>) {
-        self.may_end_batch = false;
+    /// Ends the calls that a batch has cancelled, and the batches whose requests are all cancelled, because they get no
+    /// response. The core server must be ready for input, and have no output.
+    pub(super) fn end_cancelled_requests(&mut self, server: &Server<'_>) {
+        self.may_end_requests = false;
+        let others = [Flags::LISTENS, Flags::LEGACY, Flags::PIECES];
         let is_cancelled = |slot: &ExchangeSlot| {
-            slot.flags.has(Flags::BATCH) && slot.is_handshake_request() && !server.has_request_on(slot.stream)
+            let is_request =
+                slot.is_handshake_request() && !others.iter().any(|other| slot.flags.has(*other));
+            is_request && !server.has_request_on(slot.stream)
         };
         while let Some(index) = self.exchanges.position(is_cancelled) {
             self.end_without_response(index);

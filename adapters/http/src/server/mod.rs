@@ -90,8 +90,8 @@ pub struct HttpServer<'b, P> {
     piece_hook: Option<PieceHook<P>>,
     /// Whether the amount of unread output of a chunked response has changed.
     has_new_pace: bool,
-    /// Whether the core server may have cancelled all requests of a batch.
-    may_end_batch: bool,
+    /// Whether the core server may have cancelled requests whose exchanges are open.
+    may_end_requests: bool,
 }
 
 impl<'b, P: Policy> HttpServer<'b, P> {
@@ -119,7 +119,7 @@ impl<'b, P: Policy> HttpServer<'b, P> {
             selected: None,
             piece_hook: None,
             has_new_pace: false,
-            may_end_batch: false,
+            may_end_requests: false,
         }
     }
 

@@ -80,8 +80,8 @@ impl<P: Policy> HttpServer<'_, P> {
             }
             return true;
         }
-        if P::HANDSHAKE && self.may_end_batch {
-            self.end_cancelled_batches(server);
+        if P::HANDSHAKE && self.may_end_requests {
+            self.end_cancelled_requests(server);
             return true;
         }
         let Some(index) = self.exchanges.queued() else { return false };

@@ -215,7 +215,9 @@ impl<P: Policy> HttpServer<'_, P> {
             self.exchanges.renew(index);
             if let Some(slot) = self.exchanges.slot_mut(index) {
                 self.pages.release(&mut slot.output);
+                slot.flags.add(Flags::REPLACES);
             }
+            self.exchanges.set_ready(index);
         }
         let fits = self.has_replay_space(session, stream, number);
         let index = match running.filter(|_| fits) {
@@ -224,7 +226,6 @@ impl<P: Policy> HttpServer<'_, P> {
                     slot.flags.remove(Flags::HEAD_SENT);
                     slot.flags.remove(Flags::NEW_SESSION);
                     slot.flags.add(Flags::TAKES_STREAM);
-                    slot.flags.add(Flags::REPLACES);
                 }
                 index
             }

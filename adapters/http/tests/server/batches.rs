@@ -134,3 +134,20 @@ fn lost_call_that_a_batch_cancels_frees_its_exchange() {
     harness.respond(1);
     assert_eq!(harness.http.open_exchanges(), 0);
 }
+
+#[test]
+fn connected_call_that_a_batch_cancels_ends_at_once() {
+    let mut harness = Harness::new(HTTP);
+    let session = harness.initialize("2025-03-26");
+    let ids = [1, 2, 3].map(|id| harness.send(&Request::old(old_call(id, "defer"), &session)).unwrap());
+    harness.progress(1, 1);
+    let cancel = |id| {
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
+    };
+    let batch = format!("[{},{}]", cancel(1), cancel(2));
+    assert_eq!(harness.ask(&Request::old(&batch, &session)).status, 202);
+    assert_eq!(harness.reply(ids[0]).status, 202);
+    assert!(harness.reply(ids[1]).ended && !harness.reply(ids[2]).ended);
+    harness.respond(2);
+    assert_eq!((harness.reply(ids[2]).status, harness.http.open_exchanges()), (200, 0));
+}

@@ -37,16 +37,18 @@ fn task_without_a_user_needs_a_stored_session() {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task","task":{}}}"#;
     let list = r#"{"jsonrpc":"2.0","id":2,"method":"tasks/list"}"#;
     let plain = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
+    // `null` means that there is no task. The core server refuses this call, because there is no such tool.
+    let null = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"other","task":null}}"#;
     for mode in [SessionMode::Sealed, SessionMode::Stateless, SessionMode::Sessions] {
         for token in ["", "Bearer a"] {
             let mut harness = harness(HttpConfig::new().sessions(mode));
             let initialize = Request::post(initialize("2025-11-25")).with("authorization", token);
             let session = harness.ask(&initialize).field("mcp-session-id").to_owned();
             let is_refused = mode != SessionMode::Sessions && token.is_empty();
-            for (body, code) in [(call, -32601), (list, -32601), (plain, 0)] {
+            for (body, code) in [(call, -32601), (list, -32601), (plain, 0), (null, -32602)] {
                 let request = Request::old(body, &session).with("authorization", token);
                 let reply = harness.ask(&request.with("mcp-protocol-version", "2025-11-25"));
-                let expected = if is_refused { code } else { 0 };
+                let expected = if is_refused || body == null { code } else { 0 };
                 assert_eq!(
                     (reply.status, reply.code()),
                     (200, expected),
