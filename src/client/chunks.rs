@@ -142,8 +142,8 @@ impl Client<'_> {
     /// [`Response`](crate::client::Event::Response) contains the rest, such as `isError`, structured content and the
     /// media types. Empty strings take the place of the content. The rest must fit into the receive buffer. Otherwise
     /// the request fails with [`RequestFailure::TooLong`], possibly after chunks. If the response is an error or a
-    /// failure, the application must discard the chunks. If a call becomes a [task](crate::client::ClientConfig::tasks),
-    /// the result of the task arrives in the same way.
+    /// failure, the application must discard the chunks. If a call becomes a
+    /// [task](crate::client::ClientConfig::tasks), the result of the task arrives in the same way.
     ///
     /// Each chunk restarts the timeout of the request, but does not extend the maximum duration. In message mode, a
     /// result cannot be larger than the receive buffer. Base64 that is not valid stays in the result, and so does a

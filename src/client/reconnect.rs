@@ -147,8 +147,8 @@ impl ClientState<'_> {
     /// Queues parked subscriptions and tasks for the new connection. Fails a subscription or a task that the new server
     /// does not support.
     ///
-    /// A task that needs input remains unchanged only if the new server has `tasks/update`, because this request has the
-    /// input responses.
+    /// A task that needs input remains unchanged only if the new server has `tasks/update`, because this request has
+    /// the input responses.
     pub(crate) fn resubscribe(&mut self) {
         let has_tasks = self.has_server_capability(ServerCapabilities::TASKS);
         let has_updates = has_tasks && self.has(WireFeature::TasksExtension);

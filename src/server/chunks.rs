@@ -315,10 +315,10 @@ impl Reply<'_> {
     ///
     /// # Errors
     /// A deferred request stays in flight. [`SendError::Unsupported`]: the request or its revision does not permit this
-    /// content, the request is a member of a batch, or the call has become a [task](crate::server::Tasks::automatic). In
-    /// [message mode](Server::message_mode), also a transport that accepts no [pieces](Server::accept_pieces) causes
-    /// this error. [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the transmit buffer has no space for
-    /// the members around the content.
+    /// content, the request is a member of a batch, or the call has become a [task](crate::server::Tasks::automatic).
+    /// In [message mode](Server::message_mode), also a transport that accepts no [pieces](Server::accept_pieces)
+    /// causes this error. [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the transmit buffer has no
+    /// space for the members around the content.
     pub fn chunked(self, content: ChunkedContent<'_>) -> Result<Ticket, SendError> {
         let Reply { state, pending, .. } = self;
         let mut opened = Err(SendError::Gone);

@@ -149,8 +149,8 @@ enum mcp_client_event_kind_t
   // `mcp_json_fixed`, because some servers send integers as `3.0`.
   MCP_CLIENT_PROGRESS,
   // The server cannot complete the request `ticket` yet, and needs it again (2026-07-28). Call
-  // `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. `json` is the result
-  // of the server.
+  // `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. `json` is the
+  // result of the server.
   MCP_CLIENT_INPUT_REQUIRED,
   // The client accepts requests again, after `MCP_ERROR_BUSY`, or after `MCP_ERROR_FULL` if an unsent message took a
   // slot.
@@ -558,8 +558,8 @@ mcp_status_t mcp_client_read_resource(mcp_client_t *client,
                                       uint64_t timeout,
                                       uint64_t *ticket);
 
-// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and arguments.
-// The client adds the state that the server sent. The ticket and the timeouts stay the same.
+// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and
+// arguments. The client adds the state that the server sent. The ticket and the timeouts stay the same.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended, or the server does not need it again; `MCP_ERROR_BUSY` until
 // `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or has arguments that

@@ -341,8 +341,8 @@ pub unsafe extern "C" fn mcp_client_read_resource(
     unsafe { finish(sent, ticket) }
 }
 
-/// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and arguments.
-/// The client adds the state that the server sent. The ticket and the timeouts stay the same.
+/// Sends a request of `mcp_client_call_tool` again, after `MCP_CLIENT_INPUT_REQUIRED`, with the same name and
+/// arguments. The client adds the state that the server sent. The ticket and the timeouts stay the same.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended, or the server does not need it again; `MCP_ERROR_BUSY` until
 /// `MCP_CLIENT_WRITABLE`; `MCP_ERROR_UNWRITABLE` if the request is no tool call, does not fit, or has arguments that

@@ -29,8 +29,8 @@ pub enum mcp_client_event_kind_t {
     /// `mcp_json_fixed`, because some servers send integers as `3.0`.
     MCP_CLIENT_PROGRESS,
     /// The server cannot complete the request `ticket` yet, and needs it again (2026-07-28). Call
-    /// `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. `json` is the result
-    /// of the server.
+    /// `mcp_client_resume_tool` or `mcp_client_resume_resource` after a delay, or `mcp_client_cancel`. `json` is the
+    /// result of the server.
     MCP_CLIENT_INPUT_REQUIRED,
     /// The client accepts requests again, after `MCP_ERROR_BUSY`, or after `MCP_ERROR_FULL` if an unsent message took a
     /// slot.

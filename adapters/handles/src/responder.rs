@@ -96,8 +96,8 @@ impl Responder {
     /// buffer: see [`Call::chunked`](mcp_proto::server::Call::chunked). On lines, waits until no other response is
     /// open.
     ///
-    /// On lines, all other messages wait for the end of the response. Notifications that anybody sends between two
-    /// chunks are queued, without a limit. The task must not send a request to the client between two chunks, because
+    /// On lines, all other messages wait for the end of the response. Between two chunks, notifications of all senders
+    /// are queued, without a limit. The task must not send a request to the client between two chunks, because
     /// the client would receive the request only after the response.
     ///
     /// While the response is open, the timeout is

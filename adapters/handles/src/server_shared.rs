@@ -30,7 +30,8 @@ use crate::ticket_map::TicketMap;
 const INTERNAL_ERROR: i32 = -32603;
 
 /// Number of queued commands at which senders of notifications and requests wait, except [between the chunks of a
-/// response](State::may_send). All other commands are queued immediately, so the queue can exceed this number. For example, each request adds only one response.
+/// response](State::may_send). All other commands are queued immediately, so the queue can exceed this number. For
+/// example, each request adds only one response.
 const MAX_QUEUED_COMMANDS: usize = 64;
 
 /// State shared between a server's handles and its event loop.

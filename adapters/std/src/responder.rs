@@ -83,8 +83,8 @@ impl Responder {
     /// From now on, the timeout is [`Limits::deferred_timeout`](mcp_proto::server::Limits::deferred_timeout), and
     /// restarts with every chunk.
     ///
-    /// On lines, all other messages wait for the end of the response. Notifications that anybody sends between two
-    /// chunks are queued, without a limit. The worker must not send a request to the client between two chunks, because
+    /// On lines, all other messages wait for the end of the response. Between two chunks, notifications of all senders
+    /// are queued, without a limit. The worker must not send a request to the client between two chunks, because
     /// the client would receive the request only after the response.
     ///
     /// ```no_run

@@ -94,8 +94,8 @@ impl<D: Data> InFlight<'_, D> {
     /// Keeps the first `kept` bytes of the text of a request, and replaces the rest with the output of `body`.
     ///
     /// Returns `false` if the output does not fit, or if the text is shorter than `kept`. The text then has its old
-    /// length, but its bytes after `kept` may have changed. `body` may run twice, because the first run may only measure
-    /// the output.
+    /// length, but its bytes after `kept` may have changed. `body` may run twice, because the first run may only
+    /// measure the output.
     pub(crate) fn write_text(
         &mut self,
         ticket: Ticket,

@@ -33,8 +33,8 @@ impl<T> DerefMut for Storage<'_, T> {
 
 /// Calls `act` with the state and the value of a field of the state. Returns `None` if the field is `None`.
 ///
-/// The field is `None` during the call. `act` may run closures of the application, so the field gets the value back even
-/// if `act` panics.
+/// The field is `None` during the call. `act` may run closures of the application, so the field gets the value back
+/// even if `act` panics.
 pub(crate) fn with_taken<S, T, R>(
     state: &mut S,
     field: impl Fn(&mut S) -> &mut Option<T>,

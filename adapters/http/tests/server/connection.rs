@@ -175,7 +175,8 @@ fn refusals_end_the_connection_only_if_the_request_has_no_end() {
     }
 }
 
-/// RFC 9112, section 3.2.2. Each row of the table: the path of the endpoint, the target, and the status of the response.
+/// RFC 9112, section 3.2.2. Each row of the table: the path of the endpoint, the target, and the status of the
+/// response.
 #[test]
 fn target_in_absolute_form_has_the_host_and_the_path() {
     let table = [

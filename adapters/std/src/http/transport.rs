@@ -58,8 +58,8 @@ impl Transport {
         self.exchanges.next_deadline()
     }
 
-    /// Passes the next message or end to `take`. Returns `false` if there is no report. At the end of the session, closes
-    /// the connections of all exchanges.
+    /// Passes the next message or end to `take`. Returns `false` if there is no report. At the end of the session,
+    /// closes the connections of all exchanges.
     pub(super) fn receive(&mut self, now: Millis, take: impl FnOnce(HttpReceived<'_>)) -> bool {
         let (reports, busy, idle) = (&self.reports, &mut self.busy, &mut self.idle);
         let next = || {
