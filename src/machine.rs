@@ -26,6 +26,10 @@ pub trait Machine: sealed::Sealed {
     /// `now` is the current time.
     ///
     /// The caller polls again after every action, and at the deadline of [`Io`]. Extra polls are harmless.
+    ///
+    /// A response may arrive while the application handles an event of a message. A request whose timeout expires in
+    /// this time fails 100 milliseconds after the event, unless the machine reads the response first. In the same
+    /// way, the timeout of a keep-alive ping restarts.
     fn poll(&mut self, now: Millis) -> Action<'_>;
 }
 

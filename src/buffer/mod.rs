@@ -327,10 +327,21 @@ fn grow(bytes: &mut Vec<u8>, end: usize, limit: usize) -> Option<()> {
     // Because the buffer doubles, it rarely grows. For a single large text, the buffer grows to only a quarter more
     // than `end`, because `resize` zeroes all new bytes.
     let wanted = bytes.len().saturating_mul(2).max(end.saturating_add(end / 4)).max(FIRST_SIZE).min(limit);
-    bytes.try_reserve(wanted.saturating_sub(bytes.len())).ok()?;
-    bytes.resize(wanted, 0);
+    // A heap without space for `wanted` bytes may have space for `end` bytes.
+    let size = [wanted, end].into_iter().find(|size| reserve(bytes, *size))?;
+    bytes.resize(size, 0);
     Some(())
 }
 
+/// Allocates memory for `size` bytes. Returns `false` if the heap is exhausted.
+#[cfg(feature = "alloc")]
+fn reserve(bytes: &mut Vec<u8>, size: usize) -> bool {
+    #[cfg(test)]
+    if size > tests::HEAP.get() {
+        return false;
+    }
+    bytes.try_reserve_exact(size.saturating_sub(bytes.len())).is_ok()
+}
+
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

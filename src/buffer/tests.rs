@@ -1,6 +1,12 @@
 //! Tests of lent and grown buffers.
 
 use super::*;
+use std::cell::Cell;
+
+std::thread_local! {
+    /// Size, in bytes, of the largest buffer for which the simulated heap has space.
+    pub(crate) static HEAP: Cell<usize> = const { Cell::new(usize::MAX) };
+}
 
 #[test]
 fn lent_buffer_never_changes_its_size() {
@@ -17,6 +23,17 @@ fn lent_buffer_never_changes_its_size() {
     assert!(buffer.reborrow().ensure(11).is_none());
     assert_eq!(buffer.reborrow().into_grown(9).map(|bytes| bytes.len()), Some(10));
     assert!(buffer.reborrow().into_grown(11).is_none());
+}
+
+#[cfg(feature = "alloc")]
+#[test]
+fn buffer_grows_no_more_than_the_heap_permits() {
+    let mut buffer = Buffer::grown(20_000);
+    HEAP.set(3000);
+    let mut size = |end| buffer.reborrow().ensure(end).map(|bytes| bytes.len());
+    assert_eq!([size(2000), size(2900), size(3001), size(3000)], [Some(2500), Some(2900), None, Some(3000)]);
+    HEAP.set(usize::MAX);
+    assert_eq!(size(3001), Some(6000));
 }
 
 #[cfg(feature = "alloc")]

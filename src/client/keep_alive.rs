@@ -40,7 +40,7 @@ impl KeepAliveHooks for Hooks {
         if !state.is_connected() {
             return false;
         }
-        match state.peer.keep_alive.due(state.peer.now) {
+        match state.peer.keep_alive.due(state.peer.now, state.peer.follows_event) {
             Due::Nothing => false,
             Due::Ping => {
                 write_ping(state);

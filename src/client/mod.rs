@@ -248,7 +248,9 @@ impl Client<'_> {
 
     fn poll_step(&mut self, now: Millis) -> PollStep {
         self.state.peer.now = self.state.peer.now.max(now);
-        if self.state.drop_received_event() && mem::take(&mut self.state.peer.event_holds_line) {
+        self.state.peer.follows_event =
+            self.state.drop_received_event() && mem::take(&mut self.state.peer.event_holds_line);
+        if self.state.peer.follows_event {
             if mem::take(&mut self.state.peer.response_pending) {
                 self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
             }

@@ -41,32 +41,43 @@ impl LineDecoder<'_> {
             self.reserve();
             return false;
         }
-        let held = self.end.saturating_sub(self.start);
-        let full = self.end >= self.buffer.limit();
-        // Move bytes if the distance is at least the number of bytes. Each byte then moves about once. Also move bytes
-        // if an incomplete line needs space in a full buffer. A complete line has no rest that needs space.
-        let worth_it = self.start >= held || (full && self.line.is_none());
-        if self.start > 0 && !self.is_discarding() && worth_it {
+        // Move bytes if the distance is at least the number of bytes. Each byte then moves about once.
+        if self.start >= self.end.saturating_sub(self.start) {
+            self.move_to_front();
+        }
+        self.reserve();
+        let is_full = self.is_out_of_space() && self.line.is_none() && !self.is_discarding();
+        // An incomplete line needs space in a full buffer. A complete line has no rest that needs space.
+        if is_full && self.start > 0 {
+            self.move_to_front();
+            return false;
+        }
+        is_full
+    }
+
+    /// Moves the buffered bytes to the front, unless they belong to a discarded line.
+    fn move_to_front(&mut self) {
+        if self.start > 0 && !self.is_discarding() {
             if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
                 shift(bytes, self.start);
             }
             self.scanned = self.scanned.saturating_sub(self.start);
-            (self.start, self.end) = (0, held);
+            (self.start, self.end) = (0, self.end.saturating_sub(self.start));
         }
-        let full = self.end >= self.buffer.limit();
-        if full && self.line.is_none() && !self.is_discarding() {
-            return true;
-        }
-        self.reserve();
-        false
     }
 
     /// Starts to discard the incomplete line if it still fills the buffer, and provides space for reads.
     pub(crate) fn discard_if_full(&mut self) {
-        if self.end >= self.buffer.limit() {
+        if self.is_out_of_space() {
             self.start_discarding();
         }
         self.reserve();
+    }
+
+    /// Returns whether received bytes fill the buffer, and the buffer cannot grow: its limit is reached, or the heap is
+    /// exhausted.
+    fn is_out_of_space(&self) -> bool {
+        self.end >= self.buffer.limit() || self.read_space() == 0 && self.end > 0
     }
 
     fn reserve(&mut self) {

@@ -338,6 +338,33 @@ fn grown_buffer_accepts_lines_up_to_its_limit() {
     assert_eq!(decoder.bytes().len(), 19_002);
 }
 
+/// The heap has space for less than the limit of the buffer. A larger line is refused like one beyond the limit.
+#[cfg(feature = "alloc")]
+#[test]
+fn line_that_exceeds_the_heap_is_too_long() {
+    crate::buffer::tests::HEAP.set(3000);
+    let mut decoder = LineDecoder::new(Buffer::grown(20_000), 128, 8);
+    let long = std::format!("{{\"id\":7,\"x\":\"{}\"}}", "x".repeat(3000));
+    let fits = std::format!("{{\"x\":\"{}\"}}", "x".repeat(2800));
+    let text = [&fits, &long, "{}", &fits].map(|line| std::format!("{line}\n")).concat();
+    let (mut rest, mut found) = (text.as_bytes(), Vec::new());
+    while found.len() < 4 {
+        while let Some(line) = decoder.line() {
+            found.push(matches!(line.content, Content::Message).then_some(decoder.bytes().len()));
+            decoder.release();
+        }
+        decoder.make_room();
+        let space = decoder.space();
+        let n = space.len().min(rest.len());
+        assert!(n > 0 || rest.is_empty(), "no space to read");
+        space[..n].copy_from_slice(&rest[..n]);
+        decoder.filled(n, StreamId::NONE);
+        rest = &rest[n..];
+    }
+    crate::buffer::tests::HEAP.set(usize::MAX);
+    assert_eq!(found, [Some(fits.len()), None, Some(2), Some(fits.len())]);
+}
+
 #[cfg(feature = "alloc")]
 #[test]
 fn grown_buffer_grows_when_read_space_is_low() {

@@ -16,7 +16,8 @@ use crate::time::Millis;
 pub struct KeepAlive {
     /// Idle time, in milliseconds, after which the machine sends a ping.
     pub interval: Millis,
-    /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive.
+    /// Timeout of a ping, in milliseconds. A peer that does not respond within this time is unresponsive. If this time
+    /// expires while the application handles an event of a message, the timeout restarts.
     pub timeout: Millis,
     /// Whether the machine ends the connection to an unresponsive peer. Otherwise the machine continues to ping. The
     /// machine emits an event in both cases.
@@ -89,8 +90,9 @@ impl KeepAliveState {
         }
     }
 
-    /// Returns the action whose deadline has expired at `now`.
-    pub(crate) fn due(&mut self, now: Millis) -> Due {
+    /// Returns the action whose deadline has expired at `now`. If `follows_event`, the response to a ping may have
+    /// arrived while the application handled an event, so the timeout restarts.
+    pub(crate) fn due(&mut self, now: Millis, follows_event: bool) -> Due {
         if !self.is_enabled {
             return Due::Nothing;
         }
@@ -98,6 +100,10 @@ impl KeepAliveState {
         // output would depend on the speed of the transport.
         let is_due = self.deadline <= now;
         let is_unresponsive = is_due && self.is_waiting;
+        if is_unresponsive && follows_event {
+            self.deadline = now.plus(Millis(self.timeout.into()));
+            return Due::Nothing;
+        }
         if is_unresponsive || !is_due && core::mem::take(&mut self.is_active) && !self.is_waiting {
             self.deadline = now.plus(Millis(self.interval.into()));
         }
@@ -176,23 +182,25 @@ mod tests {
     fn idle_peer_is_pinged_and_reported_if_unresponsive() {
         let mut alive = KeepAliveState::OFF;
         alive.set(KeepAlive { interval: Millis(100), timeout: Millis(10), close: true });
-        assert_eq!(alive.due(Millis(500)), Due::Nothing, "no message was received yet");
+        assert_eq!(alive.due(Millis(500), false), Due::Nothing, "no message was received yet");
         alive.record_activity();
-        assert_eq!(alive.due(Millis(500)), Due::Nothing);
+        assert_eq!(alive.due(Millis(500), false), Due::Nothing);
         assert_eq!(alive.deadline(Millis(500)), Some(Millis(600)));
         assert_eq!(alive.deadline(Millis(600)), None, "a due ping has no deadline");
         alive.record_activity();
-        assert_eq!(alive.due(Millis(599)), Due::Nothing);
-        assert_eq!(alive.due(Millis(699)), Due::Ping, "a message postpones the ping");
+        assert_eq!(alive.due(Millis(599), false), Due::Nothing);
+        assert_eq!(alive.due(Millis(699), false), Due::Ping, "a message postpones the ping");
         alive.record_ping(Millis(699));
         alive.record_activity();
-        assert_eq!(alive.due(Millis(700)), Due::Nothing);
+        assert_eq!(alive.due(Millis(700), false), Due::Nothing);
         assert!(!alive.accept_response(Json::parse(br#""ping-2""#).unwrap()));
         assert!(!alive.accept_response(Json::parse(b"1").unwrap()));
         assert!(alive.accept_response(Json::parse(br#""ping-1""#).unwrap()));
-        assert_eq!(alive.due(Millis(708)), Due::Nothing);
-        assert_eq!(alive.due(Millis(808)), Due::Ping);
+        assert_eq!(alive.due(Millis(708), false), Due::Nothing);
+        assert_eq!(alive.due(Millis(808), false), Due::Ping);
         alive.record_ping(Millis(808));
-        assert_eq!(alive.due(Millis(818)), Due::PeerUnresponsive { close: true });
+        assert_eq!(alive.due(Millis(818), true), Due::Nothing, "the response may be unread after an event");
+        assert_eq!(alive.deadline(Millis(818)), Some(Millis(828)));
+        assert_eq!(alive.due(Millis(828), false), Due::PeerUnresponsive { close: true });
     }
 }

@@ -55,6 +55,9 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) response_pending: bool,
     /// Whether the line is retained for an event. The poll after the event releases the line.
     pub(crate) event_holds_line: bool,
+    /// Whether the application has handled an event of a line since the previous poll. In this poll, what has arrived in
+    /// the meantime may be unread, so timeouts of the peer do not end.
+    pub(crate) follows_event: bool,
     /// Whether to emit `Writable`, because the machine has refused a message of the application.
     pub(crate) report_writable: bool,
     /// Number of messages that came too late. Builds without `alloc` do not count such messages.
@@ -80,6 +83,7 @@ impl<'b, R: Role> Peer<'b, R> {
             lifecycle: Lifecycle::START,
             response_pending: false,
             event_holds_line: false,
+            follows_event: false,
             report_writable: false,
             #[cfg(feature = "alloc")]
             late_messages: 0,

@@ -4,6 +4,7 @@
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::Routing;
 use crate::json::{Decimal, Json, text_of};
+use crate::peer::lifecycle::State;
 use crate::peer::request::{OutboundState, Progress, Timer};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
@@ -25,6 +26,10 @@ pub(crate) enum IssuedId {
     /// An id that was never issued.
     Unknown,
 }
+
+/// Time after an event, in milliseconds, in which the caller reads what has arrived. A timeout that expires while the
+/// application handles the event ends no earlier.
+const READ_TIME: Millis = Millis(100);
 
 impl<R: Role> Peer<'_, R> {
     /// Returns the number of places: one for each slot, and [`OTHER_IDS`](Role::OTHER_IDS).
@@ -124,13 +129,19 @@ impl<R: Role> Peer<'_, R> {
     }
 
     /// Handles the deadline of a request: starts its timeout, or returns its failure. Returns `None` after the
-    /// start of the timeout, or if the request has ended.
+    /// start of the timeout, or if the request has ended. Also returns `None` after an event: the response may have
+    /// arrived while the application handled the event, so the request gets [`READ_TIME`].
     pub(crate) fn handle_deadline(&mut self, ticket: Ticket) -> Option<RequestFailure> {
         if self.start_timeout(ticket) {
             return None;
         }
+        let is_draining = self.lifecycle.state() == State::Draining;
         match self.in_flight.outbound(ticket)?.state {
             OutboundState::Failed(failure) => Some(failure),
+            OutboundState::AwaitingResponse if self.follows_event && !is_draining => {
+                self.in_flight.set_deadline(ticket, Some(self.now.plus(READ_TIME)));
+                None
+            }
             _ => Some(RequestFailure::TimedOut),
         }
     }

@@ -39,7 +39,7 @@ impl KeepAliveHooks for Hooks {
         if state.peer.lifecycle.state() != State::Ready {
             return false;
         }
-        match state.peer.keep_alive.due(state.peer.now) {
+        match state.peer.keep_alive.due(state.peer.now, state.peer.follows_event) {
             Due::Nothing => false,
             Due::Ping => {
                 if state.peer.reserve_response() {

@@ -40,7 +40,9 @@ impl Server<'_> {
     /// an error first.
     #[inline]
     pub(super) fn finish_event(&mut self) {
-        if self.state.pending_event.is_some() || !mem::take(&mut self.state.peer.event_holds_line) {
+        let peer = &mut self.state.peer;
+        peer.follows_event = self.state.pending_event.is_none() && mem::take(&mut peer.event_holds_line);
+        if !peer.follows_event {
             return;
         }
         if mem::take(&mut self.state.peer.response_pending) {

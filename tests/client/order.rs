@@ -83,16 +83,46 @@ fn waiting_cancellations_are_sent_in_order() {
 }
 
 #[test]
-fn timeout_precedes_a_response_read_earlier() {
+fn timeout_precedes_a_response_read_later() {
     Setup::automatic().connected(|harness| {
+        harness.call("a", in_time(50)).unwrap();
+        harness.discard();
+        harness.at(49);
+        harness.now = 50;
+        harness.server_sends(r#"{"id":@a,"result":{}}"#).events(&["a: lost TimedOut"]).discard();
+    });
+}
+
+/// The application handles an event for longer than the timeout of another request.
+#[test]
+fn timeout_does_not_end_while_the_application_handles_an_event() {
+    let calls = |harness: &mut ClientHarness| {
         harness.call("a", in_time(50)).unwrap();
         harness.call("b", DEFAULT).unwrap();
         harness.discard();
         harness.at(49).stop_after(1);
+    };
+    // The client has read the response before the event.
+    Setup::automatic().connected(|harness| {
+        calls(harness);
         harness
             .server_sends_all(&[r#"{"id":@b,"result":{}}"#, r#"{"id":@a,"result":{}}"#])
             .events(&["b: result {}"]);
-        harness.at(50).events(&["a: lost TimedOut"]).discard();
+        harness.at(900).events(&["a: result {}"]);
+    });
+    // The client reads the response after the event.
+    Setup::automatic().connected(|harness| {
+        calls(harness);
+        harness.server_sends(r#"{"id":@b,"result":{}}"#).events(&["b: result {}"]);
+        harness.at(900).server_sends(r#"{"id":@a,"result":{}}"#).events(&["a: result {}"]);
+    });
+    // The response does not arrive.
+    Setup::automatic().connected(|harness| {
+        calls(harness);
+        harness.server_sends(r#"{"id":@b,"result":{}}"#).events(&["b: result {}"]);
+        harness.at(900).events(&[]);
+        harness.at(999).events(&[]);
+        harness.at(1000).events(&["a: lost TimedOut"]).discard();
     });
 }
 

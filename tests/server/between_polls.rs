@@ -3,7 +3,7 @@
 use crate::support::transport::exchange;
 use mcp_proto::input::ListRoots;
 use mcp_proto::server::{Change, Event, Feature, RequestOptions, Server, ServerConfig, Slot, Tools};
-use mcp_proto::{Action, Millis, Ticket};
+use mcp_proto::{Action, KeepAlive, Millis, Outcome, Ticket};
 
 static TOOLS: Tools<'static> = Tools::dynamic_list().list_changed();
 static FEATURES: [&dyn Feature; 1] = [&TOOLS];
@@ -68,4 +68,70 @@ fn dropped_call_gets_its_error_whatever_follows() {
         server.cancel(asked, &reason).unwrap();
         server.shutdown(Millis(0));
     });
+}
+
+/// Moves bytes at the time `now` until nothing moves, or until a call. Returns the names of the events.
+fn names_at(server: &mut Server<'_>, now: u64, input: &[u8], sent: &mut Vec<u8>) -> Vec<&'static str> {
+    let (mut input, mut names) = (input, Vec::new());
+    loop {
+        if let Action::Io(io) = server.poll(Millis(now)) {
+            if exchange(io, &mut input, sent) {
+                continue;
+            }
+            return names;
+        }
+        names.push(match server.event() {
+            Some(Event::Call(call)) => {
+                call.respond("done");
+                names.push("call");
+                return names;
+            }
+            Some(Event::Response(response)) if matches!(response.outcome(), Outcome::Result(_)) => "roots",
+            Some(Event::Response(_)) => "timeout",
+            Some(Event::PeerUnresponsive) => "unresponsive",
+            Some(Event::Connected(_)) => "connected",
+            Some(Event::Ready) => "ready",
+            Some(_) => "other",
+            None => return names,
+        });
+    }
+}
+
+/// The application handles a call for longer than the timeouts of a ping and of a request to the client.
+#[test]
+fn timeouts_do_not_end_while_the_application_handles_a_call() {
+    let hello = crate::support::server::hello("2025-11-25")
+        .replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");
+    let call = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"x\"}}\n";
+    let roots = "{\"jsonrpc\":\"2.0\",\"id\":@,\"result\":{\"roots\":[]}}\n";
+    let pong = "{\"jsonrpc\":\"2.0\",\"id\":\"ping-1\",\"result\":{}}\n";
+    let info = ServerConfig::new("s", "1").features(&FEATURES);
+    let pings = KeepAlive { interval: Millis(100), timeout: Millis(40), close: true };
+    for is_answered in [true, false] {
+        let (mut rx, mut tx, mut slots, mut ids) = ([0; 1024], [0; 2048], [Slot::EMPTY; 2], [0; 400]);
+        let server = Server::new(&info, &mut rx, &mut tx[..]).unwrap();
+        let mut server = server.in_flight(&mut slots, &mut ids).unwrap().keep_alive(pings);
+        let start = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{hello}}}\n\
+             {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}}\n"
+        );
+        let mut sent = Vec::new();
+        assert_eq!(names_at(&mut server, 0, start.as_bytes(), &mut sent), ["connected", "ready"]);
+        server.request(&ListRoots, RequestOptions::DEFAULT.timeout(Millis(130))).unwrap();
+        sent.clear();
+        // The server sends a ping. The application handles a call from 110 to 900.
+        assert_eq!(names_at(&mut server, 100, b"", &mut sent), [""; 0]);
+        let text = String::from_utf8(sent.clone()).unwrap();
+        let request = text.lines().find(|line| line.contains("roots/list")).unwrap();
+        let (id, _) = request.split_once("\"id\":").unwrap().1.split_once(',').unwrap();
+        assert_eq!(names_at(&mut server, 110, call.as_bytes(), &mut sent), ["call"]);
+        assert_eq!(names_at(&mut server, 900, b"", &mut sent), [""; 0]);
+        let (answers, at_900): (_, &[&str]) =
+            if is_answered { (roots.replace('@', id) + pong, &["roots"]) } else { (String::new(), &[]) };
+        assert_eq!(names_at(&mut server, 900, answers.as_bytes(), &mut sent), at_900);
+        let late = [939, 940, 999, 1000].map(|now| names_at(&mut server, now, b"", &mut sent));
+        let expected: [&[&str]; 4] =
+            if is_answered { [&[]; 4] } else { [&[], &["unresponsive", "timeout"], &[], &[]] };
+        assert_eq!(late, expected);
+    }
 }
