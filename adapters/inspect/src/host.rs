@@ -1,7 +1,7 @@
 //! Responds to the server's requests, with values from the command line or the terminal.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use mcp_proto::ClientCapabilities;
 use mcp_proto::client::{FieldKind, FieldView, FormView, InputRequest};
@@ -113,8 +113,7 @@ fn prompt_user(what: &str) -> Option<String> {
     if !std::io::stdin().is_terminal() {
         return None;
     }
-    print!("  {}? ", Printable(what));
-    std::io::stdout().flush().ok()?;
+    crate::terminal::write(&format!("  {}? ", Printable(what)));
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).ok().filter(|n| *n > 0)?;
     Some(line.trim_end().to_owned())

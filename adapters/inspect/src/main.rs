@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     let arguments = match Arguments::parse(std::env::args().skip(1)) {
         Ok(Parsed::Run(arguments)) => arguments,
         Ok(Parsed::Text(text)) => {
-            println!("{text}");
+            terminal::write(&format!("{text}\n"));
             return ExitCode::SUCCESS;
         }
         Err(why) => {

@@ -131,7 +131,8 @@ impl Arguments {
             match word.as_str() {
                 "--call" | "--prompt" => asked.push((word.clone(), value()?, String::from("{}"))),
                 "--args" => match asked.last_mut() {
-                    Some((_, _, json)) => *json = value()?,
+                    // In valid JSON, line ends stand only between tokens. A message must be one line.
+                    Some((_, _, json)) => *json = value()?.replace(['\n', '\r'], " "),
                     None => return Err("--args must follow its --call or --prompt".into()),
                 },
                 "--task" => arguments.tasks.push(value()?),

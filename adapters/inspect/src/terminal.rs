@@ -1,12 +1,14 @@
 //! Prints lines whose control characters are escaped, because a server chooses most of the text.
 
 use std::fmt::Arguments;
+use std::io::{self, ErrorKind, Write};
+use std::process;
 
 use mcp_proto_std::Printable;
 
 /// Prints to stdout like `println!`.
 macro_rules! say {
-    ($($text:tt)*) => { print!("{}", $crate::terminal::lines(format_args!($($text)*))) };
+    ($($text:tt)*) => { $crate::terminal::write(&$crate::terminal::lines(format_args!($($text)*))) };
 }
 
 /// Prints to stderr like `eprintln!`.
@@ -17,4 +19,14 @@ macro_rules! note {
 /// Returns the text with each line escaped. The text is one string, because other threads also print.
 pub(crate) fn lines(text: Arguments<'_>) -> String {
     text.to_string().split('\n').map(|line| format!("{}\n", Printable(line))).collect()
+}
+
+/// Writes to stdout at once. If the reader has closed the pipe, such as `head`, ends the program without a panic.
+pub(crate) fn write(text: &str) {
+    let mut stdout = io::stdout().lock();
+    if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+        && error.kind() == ErrorKind::BrokenPipe
+    {
+        process::exit(0);
+    }
 }

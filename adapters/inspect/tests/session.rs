@@ -72,6 +72,14 @@ fn help_and_version_are_printed_to_stdout() {
 }
 
 #[test]
+fn closed_stdout_ends_the_program_without_a_panic() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = inspect().arg("--help").stdout(writer).output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr)), (Some(0), "".into()));
+}
+
+#[test]
 fn missing_server_is_an_error_with_a_hint() {
     for (arguments, expected) in [
         (&[][..], "the command or the URL of the server is missing"),

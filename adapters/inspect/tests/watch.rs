@@ -26,6 +26,17 @@ fn check_finds_no_violation_in_our_servers() {
 }
 
 #[test]
+fn arguments_of_several_lines_are_sent_in_one() {
+    for mode in [&["--check"][..], &[]] {
+        let server = example("everything_server");
+        let call = ["--call", "add", "--args", "{\n  \"a\": 2,\r\n  \"b\": 40\n}", "--"];
+        let output = run(inspect().args(mode).args(call).arg(server.get_program()), b"");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{text}");
+    }
+}
+
+#[test]
 #[cfg(unix)]
 fn check_reports_the_violations_of_a_server() {
     // The server prints a banner, and answers each request outside a batch with the same result. It exits at the end

@@ -13,12 +13,17 @@ use mcp_proto::{Clock, Revision};
 
 use crate::options::Arguments;
 
+/// Maximum length of a line of the server, in bytes. The rest of a longer line is not valid JSON, so it has no effect.
+const LINE_LIMIT: usize = 64 << 20;
+
 /// A running server, and the monitor of the dialogue.
 pub(crate) struct Connection {
     child: Child,
     stdin: Option<ChildStdin>,
     output: Receiver<Vec<u8>>,
     partial: Vec<u8>,
+    /// Number of bytes of `partial` that have no newline.
+    searched: usize,
     responses: BTreeMap<String, String>,
     /// The ids of the batch's requests that have no response yet.
     awaited: BTreeSet<String>,
@@ -59,9 +64,10 @@ impl Connection {
             stdin,
             output,
             partial: Vec::new(),
+            searched: 0,
             responses: BTreeMap::new(),
             awaited: BTreeSet::new(),
-            monitor: Monitor::new(),
+            monitor: Monitor::new().line_limit(LINE_LIMIT),
             clock: Clock::start(),
             violations: Vec::new(),
             revision,
@@ -147,8 +153,9 @@ impl Connection {
         let found = self.monitor.bytes(Sender::Server, bytes, self.clock.now());
         self.violations.extend(found);
         self.partial.extend_from_slice(bytes);
-        while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.partial.drain(..=end).collect();
+        while let Some(end) = self.partial[self.searched..].iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.partial.drain(..=self.searched + end).collect();
+            self.searched = 0;
             if self.is_traced {
                 note!("< {}", String::from_utf8_lossy(&line).trim_end());
             }
@@ -158,6 +165,11 @@ impl Connection {
                 _ => self.message(json),
             }
         }
+        // The monitor ignores a longer line, too.
+        if self.partial.len() > LINE_LIMIT {
+            self.partial.clear();
+        }
+        self.searched = self.partial.len();
     }
 
     /// Keeps a response, or answers a request.
