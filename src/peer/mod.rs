@@ -55,8 +55,8 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) response_pending: bool,
     /// Whether the line is retained for an event. The poll after the event releases the line.
     pub(crate) event_holds_line: bool,
-    /// Whether the application has handled an event of a line since the previous poll. In this poll, what has arrived in
-    /// the meantime may be unread, so timeouts of the peer do not end.
+    /// Whether the application has handled an event of a line since the previous poll. A response may have arrived in
+    /// the meantime and be unread. So in this poll, no outbound request and no ping times out.
     pub(crate) follows_event: bool,
     /// Whether to emit `Writable`, because the machine has refused a message of the application.
     pub(crate) report_writable: bool,

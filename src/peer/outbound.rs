@@ -27,8 +27,8 @@ pub(crate) enum IssuedId {
     Unknown,
 }
 
-/// Time after an event, in milliseconds, in which the caller reads what has arrived. A timeout that expires while the
-/// application handles the event ends no earlier.
+/// Time, in milliseconds, for the caller to read what has arrived while the application handled an event. A request
+/// whose timeout has expired in the meantime fails after this time.
 const READ_TIME: Millis = Millis(100);
 
 impl<R: Role> Peer<'_, R> {
