@@ -154,14 +154,11 @@ impl<'b> ClientState<'b> {
         self.emit(PendingEvent::Response(PendingResponse { ticket, method, outcome }));
     }
 
-    /// Drops the pending event if the application has called `Client::event` since the last poll. Returns whether the
-    /// application has made this call.
-    pub(crate) fn drop_received_event(&mut self) -> bool {
-        let is_received = mem::take(&mut self.event_received);
-        if is_received {
+    /// Drops the pending event if the application has called `Client::event` since the last poll.
+    pub(crate) fn drop_received_event(&mut self) {
+        if mem::take(&mut self.event_received) {
             self.pending_event = None;
         }
-        is_received
     }
 
     /// Resets the connection, but keeps the requests in flight.

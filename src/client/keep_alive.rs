@@ -11,6 +11,7 @@ use crate::client::options::Meta;
 use crate::client::pending_event::PendingEvent;
 use crate::json::Json;
 use crate::json::writer::member_cache::MemberCache;
+use crate::peer::LineEvent;
 use crate::peer::keep_alive::Due;
 use crate::protocol::methods;
 use crate::protocol::revision::Era;
@@ -40,7 +41,8 @@ impl KeepAliveHooks for Hooks {
         if !state.is_connected() {
             return false;
         }
-        match state.peer.keep_alive.due(state.peer.now, state.peer.follows_event) {
+        let follows_event = state.peer.line_event == LineEvent::Handled;
+        match state.peer.keep_alive.due(state.peer.now, follows_event) {
             Due::Nothing => false,
             Due::Ping => {
                 write_ping(state);

@@ -106,6 +106,7 @@ use crate::client::request_data::SentRequest;
 use crate::client::server_requests::input_request::InputKind;
 use crate::framing::LineDecoder;
 use crate::machine::{Action, Machine, PollStep, sealed};
+use crate::peer::LineEvent;
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Request;
 use crate::peer::slots::Ticket;
@@ -248,9 +249,8 @@ impl Client<'_> {
 
     fn poll_step(&mut self, now: Millis) -> PollStep {
         self.state.peer.now = self.state.peer.now.max(now);
-        self.state.peer.follows_event =
-            self.state.drop_received_event() && mem::take(&mut self.state.peer.event_holds_line);
-        if self.state.peer.follows_event {
+        self.state.drop_received_event();
+        if self.state.peer.line_event.begin_poll(self.state.pending_event.is_none()) {
             if mem::take(&mut self.state.peer.response_pending) {
                 self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
             }
@@ -261,7 +261,8 @@ impl Client<'_> {
                 // The client itself sent this request to follow its tasks, so the application gets no event.
                 Some(PendingEvent::Response(PendingResponse { method: Method::TaskListen, .. })) => {
                     self.state.pending_event = None;
-                    if mem::take(&mut self.state.peer.event_holds_line) {
+                    if self.state.peer.line_event == LineEvent::Pending {
+                        self.state.peer.line_event = LineEvent::None;
                         self.input.release_element();
                     }
                 }

@@ -9,6 +9,7 @@ use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content as LineContent, Line};
 use crate::json::{Member, Shape, Span};
+use crate::peer::LineEvent;
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::{InboundState, Outbound, OutboundState, Request};
 use crate::peer::response::RequestFailure;
@@ -233,7 +234,7 @@ impl Client<'_> {
             self.state.report(error);
         }
         match self.state.pending_event.is_some() {
-            true => self.state.peer.event_holds_line = true,
+            true => self.state.peer.line_event = LineEvent::Pending,
             false => self.input.release_element(),
         }
         true

@@ -43,6 +43,31 @@ pub(crate) trait Role: role::Role {
         Self: Sized;
 }
 
+/// State of the last event of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineEvent {
+    /// There is no such event.
+    None,
+    /// The line is retained for the event. The poll after the event releases the line.
+    Pending,
+    /// The application has handled the event since the previous poll. A response may have arrived in the meantime and be
+    /// unread. So in this poll, no outbound request and no ping times out.
+    Handled,
+}
+
+impl LineEvent {
+    /// Begins a poll. `is_dropped` is whether the application has dropped the last event. Returns whether to release the
+    /// event's line.
+    #[inline]
+    pub(crate) fn begin_poll(&mut self, is_dropped: bool) -> bool {
+        let is_pending = *self == LineEvent::Pending;
+        if is_dropped {
+            *self = if is_pending { LineEvent::Handled } else { LineEvent::None };
+        }
+        is_pending && is_dropped
+    }
+}
+
 /// State of a JSON-RPC endpoint.
 ///
 /// The byte fields are near the start, because Thumb byte loads encode only small offsets. The order leaves no padding
@@ -53,11 +78,7 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) lifecycle: Lifecycle<R>,
     /// Whether the emitted request still awaits its response.
     pub(crate) response_pending: bool,
-    /// Whether the line is retained for an event. The poll after the event releases the line.
-    pub(crate) event_holds_line: bool,
-    /// Whether the application has handled an event of a line since the previous poll. A response may have arrived in
-    /// the meantime and be unread. So in this poll, no outbound request and no ping times out.
-    pub(crate) follows_event: bool,
+    pub(crate) line_event: LineEvent,
     /// Whether to emit `Writable`, because the machine has refused a message of the application.
     pub(crate) report_writable: bool,
     /// Number of messages that came too late. Builds without `alloc` do not count such messages.
@@ -82,8 +103,7 @@ impl<'b, R: Role> Peer<'b, R> {
             budget: 0,
             lifecycle: Lifecycle::START,
             response_pending: false,
-            event_holds_line: false,
-            follows_event: false,
+            line_event: LineEvent::None,
             report_writable: false,
             #[cfg(feature = "alloc")]
             late_messages: 0,
@@ -100,7 +120,8 @@ impl<'b, R: Role> Peer<'b, R> {
     pub(crate) fn reset_connection(&mut self) {
         self.output.reset();
         self.lifecycle = Lifecycle::START;
-        (self.response_pending, self.event_holds_line, self.report_writable) = (false, false, false);
+        (self.response_pending, self.report_writable) = (false, false);
+        self.line_event = LineEvent::None;
         (self.session, self.pending_error) = (None, None);
         self.keep_alive.reset();
     }

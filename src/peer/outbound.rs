@@ -9,7 +9,7 @@ use crate::peer::request::{OutboundState, Progress, Timer};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
-use crate::peer::{Peer, Role};
+use crate::peer::{LineEvent, Peer, Role};
 use crate::platform::divide;
 use crate::rpc::issued_number;
 use crate::time::Millis;
@@ -138,7 +138,7 @@ impl<R: Role> Peer<'_, R> {
         let is_draining = self.lifecycle.state() == State::Draining;
         match self.in_flight.outbound(ticket)?.state {
             OutboundState::Failed(failure) => Some(failure),
-            OutboundState::AwaitingResponse if self.follows_event && !is_draining => {
+            OutboundState::AwaitingResponse if self.line_event == LineEvent::Handled && !is_draining => {
                 self.in_flight.set_deadline(ticket, Some(self.now.plus(READ_TIME)));
                 None
             }

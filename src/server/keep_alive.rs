@@ -6,6 +6,7 @@
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
 use crate::json::Json;
+use crate::peer::LineEvent;
 use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::State;
 use crate::protocol::methods;
@@ -39,7 +40,8 @@ impl KeepAliveHooks for Hooks {
         if state.peer.lifecycle.state() != State::Ready {
             return false;
         }
-        match state.peer.keep_alive.due(state.peer.now, state.peer.follows_event) {
+        let follows_event = state.peer.line_event == LineEvent::Handled;
+        match state.peer.keep_alive.due(state.peer.now, follows_event) {
             Due::Nothing => false,
             Due::Ping => {
                 if state.peer.reserve_response() {

@@ -7,6 +7,7 @@ use crate::framing::Content;
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::machine::PollStep;
+use crate::peer::LineEvent;
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
@@ -40,9 +41,7 @@ impl Server<'_> {
     /// an error first.
     #[inline]
     pub(super) fn finish_event(&mut self) {
-        let peer = &mut self.state.peer;
-        peer.follows_event = self.state.pending_event.is_none() && mem::take(&mut peer.event_holds_line);
-        if !peer.follows_event {
+        if !self.state.peer.line_event.begin_poll(self.state.pending_event.is_none()) {
             return;
         }
         if mem::take(&mut self.state.peer.response_pending) {
@@ -198,7 +197,7 @@ impl Server<'_> {
             Received::Event => {
                 decode_subject(self.input.bytes_mut(), &mut spans.subject);
                 self.input.hold_event(spans.into_array());
-                self.state.peer.event_holds_line = true;
+                self.state.peer.line_event = LineEvent::Pending;
                 return;
             }
             Received::ProtocolError(error) => self.report(error),
