@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 
@@ -23,6 +24,10 @@ type Handler = Box<dyn FnMut(Event<'_>, &ServerHandle) + Send>;
 pub(crate) struct Shared {
     machines: Mutex<Machines>,
     commands: Arc<ServerShared>,
+    /// Outside of the lock, because the handler may use the service.
+    handle: ServerHandle,
+    /// Number of exchanges at the last release of the lock, because the handler may use the service.
+    open_exchanges: AtomicUsize,
     /// Wakes the timer.
     pub(crate) signal: Arc<Notify>,
     pub(crate) clock: Clock,
@@ -35,11 +40,12 @@ pub(crate) struct Shared {
 pub(crate) struct Machines {
     pub(crate) core: HttpMachines<'static>,
     handler: Handler,
-    handle: ServerHandle,
     /// Tasks that wait for output of an exchange.
     waiting: HashMap<ExchangeId, Waker>,
     /// Tasks to wake when the lock is released.
     woken: Vec<Waker>,
+    /// Wakers to drop when the lock is released, because the destructor of a waker may use the lock.
+    dropped: Vec<Waker>,
     timer: Option<JoinHandle<()>>,
     /// The time at which the timer wakes.
     armed: Millis,
@@ -61,9 +67,9 @@ impl Shared {
         let commands = ServerShared::new(Arc::new(move || wake.notify_one()), requests, None, hooks);
         let machines = Machines {
             handler,
-            handle: ServerHandle::new(Arc::clone(&commands), workers),
             waiting: HashMap::new(),
             woken: Vec::new(),
+            dropped: Vec::new(),
             timer: None,
             armed: NEVER,
             core,
@@ -71,6 +77,8 @@ impl Shared {
         Arc::new(Shared {
             longest_body: machines.core.http.config().get_limits().body,
             machines: Mutex::new(machines),
+            handle: ServerHandle::new(Arc::clone(&commands), workers),
+            open_exchanges: AtomicUsize::new(0),
             _guard: commands.close_guard(),
             commands,
             signal,
@@ -85,19 +93,21 @@ impl Shared {
     ) -> R {
         let mut machines = lock(&self.machines);
         let result = access(self, &mut machines, self.clock.now());
+        self.open_exchanges.store(machines.core.http.open_exchanges(), Ordering::Relaxed);
         // A waker may run code that uses the lock.
-        let woken = mem::take(&mut machines.woken);
+        let (woken, dropped) = (mem::take(&mut machines.woken), mem::take(&mut machines.dropped));
         drop(machines);
         woken.into_iter().for_each(Waker::wake);
+        drop(dropped);
         result
     }
 
     pub(crate) fn handle(&self) -> ServerHandle {
-        lock(&self.machines).handle.clone()
+        self.handle.clone()
     }
 
     pub(crate) fn open_exchanges(&self) -> usize {
-        lock(&self.machines).core.http.open_exchanges()
+        self.open_exchanges.load(Ordering::Relaxed)
     }
 }
 
@@ -119,11 +129,11 @@ impl Machines {
 
     /// Runs the machines until they wait. Returns the time of the next call.
     fn advance(&mut self, shared: &Shared, now: Millis) -> Millis {
-        let Machines { core, handler, handle, waiting, woken, .. } = self;
+        let Machines { core, handler, waiting, woken, .. } = self;
         let next = core.run(
             &shared.commands,
             now,
-            |event| handler(event, handle),
+            |event| handler(event, &shared.handle),
             |exchange| woken.extend(waiting.remove(&exchange)),
         );
         if core.is_closed() {
@@ -142,13 +152,15 @@ impl Machines {
 
     /// Registers this task, so that it wakes when the exchange has output.
     pub(crate) fn wait(&mut self, exchange: ExchangeId, context: &Context<'_>) {
-        self.waiting.insert(exchange, context.waker().clone());
+        let known = self.waiting.get(&exchange);
+        if known.is_none_or(|known| !known.will_wake(context.waker())) {
+            self.dropped.extend(self.waiting.insert(exchange, context.waker().clone()));
+        }
     }
 
     /// Removes the waker of the task that waits for this exchange.
     pub(crate) fn forget(&mut self, exchange: ExchangeId) {
-        // Not dropped under the lock, because the destructor of a waker may use the lock.
-        self.woken.extend(self.waiting.remove(&exchange));
+        self.dropped.extend(self.waiting.remove(&exchange));
     }
 }
 

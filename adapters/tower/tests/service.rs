@@ -2,15 +2,17 @@
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full};
-use mcp_proto::server::Event;
-use mcp_proto_tower::{HttpAccess, McpService, Serve, ServerHandle};
+use mcp_proto::server::{Change, Event};
+use mcp_proto_tower::{HttpAccess, McpService, ResponseBody, Serve, ServerHandle};
 use tower_service::Service;
 
 use crate::support::{CONFIG, HTTP, LIMIT, Report, call_body, call_fields, service};
@@ -235,4 +237,65 @@ async fn dropped_service_cancels_its_tasks() {
     drop(mcp);
     let cancelled = tokio::task::spawn_blocking(move || reports.recv_timeout(LIMIT));
     assert_eq!(cancelled.await.unwrap(), Ok(Report::Cancelled));
+}
+
+/// The handler runs while the state machine is locked.
+#[test]
+fn handler_may_call_the_methods_of_its_service() {
+    static SERVICE: OnceLock<McpService> = OnceLock::new();
+    let handler = |event: Event<'_>, _: &ServerHandle| {
+        if let Event::Call(call) = event {
+            let service = SERVICE.get().unwrap();
+            service.handle().changed(Change::Tools);
+            call.text(service.open_exchanges());
+        }
+    };
+    let service = Serve::new(&CONFIG).service(HttpAccess::new(&HTTP), handler).unwrap();
+    let _ = SERVICE.set(service.clone());
+    let (result, results) = channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let response = runtime.block_on(service.clone().call(call("echo"))).unwrap();
+        result.send((response.status().as_u16(), service.open_exchanges())).unwrap();
+    });
+    assert_eq!(results.recv_timeout(LIMIT), Ok((200, 0)));
+}
+
+/// A waker that holds a response.
+struct Holder {
+    _body: Mutex<Option<ResponseBody>>,
+}
+
+impl Wake for Holder {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn replaced_waker_may_hold_a_response() {
+    let (result, results) = channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (mut mcp, _reports) = start();
+        let mut bodies = [(); 2].map(|()| {
+            let response = runtime.block_on(mcp.call(call("wait"))).unwrap();
+            let mut body = response.into_body();
+            runtime.block_on(body.frame()).unwrap().unwrap();
+            Some(body)
+        });
+        let holder = Holder { _body: Mutex::new(bodies[1].take()) };
+        let body = bodies[0].as_mut().unwrap();
+        let waker = Waker::from(Arc::new(holder));
+        assert!(Pin::new(&mut *body).poll_frame(&mut Context::from_waker(&waker)).is_pending());
+        drop(waker);
+        assert_eq!(mcp.open_exchanges(), 2);
+        assert!(Pin::new(&mut *body).poll_frame(&mut Context::from_waker(Waker::noop())).is_pending());
+        // The exchange of the held response is closed, and its call is cancelled.
+        runtime.block_on(async {
+            while mcp.open_exchanges() > 1 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+        result.send(()).unwrap();
+    });
+    assert_eq!(results.recv_timeout(LIMIT), Ok(()));
 }
