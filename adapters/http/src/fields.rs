@@ -5,7 +5,8 @@
 /// The heads of [`http1`](crate::http1) implement this trait. With an HTTP library, the application implements the
 /// trait for a wrapper of its map of fields.
 pub trait HeaderFields {
-    /// Returns the value of the first field with this name.
+    /// Returns the value of the first field with this name. If the value is a list, as in `Accept`, returns the values
+    /// of all fields with this name, joined by `, ` (RFC 9110, section 5.3).
     ///
     /// `name` is in lower case. The implementation compares names without regard to case, as HTTP requires.
     /// `None` means that there is no such field.

@@ -1,6 +1,6 @@
 //! Heads of requests and responses, between the crate `http` and the state machine.
 
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use mcp_proto_http::HeaderFields;
@@ -16,6 +16,8 @@ pub(crate) struct Fields<'r> {
     known: [Option<&'r HeaderValue>; KNOWN_FIELDS],
     /// Bits of the known fields that occur more than once.
     repeated: u16,
+    /// The joined values of `Accept`, if this field occurs more than once.
+    accept: Option<Vec<u8>>,
     /// Authority of the URI, which replaces the field `Host`. A request of HTTP/2 need not have this field.
     authority: Option<&'r str>,
 }
@@ -30,8 +32,13 @@ impl<'r> Fields<'r> {
                 _ => repeated |= 1 << index,
             }
         }
+        let accept = (repeated & ACCEPT_BIT != 0).then(|| {
+            repeated &= !ACCEPT_BIT;
+            let values: Vec<_> = head.headers.get_all(ACCEPT).iter().map(HeaderValue::as_bytes).collect();
+            values.join(&b", "[..])
+        });
         let authority = head.uri.authority().map(|authority| authority.as_str());
-        Fields { headers: &head.headers, known, repeated, authority }
+        Fields { headers: &head.headers, known, repeated, accept, authority }
     }
 }
 
@@ -39,6 +46,9 @@ impl HeaderFields for Fields<'_> {
     fn field(&self, name: &str) -> Option<&[u8]> {
         if let (Some(authority), "host") = (self.authority, name) {
             return Some(authority.as_bytes());
+        }
+        if let (Some(accept), "accept") = (&self.accept, name) {
+            return Some(accept);
         }
         let value = match index_of(name) {
             Some(index) => self.known.get(index).copied().flatten(),
@@ -56,6 +66,9 @@ impl HeaderFields for Fields<'_> {
 }
 
 const KNOWN_FIELDS: usize = 10;
+
+/// The bit of `Accept`, the only list of [`index_of`].
+const ACCEPT_BIT: u16 = 1;
 
 /// Returns the index of a field that the state machine often reads, or `None` for any other field.
 fn index_of(name: &str) -> Option<usize> {

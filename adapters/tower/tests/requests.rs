@@ -105,6 +105,9 @@ fn refusal_has_its_status() {
         (post("echo", CLOSE).replace("localhost", "example.com"), 403, "`Host`"),
         (post("echo", &format!("{CLOSE}Origin: http://example.com\r\n")), 403, "`Origin`"),
         (post("echo", &format!("{CLOSE}Authorization: Bearer x\r\n")), 401, "www-authenticate: Bearer\r\n"),
+        (post("echo", &format!("{CLOSE}Host: localhost\r\n")), 400, "twice"),
+        (post("echo", &format!("{CLOSE}Origin: null\r\nOrigin: null\r\n")), 400, "twice"),
+        (post("echo", &format!("{CLOSE}Mcp-Session-Id: a\r\nMcp-Session-Id: a\r\n")), 400, "twice"),
         (post("echo", CLOSE).replace("/mcp", "/other"), 404, "path"),
         (post("echo", CLOSE).replace("application/json\r\n", "text/plain\r\n"), 415, "`Content-Type`"),
         (post("echo", CLOSE).replace("Mcp-Name: echo", "Mcp-Name: wait"), 400, "-32020"),
@@ -196,6 +199,20 @@ fn begin_session(server: &TestServer) -> String {
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     assert!(server.exchange(&old_post(initialized, &session)).starts_with("HTTP/1.1 202 "));
     session
+}
+
+/// Several fields of a list are one list (RFC 9110, section 5.3).
+#[test]
+fn accept_in_two_lines_is_one_list() {
+    const LINES: &str = "Accept: application/json\r\nAccept: text/event-stream\r\n";
+    let server = TestServer::start();
+    let call = post("progress", CLOSE).replace("Accept: application/json, text/event-stream\r\n", LINES);
+    let response = server.exchange(&call);
+    assert!(response.contains("content-type: text/event-stream\r\n"), "{response}");
+    assert_eq!(response.matches("notifications/progress").count(), 3, "{response}");
+    let get = bodiless("GET", &begin_session(&server)).replace("Accept: text/event-stream\r\n", LINES);
+    let response = read_until(&mut server.open(&get), "\r\n\r\n");
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
 }
 
 /// Returns a request without a body for a session.

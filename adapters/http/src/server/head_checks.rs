@@ -20,7 +20,7 @@ pub(super) enum Endpoint {
 type Check = fn(&HttpConfig<'_>, &RequestHead<'_>) -> Result<(), Refusal>;
 
 /// Checks before the authorization of the request.
-pub(super) const BEFORE_AUTHORIZATION: [Check; 4] = [path, method, host, origin];
+pub(super) const BEFORE_AUTHORIZATION: [Check; 5] = [path, method, repeated, host, origin];
 
 /// Checks after the authorization of the request.
 pub(super) const AFTER_AUTHORIZATION: [Check; 3] = [content_type, accept, length];
@@ -68,8 +68,16 @@ fn check_method(head: &RequestHead<'_>, allowed: &[Method], allow: &'static str)
 /// Checks a request for the metadata of the protected resource, which needs no authorization.
 pub(super) fn check_metadata(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> {
     check_method(head, &[Method::Get], "GET")?;
+    repeated(config, head)?;
     host(config, head)?;
     origin(config, head)
+}
+
+fn repeated(_: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> {
+    match ["host", "origin", "mcp-session-id"].iter().any(|name| head.fields.is_repeated(name)) {
+        true => Err(refuse(400, "`Host`, `Origin` or `Mcp-Session-Id` occurs twice")),
+        false => Ok(()),
+    }
 }
 
 fn host(config: &HttpConfig<'_>, head: &RequestHead<'_>) -> Result<(), Refusal> {
