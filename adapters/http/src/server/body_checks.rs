@@ -10,7 +10,7 @@ use super::header_value::{equals_string, inner_bytes};
 use super::parameters;
 use super::policy::Policy;
 use super::request::RequestHead;
-use super::response::Refusal;
+use super::response::{Detail, Refusal, RequestedVersion};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -153,11 +153,13 @@ fn check_message<'m>(
     let revision = ASSUMED;
     let checked = CheckedBody { message, is_modern, kind, revision };
     if is_modern {
-        let is_old_initialize = kind == BodyKind::Initialize && version.is_none();
+        let is_old_initialize = only_modern && kind == BodyKind::Initialize && version.is_none();
         match message.kind() {
             MessageKind::Request if is_old_initialize => {
                 let reason = "this endpoint speaks 2026-07-28 only, which has no `initialize`";
-                return Err(refuse(code::UNSUPPORTED_PROTOCOL_VERSION, reason));
+                let [requested] = message.pick_params(["protocolVersion"]);
+                let detail = Detail::Version(RequestedVersion::from_json(requested));
+                return Err(Refusal { detail, ..refuse(code::UNSUPPORTED_PROTOCOL_VERSION, reason) });
             }
             MessageKind::Request => check_modern(policy, head, message, &params)?,
             MessageKind::Notification => {}

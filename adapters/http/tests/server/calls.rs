@@ -1,7 +1,8 @@
 //! POSTs of 2026-07-28: JSON or an event stream, statuses, header fields that repeat the body.
 
 use super::support::{Harness, Request};
-use mcp_proto_http::server::HttpConfig;
+use mcp_proto::json::Json;
+use mcp_proto_http::server::{HttpConfig, SessionMode};
 
 /// A row: requirement, request, status, code of the error.
 type Row = (&'static str, fn() -> Request, u16, i64);
@@ -123,13 +124,32 @@ fn session_fields_are_ignored_without_sessions() {
     assert_eq!((reply.status, reply.field("mcp-session-id")), (200, ""));
 }
 
-/// E-S13: the refusal of `initialize` lists the versions that the server speaks.
+/// E-S7, E-S13: the refusal of `initialize` has the versions that the server speaks, and the requested version.
 #[test]
 fn initialize_without_sessions_names_the_versions() {
-    let mut harness = Harness::new(HttpConfig::new());
-    let reply = harness.ask(&Request::post(super::support::initialize("2025-11-25")));
-    assert_eq!((reply.status, reply.code()), (400, -32022));
-    assert!(reply.body.contains("2026-07-28") && reply.body.contains(r#""id":0"#), "{reply:?}");
+    let long = "9".repeat(33);
+    let rows = [("2025-11-25", "2025-11-25"), ("", ""), (r"2025\u002d11", "?"), ("<b>", "?"), (&long, "?")];
+    for (version, requested) in rows {
+        let mut harness = Harness::new(HttpConfig::new());
+        let reply = harness.ask(&Request::post(super::support::initialize(version)));
+        assert_eq!((reply.status, reply.code()), (400, -32022));
+        let error = Json::parse(reply.body.as_bytes()).unwrap().get("error").unwrap();
+        let data = format!(r#"{{"supported":["2026-07-28"],"requested":"{requested}"}}"#);
+        assert_eq!(error.get("data").map(|json| json.bytes()), Some(data.as_bytes()), "{version}");
+        assert!(reply.body.contains("2026-07-28 only") && reply.body.contains(r#""id":0"#), "{reply:?}");
+    }
+    let without = super::support::initialize("x").replace(r#""protocolVersion":"x","#, "");
+    let reply = Harness::new(HttpConfig::new()).ask(&Request::post(without));
+    assert!(reply.code() == -32022 && reply.body.contains(r#""requested":"?""#), "{reply:?}");
+}
+
+/// A header field of 2026-07-28 makes `initialize` a request without its `_meta`. The endpoint has handshakes.
+#[test]
+fn initialize_with_a_modern_field_lacks_its_meta() {
+    let request =
+        Request::post(super::support::initialize("2025-11-25")).with("mcp-protocol-version", "2026-07-28");
+    let reply = Harness::new(HttpConfig::new().sessions(SessionMode::Sessions)).ask(&request);
+    assert_eq!((reply.status, reply.code()), (400, -32602), "{reply:?}");
 }
 
 /// E-S15: the server accepts a notification with 202 and no body.
