@@ -5,7 +5,7 @@ use mcp_proto::{Millis, SessionKey, StreamId};
 
 use super::HttpServer;
 use super::authorization::{RESOURCE_METADATA_PATH, Verdict};
-use super::body_checks::is_modern_head;
+use super::body_checks::{handshake_revision, is_modern_head};
 use super::config::SessionMode;
 use super::exchange_flags::Flags;
 use super::exchanges::{ExchangeId, Phase};
@@ -57,6 +57,10 @@ impl<P: Policy> HttpServer<'_, P> {
             match endpoint(self.config, head) {
                 Some(Endpoint::LegacyEvents) => return self.begin_legacy_stream(user),
                 Some(Endpoint::LegacyMessages) => return self.begin_legacy_message(head, user),
+                // The version of a POST depends on its body.
+                Some(Endpoint::Mcp) | None if head.method != Method::Post => {
+                    handshake_revision(self.config, head)?;
+                }
                 Some(Endpoint::Mcp) | None => {}
             }
         }

@@ -99,6 +99,21 @@ pub(super) fn is_modern_head(head: &RequestHead<'_>) -> bool {
     header_revision(head).is_some_and(|revision| revision.era() == Era::Stateless)
 }
 
+/// Returns the revision of the handshake era that the header field `MCP-Protocol-Version` names, or `None` without the
+/// field. Fails if the server does not support this version.
+pub(super) fn handshake_revision(
+    config: &HttpConfig<'_>,
+    head: &RequestHead<'_>,
+) -> Result<Option<Revision>, Refusal> {
+    let offer = config.revisions.and(Revisions::HANDSHAKE);
+    let revision = header_revision(head).filter(|revision| offer.contains(*revision));
+    if revision.is_none() && head.field("mcp-protocol-version").is_some() {
+        let reason = "the server does not support the version in `MCP-Protocol-Version`";
+        return Err(refuse(code::INVALID_REQUEST, reason));
+    }
+    Ok(revision)
+}
+
 /// Checks a body. Returns the refusal of the first check that fails. `session` is the revision of the session that the
 /// head names. The outer `None` means that the head names no session, and the inner `None` that the session has no
 /// revision yet. `user` is the user of the request.
@@ -170,15 +185,9 @@ fn check_message<'m>(
         }
         return Ok(checked);
     }
-    let offer = config.revisions.and(Revisions::HANDSHAKE);
-    let revision = match header_revision(head).filter(|revision| offer.contains(*revision)) {
-        _ if kind == BodyKind::Initialize => revision,
-        Some(revision) => revision,
-        None if head.field("mcp-protocol-version").is_some() => {
-            let reason = "the server does not support the version in `MCP-Protocol-Version`";
-            return Err(refuse(code::INVALID_REQUEST, reason));
-        }
-        None => revision,
+    let revision = match kind {
+        BodyKind::Initialize => revision,
+        _ => handshake_revision(config, head)?.unwrap_or(revision),
     };
     if config.mode == SessionMode::Sessions && kind != BodyKind::Initialize && session.is_none() {
         return Err(refuse(code::INVALID_REQUEST, "`Mcp-Session-Id` is missing"));

@@ -106,6 +106,27 @@ fn session_and_version_are_checked() {
     }
 }
 
+/// C-S3: the field is checked without a body, too.
+#[test]
+fn version_of_get_and_delete_is_checked() {
+    let mut harness = Harness::new(HTTP);
+    let session = harness.initialize("2025-11-25");
+    let request = |method, version| {
+        Request::new(method).with("mcp-session-id", &session).with("mcp-protocol-version", version)
+    };
+    for (method, version) in [("GET", "1999-01-01"), ("GET", "x"), ("DELETE", "1999-01-01"), ("DELETE", "x")]
+    {
+        let reply = harness.ask(&request(method, version));
+        assert_eq!((reply.status, reply.code()), (400, -32600), "{method} {version}: {reply:?}");
+        assert_eq!(harness.ask(&Request::old(PING, &session)).status, 200, "{method} {version}");
+    }
+    for (method, version, status) in
+        [("GET", "2025-11-25", 200), ("GET", "", 200), ("DELETE", "2025-11-25", 204)]
+    {
+        assert_eq!(harness.ask(&request(method, version)).status, status, "{method} {version}");
+    }
+}
+
 /// E-D1: both eras at one endpoint, with the same id at once.
 #[test]
 fn both_eras_are_served_at_once() {
