@@ -19,6 +19,8 @@ pub(crate) struct Exchange {
     shared: Arc<Shared>,
     id: ExchangeId,
     is_open: bool,
+    /// Whether the response is an event stream, which may end without the response to the request.
+    is_event_stream: bool,
 }
 
 /// The start of a response: a complete response, or the head of a stream.
@@ -29,7 +31,7 @@ pub(crate) enum Start {
 
 impl Exchange {
     pub(crate) fn new(shared: Arc<Shared>, id: ExchangeId) -> Exchange {
-        Exchange { shared, id, is_open: true }
+        Exchange { shared, id, is_open: true, is_event_stream: false }
     }
 
     pub(crate) fn id(&self) -> ExchangeId {
@@ -50,17 +52,20 @@ impl Exchange {
                 self.is_open = false;
                 response(&head, ResponseBody::full(body))
             }
-            Start::Stream(head) => response(&head, ResponseBody::stream(self)),
+            Start::Stream(head) => {
+                self.is_event_stream = head.media_type == MediaType::EventStream;
+                response(&head, ResponseBody::stream(self))
+            }
         }
     }
 
     /// Returns the next part of a stream, and whether this part is the last one. Fails if the exchange has ended
-    /// early.
+    /// early, or if the server closes before the end of a chunked response.
     pub(crate) fn poll_output(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Result<(Bytes, bool), StreamCut>> {
-        let id = self.id;
+        let (id, is_event_stream) = (self.id, self.is_event_stream);
         let output = self.shared.with(|shared, machines, now| {
             let output = machines.core.http.output(id);
             if output.is_cut {
@@ -69,7 +74,11 @@ impl Exchange {
             if output.body.is_empty() && !output.is_end {
                 if machines.core.is_closed() {
                     machines.core.http.close(id);
-                    return Poll::Ready(Ok((Bytes::new(), true)));
+                    return Poll::Ready(if is_event_stream {
+                        Ok((Bytes::new(), true))
+                    } else {
+                        Err(StreamCut)
+                    });
                 }
                 machines.wait(id, context);
                 return Poll::Pending;

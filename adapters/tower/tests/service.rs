@@ -299,3 +299,26 @@ fn replaced_waker_may_hold_a_response() {
     });
     assert_eq!(results.recv_timeout(LIMIT), Ok(()));
 }
+
+/// The unread responses take all memory for output, so the server cannot complete each of them.
+#[tokio::test]
+async fn shutdown_cuts_incomplete_chunked_responses() {
+    let serve = Serve::new(&CONFIG).longest_answer(1 << 15);
+    let (mut mcp, _reports) = service(serve, HttpAccess::new(&HTTP));
+    let mut bodies = Vec::new();
+    for _ in 0..2 {
+        let mut body = mcp.call(call("chunks")).await.unwrap().into_body();
+        body.frame().await.unwrap().unwrap();
+        bodies.push(body);
+    }
+    mcp.handle().shutdown_within(Duration::ZERO);
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    let mut cut = 0;
+    for body in bodies {
+        match body.collect().await {
+            Ok(rest) => assert!(rest.to_bytes().ends_with(b"}}")),
+            Err(_) => cut += 1,
+        }
+    }
+    assert!(cut > 0);
+}
