@@ -98,7 +98,9 @@ impl<P: Policy> HttpServer<'_, P> {
         if flags.has(Flags::ONE_WAY) {
             return self.respond_empty(index, 202);
         }
-        let upgrades = flags.has(Flags::TAKES_STREAM) && !self.config.json_only;
+        // The head of the response to `initialize` depends on the response: it names the session.
+        let is_initialize = Self::has(slot, Flags::INITIALIZE);
+        let upgrades = flags.has(Flags::TAKES_STREAM) && !self.config.json_only && !is_initialize;
         let deadline = self.now.plus(self.config.times.upgrade_after);
         self.exchanges.set_deadline(index, upgrades.then_some(deadline));
     }

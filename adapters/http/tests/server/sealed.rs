@@ -1,6 +1,6 @@
 //! Sealed session ids: no table, any node.
 
-use super::support::{Harness, Request, initialize, old_call};
+use super::support::{Harness, LARGE, Request, Sizes, initialize, old_call};
 use mcp_proto_http::server::{HttpConfig, SessionMode};
 
 const HTTP: HttpConfig<'static> = HttpConfig::new().sessions(SessionMode::Sealed);
@@ -93,4 +93,36 @@ fn sealed_sessions_with_similar_ids_are_independent() {
     assert!(harness.ask(&Request::old(old_call(1, "echo"), &sessions[1])).body.contains("echo"));
     // A handshake is independent of the ids of both sessions.
     assert_eq!(harness.initialize("2025-06-18").len(), 64);
+}
+
+/// The response to `initialize` names the session, however long the response takes.
+#[test]
+fn late_initialize_gets_its_session() {
+    let mut harness = Harness::with_sizes(HTTP, Sizes::default());
+    let send_unread = |harness: &mut Harness, tool| {
+        let request = Request::call(1, tool);
+        let id = harness.begin(&request).unwrap();
+        harness.stalled.push(id);
+        harness.piece(id, &request, request.body.as_bytes(), true);
+        id
+    };
+    // Clients that do not read leave less space than the response to the deferred call needs.
+    let unread = [(); 4].map(|()| send_unread(&mut harness, "large"));
+    send_unread(&mut harness, "defer");
+    let request = Request::post(initialize("2025-06-18"));
+    let id = harness.begin(&request).unwrap();
+    harness.pass(id, &request, request.body.as_bytes(), true);
+    harness.server.reply(harness.tickets[0]).unwrap().text(LARGE);
+    harness.run();
+    harness.advance(5000);
+    assert_eq!(harness.reply(id).status, 0);
+    harness.stalled.clear();
+    unread.into_iter().for_each(|id| harness.read(id));
+    harness.run();
+    let reply = harness.reply(id);
+    assert_eq!(
+        (reply.status, reply.ended, reply.field("mcp-session-id").len()),
+        (200, true, 64),
+        "{reply:?}"
+    );
 }
