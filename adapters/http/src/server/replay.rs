@@ -237,7 +237,12 @@ impl<P: Policy> HttpServer<'_, P> {
         let continues = fits && (running.is_some() || is_general);
         if let Some(slot) = self.exchanges.slot_mut(index).filter(|_| continues && running.is_none()) {
             slot.flags.add(Flags::GENERAL);
-            (slot.serial, slot.events) = (stream, self.replay.newest(session, stream, number));
+            // Without a stored event of this number or a later one, the stream is new, so that a client chooses no
+            // number of an event.
+            let newest = self.replay.newest(session, stream, 0);
+            if (1..=newest).contains(&number) {
+                (slot.serial, slot.events) = (stream, newest);
+            }
         }
         self.open_stream(index);
         let mut from = self.replay.first();

@@ -308,3 +308,34 @@ fn partial_response_replaces_the_connection() {
         assert_eq!(seen[1..], ids[ids.len() - (seen.len() - 1)..]);
     }
 }
+
+/// A client chooses no number of an event: a number that the stream has not reached begins a new stream.
+#[test]
+fn event_numbers_increase_after_an_unknown_id() {
+    for id in ["g1-4294967295", "g1-4294967294", "g999-1"] {
+        for has_events in [false, true] {
+            let mut harness = harness();
+            let session = harness.initialize("2025-11-25");
+            let mut known = Vec::new();
+            if has_events {
+                let stream = harness.send(&Request::new("GET").with("mcp-session-id", &session)).unwrap();
+                harness.changed(Change::Tools);
+                known = harness.reply(stream).ids();
+                harness.http.close(stream);
+                harness.run();
+            }
+            let id = match has_events {
+                true => id.replace("g1-", &known[0].replace("-1", "-")),
+                false => id.to_string(),
+            };
+            let stream = harness.send(&resume(&session, &id)).unwrap();
+            harness.changed(Change::Tools);
+            harness.changed(Change::Tools);
+            let ids = harness.reply(stream).ids();
+            let numbers: Vec<u32> =
+                ids.iter().map(|id| id.split_once('-').unwrap().1.parse().unwrap()).collect();
+            assert_eq!(numbers, [1, 2], "{id}: {ids:?}");
+            assert!(known.iter().all(|id| !ids.contains(id)), "{id}: {ids:?}");
+        }
+    }
+}
