@@ -143,9 +143,7 @@ impl ClientSession {
         }
         self.record_connected(now);
         self.remove_expired(now);
-        if !self.is_blocked && !self.is_connecting {
-            self.is_blocked = self.send_unsent(client);
-        }
+        self.send_pending(client);
         self.check_list();
         self.unsent_deadline.into_iter().chain(self.close_deadline).min()
     }
@@ -218,6 +216,8 @@ impl ClientSession {
             // An error means that the client cannot send this notification. The server can still request the roots.
             Command::RootsChanged => _ = client.roots_changed(),
             Command::Close(within) => {
+                // After the shutdown, the client accepts no requests.
+                self.send_pending(client);
                 client.shutdown(now);
                 self.is_closing = true;
                 self.close_deadline = within.map(|time| now.plus(millis(time))).or(self.close_deadline);
@@ -248,6 +248,13 @@ impl ClientSession {
             }
             is_awaited
         });
+    }
+
+    /// Sends responses and requests, unless they wait for space in the transmit buffer or for a connection.
+    fn send_pending(&mut self, client: &mut Client<'_>) {
+        if !self.is_blocked && !self.is_connecting {
+            self.is_blocked = self.send_unsent(client);
+        }
     }
 
     /// Sends responses, and requests up to the limit of requests in flight. Returns `true` if a message could not be

@@ -219,10 +219,11 @@ impl ClientHandle {
 
     /// Closes the connection. Returns the exit status of a child process, or `None` if there is none.
     ///
-    /// Every request in flight ends with [`CallError::Closed`]. The client writes unsent messages during the grace
-    /// period ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child
-    /// process. If the process does not exit in time, the client terminates and finally kills the process. The method
-    /// waits for the end of the connection.
+    /// Every request without a result ends with [`CallError::Closed`]. The client writes unsent messages during the
+    /// grace period ([`Timeouts::grace`](mcp_proto::client::Timeouts::grace)), and then closes the stdin of a child
+    /// process. Requests beyond the limit of requests in flight, or without space in the transmit buffer, are not sent.
+    /// If the process does not exit in time, the client terminates and finally kills the process. The method waits for
+    /// the end of the connection.
     pub fn close(&self) -> Option<ExitStatus> {
         block_on(self.inner.close())
     }

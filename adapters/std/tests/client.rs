@@ -179,6 +179,31 @@ fn requests_beyond_limit_fail_and_close_ends_the_rest() {
 }
 
 #[test]
+fn calls_begun_before_close_reach_the_server() {
+    for connect in [Connect::Automatic, Connect::Handshake] {
+        let mut received = 0;
+        for _ in 0..50 {
+            let (here, there) = UnixStream::pair().unwrap();
+            let server = thread::spawn(move || {
+                let mut calls = 0;
+                let _ = Serve::new(&CONFIG).stream(there, |event, _| {
+                    if let Event::Call(call) = event {
+                        calls += 1;
+                        call.text("");
+                    }
+                });
+                calls
+            });
+            let client = Connector::new("test", "1").connect(connect).stream(here).unwrap();
+            client.begin_json("echo", "{}", CallOptions::new()).unwrap().detach();
+            client.close_within(Duration::from_secs(2));
+            received += server.join().unwrap();
+        }
+        assert_eq!(received, 50, "{connect:?}");
+    }
+}
+
+#[test]
 fn calls_time_out_when_server_does_not_read() {
     // The server responds to the handshake, and then stops reading.
     let (here, there) = UnixStream::pair().unwrap();

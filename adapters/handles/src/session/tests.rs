@@ -142,3 +142,18 @@ fn input_of_a_task_waits_for_the_next_connection() {
     let update = harness.respond(&discover, DISCOVERED);
     assert!(update.contains("tasks/update") && update.contains("file:///a"), "{update}");
 }
+
+#[test]
+fn requests_queued_before_close_are_sent() {
+    let mut settings = ClientSettings::new("test".into(), "1".into());
+    (settings.connect, settings.requests, settings.waiting) = (Connect::Stateless, 2, 1);
+    let mut harness = Harness::new(settings, None);
+    let discover = harness.exchange("");
+    harness.respond(&discover, DISCOVERED);
+    let calls = [harness.call(), harness.call(), harness.call()];
+    harness.shared.close(None);
+    let sent = harness.exchange("");
+    assert_eq!(sent.matches("tools/call").count(), 2, "the third call exceeds the limit: {sent}");
+    drop(harness.session);
+    assert!(calls.iter().all(|call| !call.is_awaited()), "calls without a response have ended");
+}
