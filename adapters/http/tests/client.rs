@@ -1,6 +1,7 @@
 //! Tests of `client`. Numbers such as `E-C5` are requirements of `docs/http-rules.md`.
 
 mod harness;
+mod resumption;
 
 use harness::{EVENTS, Fields, JSON, result, with_harness};
 use mcp_proto::Millis;

@@ -138,7 +138,8 @@ impl<'b> Exchange<'b> {
         self.generation = self.generation.wrapping_add(1);
     }
 
-    fn clear_memory(&mut self) {
+    /// Drops the message, the body and the position in the stream.
+    pub(super) fn clear_memory(&mut self) {
         let used = if let Memory::Text(_, length) = self.memory { length } else { 0 };
         let mut buffer = self.take_buffer();
         buffer.shrink_if_idle(used);
@@ -204,6 +205,11 @@ impl<'b> Exchange<'b> {
     pub(super) fn last_event_id(&self) -> Option<&str> {
         let Memory::Events(decoder) = &self.memory else { return None };
         core::str::from_utf8(decoder.last_event_id()).ok().filter(|id| !id.is_empty())
+    }
+
+    /// Returns whether the request resumes a stream. Call this method before the body of the response begins.
+    pub(super) fn is_resumed(&self) -> bool {
+        matches!(self.memory, Memory::Events(_))
     }
 
     /// Returns whether the stream can continue in another connection after its end.

@@ -116,6 +116,12 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         if matches!(status, 404 | 405) && purpose == Purpose::Listen {
             self.listens = false;
         }
+        // The server may resume the stream later, so the exchange keeps the last event id.
+        let is_postponed = found.is_resumed() && matches!(status, 408 | 425 | 429 | 500..);
+        if purpose == Purpose::Listen && !is_postponed && matches!(status, 400 | 402 | 404..500) {
+            // The server refuses the last event id, so the next request opens a new stream.
+            found.clear_memory();
+        }
         if purpose == Purpose::Initialize && is_success {
             let id = fields.field("mcp-session-id").map(SessionId::new);
             let Some(id) = id.unwrap_or(Some(SessionId::NONE)) else {
@@ -127,15 +133,13 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         }
         // A request of HTTP+SSE is complete when the server has accepted the request. Any other request is complete
         // when the server has refused the request.
-        found.is_complete |= is_success == (purpose == Purpose::LegacyRequest);
+        found.is_complete |= !is_postponed && is_success == (purpose == Purpose::LegacyRequest);
         found.is_fallback = purpose == Purpose::Initialize && is_fallback_status(status);
-        let has_message = matches!(
-            purpose,
-            Purpose::Request | Purpose::Initialize | Purpose::Listen | Purpose::LegacyStream
-        );
+        let has_response = matches!(purpose, Purpose::Request | Purpose::Initialize);
+        let has_events = has_response || matches!(purpose, Purpose::Listen | Purpose::LegacyStream);
         match MediaType::from_fields(fields) {
-            MediaType::Json if has_message => found.begin_json(),
-            MediaType::Events if has_message && is_success => found.begin_events(),
+            MediaType::Json if has_response && !is_postponed => found.begin_json(),
+            MediaType::Events if has_events && is_success => found.begin_events(),
             _ => found.progress = Progress::Dropped,
         }
         if purpose == Purpose::Initialized && is_success && self.listens && self.session().is_some() {

@@ -13,7 +13,7 @@ fn tests_named_by_the_rules_exist() {
         };
         let (folder, module) = match module.strip_prefix("std/") {
             Some(module) => ("../std/tests", module),
-            None if module == "client" => ("tests", module),
+            None if module.starts_with("client") => ("tests", module),
             None => ("tests/server", module),
         };
         let file = std::fs::read_to_string(root.join(format!("{folder}/{module}.rs"))).unwrap();

@@ -1,0 +1,92 @@
+//! Tests of resumed streams whose resumption the server refuses.
+
+use mcp_proto::Millis;
+use mcp_proto::client::Connect;
+use mcp_proto_http::client::Method;
+
+use super::harness::{EVENTS, Harness, JSON, Sent, result, with_harness};
+
+const HTML: (&str, &str) = ("content-type", "text/html");
+
+/// Advances the time to the next deadline of the HTTP side, and returns the request that is due.
+#[track_caller]
+fn due_request(harness: &mut Harness<'_, '_>) -> Sent {
+    harness.now = harness.http.next_deadline().expect("a deadline");
+    harness.request()
+}
+
+/// D-C1: the server may refuse a resumption for a time.
+#[test]
+fn temporary_refusal_keeps_the_position_of_a_call() {
+    for status in [408, 425, 429, 500, 502, 503, 504] {
+        for fields in [&[JSON, ("retry-after", "1")][..], &[HTML], &[]] {
+            with_harness(Connect::Handshake, 64, |mut harness| {
+                let listen = harness.connect_session();
+                harness.respond(listen.exchange, 405, &[], "");
+                let call = harness.call();
+                harness.respond(call.exchange, 200, &[EVENTS], "id: 5\ndata:\n\n");
+                for pause in [1_000, 2_000, 4_000] {
+                    let due = Millis(harness.now.0 + pause);
+                    assert_eq!(harness.http.next_deadline(), Some(due), "{status} {fields:?}");
+                    let resume = due_request(&mut harness);
+                    assert_eq!(resume.field("Last-Event-ID"), Some("5"), "{status} {fields:?}");
+                    harness.respond(resume.exchange, status, fields, "{}");
+                    harness.expect(&[]);
+                }
+                let resume = due_request(&mut harness);
+                let body = format!("id: 6\ndata: {}\n\n", result(call.id()));
+                harness.respond(resume.exchange, 200, &[EVENTS], &body);
+                harness.expect(&["7"]);
+                assert_eq!(harness.http.next_deadline(), None);
+            });
+        }
+    }
+}
+
+/// The timeout of the request limits the resumptions.
+#[test]
+fn refused_resumptions_end_with_the_request() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        let listen = harness.connect_session();
+        harness.respond(listen.exchange, 405, &[], "");
+        let call = harness.call();
+        harness.respond(call.exchange, 200, &[EVENTS], "id: 5\ndata:\n\n");
+        let end = Millis(harness.now.0 + 600_000);
+        while harness.http.next_deadline().is_some() && harness.now < end {
+            let resume = due_request(&mut harness);
+            if resume.method == Method::Get {
+                harness.respond(resume.exchange, 503, &[JSON], "{}");
+            }
+        }
+        harness.expect(&["failed TimedOut"]);
+        assert_eq!(harness.http.next_deadline(), None);
+    });
+}
+
+/// B-C9: the position is lost only if the server refuses it.
+#[test]
+fn session_stream_keeps_its_position_unless_refused() {
+    for (status, id) in [
+        (401, Some("5")),
+        (403, Some("5")),
+        (408, Some("5")),
+        (429, Some("5")),
+        (503, Some("5")),
+        (400, None),
+        (410, None),
+        (412, None),
+    ] {
+        for fields in [&[JSON][..], &[HTML], &[]] {
+            with_harness(Connect::Handshake, 64, |mut harness| {
+                let listen = harness.connect_session();
+                harness.respond(listen.exchange, 200, &[EVENTS], "id: 5\ndata:\n\n");
+                let resume = due_request(&mut harness);
+                assert_eq!(resume.field("Last-Event-ID"), Some("5"), "B-C9");
+                harness.respond(resume.exchange, status, fields, "{}");
+                let next = due_request(&mut harness);
+                assert_eq!(next.method, Method::Get);
+                assert_eq!(next.field("Last-Event-ID"), id, "{status} {fields:?}");
+            });
+        }
+    }
+}
