@@ -13,7 +13,8 @@ pub struct HttpFailure {
     /// The status of a response that refuses the request. `None` for any other failure, such as a broken connection
     /// or a response without a message for the request.
     pub status: Option<u16>,
-    /// The field `WWW-Authenticate`: with 401 and 403, the authorization that is missing.
+    /// The field `WWW-Authenticate`: with 401 and 403, the authorization that is missing. Several lines are joined
+    /// with `, `.
     pub challenge: Option<String>,
     /// The field `Retry-After`: with 429 and 503, the time to wait, in seconds or as a date.
     pub retry_after: Option<String>,

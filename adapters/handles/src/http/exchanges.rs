@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 
 use bytes::{Buf, Bytes};
+use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, HeaderValue, Request, Uri, response};
 use mcp_proto::json::Json;
 use mcp_proto::{Buffer, Millis, OutboundMessage, StreamId};
@@ -199,7 +200,7 @@ impl HttpExchanges {
         match self.http.head(exchange, status, &fields) {
             Head::Body => {}
             Head::Refused => {
-                let field = |name: &str| Some(String::from_utf8_lossy(fields.field(name)?).into_owned());
+                let field = |name: &str| field_text(&head.headers, name);
                 self.refusals.insert(exchange, HttpFailure::from_status(&self.endpoint.url, status, &field));
             }
             Head::SessionLost => {
@@ -275,6 +276,14 @@ fn has_advice(failure: &HttpFailure) -> bool {
     failure.challenge.is_some() || failure.retry_after.is_some()
 }
 
+/// Returns the text of a header field. Each line of `WWW-Authenticate` has further challenges, so its lines are joined.
+fn field_text(headers: &HeaderMap, name: &str) -> Option<String> {
+    let mut lines = headers.get_all(name).iter().map(|line| String::from_utf8_lossy(line.as_bytes()));
+    let first = lines.next()?.into_owned();
+    let others = lines.filter(|_| WWW_AUTHENTICATE == name);
+    Some(others.fold(first, |text, line| text + ", " + &line))
+}
+
 /// The header fields of a response.
 struct Fields<'h>(&'h HeaderMap);
 
@@ -287,5 +296,50 @@ impl HeaderFields for Fields<'_> {
 impl fmt::Debug for HttpExchanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpExchanges").field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Response;
+    use mcp_proto::Action;
+
+    use super::*;
+
+    /// Z-C2: a gateway may offer another scheme in a line of its own.
+    #[test]
+    fn refusal_has_all_lines_of_the_challenge() {
+        let mut settings = ClientSettings::new("test".into(), "1".into());
+        settings.use_http();
+        let settings = Box::leak(Box::new(settings));
+        let config = Box::leak(Box::new(settings.config()));
+        let mut client = settings.client(config, None).unwrap();
+        let endpoint = HttpEndpoint::new("http://localhost/mcp");
+        let mut exchanges = HttpExchanges::new(&endpoint, false, 1, 1024).unwrap();
+        let Action::Io(io) = client.poll(Millis(0)) else { panic!("a message is due") };
+        let Some(HttpAction::Send(exchange, _)) = exchanges.send(&io.split().0.frame().unwrap()) else {
+            panic!("the message is sent")
+        };
+        let head = Response::builder()
+            .status(401)
+            .header("WWW-Authenticate", "Negotiate")
+            .header("WWW-Authenticate", "Bearer resource_metadata=\"https://example.com/\"")
+            .header("Retry-After", "5")
+            .header("Retry-After", "6");
+        let head = Box::new(head.body(()).unwrap().into_parts().0);
+        let mut parts = VecDeque::from([HttpPart::Head(head), HttpPart::End(None)]);
+        let mut failure = None;
+        while failure.is_none() {
+            let next = || Some(HttpReport { exchange, part: parts.pop_front()? });
+            let take = |received: HttpReceived<'_>| match received {
+                HttpReceived::Closed(_, refusal) => failure = refusal,
+                received => panic!("{received:?}"),
+            };
+            exchanges.receive(Millis(0), next, take).expect("a part is left");
+        }
+        let failure = failure.unwrap();
+        let challenge = "Negotiate, Bearer resource_metadata=\"https://example.com/\"";
+        assert_eq!(failure.challenge.as_deref(), Some(challenge));
+        assert_eq!(failure.retry_after.as_deref(), Some("5"));
     }
 }
