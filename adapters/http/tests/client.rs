@@ -382,6 +382,37 @@ fn notifications_are_sent_while_requests_wait_for_exchanges() {
 }
 
 #[test]
+fn stream_that_stays_open_after_the_response_is_closed() {
+    for connect in [Connect::Automatic, Connect::Handshake] {
+        with_harness(connect, 64, |mut harness| {
+            match connect {
+                Connect::Automatic => harness.connect_stateless(),
+                _ => {
+                    let listen = harness.connect_session();
+                    harness.respond(listen.exchange, 405, &[], "");
+                }
+            }
+            let calls: Vec<_> = (0..3).map(|_| harness.call()).collect();
+            for call in &calls {
+                assert_eq!(harness.http.head(call.exchange, 200, &Fields(&[EVENTS])), Head::Body);
+                harness.pass(call.exchange, &format!("id: 5\ndata: {}\n\n", result(call.id())));
+            }
+            harness.expect(&["7", "7", "7"]);
+            harness.client.call_json("add", "{}", Options::DEFAULT).unwrap();
+            harness.run();
+            assert!(harness.sent.is_empty() && harness.closed.is_empty());
+            let end = Millis(harness.now.0 + 1_000);
+            assert_eq!(harness.http.next_deadline(), Some(end));
+            harness.now = end;
+            harness.run();
+            assert_eq!(harness.closed, calls.iter().map(|call| call.exchange).collect::<Vec<_>>());
+            assert!(harness.request().body.contains("tools/call"));
+            assert_eq!(harness.http.next_deadline(), None);
+        });
+    }
+}
+
+#[test]
 fn requests_wait_until_the_stream_of_the_session_is_requested() {
     with_harness(Connect::Handshake, 64, |mut harness| {
         let listen = harness.connect_session_and(|harness| {

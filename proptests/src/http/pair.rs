@@ -211,9 +211,9 @@ impl Pair<'_, '_, '_> {
         }
     }
 
-    /// Opens a connection for an exchange.
+    /// Opens a connection for an exchange, or closes the connection if the exchange has ended.
     fn connect(&mut self, exchange: ExchangeId, message: Option<&[u8]>) {
-        let request = self.client_http.request(exchange, message).expect("the exchange is open");
+        let Some(request) = self.client_http.request(exchange, message) else { return self.close(exchange) };
         assert!(self.connections.iter().all(|connection| connection.exchange != exchange), "opened twice");
         self.connections.push(Connection::new(exchange, &request));
     }

@@ -139,21 +139,21 @@ impl HttpExchanges {
         }
     }
 
-    /// Begins a request that is due without a new message, and returns the action for the owner. Returns `None` if no
-    /// request is due.
+    /// Begins a request that is due without a new message, or ends a stream that is open after its response. Returns
+    /// the action for the owner, or `None` if nothing is due.
     pub fn send_due(&mut self, now: Millis) -> Option<HttpAction> {
         let exchange = self.http.poll(now)?;
         Some(self.request(exchange, None))
     }
 
-    /// Returns the time of the next [`send_due`](HttpExchanges::send_due), or `None` if no request waits for a time.
+    /// Returns the time of the next [`send_due`](HttpExchanges::send_due), or `None` if nothing waits for a time.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
         self.http.next_deadline()
     }
 
     fn request(&mut self, exchange: ExchangeId, message: Option<&[u8]>) -> HttpAction {
-        let Some(request) = self.http.request(exchange, message) else { return HttpAction::Continue };
+        let Some(request) = self.http.request(exchange, message) else { return self.abort(exchange) };
         match to_http(&request, &self.uri, &self.endpoint) {
             Ok(request) => HttpAction::Send(exchange, Box::new(request)),
             Err(reason) => {

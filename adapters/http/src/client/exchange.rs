@@ -80,6 +80,8 @@ pub struct Exchange<'b> {
     /// Whether the stream needs no resumption, for example because the client has received the response or cancelled
     /// the request.
     pub(super) is_complete: bool,
+    /// The time at which the client closes the stream, because the response has arrived.
+    pub(super) closes_at: Option<Millis>,
     /// The exchange of the cancelled request, if this exchange sends a cancellation.
     pub(super) cancelled: Option<ExchangeId>,
     /// The number of reconnections since the last event.
@@ -105,6 +107,7 @@ impl<'b> Exchange<'b> {
             is_stateless: false,
             tools_page: None,
             is_complete: false,
+            closes_at: None,
             cancelled: None,
             attempts: 0,
             stored: 0,
@@ -129,7 +132,7 @@ impl<'b> Exchange<'b> {
         (self.purpose, self.progress) = (purpose, progress);
         (self.stream, self.is_stateless, self.tools_page) = (StreamId::NONE, false, None);
         (self.is_complete, self.cancelled, self.attempts) = (false, None, 0);
-        self.is_fallback = false;
+        (self.is_fallback, self.closes_at) = (false, None);
     }
 
     /// Ends the exchange, and makes its id invalid.
@@ -199,6 +202,15 @@ impl<'b> Exchange<'b> {
             Memory::Text(..) => self.memory = Memory::Events(SseDecoder::new(self.take_buffer())),
         }
         self.progress = Progress::Events;
+    }
+
+    /// Returns the time at which the request is due, or the stream is closed after the response.
+    pub(super) fn deadline(&self) -> Option<Millis> {
+        match self.progress {
+            Progress::Due(at) => Some(at),
+            Progress::Events => self.closes_at,
+            _ => None,
+        }
     }
 
     /// Returns the id to resume the stream from, or `None` if the stream has sent no id.

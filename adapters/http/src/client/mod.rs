@@ -4,7 +4,8 @@
 //! The application has these steps:
 //!
 //! 1. Pass each outbound message to [`HttpClient::begin`], which starts an exchange.
-//! 2. Send the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return.
+//! 2. Send the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return. Without a
+//!    request, close the HTTP exchange.
 //! 3. Pass the head of each response to [`HttpClient::head`], the body in pieces to [`HttpClient::body`], and the
 //!    end to [`HttpClient::finish`].
 //! 4. Pass each [`Inbound`] message to [`Receive::message`](mcp_proto::Receive::message), and each stream that
@@ -57,7 +58,13 @@ pub struct HttpClient<'b, T> {
     /// The revision of the session, or of the last stateless request.
     revision: Option<Revision>,
     listens: bool,
+    /// The latest time that the application has passed.
+    now: Millis,
 }
+
+/// The time for which a stream may stay open after its response. A server that ends the stream earlier can use the
+/// connection again.
+const CLOSE_DELAY: Millis = Millis(1_000);
 
 /// Step for an outbound message, returned by [`HttpClient::begin`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +102,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             is_legacy: false,
             revision: None,
             listens: true,
+            now: Millis::ZERO,
         }
     }
 
@@ -215,7 +223,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Returns the request of an exchange. `message` is the message that [`begin`](HttpClient::begin) was called with;
     /// it is `None` for an exchange that [`poll`](HttpClient::poll) returned.
     ///
-    /// Returns `None` if the exchange has ended.
+    /// Returns `None` if the exchange has ended. Close the HTTP exchange in that case.
     pub fn request<'r>(&'r self, exchange: ExchangeId, message: Option<&'r [u8]>) -> Option<Request<'r>> {
         let found = self.exchanges.as_ref().get(exchange.index()).filter(|it| it.is(exchange))?;
         let method = match (found.purpose, found.attempts > 0) {
@@ -237,27 +245,27 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
 
     /// Returns an exchange whose request is due: one that resumes or opens a stream, sends `initialize` again over
     /// HTTP+SSE, or ends the session. Call this method until it returns `None`.
+    ///
+    /// Also returns an exchange whose stream is still open one second after the response. That exchange has ended, so
+    /// [`request`](HttpClient::request) returns `None`.
     pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
-        for (index, exchange) in self.exchanges.as_mut().iter_mut().enumerate() {
-            if let Progress::Due(at) = exchange.progress
-                && at <= now
-            {
-                exchange.progress = Progress::Sent;
-                return Some(exchange.id(index));
-            }
+        self.now = now;
+        let mut exchanges = self.exchanges.as_mut().iter_mut().enumerate();
+        let (index, exchange) =
+            exchanges.find(|(_, exchange)| exchange.deadline().is_some_and(|at| at <= now))?;
+        let id = exchange.id(index);
+        match exchange.progress {
+            Progress::Due(_) => exchange.progress = Progress::Sent,
+            _ => exchange.free(),
         }
-        None
+        Some(id)
     }
 
-    /// Returns the time at which [`poll`](HttpClient::poll) has an exchange to return, or `None` if no request will be
+    /// Returns the time at which [`poll`](HttpClient::poll) has an exchange to return, or `None` if no exchange will be
     /// due.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
-        let due = |exchange: &Exchange<'_>| match exchange.progress {
-            Progress::Due(at) => Some(at),
-            _ => None,
-        };
-        self.exchanges.as_ref().iter().filter_map(due).min()
+        self.exchanges.as_ref().iter().filter_map(Exchange::deadline).min()
     }
 
     /// Ends the session: frees all exchanges, and starts one that sends the end of the session (DELETE) to the server.

@@ -4,11 +4,11 @@ use mcp_proto::json::{Json, Str};
 use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{Millis, Revision, StreamId};
 
-use super::HttpClient;
 use super::exchange::{Exchange, ExchangeId, Memory, Progress, Purpose};
 use super::legacy::is_fallback_status;
 use super::session_id::SessionId;
 use super::tool_headers::ToolHeaders;
+use super::{CLOSE_DELAY, HttpClient};
 use crate::HeaderFields;
 use crate::sse::SseItem;
 
@@ -158,7 +158,10 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         let start = self.find_endpoint(exchange, bytes);
         let found = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange));
         let Some(found) = found else { return all };
-        let Exchange { memory, progress, purpose, stream, is_complete, attempts, tools_page, .. } = found;
+        let is_request = matches!(found.purpose, Purpose::Request | Purpose::Initialize);
+        let Exchange {
+            memory, progress, purpose, stream, is_complete, closes_at, attempts, tools_page, ..
+        } = found;
         match (&*progress, memory) {
             (Progress::Json, Memory::Text(buffer, length)) => {
                 let end = length.saturating_add(bytes.len());
@@ -193,6 +196,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                     && message.kind() == MessageKind::Response
                 {
                     *is_complete = true;
+                    *closes_at = is_request.then_some(self.now.plus(CLOSE_DELAY));
                     learn(&mut self.tool_headers, &mut self.revision, *purpose, *tools_page, &message);
                 }
                 Body { consumed, message: Some(Inbound { message, stream: *stream }) }
@@ -205,6 +209,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     ///
     /// Call this method only while [`Receive::is_ready`](mcp_proto::Receive::is_ready) returns `true`.
     pub fn finish(&mut self, exchange: ExchangeId, now: Millis) -> Finish<'_> {
+        self.now = now;
         if let Some(found) = self.exchanges.as_mut().get_mut(exchange.index()).filter(|it| it.is(exchange))
             && let Some(cancelled) = found.cancelled
         {

@@ -121,7 +121,10 @@ impl Harness<'_, '_> {
     }
 
     fn record(&mut self, exchange: ExchangeId, message: Option<&[u8]>) {
-        let request = self.http.request(exchange, message).expect("the exchange is new");
+        let Some(request) = self.http.request(exchange, message) else {
+            self.closed.push(exchange);
+            return;
+        };
         let (mut scratch, mut fields) = ([0; 256], Vec::new());
         request
             .fields(&mut scratch, &mut |name, value| fields.push((name.to_owned(), value.to_owned())))
