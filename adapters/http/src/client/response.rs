@@ -2,7 +2,7 @@
 
 use mcp_proto::json::{Json, Str};
 use mcp_proto::rpc::{Message, MessageKind};
-use mcp_proto::{Millis, Revision, StreamId};
+use mcp_proto::{Millis, Revision, StreamId, WireFeature};
 
 use super::exchange::{Exchange, ExchangeId, Memory, Progress, Purpose};
 use super::legacy::is_fallback_status;
@@ -193,7 +193,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
                 *attempts = 0;
                 let message = decoder.event().map(|event| event.data).unwrap_or_default();
                 if let Ok(message) = Message::parse(message)
-                    && message.kind() == MessageKind::Response
+                    && has_response(&message, self.revision)
                 {
                     *is_complete = true;
                     *closes_at = is_request.then_some(self.now.plus(CLOSE_DELAY));
@@ -255,6 +255,21 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             }
             _ => Finish::Closed(found.stream),
         }
+    }
+}
+
+/// Returns whether a message is a response, or a batch with a response.
+fn has_response(message: &Message<'_>, revision: Option<Revision>) -> bool {
+    let is_response = |element: Json<'_>| {
+        Message::parse(element.raw().as_bytes()).is_ok_and(|message| message.kind() == MessageKind::Response)
+    };
+    match message.kind() {
+        MessageKind::Response => true,
+        // The client refuses batches of other revisions.
+        MessageKind::Batch if revision.is_some_and(|it| it.has(WireFeature::Batches)) => {
+            Json::parse(message.bytes()).is_ok_and(|batch| batch.elements().any(is_response))
+        }
+        _ => false,
     }
 }
 

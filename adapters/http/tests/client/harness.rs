@@ -45,6 +45,8 @@ pub(crate) struct Harness<'t, 'b> {
     pub(crate) client: Client<'b>,
     pub(crate) http: HttpClient<'b, &'t mut [Exchange<'b>]>,
     pub(crate) now: Millis,
+    /// The revision of a session.
+    pub(crate) revision: &'static str,
     /// The largest piece of a body.
     pub(crate) piece: usize,
     pub(crate) events: Vec<String>,
@@ -67,6 +69,7 @@ pub(crate) fn with_harness(connect: Connect, piece: usize, test: impl FnOnce(Har
         client,
         http,
         now: Millis(1_000),
+        revision: "2025-11-25",
         piece,
         events: Vec::new(),
         sent: VecDeque::new(),
@@ -240,11 +243,12 @@ impl Harness<'_, '_> {
     pub(crate) fn connect_until_initialized(&mut self) -> Sent {
         let initialize = self.request();
         let result = format!(
-            r#"{{"jsonrpc":"2.0","id":{},"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#,
-            initialize.id()
+            r#"{{"jsonrpc":"2.0","id":{},"result":{{"protocolVersion":"{}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#,
+            initialize.id(),
+            self.revision
         );
         self.respond(initialize.exchange, 200, &[JSON, ("MCP-Session-Id", "s-1")], &result);
-        self.expect(&["connected 2025-11-25"]);
+        self.expect(&[&format!("connected {}", self.revision)]);
         let initialized = self.request();
         assert!(initialized.body.contains("notifications/initialized"));
         assert_eq!(initialized.field("Mcp-Session-Id"), Some("s-1"));

@@ -2,9 +2,9 @@
 
 use mcp_proto::Millis;
 use mcp_proto::client::Connect;
-use mcp_proto_http::client::Method;
+use mcp_proto_http::client::{Head, Method};
 
-use super::harness::{EVENTS, Harness, JSON, Sent, result, with_harness};
+use super::harness::{EVENTS, Fields, Harness, JSON, Sent, result, with_harness};
 
 const HTML: (&str, &str) = ("content-type", "text/html");
 
@@ -88,5 +88,27 @@ fn session_stream_keeps_its_position_unless_refused() {
                 assert_eq!(next.field("Last-Event-ID"), id, "{status} {fields:?}");
             });
         }
+    }
+}
+
+/// A server of 2025-03-26 may send the response in an array.
+#[test]
+fn response_in_an_array_ends_the_stream() {
+    const PROGRESS: &str =
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":1}}"#;
+    for (has_response, deadline) in [(true, None), (false, Some(Millis(2_000)))] {
+        with_harness(Connect::Handshake, 64, |mut harness| {
+            harness.revision = "2025-03-26";
+            let listen = harness.connect_session();
+            harness.respond(listen.exchange, 405, &[], "");
+            let call = harness.call();
+            let last = if has_response { result(call.id()) } else { PROGRESS.into() };
+            assert_eq!(harness.http.head(call.exchange, 200, &Fields(&[EVENTS])), Head::Body);
+            harness.pass(call.exchange, &format!("id: 1\ndata: [{PROGRESS},{last}]\n\n"));
+            assert_eq!(harness.events.last().is_some_and(|event| event == "7"), has_response);
+            assert_eq!(harness.http.next_deadline().is_some(), has_response, "the client closes the stream");
+            harness.finish(call.exchange);
+            assert_eq!(harness.http.next_deadline(), deadline);
+        });
     }
 }
