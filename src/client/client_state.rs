@@ -89,6 +89,8 @@ pub(crate) struct ClientState<'b> {
     /// Whether the client abandoned the probe (`server/discover`). The response to the probe may still arrive, possibly
     /// without an id.
     pub(crate) probe_abandoned: bool,
+    /// Revisions in the late response to the abandoned probe.
+    pub(crate) late_revisions: Revisions,
     /// Whether the client repeated the probe. The client does so at most once, after a stateless server missed the
     /// probe timeout, or refused a revision that its error names as supported.
     pub(crate) probe_repeated: bool,
@@ -131,6 +133,7 @@ impl<'b> ClientState<'b> {
             unsent_connect: None,
             tried: Revisions::NONE,
             probe_abandoned: false,
+            late_revisions: Revisions::NONE,
             probe_repeated: false,
             initialized_pending: false,
             roots_changed_pending: false,
@@ -164,7 +167,8 @@ impl<'b> ClientState<'b> {
     /// Resets the connection, but keeps the requests in flight.
     pub(crate) fn reset_connection(&mut self) {
         self.peer.reset_connection();
-        (self.connecting, self.unsent_connect, self.tried) = (None, None, Revisions::NONE);
+        (self.connecting, self.unsent_connect) = (None, None);
+        (self.tried, self.late_revisions) = (Revisions::NONE, Revisions::NONE);
         (self.probe_abandoned, self.probe_repeated, self.server_request_waits) = (false, false, false);
         (self.initialized_pending, self.roots_changed_pending) = (false, false);
     }

@@ -55,19 +55,17 @@ impl ClientState<'_> {
 
     fn handle_initialize_error(&mut self, line: &[u8], span: Span) {
         let error = rpc::view(line, span);
-        let mutual = supported_revisions(error).and(self.config.revisions).and(Revisions::HANDSHAKE);
+        let supported = supported_revisions(error);
+        let mutual = supported.and(self.config.revisions).and(Revisions::HANDSHAKE);
         if let Some(revision) = mutual.newest_first().find(|revision| !self.tried.contains(*revision)) {
             return self.send_connect_request(revision, Trigger::Initialize);
         }
-        // A server may receive the abandoned probe late, choose the stateless era, and reject `initialize`. The client
-        // then repeats the probe.
-        let is_stateless_error = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION);
-        match self
-            .tried
-            .and(Revisions::STATELESS)
-            .latest()
-            .filter(|_| is_stateless_error && !self.probe_repeated)
-        {
+        // A server may receive the abandoned probe late, choose the stateless era, and reject `initialize` with any
+        // code. The client then repeats the probe.
+        let probed = self.tried.and(Revisions::STATELESS);
+        let is_stateless = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION)
+            || supported.or(self.late_revisions).intersects(probed);
+        match probed.latest().filter(|_| is_stateless && !self.probe_repeated) {
             Some(revision) => self.repeat_probe(revision),
             None => self.fail_connect(PendingFailure::Refused(span)),
         }

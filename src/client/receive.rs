@@ -336,7 +336,12 @@ fn handle_other_response(
             state.handle_connect_response(line, outcome);
         }
         // The response to the abandoned probe.
-        IssuedId::Other(_) => state.probe_abandoned = false,
+        IssuedId::Other(_) => {
+            state.probe_abandoned = false;
+            if let Some(era) = state.config.stateless {
+                (era.handle_late_probe_response)(state, line, outcome);
+            }
+        }
         IssuedId::Unknown if state.is_ping(id) => {}
         IssuedId::Unknown => return Err(ProtocolError::UnknownResponse),
     }

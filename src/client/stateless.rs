@@ -22,6 +22,8 @@ use crate::rpc::{self, Object, Outcome, code};
 pub(crate) struct StatelessEra {
     /// Handles the response to `server/discover`.
     pub(crate) handle_probe_response: fn(&mut ClientState<'_>, &[u8], Outcome),
+    /// Stores the revisions in the response to the abandoned probe.
+    pub(crate) handle_late_probe_response: fn(&mut ClientState<'_>, &[u8], Outcome),
     /// Handles a result that requires input.
     pub(crate) handle_input_required:
         fn(&mut ClientState<'_>, Ticket, Object<'_>) -> Result<(), RequestFailure>,
@@ -32,6 +34,7 @@ pub(crate) struct StatelessEra {
 impl StatelessEra {
     pub(crate) const CODE: StatelessEra = StatelessEra {
         handle_probe_response,
+        handle_late_probe_response,
         handle_input_required: |state, ticket, result| state.handle_input_required(ticket, result),
         write_meta,
     };
@@ -52,6 +55,14 @@ fn handle_probe_response(state: &mut ClientState<'_>, line: &[u8], outcome: Outc
         Outcome::Result(result) => state.handle_discovery(line, result),
         Outcome::Error(error) => state.handle_probe_error(line, error),
         Outcome::Malformed => state.handle_invalid_discovery(),
+    }
+}
+
+fn handle_late_probe_response(state: &mut ClientState<'_>, line: &[u8], outcome: Outcome) {
+    if let Outcome::Result(result) = outcome
+        && let Some(versions) = rpc::view(line, result).get("supportedVersions")
+    {
+        state.late_revisions = known_revisions(versions);
     }
 }
 

@@ -4,10 +4,10 @@ use crate::support::client::{ClientHarness, META, Setup, TIMES};
 use mcp_proto::client::{ClientConfig, Connect, Options, Slot};
 use mcp_proto::{Client, ConfigError, Revision, Revisions, SendError, State};
 
-const PROBE: &str = r#"{"id":@,"method":"server/discover","params":{"_meta":{..}}}"#;
+pub(super) const PROBE: &str = r#"{"id":@,"method":"server/discover","params":{"_meta":{..}}}"#;
 const INITIALIZED: &str = r#"{"method":"notifications/initialized"}"#;
 
-fn initialize(revision: &str) -> String {
+pub(super) fn initialize(revision: &str) -> String {
     format!(
         r#"{{"id":@,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
     )
@@ -20,11 +20,11 @@ fn accept(revision: &str) -> String {
     )
 }
 
-fn discover(versions: &str) -> String {
+pub(super) fn discover(versions: &str) -> String {
     format!(r#"{{"id":@discover,"result":{{"supportedVersions":{versions},"capabilities":{{}}}}}}"#)
 }
 
-fn error(name: &str, code: i32, data: &str) -> String {
+pub(super) fn error(name: &str, code: i32, data: &str) -> String {
     format!(r#"{{"id":@{name},"error":{{"code":{code},"message":"no"{data}}}}}"#)
 }
 
@@ -170,29 +170,6 @@ fn unanswered_probe_selects_the_handshake_era() {
             .events(&[]);
         harness.server_sends(&accept("2025-11-25")).events(&["connected 2025-11-25"]).sent(&[INITIALIZED]);
         harness.server_sends(&discover(r#"["2026-07-28"]"#)).events(&[]);
-    });
-}
-
-#[test]
-fn late_probe_response_restarts_the_probe() {
-    // The server read the probe late and therefore refuses the handshake.
-    let refusal = r#"{"id":@initialize,"error":{"code":-32022,"message":"not accepted"}}"#;
-    Setup::automatic().run(|harness| {
-        harness.at(0).sent(&[PROBE]).at(300).sent(&[&initialize("2025-11-25")]);
-        harness.server_sends(&discover(r#"["2026-07-28"]"#)).events(&[]).sent(&[]);
-        harness.server_sends(refusal).events(&[]).sent(&[PROBE]);
-        harness.server_sends(&discover(r#"["2026-07-28"]"#)).events(&["connected 2026-07-28"]).sent(&[]);
-    });
-    // The client repeats the probe only once.
-    Setup::automatic().run(|harness| {
-        harness.at(0).at(300).discard();
-        harness.server_sends(refusal).sent(&[PROBE]).at(600).sent(&[&initialize("2025-11-25")]);
-        harness.server_sends(refusal).events(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
-    });
-    // A client that sent no probe does not send one later.
-    Setup::handshake().run(|harness| {
-        harness.at(0).discard();
-        harness.server_sends(refusal).events(&["failed Refused not accepted (-32022)", "closed"]).sent(&[]);
     });
 }
 

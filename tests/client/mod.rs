@@ -12,6 +12,7 @@ mod deferred;
 mod extensions;
 mod features;
 mod input_required;
+mod late_probe;
 mod late_responses;
 mod lists;
 mod observer;
