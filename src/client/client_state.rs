@@ -51,7 +51,8 @@ impl Role for role::Client {
     type Outbound = SentRequest;
     /// The sequence number counts the requests.
     type Sequence = u64;
-    /// One id belongs to the connecting request, which has no slot.
+    /// One id of each sequence number belongs to a request without a slot: a connecting request, or the cancellation of
+    /// a late task.
     const OTHER_IDS: u32 = 1;
 
     fn find_issued(peer: &Peer<'_, role::Client>, sequence: u64, place: u32) -> IssuedId {

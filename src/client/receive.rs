@@ -331,11 +331,15 @@ fn handle_other_response(
 ) -> Result<(), ProtocolError> {
     match state.peer.find_issued(id) {
         // A late response is not an error. A response to an id that the client never used is an error.
-        IssuedId::Request(_) | IssuedId::Ended => {}
+        IssuedId::Request(_) | IssuedId::Ended => {
+            if let (Some(tasks), Outcome::Result(result)) = (state.config.tasks, outcome) {
+                tasks.hooks.on_late_result(state, Object::new(line, result, None));
+            }
+        }
         IssuedId::Other(sequence) if state.is_connect_sequence(sequence) => {
             state.handle_connect_response(line, outcome);
         }
-        // The response to the abandoned probe.
+        // The response to the abandoned probe, or to the cancellation of a late task.
         IssuedId::Other(_) => {
             state.probe_abandoned = false;
             if let Some(era) = state.config.stateless {

@@ -101,6 +101,28 @@ fn task_is_requested_only_from_a_server_with_tasks() {
     });
 }
 
+/// TC-24: a call that has ended at the client may become a task. The client cancels this task, if the server can.
+#[test]
+fn late_task_of_an_ended_call_is_cancelled() {
+    let created = format!(r#"{{"id":@add,"result":{{"task":{{{}}}}}}}"#, task("working", ""));
+    let plain = r#"{"id":@add,"result":{"content":[],"task":{"taskId":"t","status":"working"}}}"#;
+    let uncancellable = r#""tools":{},"tasks":{"requests":{"tools":{"call":{}}}}"#;
+    let cases: [(&str, &str, &[&str]); 3] =
+        [(CAPABILITIES, &created, &[CANCEL]), (CAPABILITIES, plain, &[]), (uncancellable, &created, &[])];
+    for (capabilities, late, expected) in cases {
+        setup().run(|harness| {
+            connect(harness, capabilities);
+            let call = harness.call("add", DEFAULT.task(Millis(60_000))).unwrap();
+            harness.cancel(call, "why");
+            harness.discard().server_sends(late).events(&[]).sent(expected);
+            if !expected.is_empty() {
+                let cancelled = format!(r#"{{"id":@cancel,"result":{{{}}}}}"#, task("cancelled", ""));
+                harness.server_sends(&cancelled).events(&[]).sent(&[]);
+            }
+        });
+    }
+}
+
 /// TC-19, TC-20, TC-22: polls until the end, then fetches the result.
 #[test]
 fn ended_task_is_followed_by_its_result() {

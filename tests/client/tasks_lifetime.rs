@@ -36,6 +36,63 @@ fn cancelled_ticket_cancels_its_task() {
     }
 }
 
+/// TX-14, TX-15: a call that has ended at the client may become a task. The client cancels this task once.
+#[test]
+fn late_task_of_an_ended_call_is_cancelled() {
+    let cancelled = r#"{"id":@cancel,"result":{"resultType":"complete"}}"#;
+    for is_timeout in [false, true] {
+        run(setup(), |harness| {
+            let call = harness.call("add", DEFAULT).unwrap();
+            match is_timeout {
+                true => _ = harness.at(TIMES.request.0).events(&["add: lost TimedOut"]),
+                false => harness.cancel(call, "why"),
+            }
+            harness.discard().server_sends(&created("add", "")).events(&[]).sent(&[CANCEL]);
+            harness.server_sends(cancelled).events(&[]).sent(&[]);
+            assert_eq!((harness.client.pending(), harness.deadline), (0, None));
+        });
+    }
+    // Other late results, and a task that has already ended.
+    for result in [
+        r#"{"resultType":"complete","content":[]}"#.to_owned(),
+        r#"{"resultType":"task","status":"working"}"#.to_owned(),
+        r#"{"resultType":"task","taskId":7,"status":"working"}"#.to_owned(),
+        r#"["task"]"#.to_owned(),
+        format!(r#"{{"resultType":"task",{}}}"#, task("completed", "")),
+    ] {
+        run(setup(), |harness| {
+            let call = harness.call("add", DEFAULT).unwrap();
+            harness.cancel(call, "why");
+            harness.discard().server_sends(&format!(r#"{{"id":@add,"result":{result}}}"#));
+            harness.events(&[]).sent(&[]);
+        });
+    }
+    // A second response names a task that the client still follows.
+    run(setup(), |harness| {
+        start(harness, "");
+        harness.server_sends(&created("add", "")).events(&[]).sent(&[]);
+        harness.at(500).sent(&[GET]);
+        harness.server_sends(&created("add", "")).events(&[]).sent(&[]);
+        harness.server_sends(&got("completed", RESULT)).discard();
+        assert_eq!(harness.client.pending(), 0);
+    });
+}
+
+/// Without transmit space, the client does not cancel a late task.
+#[test]
+fn late_task_is_not_cancelled_without_transmit_space() {
+    run(Setup { slots: 8, tx: 600, frames: false, ..setup() }, |harness| {
+        let call = harness.call("add", DEFAULT).unwrap();
+        harness.cancel(call, "why");
+        harness.discard().peer_reads(false);
+        while harness.call("other", DEFAULT).is_ok() {}
+        harness.server_sends(&created("add", "")).events(&[]).peer_reads(true);
+        harness.pump();
+        harness.events(&["room"]);
+        assert!(harness.take_sent_lines().iter().all(|line| !line.contains("tasks/cancel")));
+    });
+}
+
 /// TX-14, TX-15
 #[test]
 fn cancellation_waits_for_transmit_space() {

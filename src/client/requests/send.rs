@@ -132,7 +132,9 @@ impl Client<'_> {
     /// Cancels a request. The ticket becomes invalid.
     ///
     /// The client notifies the server, unless the server has already responded. A task is cancelled only if the server
-    /// supports `tasks/cancel`.
+    /// supports `tasks/cancel`. If the server turns the call into a task before it handles the cancellation, the client
+    /// cancels this task when the late response arrives. Without transmit space at that time, the task continues until
+    /// the end of its time to live.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has already ended.

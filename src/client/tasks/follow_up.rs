@@ -4,7 +4,7 @@ use crate::client::client_state::{ClientState, Session};
 use crate::client::method_properties::Method;
 use crate::client::options::Meta;
 use crate::client::tasks::record::Record;
-use crate::json::Writer;
+use crate::json::{Json, Writer};
 use crate::peer::request::{OutboundState, Timer};
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
@@ -71,6 +71,25 @@ impl ClientState<'_> {
         }
         let meta = Meta::default();
         self.write_stored(ticket, methods::TASKS_CANCEL.name, meta, &mut |out, text| write_id(text, out))
+    }
+
+    /// Writes `tasks/cancel` for a task without a slot, if the server supports this method. The client ignores the
+    /// response. Without transmit space, the task is not cancelled.
+    pub(super) fn cancel_late_task(&mut self, task: Json<'_>) {
+        let Some(session) = self.peer.session else { return };
+        if self.peer.response_pending || !self.has_server_capability(ServerCapabilities::TASKS_CANCEL) {
+            return;
+        }
+        let id = self.id_of(self.peer.next_sequence, None);
+        let (method, space) = ((Method::Other, methods::TASKS_CANCEL.name), self.request_space());
+        let sent = self.write_request(id, method, session.revision, space, Meta::default(), &mut |out| {
+            out.key("taskId");
+            out.json_bytes(task.bytes());
+            true
+        });
+        if sent.is_ok() {
+            self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
+        }
     }
 }
 

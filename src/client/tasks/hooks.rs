@@ -36,6 +36,9 @@ pub(crate) trait TaskHooks: Sync {
         result: Object<'_>,
     ) -> bool;
 
+    /// Handles a result that arrived after the end of its request. If the request has become a task, cancels the task.
+    fn on_late_result(&self, state: &mut ClientState<'_>, result: Object<'_>);
+
     /// Handles a notification about a task. Returns `false` for any other notification, or if no slot contains this
     /// task.
     fn on_notification(&self, state: &mut ClientState<'_>, method: Str<'_>, task: Object<'_>) -> bool;
@@ -106,6 +109,10 @@ impl TaskHooks for Hooks {
         result: Object<'_>,
     ) -> bool {
         state.handle_task_result(ticket, kind, result)
+    }
+
+    fn on_late_result(&self, state: &mut ClientState<'_>, result: Object<'_>) {
+        state.handle_late_result(result);
     }
 
     fn on_notification(&self, state: &mut ClientState<'_>, method: Str<'_>, task: Object<'_>) -> bool {

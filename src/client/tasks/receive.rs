@@ -47,6 +47,19 @@ impl ClientState<'_> {
         is_created.then(|| Object::new(result.line(), task, None))
     }
 
+    /// Handles a result that arrived after the end of its request. If the result creates a task, cancels this task.
+    pub(super) fn handle_late_result(&mut self, result: Object<'_>) {
+        let kind = result.json().get("resultType").unwrap_or(Json::NULL);
+        let Some(task) = self.created_task(kind, result).map(|task| task.json()) else { return };
+        let Some(id) = task.get("taskId").filter(|id| id.kind() == Kind::String) else { return };
+        let has_ended = status_of(task).is_none_or(TaskStatus::is_terminal);
+        // The server may repeat the response to a call whose task the client follows.
+        if !has_ended && self.find_task(|_, record| id.string().is_some_and(|id| record.has_id(id))).is_none()
+        {
+            self.cancel_late_task(id);
+        }
+    }
+
     /// Turns a call into a task. `result` is the whole result of the call.
     fn start_task(&mut self, ticket: Ticket, task: Object<'_>, result: Object<'_>) {
         let limits = self.task_limits();
