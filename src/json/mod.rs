@@ -48,7 +48,7 @@ pub(crate) use string::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]
 pub use to_string::to_string;
 pub use value::{Elements, Json, Kind, Members};
-pub(crate) use value::{magnitude, next_element};
+pub(crate) use value::{append_digit, magnitude, next_element};
 pub(crate) use write_text::{WriteText, print, prints};
 pub use writer::{Mark, Writer};
 

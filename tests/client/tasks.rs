@@ -128,7 +128,16 @@ fn task_ends_like_a_call() {
 /// TX-22: the interval of the server has bounds.
 #[test]
 fn interval_has_bounds_and_a_default() {
-    for (suggested, expected) in [("", 500), ("0", 100), ("99999999", 2000), ("null", 500), ("\"x\"", 500)] {
+    for (suggested, expected) in [
+        ("", 500),
+        ("0", 100),
+        ("99999999", 2000),
+        ("18446744073709551616", 2000),
+        ("1500.0", 1500),
+        ("null", 500),
+        (r#"null,"pollInterval":700"#, 700),
+        ("\"x\"", 500),
+    ] {
         run(setup(), |harness| {
             let more = if suggested.is_empty() {
                 String::new()

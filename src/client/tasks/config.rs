@@ -3,7 +3,7 @@
 use crate::client::config::ClientConfig;
 use crate::client::tasks::hooks::{HOOKS, TaskHooks};
 use crate::json::Json;
-use crate::protocol::objects::task::EXTENSION;
+use crate::protocol::objects::task::{EXTENSION, poll_interval};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::time::Millis;
 
@@ -42,8 +42,7 @@ impl TaskLimits {
 
     /// Returns the time until the next poll of a task: the server's suggestion or the default, within the limits.
     pub(crate) fn interval(&self, task: Json<'_>) -> Millis {
-        let [long, short] = task.pick(["pollIntervalMs", "pollInterval"]);
-        let suggested = long.or(short).and_then(Json::unsigned).map_or(self.interval, Millis);
+        let suggested = poll_interval(task).unwrap_or(self.interval);
         // `clamp` would panic if the bounds are in the wrong order.
         suggested.min(self.longest_interval).max(self.shortest_interval)
     }

@@ -271,11 +271,18 @@ pub(crate) fn magnitude(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
-    digits.iter().try_fold(0u64, |value, byte| match byte.wrapping_sub(b'0') {
+    digits.iter().try_fold(0, append_digit)
+}
+
+/// Appends a decimal digit to a number. Returns `None` if the result does not fit in a `u64`, or the byte is not a
+/// digit.
+#[inline]
+pub(crate) fn append_digit(value: u64, byte: &u8) -> Option<u64> {
+    match byte.wrapping_sub(b'0') {
         // A checked multiplication would take much flash on 32-bit targets.
         digit @ 0..=9 if value <= u64::MAX / 10 => value.wrapping_mul(10).checked_add(digit.into()),
         _ => None,
-    })
+    }
 }
 
 /// Writes the text verbatim. If the text has more than 1000 bytes, writes only the beginning and the length.

@@ -2,6 +2,7 @@
 
 use crate::json::{Json, Kind};
 use crate::peer::tasks::id::Random;
+use crate::protocol::objects::view::duration;
 use crate::time::Millis;
 
 /// Options of a task: randomness for its id, its time to live, and the interval of polls.
@@ -93,5 +94,24 @@ pub(crate) struct AutomaticTasks {
 /// Returns the time to live in the member `task` of a request, or 0 without a valid time to live (`2025-11-25`).
 /// Returns `None` if the member is not an object.
 pub(crate) fn requested_ttl(task: Json<'_>) -> Option<u64> {
-    (task.kind() == Kind::Object).then(|| task.get("ttl").and_then(Json::unsigned).unwrap_or(0))
+    (task.kind() == Kind::Object).then(|| task.get("ttl").and_then(duration).map_or(0, |Millis(ttl)| ttl))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requested_ttl_is_a_json_integer() {
+        for (task, expected) in [
+            (r#"{"ttl":60000}"#, Some(60_000)),
+            (r#"{"ttl":60000.0}"#, Some(60_000)),
+            (r#"{"ttl":18446744073709551616}"#, Some(u64::MAX)),
+            (r#"{"ttl":null}"#, Some(0)),
+            ("{}", Some(0)),
+            ("60000", None),
+        ] {
+            assert_eq!(requested_ttl(Json::trusted(task.as_bytes())), expected, "{task}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! Specification: 2026-07-28, *Caching*.
 
 use crate::json::{Json, Writer};
+use crate::protocol::objects::view::duration;
 use crate::time::Millis;
 
 /// The lifetime and scope of a cached result. Revisions up to `2025-11-25` do not define these hints. Without hints,
@@ -29,12 +30,12 @@ impl Freshness {
         out.field_string("cacheScope", if self.shared { "public" } else { "private" });
     }
 
-    /// Reads the cache hints of a result.
+    /// Reads the cache hints of a result. A lifetime that is not an integer of at least 0 becomes zero.
     #[must_use]
     pub fn from_json(result: Json<'_>) -> Freshness {
         let [time, scope] = result.pick(["ttlMs", "cacheScope"]);
         Freshness {
-            fresh_for: Millis(time.map_or(0, milliseconds)),
+            fresh_for: time.and_then(duration).unwrap_or(Millis::ZERO),
             shared: scope.and_then(Json::string).is_some_and(|scope| scope == "public"),
         }
     }
@@ -44,11 +45,4 @@ impl Freshness {
     pub fn is_fresh(&self, since: Millis, now: Millis) -> bool {
         now < since.plus(self.fresh_for)
     }
-}
-
-/// Converts a duration. A negative or non-integer value becomes zero. A value beyond the range of `u64` becomes the
-/// maximum.
-fn milliseconds(json: Json<'_>) -> u64 {
-    let beyond = json.is_integer_text() && !json.bytes().starts_with(b"-");
-    json.unsigned().unwrap_or(if beyond { u64::MAX } else { 0 })
 }

@@ -4,7 +4,7 @@
 
 use crate::json::{Json, Str, Writer};
 use crate::platform::divide;
-use crate::protocol::objects::view::{object, text, view};
+use crate::protocol::objects::view::{duration, object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::time::Millis;
 
@@ -181,13 +181,14 @@ impl<'a> TaskView<'a> {
     /// unlimited or missing.
     #[must_use]
     pub fn ttl(&self) -> Option<Millis> {
-        self.millis(["ttlMs", "ttl"])
+        let [long, short] = self.task().pick(["ttlMs", "ttl"]);
+        long.or(short).and_then(duration)
     }
 
     /// Returns the suggested time between polls, in milliseconds.
     #[must_use]
     pub fn poll_interval(&self) -> Option<Millis> {
-        self.millis(["pollIntervalMs", "pollInterval"])
+        poll_interval(self.task())
     }
 
     /// Returns a text that the model can use while the task runs (`2025-11-25`). Only the response that creates a task
@@ -202,11 +203,11 @@ impl<'a> TaskView<'a> {
     fn task(&self) -> Json<'a> {
         object(self.json, "task").unwrap_or(self.json)
     }
+}
 
-    fn millis(&self, names: [&str; 2]) -> Option<Millis> {
-        let [long, short] = self.task().pick(names);
-        long.or(short).and_then(Json::unsigned).map(Millis)
-    }
+/// Returns the suggested time between polls in the members of a task.
+pub(crate) fn poll_interval(task: Json<'_>) -> Option<Millis> {
+    task.pick(["pollIntervalMs", "pollInterval"]).into_iter().flatten().find_map(duration)
 }
 
 /// The members of a task on the wire.
@@ -340,6 +341,23 @@ mod tests {
             (u64::MAX, "9999-12-31T23:59:59.615Z"),
         ] {
             assert_eq!(timestamp(time), std::format!("\"{expected}\""));
+        }
+    }
+
+    #[test]
+    fn durations_of_a_task_are_json_integers() {
+        for (members, ttl, interval) in [
+            (r#"{"ttlMs":6e4,"pollIntervalMs":1000.0}"#, Some(60_000), Some(1000)),
+            (r#"{"ttl":18446744073709551616,"pollInterval":1e30}"#, Some(u64::MAX), Some(u64::MAX)),
+            (r#"{"ttlMs":null,"pollIntervalMs":null,"pollInterval":5000}"#, None, Some(5000)),
+            (r#"{"ttlMs":1.5,"pollIntervalMs":-1}"#, None, None),
+        ] {
+            let task = TaskView::from_json(Json::trusted(members.as_bytes()));
+            assert_eq!(
+                (task.ttl(), task.poll_interval()),
+                (ttl.map(Millis), interval.map(Millis)),
+                "{members}"
+            );
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::client::*;
 use crate::json::Json;
 use crate::protocol::objects::annotations::Role;
+use crate::protocol::objects::view::duration;
 use crate::protocol::sampling::options::{IncludeContext, ToolChoice};
 use crate::rpc::Object;
 use std::string::{String, ToString};
@@ -194,6 +195,44 @@ fn tool_without_hints_has_worst_case_defaults() {
 }
 
 #[test]
+fn duration_is_a_json_integer_of_at_least_zero() {
+    const MAX: Option<u64> = Some(u64::MAX);
+    for (text, expected) in [
+        ("0", Some(0)),
+        ("60000", Some(60_000)),
+        ("60000.0", Some(60_000)),
+        ("60000.000", Some(60_000)),
+        ("6e4", Some(60_000)),
+        ("6E+4", Some(60_000)),
+        ("0.06e006", Some(60_000)),
+        ("1.5e1", Some(15)),
+        ("600000e-1", Some(60_000)),
+        ("0.0", Some(0)),
+        ("0e99999999999999999999", Some(0)),
+        ("0e-99999999999999999999", Some(0)),
+        ("1.8446744073709551615e19", MAX),
+        ("1.8446744073709551614e19", Some(u64::MAX - 1)),
+        ("18446744073709551616", MAX),
+        ("18446744073709551616.0", MAX),
+        ("1e20", MAX),
+        ("1e99999999999999999999", MAX),
+        ("0.00000000000000000000001e99", MAX),
+        ("1.5", None),
+        ("15e-1", None),
+        ("1e-99999999999999999999", None),
+        ("18446744073709551616.5", None),
+        ("-1", None),
+        ("-1.0", None),
+        ("null", None),
+        ("true", None),
+        ("\"5\"", None),
+        ("[5]", None),
+    ] {
+        assert_eq!(duration(json(text)), expected.map(crate::Millis), "{text}");
+    }
+}
+
+#[test]
 fn result_without_freshness_is_not_fresh() {
     use crate::Millis;
     let cases = [
@@ -201,6 +240,8 @@ fn result_without_freshness_is_not_fresh() {
         (r#"{"ttlMs":-5,"cacheScope":"private"}"#, 0, false),
         (r#"{"ttlMs":"5","cacheScope":"PUBLIC"}"#, 0, false),
         (r#"{"ttlMs":5,"cacheScope":"public"}"#, 5, true),
+        (r#"{"ttlMs":5.0}"#, 5, false),
+        (r#"{"ttlMs":5.5}"#, 0, false),
         (r#"{"ttlMs":99999999999999999999999,"cacheScope":7}"#, u64::MAX, false),
         (r#"{"ttlMs":-99999999999999999999999}"#, 0, false),
     ];

@@ -3,7 +3,8 @@
 //! A getter looks up its member on each call. Most getters return `None` if the member is missing or has the wrong
 //! type. Use `raw` for members without a getter.
 
-use crate::json::{Decimal, Elements, Json, Kind, Str};
+use crate::json::{Decimal, Elements, Json, Kind, Str, append_digit, magnitude};
+use crate::time::Millis;
 
 /// Declares a view type over one JSON value, with the functions that all views have.
 macro_rules! view {
@@ -55,6 +56,37 @@ pub(crate) fn has_text(json: Json<'_>, name: &str, value: &str) -> bool {
 /// Returns a member that is a number.
 pub(crate) fn number(json: Json<'_>, name: &str) -> Option<Decimal> {
     Decimal::parse(json.get(name)?.number()?)
+}
+
+/// Returns a duration in milliseconds: a JSON integer of at least 0, such as `60000`, `60000.0` or `6e4`. A value beyond
+/// the range of `u64` becomes the maximum. Returns `None` for any other value.
+pub(crate) fn duration(value: Json<'_>) -> Option<Millis> {
+    value.unsigned().or_else(|| unusual_integer(value.number()?.as_bytes())).map(Millis)
+}
+
+/// Reads an integer with a fraction or an exponent, or beyond the range of `u64`.
+#[cold]
+fn unusual_integer(text: &[u8]) -> Option<u64> {
+    if text.starts_with(b"-") {
+        return None;
+    }
+    let mut parts = text.splitn(2, |byte| matches!(byte, b'e' | b'E'));
+    let (mantissa, exponent) = (parts.next()?, parts.next().unwrap_or(b"0"));
+    let mut parts = mantissa.splitn(2, |byte| *byte == b'.');
+    let (whole, fraction) = (parts.next()?, parts.next().unwrap_or_default());
+    let count = |digits| magnitude(digits).and_then(|count| count.try_into().ok()).unwrap_or(usize::MAX);
+    // The number of digits before the decimal point.
+    let point = match exponent {
+        [b'-', digits @ ..] => whole.len().saturating_sub(count(digits)),
+        [b'+', digits @ ..] | digits => whole.len().saturating_add(count(digits)),
+    };
+    let digits = whole.iter().chain(fraction);
+    if digits.clone().skip(point).any(|digit| *digit != b'0') {
+        return None;
+    }
+    // With twenty more zeros, any number except 0 exceeds the range of `u64`.
+    let mut digits = digits.chain(&[b'0'; 20]).take(point);
+    Some(digits.try_fold(0, append_digit).unwrap_or(u64::MAX))
 }
 
 /// Returns a member that is an object.
