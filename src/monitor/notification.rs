@@ -17,6 +17,7 @@ use crate::rpc::is_id;
 impl Monitor {
     pub(super) fn notification(&mut self, method: &str, params: Json<'_>, report: &mut Report<'_>) {
         let tag = params.get("_meta").and_then(|meta| meta.get(SUBSCRIPTION_ID));
+        self.dialogue.serves_stateless |= report.sender == Sender::Server && tag.is_some();
         report.revision = match (method, tag) {
             ("notifications/progress", _) => {
                 self.revision_of(report.sender.peer(), params.get("progressToken"), true)

@@ -119,7 +119,7 @@ impl Monitor {
         let is_initialize = method == methods::INITIALIZE.name;
         match self.dialogue.session {
             Session::None if is_initialize => {}
-            Session::None if self.dialogue.stateless.is_some() || method == methods::SERVER_DISCOVER.name => {
+            Session::None if self.dialogue.is_stateless() || method == methods::SERVER_DISCOVER.name => {
                 report.add(Rule::RequestMeta, "`_meta` lacks the revision of the request");
                 request.flaw = request.flaw.or(Some(Flaw::Meta));
             }

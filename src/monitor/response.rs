@@ -41,6 +41,7 @@ impl Monitor {
         };
         report.method = Some(request.method.clone()).filter(|method| !method.is_empty());
         report.revision = request.revision.or(self.dialogue.session.revision());
+        self.dialogue.serves_stateless |= shows_stateless(&request, result, error);
         if let Some(at) = request.cancelled {
             if report.now.since(at) > self.race_window {
                 report.add(Rule::CancelledAnswered, "the request was cancelled");
@@ -108,7 +109,9 @@ impl Monitor {
         if request.method == methods::INITIALIZE.name && self.dialogue.session == Session::Requested {
             self.dialogue.session = Session::None;
         }
-        if !check_error_shape(error, report) || request.is_era_unclear {
+        // Before the server shows the era, it may not know the metadata of the request.
+        let is_probe = request.is_stateless && !self.dialogue.serves_stateless;
+        if !check_error_shape(error, report) || request.is_era_unclear || is_probe {
             return;
         }
         let Some(code) = error.get("code").and_then(Json::integer) else { return };
@@ -160,6 +163,16 @@ impl Monitor {
         report.add(reason.0, String::from(reason.1));
         true
     }
+}
+
+/// Returns whether a response shows that the server knows the stateless era.
+fn shows_stateless(request: &Request, result: Option<Json<'_>>, error: Option<Json<'_>>) -> bool {
+    let has_type = |result: Json<'_>| {
+        result.get("resultType").is_some() || request.method == methods::SERVER_DISCOVER.name
+    };
+    let has_code =
+        |error: Json<'_>| matches!(error.get("code").and_then(Json::integer), Some(-32022..=-32020));
+    request.is_stateless && (result.is_some_and(has_type) || error.is_some_and(has_code))
 }
 
 /// Returns the rule that requires an error code for a flawed request, and this code. Returns `None` without such a

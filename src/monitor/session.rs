@@ -70,6 +70,9 @@ pub(super) struct Dialogue {
     pub(super) session: Session,
     /// The revision of the last stateless request.
     pub(super) stateless: Option<Revision>,
+    /// Whether the server has shown that it knows the stateless era. Until then, a stateless request may be the probe
+    /// of a server that only knows the handshake.
+    pub(super) serves_stateless: bool,
     /// The capabilities in the result of `server/discover`, as JSON.
     pub(super) discovered: Option<String>,
     pub(super) tools: Catalog,
@@ -97,7 +100,7 @@ impl Dialogue {
 
     /// Returns whether messages without metadata belong to the stateless era.
     pub(super) fn is_stateless(&self) -> bool {
-        self.session == Session::None && self.stateless.is_some()
+        self.session == Session::None && self.serves_stateless && self.stateless.is_some()
     }
 
     /// Returns the capabilities that a side has declared for messages of this era. Returns `None` if the
