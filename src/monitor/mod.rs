@@ -139,8 +139,8 @@ impl Monitor {
     }
 
     /// Records the end of the stream from `sender`. Returns the violations: a line without newline, the violations
-    /// in that line, and requests without a response from this side. Cancelled requests and subscriptions need no
-    /// response. Reports no unanswered request if the other stream ended first.
+    /// in that line, and requests of the client without a response. Cancelled requests and subscriptions need no
+    /// response. Reports no unanswered request if the client's stream ended first, because this ends the session.
     pub fn end(&mut self, sender: Sender, now: Millis) -> Vec<Violation> {
         let mut found = Vec::new();
         let party = self.dialogue.party(sender);
@@ -153,17 +153,15 @@ impl Monitor {
                 self.read(sender, &line, now, &mut found);
             }
         }
-        self.report_unanswered(sender, now, &mut found);
+        if sender == Sender::Server && !self.dialogue.client.has_ended {
+            self.report_unanswered(now, &mut found);
+        }
         found
     }
 
-    fn report_unanswered(&mut self, sender: Sender, now: Millis, found: &mut Vec<Violation>) {
-        let mut report = self.report(sender, now, found);
-        let peer = self.dialogue.party(sender.peer());
-        if peer.has_ended {
-            return;
-        }
-        for request in peer.requests.in_flight() {
+    fn report_unanswered(&self, now: Millis, found: &mut Vec<Violation>) {
+        let mut report = self.report(Sender::Server, now, found);
+        for request in self.dialogue.client.requests.in_flight() {
             if request.cancelled.is_none() && request.subscription.is_none() {
                 report.revision = request.revision;
                 report.id = Some(request.id.clone());
