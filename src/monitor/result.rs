@@ -117,7 +117,9 @@ impl Monitor {
                     entries.filter_map(|entry| Some((entry.get("name")?.string()?.to_string(), false)));
                 self.dialogue.prompts.add_page(request, names, result);
             }
-            "tools/call" => self.check_structured(request, result, report),
+            "tools/call" if revision.has(WireFeature::OutputSchemas) => {
+                self.check_structured(request, result, report);
+            }
             "completion/complete" => {
                 let values = result.get("completion").and_then(|completion| completion.get("values"));
                 let count = values.unwrap_or(Json::NULL).elements().count();
