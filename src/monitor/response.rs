@@ -42,7 +42,8 @@ impl Monitor {
         report.method = Some(request.method.clone()).filter(|method| !method.is_empty());
         report.revision = request.revision.or(self.dialogue.session.revision());
         self.dialogue.serves_stateless |= shows_stateless(&request, result, error);
-        if let Some(at) = request.cancelled {
+        // `initialize` cannot be cancelled, so its response opens the session.
+        if let Some(at) = request.cancelled.filter(|_| request.method != methods::INITIALIZE.name) {
             if report.now.since(at) > self.race_window {
                 report.add(Rule::CancelledAnswered, "the request was cancelled");
             }
