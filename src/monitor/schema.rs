@@ -149,7 +149,7 @@ const CONTENT: Shape = Shape::Tagged(
     ],
 );
 const SAMPLING_TOOLS: Revisions = WireFeature::SamplingTools.revisions();
-const SAMPLED: Shape = Shape::OneOrMore(&Shape::Tagged(
+const SAMPLED: Shape = Shape::Blocks(&Shape::Tagged(
     "type",
     &[
         row("text", ALWAYS, TEXT_BLOCK),
@@ -221,6 +221,20 @@ const FILTER: Shape = Shape::Object(&[
     optional("resourcesListChanged", FLAG),
     optional("resourceSubscriptions", TEXTS),
 ]);
+const FORM: Shape =
+    Shape::Object(&[required("type", Shape::OneOf(&["object"])), required("properties", OBJECT)]);
+const FORM_INPUT: &[Member] = &[
+    META,
+    required("message", TEXT),
+    optional("mode", Shape::OneOf(&["form", "url"])).with_feature(WireFeature::ElicitationModes),
+    required("requestedSchema", FORM),
+];
+const URL_INPUT: &[Member] = &[
+    META,
+    required("message", TEXT),
+    required("url", TEXT),
+    required("elicitationId", TEXT).with_feature(WireFeature::ElicitationIds),
+];
 const URI: &[Member] = &[META, required("uri", TEXT)];
 const TASK_ID: &[Member] = &[META, required("taskId", TEXT)];
 const PAGE: &[Member] = &[META, CURSOR];
@@ -358,19 +372,19 @@ static METHODS: &[MethodShapes] = &[
             ),
         ],
     ),
-    request(
-        "elicitation/create",
-        &[
-            META,
-            required("message", TEXT),
-            optional("mode", Shape::OneOf(&["form", "url"])).with_feature(WireFeature::ElicitationModes),
-        ],
-        &[
+    MethodShapes {
+        name: "elicitation/create",
+        params: Shape::Variant(
+            "mode",
+            row("url", WireFeature::UrlElicitation.revisions(), URL_INPUT),
+            FORM_INPUT,
+        ),
+        result: Shape::Object(&[
             META,
             required("action", Shape::OneOf(&["accept", "decline", "cancel"])),
             optional("content", OBJECT),
-        ],
-    ),
+        ]),
+    },
     request("subscriptions/listen", &[META, required("notifications", FILTER)], &[required("_meta", OBJECT)]),
     request("tasks/get", TASK_ID, TASK_MEMBERS),
     request("tasks/result", TASK_ID, &[META]),

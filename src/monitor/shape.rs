@@ -23,14 +23,16 @@ pub(super) enum Shape {
     Map(&'static Shape),
     /// An array. Each element has this shape.
     List(&'static Shape),
-    /// A value of this shape, or an array of such values.
-    OneOrMore(&'static Shape),
+    /// A value of this shape or, in revisions with several content blocks, an array of such values.
+    Blocks(&'static Shape),
     /// Either of two shapes. The text describes both shapes for the violation.
     Either(&'static Shape, &'static Shape, &'static str),
     /// An object with these members. Further members are allowed.
     Object(&'static [Member]),
     /// An object with a tag member. The value of the tag selects the row.
     Tagged(&'static str, &'static [Row]),
+    /// An object with the members of a row if the tag member has the row's value, otherwise with other members.
+    Variant(&'static str, Row, &'static [Member]),
     /// An object of this shape with exactly one of these members.
     Exactly(&'static [&'static str], &'static Shape),
 }
@@ -45,6 +47,7 @@ pub(super) struct Member {
 }
 
 /// A variant of a tagged object.
+#[derive(Clone, Copy)]
 pub(super) struct Row {
     pub(super) tag: &'static str,
     pub(super) revisions: Revisions,
@@ -128,8 +131,10 @@ impl Shape {
                     shape.check(value, revision).map_err(|wrong| wrong.inside(format!("[{index}]")))
                 })
             }
-            Shape::OneOrMore(shape) => match value.kind() {
-                Kind::Array => Shape::List(shape).check(value, revision),
+            Shape::Blocks(shape) => match value.kind() {
+                Kind::Array if revision.has(WireFeature::SamplingBlocks) => {
+                    Shape::List(shape).check(value, revision)
+                }
                 _ => shape.check(value, revision),
             },
             Shape::Either(one, other, what) => {
@@ -153,6 +158,11 @@ impl Shape {
                             .inside(format!(".{tag}")))
                     }
                 }
+            }
+            Shape::Variant(tag, row, others) => {
+                let is_row = value.get(tag).and_then(Json::string).is_some_and(|text| text == *row.tag);
+                let members = if is_row && row.revisions.contains(revision) { row.members } else { others };
+                Shape::Object(members).check(value, revision)
             }
             Shape::Exactly(names, shape) => {
                 shape.check(value, revision)?;
