@@ -48,7 +48,7 @@ impl Monitor {
             "notifications/cancelled" => self.cancelled(params, report),
             "notifications/progress" => self.progress(params, report),
             "notifications/message" => self.log_message(params, report),
-            "notifications/subscriptions/acknowledged" => self.acknowledged(tag, report),
+            "notifications/subscriptions/acknowledged" => self.acknowledged(tag, params, report),
             "notifications/tools/list_changed" => self.change(tag, "toolsListChanged", params, report),
             "notifications/prompts/list_changed" => self.change(tag, "promptsListChanged", params, report),
             "notifications/resources/list_changed" => {
@@ -184,10 +184,12 @@ impl Monitor {
         }
     }
 
-    fn acknowledged(&mut self, tag: Option<Json<'_>>, report: &mut Report<'_>) {
+    fn acknowledged(&mut self, tag: Option<Json<'_>>, params: Json<'_>, report: &mut Report<'_>) {
         let request = tag.and_then(|tag| self.dialogue.client.requests.get_mut(&requests::key(tag)));
         match request.and_then(|request| request.subscription.as_mut()) {
-            Some(subscription) => subscription.is_acknowledged = true,
+            Some(subscription) => {
+                subscription.acknowledged = params.get("notifications").map(|filter| filter.to_string());
+            }
             None => report.add(Rule::Subscription, "the acknowledgment belongs to no subscription"),
         }
     }
@@ -217,7 +219,7 @@ impl Monitor {
         let wanted = Json::trusted(subscription.filter.as_bytes()).get(filter);
         let is_wanted = wanted.is_some_and(|it| it.boolean() == Some(true) || it.elements().next().is_some());
         report.add_if(!is_wanted, Rule::Subscription, "the subscription does not include such changes");
-        let is_early = !subscription.is_acknowledged;
+        let is_early = subscription.acknowledged.is_none();
         report.add_if(is_early, Rule::Subscription, "the notification precedes the acknowledgment");
         let is_late = request.cancelled.is_some_and(|at| now.since(at) > window);
         report.add_if(is_late, Rule::CancelledAnswered, "the subscription was cancelled");

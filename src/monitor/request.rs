@@ -236,13 +236,10 @@ impl Monitor {
             request.level = params.get("level").and_then(Json::string).and_then(Level::from_json);
             request.flaw = request.flaw.or(request.level.is_none().then_some(Flaw::Level));
         }
-        let is_unknown = |catalog: &super::session::Catalog| {
-            catalog.is_complete && !catalog.names.contains_key(&request.target)
-        };
-        if method == methods::TOOLS_CALL.name && is_unknown(&self.dialogue.tools) {
+        if method == methods::TOOLS_CALL.name && self.dialogue.tools.lacks(&request.target) {
             request.flaw = Some(Flaw::Tool);
         }
-        if method == methods::PROMPTS_GET.name && is_unknown(&self.dialogue.prompts) {
+        if method == methods::PROMPTS_GET.name && self.dialogue.prompts.lacks(&request.target) {
             request.flaw = Some(Flaw::Prompt);
         }
         // A cursor of a stateless server may come from an earlier connection.
@@ -288,7 +285,7 @@ impl Monitor {
         }
         if request.method == methods::SUBSCRIPTIONS_LISTEN.name {
             let filter = params.get("notifications").map(|json| json.to_string()).unwrap_or_default();
-            request.subscription = Some(Subscription { filter, is_acknowledged: false });
+            request.subscription = Some(Subscription { filter, acknowledged: None });
         }
     }
 }

@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 
+use super::session::is_declared;
 use crate::json::Json;
 use crate::protocol::level::Level;
 use crate::protocol::revision::Revision;
@@ -71,12 +72,22 @@ pub(super) enum Flaw {
     Prompt,
 }
 
-/// A subscription of the stateless era: its filter as JSON, and whether the server has acknowledged the
-/// subscription.
+impl Request {
+    /// Returns whether the request is an open subscription that includes changes of this kind.
+    pub(super) fn receives(&self, filter: &str) -> bool {
+        let subscription = self.subscription.as_ref().filter(|_| self.cancelled.is_none());
+        let acknowledged = subscription.and_then(|subscription| subscription.acknowledged.as_deref());
+        acknowledged.is_some_and(|acknowledged| is_declared(acknowledged, filter))
+    }
+}
+
+/// A subscription of the stateless era.
 #[derive(Debug, Clone)]
 pub(super) struct Subscription {
+    /// The filter as JSON.
     pub(super) filter: String,
-    pub(super) is_acknowledged: bool,
+    /// The filter of the server's acknowledgment, as JSON.
+    pub(super) acknowledged: Option<String>,
 }
 
 /// The outcome of a lookup by id.

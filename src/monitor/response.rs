@@ -134,7 +134,26 @@ impl Monitor {
     }
 
     /// Reports the result of a request that the receiver had to refuse. Returns `false` if there is nothing to report.
-    pub(super) fn check_accepted(&self, request: &Request, report: &mut Report<'_>) -> bool {
+    pub(super) fn check_accepted(
+        &self,
+        request: &Request,
+        result: Json<'_>,
+        report: &mut Report<'_>,
+    ) -> bool {
+        let (dialogue, now) = (&self.dialogue, report.now);
+        let is_unlisted = match request.flaw {
+            Some(Flaw::Tool) => {
+                dialogue.is_current("tools", request, now) && dialogue.tools.lacks(&request.target)
+            }
+            Some(Flaw::Prompt) => {
+                dialogue.is_current("prompts", request, now) && dialogue.prompts.lacks(&request.target)
+            }
+            _ => true,
+        };
+        // The server may have added the entry after the list.
+        if !is_unlisted && result.get("isError").and_then(Json::boolean) != Some(true) {
+            return false;
+        }
         let reason = match request.flaw {
             None | Some(Flaw::Message) => return false,
             Some(Flaw::Method) => {

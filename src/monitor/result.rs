@@ -14,6 +14,7 @@ use crate::protocol::meta::SUBSCRIPTION_ID;
 use crate::protocol::methods;
 use crate::protocol::objects::task::EXTENSION;
 use crate::protocol::revision::{Revision, WireFeature};
+use crate::time::Millis;
 
 impl Monitor {
     pub(super) fn result(
@@ -27,7 +28,7 @@ impl Monitor {
             return report
                 .add(Rule::ResponseShape, format!("the result is {}, not an object", result.kind()));
         }
-        if self.check_accepted(request, report) {
+        if self.check_accepted(request, result, report) {
             return;
         }
         if request.method == methods::INITIALIZE.name && !request.is_stateless {
@@ -115,7 +116,8 @@ impl Monitor {
                 let entries = result.get("prompts").unwrap_or(Json::NULL).elements();
                 let names =
                     entries.filter_map(|entry| Some((entry.get("name")?.string()?.to_string(), false)));
-                self.dialogue.prompts.add_page(request, names, result);
+                let is_announced = self.dialogue.announces("prompts", request.is_stateless);
+                self.dialogue.prompts.add_page(request, names, result, is_announced, report.now);
             }
             "tools/call" if revision.has(WireFeature::OutputSchemas) => {
                 self.check_structured(request, result, report);
@@ -155,13 +157,16 @@ impl Monitor {
         let tool = |entry: Json<'_>| -> Option<(String, bool)> {
             Some((entry.get("name")?.string()?.to_string(), entry.get("outputSchema").is_some()))
         };
-        self.dialogue.tools.add_page(request, entries.elements().filter_map(tool), result);
+        let is_announced = self.dialogue.announces("tools", request.is_stateless);
+        let names = entries.elements().filter_map(tool);
+        self.dialogue.tools.add_page(request, names, result, is_announced, report.now);
     }
 
     fn check_structured(&self, request: &Request, result: Json<'_>, report: &mut Report<'_>) {
         let has_schema = self.dialogue.tools.names.get(&request.target).is_some_and(|has| *has);
         let is_error = result.get("isError").and_then(Json::boolean) == Some(true);
-        if has_schema && !is_error && result.get("structuredContent").is_none() {
+        let lacks_structure = has_schema && !is_error && result.get("structuredContent").is_none();
+        if lacks_structure && self.dialogue.is_current("tools", request, report.now) {
             report.add(
                 Rule::StructuredContent,
                 "the tool has an output schema, but the result is not structured",
@@ -173,14 +178,26 @@ impl Monitor {
 impl super::session::Catalog {
     /// Adds a page of a list. A request without a cursor starts a list, and the last page completes the list. The
     /// catalog stays incomplete if the page does not continue the list.
-    fn add_page(&mut self, request: &Request, names: impl Iterator<Item = (String, bool)>, result: Json<'_>) {
+    fn add_page(
+        &mut self,
+        request: &Request,
+        names: impl Iterator<Item = (String, bool)>,
+        result: Json<'_>,
+        is_announced: bool,
+        now: Millis,
+    ) {
         const LIMIT: usize = 100_000;
         let earlier = core::mem::take(self);
+        let lifetime = result.get("ttlMs").and_then(Json::integer).unwrap_or_default();
+        self.expires = now.plus(Millis(u64::try_from(lifetime).unwrap_or_default()));
+        self.is_announced = is_announced;
         if request.cursor.is_some() {
             if request.cursor != earlier.next_cursor {
                 return;
             }
             self.names = earlier.names;
+            self.expires = self.expires.min(earlier.expires);
+            self.is_announced &= earlier.is_announced;
         }
         self.names.extend(names.take(LIMIT.saturating_sub(self.names.len())));
         let next = result.get("nextCursor");

@@ -5,11 +5,12 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::requests::Requests;
+use super::requests::{Request, Requests};
 use super::violation::Sender;
 use crate::json::{Json, Kind};
 use crate::protocol::level::Level;
 use crate::protocol::revision::{Revision, WireFeature};
+use crate::time::Millis;
 
 /// The session of the handshake era.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,6 +58,17 @@ pub(super) struct Catalog {
     pub(super) is_complete: bool,
     /// The cursor of the next page.
     pub(super) next_cursor: Option<String>,
+    /// The end of the lifetime, from `ttlMs`.
+    pub(super) expires: Millis,
+    /// Whether the server announced changes when the pages arrived.
+    pub(super) is_announced: bool,
+}
+
+impl Catalog {
+    /// Returns whether the complete list has no entry of this name.
+    pub(super) fn lacks(&self, name: &str) -> bool {
+        self.is_complete && !self.names.contains_key(name)
+    }
 }
 
 /// The maximum number of stored cursors. Beyond this limit, the monitor no longer judges unknown cursors.
@@ -122,6 +134,23 @@ impl Dialogue {
             is_declared(capabilities, "experimental") || is_declared(capabilities, "extensions")
         };
         sides.into_iter().flatten().any(has)
+    }
+
+    /// Returns whether the server announces changes of its `tools` or `prompts` to the client.
+    pub(super) fn announces(&self, list: &str, is_stateless: bool) -> bool {
+        if is_stateless {
+            let filter = format!("{list}ListChanged");
+            return self.client.requests.in_flight().any(|request| request.receives(&filter));
+        }
+        let declared = self.server.capabilities.as_deref().unwrap_or("{}");
+        is_declared(declared, &format!("{list}.listChanged"))
+    }
+
+    /// Returns whether the list of `tools` or `prompts` still shows what the server has. Other lists may have changed
+    /// without a message.
+    pub(super) fn is_current(&self, list: &str, request: &Request, now: Millis) -> bool {
+        let catalog = if list == "tools" { &self.tools } else { &self.prompts };
+        now < catalog.expires || catalog.is_announced && self.announces(list, request.is_stateless)
     }
 
     /// Adds a cursor that the server has issued.
