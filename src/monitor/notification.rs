@@ -13,6 +13,7 @@ use crate::protocol::level::Level;
 use crate::protocol::meta::SUBSCRIPTION_ID;
 use crate::protocol::methods;
 use crate::rpc::is_id;
+use crate::time::Millis;
 
 impl Monitor {
     pub(super) fn notification(&mut self, method: &str, params: Json<'_>, report: &mut Report<'_>) {
@@ -184,13 +185,23 @@ impl Monitor {
         }
     }
 
+    /// Returns whether a notification may belong to a cancelled subscription whose id another request has used again.
+    fn crosses_cancellation(&self, tag: Json<'_>, now: Millis) -> bool {
+        let cancelled = self.dialogue.client.requests.replaced(&requests::key(tag));
+        cancelled.is_some_and(|at| now.since(at) <= self.race_window)
+    }
+
     fn acknowledged(&mut self, tag: Option<Json<'_>>, params: Json<'_>, report: &mut Report<'_>) {
+        let is_late = tag.is_some_and(|tag| self.crosses_cancellation(tag, report.now));
         let request = tag.and_then(|tag| self.dialogue.client.requests.get_mut(&requests::key(tag)));
         match request.and_then(|request| request.subscription.as_mut()) {
             Some(subscription) => {
                 subscription.acknowledged = params.get("notifications").map(|filter| filter.to_string());
             }
-            None => report.add(Rule::Subscription, "the acknowledgment belongs to no subscription"),
+            None => {
+                let text = "the acknowledgment belongs to no subscription";
+                report.add_if(!is_late, Rule::Subscription, text);
+            }
         }
     }
 
@@ -210,6 +221,9 @@ impl Monitor {
             return;
         };
         let (now, window) = (report.now, self.race_window);
+        if self.crosses_cancellation(tag, now) {
+            return;
+        }
         let Some(request) = self.dialogue.client.requests.get_mut(&requests::key(tag)) else {
             return report.add(Rule::Subscription, format!("no subscription has the id {tag}"));
         };

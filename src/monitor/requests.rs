@@ -110,6 +110,8 @@ pub(super) struct Requests {
     finished: BTreeMap<String, bool>,
     finished_tokens: BTreeSet<String>,
     task_tokens: BTreeSet<String>,
+    /// The id of each cancelled subscription that another request has used again, and the time of the cancellation.
+    replaced: BTreeMap<String, Millis>,
     is_full: bool,
 }
 
@@ -135,7 +137,12 @@ impl Requests {
     /// Adds a request. The request replaces a cancelled request with the same id. For a second request with an id in
     /// flight, adds one to the number of responses to come, and marks the earlier request as ambiguous.
     pub(super) fn insert(&mut self, key: String, request: Request) {
-        if self.in_flight.get(&key).is_some_and(|earlier| earlier.cancelled.is_some()) {
+        if let Some(earlier) = self.in_flight.get(&key)
+            && let Some(at) = earlier.cancelled
+        {
+            if earlier.subscription.is_some() && self.replaced.len() < LIMIT {
+                self.replaced.insert(key.clone(), at);
+            }
             self.in_flight.remove(&key);
         }
         if let Some(earlier) = self.in_flight.get_mut(&key) {
@@ -164,6 +171,11 @@ impl Requests {
             }
         }
         Some(request)
+    }
+
+    /// Returns the time at which the client cancelled a subscription whose id another request has used again.
+    pub(super) fn replaced(&self, key: &str) -> Option<Millis> {
+        self.replaced.get(key).copied()
     }
 
     pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Request> {
