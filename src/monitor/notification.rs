@@ -2,13 +2,14 @@
 
 use alloc::format;
 use alloc::string::ToString;
+use core::cmp::Ordering;
 
 use super::requests::{self, Lookup, Request};
 use super::rule::Rule;
 use super::session::{Catalog, Session, is_declared, required_capability};
 use super::violation::{Report, Sender};
 use super::{Monitor, schema};
-use crate::json::Json;
+use crate::json::{Decimal, Json};
 use crate::protocol::level::Level;
 use crate::protocol::meta::SUBSCRIPTION_ID;
 use crate::protocol::methods;
@@ -151,17 +152,14 @@ impl Monitor {
         if request.cancelled.is_some_and(|at| now.since(at) > window) {
             report.add(Rule::CancelledAnswered, "the request was cancelled");
         }
-        let Some(progress) = params.get("progress").and_then(Json::number).and_then(|text| text.parse().ok())
-        else {
-            return;
-        };
-        if request.progress.is_some_and(|earlier| progress <= earlier) {
+        let Some(progress) = params.get("progress").and_then(Json::number) else { return };
+        if request.progress.as_deref().is_some_and(|earlier| !may_be_greater(progress, earlier)) {
             report.add(
                 Rule::ProgressIncreases,
                 format!("the progress {progress} is not greater than the last one"),
             );
         }
-        request.progress = Some(progress);
+        request.progress = Some(progress.to_string());
     }
 
     fn log_message(&mut self, params: Json<'_>, report: &mut Report<'_>) {
@@ -237,5 +235,15 @@ impl Monitor {
         report.add_if(is_early, Rule::Subscription, "the notification precedes the acknowledgment");
         let is_late = request.cancelled.is_some_and(|at| now.since(at) > window);
         report.add_if(is_late, Rule::CancelledAnswered, "the subscription was cancelled");
+    }
+}
+
+/// Returns whether a number may be greater than another one. A `Decimal` has the first 18 digits, so long numbers with
+/// equal digits may differ in the rest.
+fn may_be_greater(number: &str, other: &str) -> bool {
+    let is_exact = number.len().max(other.len()) <= 18;
+    match Decimal::parse(number).cmp(&Decimal::parse(other)) {
+        Ordering::Equal => !is_exact && number != other,
+        order => order.is_gt(),
     }
 }

@@ -40,8 +40,8 @@ pub(super) struct Request {
     pub(super) is_ambiguous: bool,
     pub(super) cancelled: Option<Millis>,
     pub(super) token: Option<String>,
-    /// The last progress.
-    pub(super) progress: Option<f64>,
+    /// The last progress, as JSON.
+    pub(super) progress: Option<String>,
     /// The level of log messages that the request sets.
     pub(super) level: Option<Level>,
     /// The capabilities that a stateless request declares, as JSON.
