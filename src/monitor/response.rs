@@ -42,6 +42,10 @@ impl Monitor {
         report.method = Some(request.method.clone()).filter(|method| !method.is_empty());
         report.revision = request.revision.or(self.dialogue.session.revision());
         self.dialogue.serves_stateless |= shows_stateless(&request, result, error);
+        // A task lives on even if its request was cancelled.
+        if result.is_some_and(|result| creates_task(&request, result, report.revision)) {
+            self.dialogue.party(report.sender.peer()).requests.keep_token(&request.token);
+        }
         // `initialize` cannot be cancelled, so its response opens the session.
         if let Some(at) = request.cancelled.filter(|_| request.method != methods::INITIALIZE.name) {
             if report.now.since(at) > self.race_window {
@@ -193,6 +197,14 @@ fn shows_stateless(request: &Request, result: Option<Json<'_>>, error: Option<Js
     let has_code =
         |error: Json<'_>| matches!(error.get("code").and_then(Json::integer), Some(-32022..=-32020));
     request.is_stateless && (result.is_some_and(has_type) || error.is_some_and(has_code))
+}
+
+/// Returns whether a result creates a task.
+fn creates_task(request: &Request, result: Json<'_>, revision: Option<Revision>) -> bool {
+    if revision.is_some_and(|revision| revision.has(WireFeature::ResultTypes)) {
+        return result.get("resultType").and_then(Json::string).is_some_and(|kind| kind == "task");
+    }
+    request.wants_task && result.get("task").is_some()
 }
 
 /// Returns the rule that requires an error code for a flawed request, and this code. Returns `None` without such a

@@ -77,15 +77,14 @@ impl Monitor {
         report.revision = revision;
     }
 
-    /// Checks a result that creates a task. The progress token of the request lives as long as the task.
-    fn task(&mut self, request: &Request, result: Json<'_>, revision: Revision, report: &mut Report<'_>) {
+    /// Checks a result that creates a task.
+    fn task(&self, request: &Request, result: Json<'_>, revision: Revision, report: &mut Report<'_>) {
         let is_extension = revision.has(WireFeature::TasksExtension);
         let declares =
             Json::trusted(request.capabilities.as_bytes()).get("extensions").and_then(|it| it.get(EXTENSION));
         if is_extension && (request.method != methods::TOOLS_CALL.name || declares.is_none()) {
             return report.add(Rule::ResultType, "the request does not allow a task");
         }
-        self.dialogue.party(report.sender.peer()).requests.keep_token(&request.token);
         let [core, extension] = &schema::CREATED_TASK;
         let shape = if is_extension { extension } else { core };
         if let Err(wrong) = shape.check(result, revision) {
