@@ -16,7 +16,6 @@ use crate::json::{DEPTH_LIMIT, Kind, Scanner, Span, next_element};
 use crate::peer::Peer;
 use crate::platform::copy;
 use crate::platform::divide;
-use crate::protocol::meta::RequestMeta;
 use crate::protocol::methods;
 use crate::rpc::{self, Class, Invalid};
 use crate::server::dispatch::{self, Received};
@@ -210,8 +209,10 @@ impl BatchHooks for Hooks {
                 return Received::ProtocolError(state.refuse(id, stream, ProtocolError::AlreadyInitialized));
             }
             // Revisions of the stateless era have no batches, and a subscription would leave this batch open.
-            let meta = rpc::view(line, params).get("_meta");
-            if meta.filter(|meta| meta.kind() == Kind::Object).and_then(RequestMeta::from_json).is_some() {
+            let meta = rpc::view(line, params).get("_meta").filter(|meta| meta.kind() == Kind::Object);
+            if let (Some(era), Some(meta)) = (state.config.stateless, meta)
+                && (era.parse_meta)(&mut state.request_cache, meta).is_some()
+            {
                 return Received::ProtocolError(state.refuse(id, stream, ProtocolError::Batch));
             }
         }

@@ -2,8 +2,8 @@
 
 use crate::support::server::Setup;
 use crate::support::server::tools::TOOLS;
-use mcp_proto::Revision;
 use mcp_proto::server::{Feature, Limits, Logging, SecondInitialize, ServerConfig, Subscriptions};
+use mcp_proto::{Revision, Revisions};
 
 static FEATURES: [&dyn Feature; 3] = [&TOOLS, &Logging, &Subscriptions];
 
@@ -220,6 +220,16 @@ fn initialize_in_a_batch_is_refused() {
         sends(&[&call("1", "subscriptions/listen", meta), &ping("2")]),
         gets(&[&error("1", -32600, "Invalid request: batches are not supported"), &pong("2")])
     ));
+}
+
+#[test]
+fn metadata_of_the_stateless_era_is_ignored_by_a_server_without_it() {
+    let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+    let ping = call("1", "ping", meta);
+    Setup::new(CONFIG.revisions(Revisions::HANDSHAKE))
+        .batch_buffer(4096)
+        .session(Revision::V2025_03_26)
+        .check(&format!("> {ping}\n< {}\n{}{}", pong("1"), sends(&[&ping]), gets(&[&pong("1")])));
 }
 
 #[test]
