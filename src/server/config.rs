@@ -148,7 +148,7 @@ impl Default for Limits {
 /// The policy for a second `initialize` on an open session.
 ///
 /// Under both policies, a client may repeat `initialize` until `notifications/initialized`, or until the session
-/// handles a request other than `ping` and `logging/setLevel`.
+/// handles a request other than `ping` and `logging/setLevel`. A refused unknown method does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecondInitialize {
     /// The server refuses the request with an error (-32600), and the session continues.

@@ -65,16 +65,16 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
             return compatibility::shutdown(request);
         }
     }
+    let Some((feature, method_index)) = feature.or_else(|| find_extension(request.state, method)) else {
+        return request.unknown_method(method);
+    };
     // In state `Ready` a request causes no transition.
     if request.state.peer.lifecycle.state() != State::Ready
         && let Some(refused) = before_initialized(request, method)
     {
         return refused;
     }
-    match feature.or_else(|| find_extension(request.state, method)) {
-        Some((feature, method)) => feature.handle(method, request),
-        None => request.unknown_method(method),
-    }
+    feature.handle(method_index, request)
 }
 
 /// Applies the transition of a request before `notifications/initialized`. Returns the refusal if the configuration

@@ -77,6 +77,19 @@ fn early_requests_are_served_unless_strict() {
 }
 
 #[test]
+fn initialize_may_be_repeated_after_a_refused_method() {
+    let hello = hello("2025-11-25");
+    let again = hello.replace("2025-11-25", "2025-06-18");
+    for method in ["tools/list", "no/such"] {
+        Setup::new(BARE).check(&format!(
+            "> call 0 initialize {hello}\n< result 0 …\n! connected 2025-11-25 c {{}}\n\
+             > call 1 {method}\n< error 1 -32601 …\n! fault UnknownMethod\n* state Negotiated\n\
+             > call 2 initialize {again}\n< result 2 …\n! connected 2025-06-18 c {{}}\n"
+        ));
+    }
+}
+
+#[test]
 fn method_of_a_missing_feature_is_not_found() {
     let methods = [
         "tools/list",
