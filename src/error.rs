@@ -127,6 +127,11 @@ pub enum ProtocolError {
     LateProgress,
     /// A progress notification without a request in flight that accepts progress.
     UnknownProgress,
+    /// A notification of a subscription that has ended.
+    ///
+    /// In most cases, the notification crossed the cancellation. The machine emits no event: see
+    /// [`is_late`](ProtocolError::is_late).
+    LateNotification,
     /// A subscription notification without an acknowledged open subscription.
     UnknownSubscription,
     /// A notification without a meaning for this role or revision.
@@ -222,7 +227,10 @@ impl ProtocolError {
     /// `Client::late_messages`.
     #[must_use]
     pub fn is_late(&self) -> bool {
-        matches!(self, ProtocolError::UnknownCancel | ProtocolError::LateProgress)
+        matches!(
+            self,
+            ProtocolError::UnknownCancel | ProtocolError::LateProgress | ProtocolError::LateNotification
+        )
     }
 
     /// Returns whether the application, not the peer, caused the error.
@@ -306,6 +314,7 @@ impl ProtocolError {
             ProtocolError::ErrorWithoutId { .. } => "the peer reported an error without a request id",
             ProtocolError::UnknownCancel => "a cancellation that matches no request in flight",
             ProtocolError::LateProgress => "progress of a request that has ended",
+            ProtocolError::LateNotification => "a notification of a subscription that has ended",
             ProtocolError::UnknownProgress => "progress that matches no request in flight",
             ProtocolError::UnknownSubscription => "a notification that matches no open subscription",
             ProtocolError::UnknownNotification => "a notification without meaning for this role or revision",

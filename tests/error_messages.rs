@@ -20,6 +20,7 @@ fn local_protocol_errors_describe_the_cause() {
         ),
         (&ProtocolError::UnknownCancel, "a cancellation that matches no request in flight"),
         (&ProtocolError::LateProgress, "progress of a request that has ended"),
+        (&ProtocolError::LateNotification, "a notification of a subscription that has ended"),
         (&ProtocolError::UnknownProgress, "progress that matches no request in flight"),
         (&ProtocolError::UnknownSubscription, "a notification that matches no open subscription"),
         (&ProtocolError::UnknownNotification, "a notification without meaning for this role or revision"),

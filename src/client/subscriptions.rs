@@ -246,19 +246,33 @@ impl Outbound<SentRequest> {
 }
 
 impl ClientState<'_> {
-    /// Finds the subscription of a notification. Returns `UnknownSubscription` if no subscription has this id and the
-    /// state `state`. The id must be a number, because the client sent a number.
+    /// Finds the subscription of a notification. The id must be a number, because the client sent a number.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolError::LateNotification`]: a request had this id and has ended. The client cannot know whether the
+    /// notification crossed the end. [`ProtocolError::UnknownSubscription`]: no subscription has this id and the state
+    /// `state`.
     fn find_subscription(&self, params: Json<'_>, state: OutboundState) -> Result<Ticket, ProtocolError> {
-        subscription_id(params)
-            .filter(|id| id.kind() == Kind::Number)
-            .and_then(|id| self.peer.find_request(id))
-            .filter(|ticket| {
-                let open = self.peer.in_flight.outbound(*ticket);
-                open.is_some_and(|it| {
-                    matches!(it.data.method, Method::Listen | Method::TaskListen) && it.state == state
-                })
-            })
+        let ticket = self.find_tag(params)?.ok_or(ProtocolError::UnknownSubscription)?;
+        let open = self.peer.in_flight.outbound(ticket);
+        open.filter(|it| matches!(it.data.method, Method::Listen | Method::TaskListen) && it.state == state)
+            .map(|_| ticket)
             .ok_or(ProtocolError::UnknownSubscription)
+    }
+
+    /// Finds the request whose id a notification carries, if the request has not ended. Returns `Ok(None)` if the
+    /// client never used the id.
+    fn find_tag(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
+        let id = subscription_id(params).filter(|id| id.kind() == Kind::Number);
+        let ticket = match id.map(|id| self.peer.find_issued(id)) {
+            Some(IssuedId::Request(ticket)) => ticket,
+            Some(IssuedId::Ended) => return Err(ProtocolError::LateNotification),
+            _ => return Ok(None),
+        };
+        let state = self.peer.in_flight.outbound(ticket).map(|outbound| outbound.state);
+        let has_ended = state.is_some_and(|it| it.is_closed() || matches!(it, OutboundState::Failed(_)));
+        if has_ended { Err(ProtocolError::LateNotification) } else { Ok(Some(ticket)) }
     }
 
     /// Finds the request to which a notification of an extension belongs. Returns `Ok(None)` if the notification names
@@ -266,12 +280,14 @@ impl ClientState<'_> {
     ///
     /// The request is a subscription, or any other request that awaits its response.
     pub(crate) fn find_tagged_request(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
-        let Some(id) = subscription_id(params) else { return Ok(None) };
-        let ticket =
-            Some(id).filter(|id| id.kind() == Kind::Number).and_then(|id| self.peer.find_awaiting(id));
+        if subscription_id(params).is_none() {
+            return Ok(None);
+        }
+        let ticket = self.find_tag(params).map(|ticket| ticket.filter(|it| self.peer.awaits_response(*it)));
         match ticket {
-            None if self.has(WireFeature::Subscriptions) => Err(ProtocolError::UnknownSubscription),
-            ticket => Ok(ticket),
+            Ok(None) if self.has(WireFeature::Subscriptions) => Err(ProtocolError::UnknownSubscription),
+            Err(_) if !self.has(WireFeature::Subscriptions) => Ok(None),
+            ticket => ticket,
         }
     }
 
