@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use mcp_proto::Level;
 use mcp_proto::client::{Listed, Reference};
-use mcp_proto::{Level, Ticket};
 
 use crate::begin_requests::check_params;
 use crate::client::ClientHandle;
@@ -152,11 +152,13 @@ impl ClientHandle {
     ) -> Result<Subscription, CallError> {
         let uris = uris.iter().map(|uri| (*uri).into()).collect();
         let request = Request::Listen { lists: lists.into(), uris, members: owned(members) };
-        let pending = self.start(request, self.options(), acknowledged)?;
-        let state = pending.state();
-        let (ticket, acknowledged) = pending.await?;
-        let notifications = Notifications { queue: state.queue.clone().unwrap_or_default() };
-        Ok(Subscription { notifications, acknowledged, ticket, state, shared: Arc::clone(self.shared()) })
+        let mut pending = self.start(request, self.options(), acknowledged)?;
+        let acknowledged = (&mut pending).await?;
+        let notifications = Notifications { queue: pending.state().queue.clone().unwrap_or_default() };
+        let canceller = pending.canceller();
+        // From now on, the drop of the subscription cancels the request.
+        pending.detach();
+        Ok(Subscription { notifications, acknowledged, canceller })
     }
 
     /// Returns a stream of the notifications that arrive after this call. The callback of `Connector::on_notification`
@@ -226,9 +228,9 @@ fn entries(body: ResponseBody) -> Option<Vec<String>> {
     }
 }
 
-fn acknowledged(body: ResponseBody) -> Option<(Ticket, String)> {
+fn acknowledged(body: ResponseBody) -> Option<String> {
     match body {
-        ResponseBody::Listening(ticket, acknowledged) => Some((ticket, acknowledged)),
+        ResponseBody::Listening(_, acknowledged) => Some(acknowledged),
         _ => None,
     }
 }

@@ -4,12 +4,10 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
-use mcp_proto::Ticket;
 use mcp_proto::json::Json;
 
-use crate::client_shared::ClientShared;
 use crate::owned::{Notification, view};
-use crate::pending::RequestState;
+use crate::pending::Canceller;
 use crate::signal::Signal;
 
 /// Maximum number of queued notifications. Further notifications are dropped and counted.
@@ -95,13 +93,14 @@ impl Notifications {
 /// A subscription's notifications are [`Notification::Changed`], [`Notification::Updated`], and [`Notification::Other`]
 /// of an extension. [`Notification::Reconnected`] and [`Notification::Missed`] report that changes may be missing.
 /// Dropping this value ends the subscription.
+///
+/// Over HTTP, a subscription has its own stream. If the stream breaks, the client sends the subscription again, within
+/// the attempts of [`Reconnect`](crate::Reconnect).
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) notifications: Notifications,
     pub(crate) acknowledged: String,
-    pub(crate) ticket: Ticket,
-    pub(crate) state: Arc<RequestState>,
-    pub(crate) shared: Arc<ClientShared>,
+    pub(crate) canceller: Canceller,
 }
 
 impl Subscription {
@@ -123,8 +122,7 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.shared.release_slot(&self.state);
-        self.shared.cancel(self.ticket, "");
+        self.canceller.cancel("");
     }
 }
 

@@ -252,8 +252,8 @@ pub enum Notification {
         /// The parameters, as JSON.
         params: Option<String>,
     },
-    /// The client lost the connection and has a new one. Subscriptions continue, but the server did not report the
-    /// changes between the two connections.
+    /// The client lost the connection, or over HTTP the stream of a subscription, and has a new one. Subscriptions
+    /// continue, but the server did not report the changes between the two connections or streams.
     Reconnected,
     /// The server does not respond to pings.
     PeerUnresponsive,

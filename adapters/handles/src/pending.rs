@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use mcp_proto::Ticket;
+use mcp_proto::{Millis, Ticket};
 
 use crate::client_shared::ClientShared;
 use crate::error::CallError;
 use crate::notifications::NotificationQueue;
 use crate::options::CallOptions;
 use crate::owned::{CallResult, Notification, Progress};
+use crate::reconnect::{Reconnect, StreamAttempts};
 use crate::request::Request;
 use crate::signal::Signal;
 
@@ -48,6 +49,8 @@ pub(crate) struct RequestState {
 struct State {
     stage: Stage,
     progress: VecDeque<Progress>,
+    /// The attempts to send a subscription again. `None` until its stream has closed.
+    attempts: Option<StreamAttempts>,
 }
 
 #[derive(Debug, Default)]
@@ -59,6 +62,8 @@ enum Stage {
     Done(Result<ResponseBody, CallError>),
     /// The future has returned the result.
     Taken,
+    /// The future has returned the acknowledgment of this subscription.
+    Listening(Ticket),
 }
 
 impl RequestState {
@@ -104,6 +109,33 @@ impl RequestState {
         })
     }
 
+    /// Marks a subscription whose stream has closed as unsent, so that it is sent again. Returns whether the server
+    /// has acknowledged the subscription on this stream. Returns `None` for any other request, and for a subscription
+    /// that the server has never acknowledged.
+    pub(crate) fn mark_stream_closed(&self) -> Option<bool> {
+        self.state.with(|state| {
+            let is_open =
+                matches!(state.stage, Stage::Listening(_) | Stage::Done(Ok(ResponseBody::Listening(..))));
+            let was_open = is_open || matches!(state.stage, Stage::Sent(_)) && state.attempts.is_some();
+            was_open.then(|| {
+                state.stage = Stage::Queued;
+                is_open
+            })
+        })
+    }
+
+    /// Takes one attempt to send the subscription again, and returns the time of the attempt. Returns `None` if no
+    /// attempt is left. `was_open` is the result of [`mark_stream_closed`](RequestState::mark_stream_closed).
+    pub(crate) fn take_attempt(&self, all: Reconnect, was_open: bool, now: Millis) -> Option<Millis> {
+        self.state
+            .with(|state| state.attempts.get_or_insert(StreamAttempts::new(all)).take(all, was_open, now))
+    }
+
+    /// Returns whether the request is a subscription that was sent again and awaits its acknowledgment.
+    pub(crate) fn is_sent_again(&self) -> bool {
+        self.state.with(|state| matches!(state.stage, Stage::Sent(_)) && state.attempts.is_some())
+    }
+
     pub(crate) fn progress(&self, progress: Progress) {
         self.state.update(|state| {
             if state.progress.len() >= MAX_QUEUED_PROGRESS {
@@ -135,8 +167,8 @@ impl RequestState {
 
     /// Cancels the request. Returns `None` if the request has already ended.
     ///
-    /// The inner value is the ticket to cancel. Only a sent request, or a subscription whose acknowledgment was not
-    /// taken, has a ticket to cancel.
+    /// The inner value is the ticket to cancel. Only a sent request, or an acknowledged subscription, has a ticket to
+    /// cancel.
     fn cancel(&self) -> Option<Option<Ticket>> {
         let ticket = self.take_ticket();
         if ticket.is_some() {
@@ -149,7 +181,9 @@ impl RequestState {
         self.state.update(|state| {
             let ticket = match state.stage {
                 Stage::Queued => None,
-                Stage::Sent(ticket) | Stage::Done(Ok(ResponseBody::Listening(ticket, _))) => Some(ticket),
+                Stage::Sent(ticket)
+                | Stage::Listening(ticket)
+                | Stage::Done(Ok(ResponseBody::Listening(ticket, _))) => Some(ticket),
                 Stage::Done(_) | Stage::Taken => return None,
             };
             state.stage = Stage::Done(Err(CallError::Cancelled));
@@ -159,7 +193,12 @@ impl RequestState {
 
     fn poll_result(&self, context: &mut Context<'_>) -> Poll<Result<ResponseBody, CallError>> {
         self.state.poll(context, |state| match mem::replace(&mut state.stage, Stage::Taken) {
-            Stage::Done(result) => Some(result),
+            Stage::Done(result) => {
+                if let Ok(ResponseBody::Listening(ticket, _)) = &result {
+                    state.stage = Stage::Listening(*ticket);
+                }
+                Some(result)
+            }
             Stage::Taken => Some(Err(CallError::Closed)),
             stage => {
                 state.stage = stage;
@@ -172,7 +211,7 @@ impl RequestState {
     async fn next_progress(&self) -> Option<Progress> {
         let next = |state: &mut State| match state.progress.pop_front() {
             Some(progress) => Some(Some(progress)),
-            None => matches!(state.stage, Stage::Done(_) | Stage::Taken).then_some(None),
+            None => (!matches!(state.stage, Stage::Queued | Stage::Sent(_))).then_some(None),
         };
         self.state.wait_until(next).await
     }

@@ -1,24 +1,33 @@
 //! Reconnection: number and timing of attempts, and the state of a client session between two connections.
 
+use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_proto::client::Acknowledged;
 use mcp_proto::{Millis, SendError};
 
 use crate::Wake;
+use crate::client_shared::Command;
+use crate::error::CallError;
 use crate::options::millis;
 use crate::owned::Notification;
+use crate::pending::{RequestState, ResponseBody};
 use crate::session::ClientSession;
 
 /// Longest pause between two attempts, unless the first pause is longer.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// Time for which a connection must be open before it counts as restored.
+/// Time for which a connection or the stream of a subscription must be open before it counts as restored.
 const STABLE: Millis = Millis::seconds(10);
 
 /// Number and timing of reconnection attempts: see `Connector::reconnect` of the adapter.
 ///
 /// All attempts are available again when a connection has been open for ten seconds. A server that fails soon after
 /// each handshake is therefore not restarted forever.
+///
+/// Over HTTP in `2026-07-28`, the same holds for each subscription. If its stream breaks, the client sends the
+/// subscription again. The subscription ends if no attempt is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reconnect {
     /// Maximum number of attempts until a connection has been open for ten seconds.
@@ -46,7 +55,100 @@ impl Default for Reconnect {
     }
 }
 
+/// The attempts to send a subscription again whose HTTP stream has closed.
+#[derive(Debug)]
+pub(crate) struct StreamAttempts {
+    left: Reconnect,
+    /// The time of the last attempt.
+    last: Millis,
+}
+
+impl StreamAttempts {
+    pub(crate) fn new(all: Reconnect) -> StreamAttempts {
+        StreamAttempts { left: all, last: Millis::ZERO }
+    }
+
+    /// Takes one attempt, and returns its time. Returns `None` if no attempt is left. `was_open` is whether the server
+    /// has acknowledged the last attempt: after ten seconds, all attempts are available again.
+    pub(crate) fn take(&mut self, all: Reconnect, was_open: bool, now: Millis) -> Option<Millis> {
+        if was_open && self.last.plus(STABLE) <= now {
+            self.left = all;
+        }
+        self.last = now.plus(self.left.take_attempt()?);
+        Some(self.last)
+    }
+}
+
+/// A subscription whose HTTP stream has closed.
+pub(crate) struct ClosedStream {
+    pub(crate) state: Arc<RequestState>,
+    /// The reason, which ends the subscription if no attempt is left.
+    error: CallError,
+    /// Whether the server has acknowledged the subscription on this stream.
+    was_open: bool,
+    /// The time of the next attempt. `None` until the session knows the current time.
+    due: Option<Millis>,
+}
+
 impl ClientSession {
+    /// Keeps a subscription whose HTTP stream has closed, if the client reconnects. Otherwise returns the error.
+    pub(crate) fn listen_again_later(
+        &mut self,
+        state: &Arc<RequestState>,
+        error: CallError,
+    ) -> Result<(), CallError> {
+        // A request that is sent again may also time out, while the server starts.
+        let is_lost = match error {
+            CallError::Http(_) => true,
+            CallError::TimedOut => state.is_sent_again(),
+            _ => false,
+        };
+        if !is_lost || self.is_closing || self.reconnect.is_none() {
+            return Err(error);
+        }
+        let Some(was_open) = state.mark_stream_closed() else { return Err(error) };
+        self.closed_streams.push(ClosedStream { state: Arc::clone(state), error, was_open, due: None });
+        Ok(())
+    }
+
+    /// Sends the subscriptions again whose next attempt is due. Returns the time of the next attempt.
+    pub(crate) fn send_subscriptions_again(&mut self, now: Millis) -> Option<Millis> {
+        let all = self.reconnect?;
+        let mut next = None;
+        // The application may have dropped the subscription.
+        for mut stream in
+            mem::take(&mut self.closed_streams).into_iter().filter(|stream| stream.state.is_awaited())
+        {
+            match stream.due.or_else(|| stream.state.take_attempt(all, stream.was_open, now)) {
+                Some(due) if due <= now => self.shared.send(Command::Start(stream.state)),
+                Some(due) => {
+                    next = next.into_iter().chain([due]).min();
+                    stream.due = Some(due);
+                    self.closed_streams.push(stream);
+                }
+                None => {
+                    self.shared.release_slot(&stream.state);
+                    stream.state.complete(Err(stream.error));
+                }
+            }
+        }
+        next
+    }
+
+    /// Handles the acknowledgment of a subscription. Reports the reconnection if the subscription was sent again.
+    pub(crate) fn handle_acknowledgment(&self, acknowledged: Acknowledged<'_>) {
+        let ticket = acknowledged.ticket();
+        let Some(sent) = self.sent.get(&ticket) else { return };
+        let is_sent_again = sent.state.is_sent_again();
+        sent.state.complete(Ok(ResponseBody::Listening(ticket, acknowledged.raw().to_string())));
+        if is_sent_again {
+            if let Some(queue) = &sent.state.queue {
+                queue.push(Notification::Reconnected);
+            }
+            self.shared.broadcast(&Notification::Reconnected);
+        }
+    }
+
     /// Sets how the owner replaces a lost connection. Unsent requests then wait for the next connection.
     pub fn set_reconnect(&mut self, reconnect: Option<Reconnect>) {
         (self.reconnect, self.attempts) = (reconnect, reconnect);
@@ -89,7 +191,7 @@ impl ClientSession {
     pub(crate) fn mark_connected(&mut self) {
         self.is_connecting = false;
         self.is_blocked = false;
-        if std::mem::take(&mut self.was_lost) {
+        if mem::take(&mut self.was_lost) {
             for sent in self.sent.values() {
                 if let Some(queue) = &sent.state.queue {
                     queue.push(Notification::Reconnected);
@@ -110,5 +212,22 @@ impl ClientSession {
     #[must_use]
     pub fn is_closing(&self) -> bool {
         self.is_closing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_of_a_stream_return_after_ten_seconds() {
+        let all = Reconnect { attempts: 2, pause: Duration::from_secs(1) };
+        let mut attempts = StreamAttempts::new(all);
+        assert_eq!(attempts.take(all, true, Millis(0)), Some(Millis(1000)));
+        assert_eq!(attempts.take(all, true, Millis(2000)), Some(Millis(4000)));
+        // The stream was open for less than ten seconds, or not at all.
+        assert_eq!(attempts.take(all, true, Millis(13_999)), None);
+        assert_eq!(attempts.take(all, false, Millis(14_000)), None);
+        assert_eq!(attempts.take(all, true, Millis(14_000)), Some(Millis(15_000)));
     }
 }

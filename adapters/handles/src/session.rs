@@ -17,7 +17,7 @@ use crate::input_response::RequiredInput;
 use crate::options::millis;
 use crate::owned::{Notification, Progress, ServerDetails};
 use crate::pending::{RequestState, ResponseBody};
-use crate::reconnect::Reconnect;
+use crate::reconnect::{ClosedStream, Reconnect};
 use crate::request::Request;
 use crate::server_request::{HandlerCall, InputResponse, ServerRequestHandler};
 
@@ -77,6 +77,8 @@ pub struct ClientSession {
     pub(crate) responses: VecDeque<(Ticket, InputResponse)>,
     /// The time at which the connection ends even if messages are unsent.
     close_deadline: Option<Millis>,
+    /// Subscriptions to send again, because their HTTP streams have closed.
+    pub(crate) closed_streams: Vec<ClosedStream>,
     /// Calls to repeat, because the server refused their header fields.
     pub(crate) mismatches: HeaderMismatches,
     /// The failure of the last closed HTTP stream, for the current event.
@@ -122,6 +124,7 @@ impl ClientSession {
             server_requests: HashMap::new(),
             responses: VecDeque::new(),
             close_deadline: None,
+            closed_streams: Vec::new(),
             mismatches: HeaderMismatches::default(),
             http_failure: None,
         }
@@ -138,6 +141,7 @@ impl ClientSession {
     /// Call this method after every event, after a wake-up, and at the returned time. Returns `None` if no deadline
     /// is set.
     pub fn process_commands(&mut self, client: &mut Client<'_>, now: Millis) -> Option<Millis> {
+        let attempt = self.send_subscriptions_again(now);
         for command in self.shared.take_commands() {
             self.execute(client, command, now);
         }
@@ -145,7 +149,7 @@ impl ClientSession {
         self.remove_expired(now);
         self.send_pending(client);
         self.check_list();
-        self.unsent_deadline.into_iter().chain(self.close_deadline).min()
+        self.unsent_deadline.into_iter().chain(self.close_deadline).chain(attempt).min()
     }
 
     /// Returns whether the time limit of [`ClientShared::close`] has expired. Returns `false` without a limit.
@@ -357,14 +361,7 @@ impl ClientSession {
                 }
                 return;
             }
-            Event::Acknowledged(acknowledged) => {
-                if let Some(sent) = self.sent.get(&acknowledged.ticket()) {
-                    let ticket = acknowledged.ticket();
-                    let body = ResponseBody::Listening(ticket, acknowledged.raw().to_string());
-                    sent.state.complete(Ok(body));
-                }
-                return;
-            }
+            Event::Acknowledged(acknowledged) => return self.handle_acknowledgment(acknowledged),
             Event::InputRequired(required) => return self.request_inputs(&required),
             Event::ServerRequest(request) => return self.handle_server_request(request),
             Event::Cancelled { ticket, .. } | Event::Expired(ticket) => {
@@ -427,13 +424,16 @@ impl ClientSession {
         notification
     }
 
-    /// Completes a request and releases its slot, unless the request is a call that must be repeated: see
-    /// [`HeaderMismatches`].
+    /// Completes a request and releases its slot, unless the request must be sent again: a call (see
+    /// [`HeaderMismatches`]), or a subscription (see [`ClosedStream`]).
     pub(crate) fn complete(&mut self, ticket: Ticket, result: Result<ResponseBody, CallError>) {
         let Some(sent) = self.sent.remove(&ticket) else { return };
         self.finish_list(&sent.state, &result);
         let result = match result {
-            Err(error) => match self.repeat_later(&sent.state, error) {
+            Err(error) => match self
+                .repeat_later(&sent.state, error)
+                .or_else(|error| self.listen_again_later(&sent.state, error))
+            {
                 Ok(()) => return,
                 Err(error) => Err(error),
             },
@@ -464,7 +464,9 @@ impl Drop for ClientSession {
             Command::Start(state) => Some(state),
             _ => None,
         });
-        for state in self.unsent.drain(..).map(|(state, _)| state).chain(not_started) {
+        let closed_streams = self.closed_streams.drain(..).map(|stream| stream.state);
+        let unsent = self.unsent.drain(..).map(|(state, _)| state);
+        for state in unsent.chain(not_started).chain(closed_streams) {
             state.complete(Err(CallError::Closed));
         }
         for (_, sent) in self.sent.drain() {

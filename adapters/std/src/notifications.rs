@@ -48,6 +48,9 @@ impl Iterator for Notifications {
 /// [`Notification::Other`] of an extension. [`Notification::Reconnected`] and [`Notification::Missed`] report that
 /// changes may be missing. The iterator ends when the subscription ends or the client is closed. Dropping this value
 /// ends the subscription.
+///
+/// Over HTTP, a subscription has its own stream. If the stream breaks, the client sends the subscription again, within
+/// the attempts of [`Reconnect`](crate::Reconnect).
 #[derive(Debug)]
 pub struct Subscription {
     pub(crate) inner: handles::Subscription,

@@ -6,8 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use mcp_proto::client::Listed;
 use mcp_proto_std::http::relay;
-use mcp_proto_std::{CallError, CallOptions, ConnectError, Connector, HttpEndpoint, Reconnect};
+use mcp_proto_std::{CallError, CallOptions, ConnectError, Connector, HttpEndpoint, Notification, Reconnect};
 
 /// The time limit of each wait.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -188,6 +189,29 @@ fn call_refused_for_its_header_fields_is_repeated_once() {
     let calls: Vec<_> =
         (0..256).map(|_| client.begin_json("add", r#"{"a":"x"}"#, CallOptions::new()).unwrap()).collect();
     assert!(calls.into_iter().all(|call| call.wait().is_ok()));
+    client.close();
+}
+
+#[test]
+fn subscription_whose_streams_break_is_sent_again_and_ends() {
+    let url = start(|request, stream| {
+        let response = if request.has("subscriptions/listen") {
+            let tag = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}"#, request.id());
+            let method = "notifications/subscriptions/acknowledged";
+            let params = format!(r#"{{{tag},"notifications":{{"toolsListChanged":true}}}}"#);
+            format!("{STREAM}data: {{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}\n\n")
+        } else {
+            request.result(DISCOVERED)
+        };
+        write(stream, &response);
+        // The stream of a subscription breaks after the acknowledgment.
+        let _ = stream.shutdown(std::net::Shutdown::Both);
+    });
+    let reconnect = Reconnect { attempts: 2, pause: Duration::from_millis(10) };
+    let client = connector().reconnect(reconnect).http(HttpEndpoint::new(url)).unwrap();
+    let subscription = client.listen(&[Listed::Tools], &[]).unwrap();
+    let notifications: Vec<_> = subscription.collect();
+    assert_eq!(notifications, [Notification::Reconnected, Notification::Reconnected]);
     client.close();
 }
 

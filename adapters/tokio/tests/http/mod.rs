@@ -129,6 +129,38 @@ async fn broken_stream_of_changes_opens_again() {
 }
 
 #[tokio::test]
+async fn subscription_continues_after_its_stream_breaks() {
+    let mut server = TestServer::start();
+    let relay = Relay::start(server.address).await;
+    let client = connect(Connect::Stateless, relay.endpoint()).await;
+    let mut subscription = within(client.listen(&[Listed::Tools], &[])).await.unwrap();
+    for _ in 0..3 {
+        relay.break_connections();
+        assert_eq!(within(subscription.next()).await, Some(Notification::Reconnected));
+        assert_eq!(text(&client, "touch").await.unwrap(), "touched");
+        assert_eq!(within(subscription.next()).await, Some(Notification::Changed(Listed::Tools)));
+    }
+    // A dropped subscription is not sent again.
+    drop(subscription);
+    relay.break_connections();
+    notice_closed_connections().await;
+    server.take_events();
+    sleep(SOON.pause * 10).await;
+    assert!(server.take_events().is_empty());
+}
+
+#[tokio::test]
+async fn subscription_ends_without_attempts_to_reconnect() {
+    let server = TestServer::start();
+    let relay = Relay::start(server.address).await;
+    let connector = connector(Connect::Stateless).reconnect(Reconnect { attempts: 3, ..SOON });
+    let client = within(connector.http(relay.endpoint())).await.unwrap();
+    let mut subscription = within(client.listen(&[Listed::Tools], &[])).await.unwrap();
+    drop(relay);
+    assert_eq!(within(subscription.next()).await, None);
+}
+
+#[tokio::test]
 async fn changes_arrive_on_the_stream_of_the_era() {
     let mut server = TestServer::start();
     let client = connect(Connect::Handshake, server.endpoint()).await;
