@@ -1,7 +1,7 @@
 //! Runtime-independent part of the `std` and `tokio` adapters of [`mcp_proto`].
 //!
 //! This crate is for authors of adapters; applications use the re-exports of their adapter. The crate starts no
-//! thread, and moves no bytes of a connection. The crate has two halves:
+//! thread, and opens no connection; [`BlockingStream`] wraps a stream of an adapter. The crate has two halves:
 //!
 //! - **The event loop** owns the state machine. Between two events, the event loop calls [`ClientSession`] (client) or
 //!   [`ServerShared`] (server). Both apply the commands of the handles, and return the time by which the event loop
@@ -29,6 +29,7 @@
 mod accept_retry;
 mod begin_requests;
 mod block_on;
+mod blocking_stream;
 mod cancellation;
 mod child_settings;
 mod chunk_writer;
@@ -80,6 +81,7 @@ mod views;
 
 pub use crate::accept_retry::AcceptRetry;
 pub use crate::block_on::{block_on, block_on_until};
+pub use crate::blocking_stream::BlockingStream;
 pub use crate::cancellation::{Cancellation, Cancelled};
 pub use crate::child_settings::{Ending, LineCallback, Stderr, StderrTail};
 pub use crate::chunk_writer::ChunkWriter;

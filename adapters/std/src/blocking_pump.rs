@@ -5,7 +5,7 @@
 //! deadlines expire even while both threads block. If a peer stops reading, the buffers fill, and the pump then stops
 //! reading from that peer.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use mcp_proto::{Action, Clock, Machine, Millis, Transmit};
 
-use mcp_proto_handles::{Wake, lock};
+use mcp_proto_handles::{BlockingStream, Wake, lock};
 
 use crate::pump::{DRAIN_TIME, PumpImpl, PumpStatus, RunOptions};
 use crate::read_buffer::{READ_SIZE, ReadBuffer};
@@ -21,9 +21,6 @@ use crate::sync::{wait, wait_for};
 
 /// Maximum capacity of a write buffer that the pump reuses.
 const MAX_KEPT_CAPACITY: usize = 256 * 1024;
-
-/// Pause before the next read of a stream that had no bytes.
-const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
 /// Moves bytes between a state machine and two streams that can only block.
 pub(crate) struct BlockingPump {
@@ -214,22 +211,11 @@ impl Drop for ReaderGuard {
     }
 }
 
-fn run_reader(shared: &Shared, mut input: impl Read) {
+fn run_reader(shared: &Shared, input: impl Read) {
+    let mut input = BlockingStream::new(input, || lock(&shared.state).is_closed);
     let mut buffer = vec![0; READ_SIZE];
     loop {
-        let n = match input.read(&mut buffer) {
-            Ok(n) => n.min(READ_SIZE),
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            // The stream has a read timeout, or another owner has made it non-blocking.
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                if lock(&shared.state).is_closed {
-                    return;
-                }
-                thread::sleep(RETRY_PAUSE);
-                continue;
-            }
-            Err(_) => 0,
-        };
+        let n = input.read(&mut buffer).map_or(0, |n| n.min(READ_SIZE));
         if n == 0 {
             return;
         }
@@ -256,7 +242,8 @@ impl Drop for WriterGuard {
     }
 }
 
-fn run_writer(shared: &Shared, mut output: impl Write) {
+fn run_writer(shared: &Shared, output: impl Write) {
+    let mut output = BlockingStream::new(output, || lock(&shared.state).is_closed);
     loop {
         let mut state = lock(&shared.state);
         while state.outgoing.is_empty() && !state.is_closed {
@@ -267,7 +254,7 @@ fn run_writer(shared: &Shared, mut output: impl Write) {
         }
         let mut bytes = mem::take(&mut state.outgoing);
         drop(state);
-        if write_and_flush(&mut output, &bytes).is_err() {
+        if output.write_all(&bytes).and_then(|()| output.flush()).is_err() {
             return;
         }
         let mut state = lock(&shared.state);
@@ -278,9 +265,4 @@ fn run_writer(shared: &Shared, mut output: impl Write) {
         }
         shared.owner.notify_one();
     }
-}
-
-fn write_and_flush(output: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
-    output.write_all(bytes)?;
-    output.flush()
 }

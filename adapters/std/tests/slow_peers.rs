@@ -362,6 +362,31 @@ fn idle_stream_with_a_read_timeout_stays_open() {
 }
 
 #[test]
+fn long_response_to_nonblocking_stream_is_complete() {
+    within(TEST_TIMEOUT, || {
+        for write_timeout in [None, Some(Duration::from_millis(10))] {
+            let (mut here, there) = UnixStream::pair().unwrap();
+            there.set_nonblocking(write_timeout.is_none()).unwrap();
+            there.set_write_timeout(write_timeout).unwrap();
+            // The wrapper hides the socket, so threads of the pump read and write.
+            let wrap = |stream| Trickle(stream, 1 << 20, Duration::ZERO);
+            let (input, output) = (wrap(there.try_clone().unwrap()), wrap(there));
+            let server = thread::spawn(move || Serve::new(&CONFIG).streams(input, output, handler));
+            let arguments = format!(r#"{{"text":"{}"}}"#, "x".repeat(2_000_000));
+            let requests = initialize("2025-11-25", "{}") + &call(1, "echo", &arguments);
+            here.write_all(requests.as_bytes()).unwrap();
+            // The output of the server is full.
+            thread::sleep(Duration::from_millis(200));
+            here.shutdown(Shutdown::Write).unwrap();
+            let mut output = String::new();
+            here.read_to_string(&mut output).unwrap();
+            assert!(output.ends_with('\n') && output.len() > 2_000_000, "{} bytes", output.len());
+            server.join().unwrap().unwrap();
+        }
+    });
+}
+
+#[test]
 fn socket_closes_before_the_wait_for_workers() {
     static HASTY: ServerConfig =
         ServerConfig::new("test", "1").features(&[&TOOLS]).limits(Limits::DEFAULT.with_grace(Millis(10)));
