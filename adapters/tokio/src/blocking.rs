@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread;
 
-use mcp_proto_handles::{Signal, block_on};
+use mcp_proto_handles::{BlockingStream, Signal, block_on};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Maximum number of bytes per read, and of queued output bytes.
@@ -31,10 +31,11 @@ struct InputState {
 }
 
 impl Input {
-    pub(crate) fn start(mut stream: impl Read + Send + 'static) -> io::Result<Input> {
+    pub(crate) fn start(stream: impl Read + Send + 'static) -> io::Result<Input> {
         let state = Arc::<Signal<InputState>>::default();
         let guard = InputGuard(Arc::clone(&state));
         thread::Builder::new().name("mcp-read".into()).spawn(move || {
+            let mut stream = BlockingStream::new(stream, || guard.0.with(|state| state.is_closed));
             while let Some(bytes) = read(&mut stream) {
                 let fetched = |state: &mut InputState| {
                     (state.bytes.is_empty() || state.is_closed).then_some(state.is_closed)
@@ -51,16 +52,9 @@ impl Input {
 
 fn read(stream: &mut impl Read) -> Option<Vec<u8>> {
     let mut bytes = vec![0; BUFFER_SIZE];
-    loop {
-        match stream.read(&mut bytes) {
-            Ok(n @ 1..) => {
-                bytes.truncate(n);
-                return Some(bytes);
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            _ => return None,
-        }
-    }
+    let n = stream.read(&mut bytes).ok().filter(|n| *n > 0)?;
+    bytes.truncate(n);
+    Some(bytes)
 }
 
 impl AsyncRead for Input {
@@ -119,13 +113,16 @@ struct OutputState {
     broken: bool,
     /// Whether the writer was shut down or dropped.
     is_closed: bool,
+    /// Whether the writer was dropped. The thread then no longer waits for a non-blocking stream.
+    is_dropped: bool,
 }
 
 impl Output {
-    pub(crate) fn start(mut stream: impl Write + Send + 'static) -> io::Result<Output> {
+    pub(crate) fn start(stream: impl Write + Send + 'static) -> io::Result<Output> {
         let state = Arc::<Signal<OutputState>>::default();
         let guard = OutputGuard(Arc::clone(&state));
         thread::Builder::new().name("mcp-write".into()).spawn(move || {
+            let mut stream = BlockingStream::new(stream, || guard.0.with(|state| state.is_dropped));
             while let Some(bytes) = block_on(guard.0.wait_until(OutputState::next)) {
                 if stream.write_all(&bytes).and_then(|()| stream.flush()).is_err() {
                     return;
@@ -181,7 +178,7 @@ impl AsyncWrite for Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        self.state.update(|state| state.is_closed = true);
+        self.state.update(|state| (state.is_closed, state.is_dropped) = (true, true));
     }
 }
 
@@ -191,5 +188,73 @@ struct OutputGuard(Arc<Signal<OutputState>>);
 impl Drop for OutputGuard {
     fn drop(&mut self) {
         self.0.update(|state| state.broken |= state.writing || !state.is_closed);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::time::{sleep, timeout};
+
+    use super::*;
+
+    const PAUSE: Duration = Duration::from_millis(50);
+    const LIMIT: Duration = Duration::from_secs(5);
+
+    /// Returns a non-blocking stream and its peer.
+    fn nonblocking() -> (UnixStream, UnixStream) {
+        let (here, there) = UnixStream::pair().unwrap();
+        here.set_nonblocking(true).unwrap();
+        (here, there)
+    }
+
+    #[tokio::test]
+    async fn nonblocking_input_without_bytes_stays_open() {
+        let (here, mut there) = nonblocking();
+        let mut input = Input::start(here).unwrap();
+        sleep(PAUSE).await;
+        there.write_all(b"request").unwrap();
+        drop(there);
+        let mut read = Vec::new();
+        timeout(LIMIT, input.read_to_end(&mut read)).await.unwrap().unwrap();
+        assert_eq!(read, b"request");
+    }
+
+    #[tokio::test]
+    async fn nonblocking_output_waits_for_a_slow_reader() {
+        let (here, mut there) = nonblocking();
+        let mut output = Output::start(here).unwrap();
+        let bytes: Vec<u8> = (0..1_000_000_u32).map(|at| at.to_le_bytes()[0]).collect();
+        let reader = thread::spawn(move || {
+            thread::sleep(PAUSE);
+            let mut read = Vec::new();
+            there.read_to_end(&mut read).map(|_| read)
+        });
+        timeout(LIMIT, output.write_all(&bytes)).await.unwrap().unwrap();
+        timeout(LIMIT, output.shutdown()).await.unwrap().unwrap();
+        drop(output);
+        assert!(reader.join().unwrap().unwrap() == bytes);
+    }
+
+    #[tokio::test]
+    async fn threads_of_dropped_nonblocking_streams_end() {
+        let (here, mut there) = nonblocking();
+        there.set_nonblocking(true).unwrap();
+        let input = Input::start(here.try_clone().unwrap()).unwrap();
+        let mut output = Output::start(here).unwrap();
+        // The peer does not read.
+        while let Ok(written) = timeout(PAUSE, output.write_all(&[0; BUFFER_SIZE])).await {
+            written.unwrap();
+        }
+        drop((input, output));
+        let is_over = async {
+            while !matches!(there.write(b"x"), Err(error) if error.kind() == ErrorKind::BrokenPipe) {
+                sleep(PAUSE).await;
+            }
+        };
+        timeout(LIMIT, is_over).await.unwrap();
     }
 }
