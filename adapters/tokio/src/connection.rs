@@ -38,7 +38,10 @@ impl Connection {
     pub(crate) async fn run(mut self, mut source: Source, guard: ClientCloseGuard) {
         let start = Instant::now();
         let (error, status) = loop {
-            let (outcome, status) = match source.open(start).await {
+            let Some(opened) = self.while_awaited(source.open(start)).await else {
+                return guard.close_with(None);
+            };
+            let (outcome, status) = match opened {
                 Ok(Link { pump, mut process }) => {
                     self.shared.set_process_id(process.as_ref().and_then(ServerProcess::id));
                     let outcome = self.run_connections(pump, &mut process, &mut source, start).await;
@@ -57,6 +60,18 @@ impl Connection {
             let _ = report.send(Err(self.shared.connect_error(error, status)));
         }
         guard.close_with(status);
+    }
+
+    /// Waits for a future. Returns `None` if the caller no longer waits for the first connection.
+    async fn while_awaited<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            if self.report.as_mut().is_some_and(|report| report.poll_closed(context).is_ready()) {
+                return Poll::Ready(None);
+            }
+            future.as_mut().poll(context).map(Some)
+        })
+        .await
     }
 
     /// Runs the first connection and its replacements. `process` becomes the process of the last connection. Returns an

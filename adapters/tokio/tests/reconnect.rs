@@ -12,6 +12,7 @@ use mcp_proto_tokio::{
 };
 use tokio::io::{DuplexStream, duplex};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 use crate::peer::SOON as LIMIT;
@@ -186,6 +187,29 @@ async fn close_and_timeouts_work_while_a_connection_opens() {
     let late = CallOptions::new().timeout(Duration::from_secs(1));
     assert_eq!(client.begin_json("echo", "{}", late).unwrap().await, Err(CallError::TimedOut));
     timeout(LIMIT, client.close()).await.unwrap();
+}
+
+/// An opener that never opens the last of its attempts. The server closes the connections of earlier attempts.
+#[tokio::test]
+async fn dropped_future_ends_opening_of_any_attempt() {
+    for earlier_attempts in [0, 1] {
+        let (guard, is_dropped) = oneshot::channel::<()>();
+        let (opening, mut opens) = unbounded_channel();
+        let (mut guard, mut attempts) = (Some(guard), 0..earlier_attempts);
+        let open = move || {
+            let guard = attempts.next().is_none().then(|| guard.take());
+            let opening = opening.clone();
+            async move {
+                let Some(_guard) = guard else { return Ok(duplex(1).0) };
+                opening.send(()).unwrap();
+                std::future::pending().await
+            }
+        };
+        let connecting = tokio::spawn(Connector::new("test", "1").open(open));
+        timeout(LIMIT, opens.recv()).await.unwrap().unwrap();
+        connecting.abort();
+        assert!(timeout(LIMIT, is_dropped).await.unwrap().is_err());
+    }
 }
 
 #[tokio::test]
