@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::client::Listed;
 use mcp_proto_std::http::relay;
 use mcp_proto_std::{CallError, CallOptions, ConnectError, Connector, HttpEndpoint, Notification, Reconnect};
@@ -390,6 +391,16 @@ fn start_relay(url: String) -> (PipeWriter, impl Iterator<Item = String>) {
     let ((input, to_relay), (from_relay, output)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
     thread::spawn(move || relay(HttpEndpoint::new(url), input, output));
     (to_relay, BufReader::new(from_relay).lines().map(Result::unwrap))
+}
+
+#[test]
+fn relay_reads_all_lines_that_arrive_at_once() {
+    within(TEST_TIMEOUT, || {
+        let (mut to_relay, lines) = start_relay("http://127.0.0.1:1/mcp".to_owned());
+        to_relay.write_all(&b"x\n".repeat(1000)).unwrap();
+        drop(to_relay);
+        assert_eq!(lines.filter(|line| line.contains("-32700")).count(), 1000);
+    });
 }
 
 #[test]

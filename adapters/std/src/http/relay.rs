@@ -146,9 +146,13 @@ impl<W: Write> Relay<W> {
         let mut end = None;
         loop {
             let now = clock.now();
+            let mut accepted = false;
             if self.outgoing.is_empty() && !self.handshake.is_repeated && end.is_none() {
                 match lines.try_recv() {
-                    Ok(line) => self.accept(line)?,
+                    Ok(line) => {
+                        self.accept(line)?;
+                        accepted = true;
+                    }
                     Err(TryRecvError::Empty) => {}
                     Err(TryRecvError::Disconnected) => end = Some(now.plus(GRACE)),
                 }
@@ -185,7 +189,8 @@ impl<W: Write> Relay<W> {
                 };
             });
             result?;
-            if received {
+            // One wake-up may stand for several lines.
+            if received || accepted {
                 continue;
             }
             let mut queue = lock(&reports.queue);
