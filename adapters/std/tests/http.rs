@@ -393,6 +393,29 @@ fn start_relay(url: String) -> (PipeWriter, impl Iterator<Item = String>) {
     (to_relay, BufReader::new(from_relay).lines().map(Result::unwrap))
 }
 
+#[cfg(unix)]
+#[test]
+fn relay_waits_for_nonblocking_streams() {
+    use std::net::Shutdown;
+    use std::os::unix::net::UnixStream;
+
+    const LINES: usize = 20_000;
+    within(TEST_TIMEOUT, || {
+        let (mut here, there) = UnixStream::pair().unwrap();
+        there.set_nonblocking(true).unwrap();
+        let (input, output) = (there.try_clone().unwrap(), there);
+        let relay = thread::spawn(|| relay(HttpEndpoint::new("http://127.0.0.1:1/mcp"), input, output));
+        thread::sleep(Duration::from_millis(50));
+        here.write_all(&b"x\n".repeat(LINES)).unwrap();
+        here.shutdown(Shutdown::Write).unwrap();
+        // The output of the relay is full.
+        thread::sleep(Duration::from_millis(200));
+        let errors = BufReader::new(here).lines().map(Result::unwrap).filter(|line| line.contains("-32700"));
+        assert_eq!(errors.count(), LINES);
+        relay.join().unwrap().unwrap();
+    });
+}
+
 #[test]
 fn relay_reads_all_lines_that_arrive_at_once() {
     within(TEST_TIMEOUT, || {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{Clock, Millis, OutboundMessage, OutboundMessageKind, Relation, StreamId, methods};
-use mcp_proto_handles::{HttpEndpoint, HttpReceived, lock};
+use mcp_proto_handles::{BlockingStream, HttpEndpoint, HttpReceived, lock};
 
 use super::transport::Transport;
 use super::worker::Reports;
@@ -40,7 +40,8 @@ const RESTART: StreamId = StreamId(u32::MAX);
 /// ten seconds before.
 ///
 /// The function returns after the end of the input, or when a write to the client fails. At the end of the input,
-/// requests in flight have 1.5 seconds for their responses.
+/// requests in flight have 1.5 seconds for their responses. The relay waits for a stream that is non-blocking or has a
+/// timeout.
 ///
 /// ```no_run
 /// use mcp_proto_std::{HttpEndpoint, http};
@@ -60,6 +61,10 @@ pub fn relay(
     let transport = Transport::new(endpoint, REQUESTS, LONGEST_MESSAGE)?;
     let (sender, lines) = sync_channel(QUEUED_LINES);
     let reports = Arc::clone(&transport.reports);
+    // Dropped at the end of this function, so that the thread stops waiting for input.
+    let running = Arc::new(());
+    let is_running = Arc::downgrade(&running);
+    let input = BlockingStream::new(input, move || is_running.strong_count() == 0);
     thread::Builder::new().name("mcp-relay".into()).spawn(move || {
         read_lines(input, &sender, &reports);
         drop(sender);
@@ -68,7 +73,7 @@ pub fn relay(
     let clock = Clock::start();
     let mut relay = Relay {
         transport,
-        client: ClientSide { output, requests: HashMap::new() },
+        client: ClientSide { output: BlockingStream::new(output, || false), requests: HashMap::new() },
         outgoing: VecDeque::new(),
         next_stream: 0,
         handshake: Handshake::default(),
