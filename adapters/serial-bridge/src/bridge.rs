@@ -4,11 +4,12 @@
 //! share the router, and the main thread watches its deadlines.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, ErrorKind, Read, Write, stderr, stdin, stdout};
+use std::io::{self, Read, Write, stderr, stdin, stdout};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
+use crate::blocking_stream::BlockingStream;
 use crate::board_line::BoardLine;
 use crate::link::Link;
 use crate::options::Options;
@@ -195,13 +196,8 @@ fn end(shared: &Shared) {
 }
 
 fn read_client(shared: &Shared) {
-    let (mut input, mut bytes) = (stdin().lock(), [0; 4096]);
-    loop {
-        let n = match input.read(&mut bytes) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Ok(0) | Err(_) => break,
-            Ok(n) => n,
-        };
+    let (mut input, mut bytes) = (BlockingStream(stdin().lock()), [0; 4096]);
+    while let Ok(n @ 1..) = input.read(&mut bytes) {
         let mut state = shared.lock();
         while state.router.is_full() || state.router.to_board.len() > LONGEST_OUTPUT {
             state = shared.wait(state, None);
@@ -285,7 +281,7 @@ fn read_link(shared: &Shared, link: Link) -> (bool, io::Error) {
 
 fn write_client(shared: &Shared) {
     let write = |_: Option<&Link>, bytes: &[u8]| {
-        let mut output = stdout().lock();
+        let mut output = BlockingStream(stdout().lock());
         output.write_all(bytes).and_then(|()| output.flush())
     };
     write_output(shared, Output::Client, write);
@@ -308,7 +304,7 @@ fn write_board(shared: &Shared) {
 fn write_log(shared: &Shared) {
     write_output(shared, Output::Log, |_, bytes| {
         // Ignore errors, because stderr may be closed.
-        let _ = stderr().write_all(bytes);
+        let _ = BlockingStream(stderr()).write_all(bytes);
         Ok(())
     });
 }

@@ -14,6 +14,7 @@
 //! `router` implements this without I/O, `board_line` adds frames to the line, `bridge` moves the bytes, and `link`
 //! opens ports.
 
+mod blocking_stream;
 mod board_line;
 mod bridge;
 mod lines;

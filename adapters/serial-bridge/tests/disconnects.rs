@@ -179,6 +179,40 @@ fn client_that_closes_stdout_ends_the_bridge() {
     assert_eq!(read(&wire.board, MARK.len()), MARK.as_bytes());
 }
 
+#[test]
+fn client_with_nonblocking_streams_loses_no_byte() {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    let wire = Wire::new();
+    let (mut here, there) = UnixStream::pair().unwrap();
+    there.set_nonblocking(true).unwrap();
+    let mut command = bridge();
+    command.args(plain(&wire.path)).stdin(OwnedFd::from(there.try_clone().unwrap()));
+    let mut child = command.stdout(OwnedFd::from(there)).spawn().unwrap();
+    // The command keeps its copies of the streams open.
+    drop(command);
+    assert_eq!(read(&wire.board, 1), b"\n");
+    thread::sleep(Duration::from_millis(50));
+    let (line, long) = (notification("x") + "\n", notification(&"x".repeat(1_000_000)) + "\n");
+    here.write_all(line.as_bytes()).unwrap();
+    assert_eq!(String::from_utf8(read(&wire.board, line.len())).unwrap(), line);
+    let sent = long.clone();
+    let writer = thread::spawn(move || {
+        write(&wire.board, sent.as_bytes());
+        wire
+    });
+    // The output of the bridge is full.
+    thread::sleep(Duration::from_millis(500));
+    here.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut received = String::new();
+    BufReader::new(&here).read_line(&mut received).unwrap();
+    assert!(received == long, "{} bytes", received.len());
+    let _wire = writer.join().unwrap();
+    drop(here);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
 /// Accepts a TCP connection, as a board that reads lines.
 fn accept(listener: &TcpListener) -> BufReader<TcpStream> {
     let (board, _) = listener.accept().unwrap();
