@@ -243,7 +243,7 @@ macro_rules! client_settings {
         }
 
         /// Lets tool calls become tasks, which survive a lost connection. A call that becomes a task still ends with
-        /// the result of the tool.
+        /// the result of the tool. Example: `connector.tasks(TaskLimits::DEFAULT)`.
         ///
         /// In `2026-07-28`, the server decides which calls become tasks. In `2025-11-25`, a call becomes a task only
         /// with [`CallOptions::task`](crate::CallOptions::task) or [`call_task`](crate::ClientHandle::call_task).

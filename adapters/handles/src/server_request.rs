@@ -129,6 +129,13 @@ impl InputResponse {
 
     /// Responds with a text message from the model. `model` is the model's name; `stop_reason` is `endTurn`,
     /// `maxTokens`, ….
+    ///
+    /// ```
+    /// use mcp_proto_handles::InputResponse;
+    ///
+    /// let (model, stop_reason, text) = ("some-model", "endTurn", "The answer is 42.");
+    /// let response = InputResponse::sampled(model, stop_reason, text);
+    /// ```
     #[must_use]
     pub fn sampled(model: &str, stop_reason: &str, text: &str) -> InputResponse {
         let text = json::to_string(text).unwrap_or_default();

@@ -120,6 +120,12 @@ impl Connector {
     /// One thread ends the old process, opens the next connection, and observes timeouts. So timeouts do not expire,
     /// and [`ClientHandle::close`] waits, until the old process has exited and the connection is open.
     /// [`ending`](Connector::ending) limits the time of the process.
+    ///
+    /// ```
+    /// use mcp_proto_std::{Connector, Reconnect};
+    ///
+    /// let connector = Connector::new("my-host", "1.0.0").reconnect(Reconnect { attempts: 20, ..Reconnect::DEFAULT });
+    /// ```
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);

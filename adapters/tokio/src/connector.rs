@@ -138,6 +138,12 @@ impl Connector {
     /// whose own stream breaks. [`subscribe`](ClientHandle::subscribe) and
     /// [`set_log_level`](ClientHandle::set_log_level) apply to one connection only. [`ClientHandle::server`] describes
     /// the first connection's server.
+    ///
+    /// ```
+    /// use mcp_proto_tokio::{Connector, Reconnect};
+    ///
+    /// let connector = Connector::new("my-host", "1.0.0").reconnect(Reconnect { attempts: 20, ..Reconnect::DEFAULT });
+    /// ```
     #[must_use]
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = Some(reconnect);
