@@ -3,6 +3,7 @@
 #![cfg(feature = "derive")]
 
 mod catalog;
+mod names;
 #[path = "../adapters/handles/fixtures/tools.rs"]
 mod tools;
 

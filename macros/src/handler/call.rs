@@ -27,7 +27,7 @@ impl Handler {
     /// Generates the function that handles a request, and the function that returns the `Handler`.
     pub(crate) fn handler(&self) -> TokenStream {
         let Handler { signature: Signature { name, visibility, .. }, root, .. } = self;
-        let (call, handler) = (format_ident!("__call_{name}"), handler_name(name));
+        let (call, handler) = (format_ident!("__call_{}", name), handler_name(name));
         let request = format_ident!("{}", self.kind.request());
         let Invocation { generics, bounds, code } = match self.is_deferred() {
             true => self.deferred_invocation(),

@@ -1,0 +1,59 @@
+//! Handlers whose names are keywords.
+
+use super::{OPEN, request, serve};
+use mcp_proto::server::{Router, ServerConfig};
+use mcp_proto::{ToolArguments, complete, prompt, resource, router, tool};
+use serde_json::{Value, json};
+
+#[derive(ToolArguments)]
+struct Kind {
+    r#type: String,
+}
+
+#[tool]
+fn r#move(Kind { r#type }: Kind) -> String {
+    r#type
+}
+
+#[prompt]
+fn r#try(Kind { r#type }: Kind) -> String {
+    r#type
+}
+
+#[resource("device://ref")]
+fn r#ref() -> &'static str {
+    "fixed"
+}
+
+#[complete(prompt = "try", argument = "type")]
+fn r#match() -> [&'static str; 1] {
+    ["x"]
+}
+
+static ROUTER: Router<()> = router![r#move, r#try, r#ref, r#match];
+
+fn outcome(router: &Router<'_, ()>, method: &str, params: &Value) -> Value {
+    let config = ServerConfig::new("s", "1").features(router.features());
+    let lines = serve(&config, router, &mut (), &(OPEN.to_owned() + &request(method, params)));
+    lines[1]["result"].clone()
+}
+
+#[test]
+fn handlers_have_keywords_as_names() {
+    for (method, params, pointer, expected) in [
+        ("tools/list", json!({}), "/tools/0/name", "move"),
+        ("prompts/list", json!({}), "/prompts/0/name", "try"),
+        ("resources/list", json!({}), "/resources/0/name", "ref"),
+        ("tools/call", json!({ "name": "move", "arguments": { "type": "a" } }), "/content/0/text", "a"),
+        (
+            "prompts/get",
+            json!({ "name": "try", "arguments": { "type": "b" } }),
+            "/messages/0/content/text",
+            "b",
+        ),
+        ("resources/read", json!({ "uri": "device://ref" }), "/contents/0/text", "fixed"),
+    ] {
+        let result = outcome(&ROUTER, method, &params);
+        assert_eq!(result.pointer(pointer), Some(&json!(expected)), "{method} {result}");
+    }
+}
