@@ -1,4 +1,4 @@
-//! Handlers whose names are keywords.
+//! Handlers whose names, variables and arguments are keywords.
 
 use super::{OPEN, request, serve};
 use mcp_proto::server::{Router, ServerConfig};
@@ -15,7 +15,7 @@ fn r#move(Kind { r#type }: Kind) -> String {
     r#type
 }
 
-#[prompt]
+#[prompt(values(r#type = ["slow", "fast"]))]
 fn r#try(Kind { r#type }: Kind) -> String {
     r#type
 }
@@ -25,12 +25,17 @@ fn r#ref() -> &'static str {
     "fixed"
 }
 
-#[complete(prompt = "try", argument = "type")]
+#[resource("device:///{type}")]
+fn r#use(r#type: &str) -> String {
+    r#type.to_owned()
+}
+
+#[complete(resource = "device:///{type}", argument = "type")]
 fn r#match() -> [&'static str; 1] {
     ["x"]
 }
 
-static ROUTER: Router<()> = router![r#move, r#try, r#ref, r#match];
+static ROUTER: Router<()> = router![r#move, r#try, r#ref, r#use, r#match];
 
 fn outcome(router: &Router<'_, ()>, method: &str, params: &Value) -> Value {
     let config = ServerConfig::new("s", "1").features(router.features());
@@ -44,6 +49,7 @@ fn handlers_have_keywords_as_names() {
         ("tools/list", json!({}), "/tools/0/name", "move"),
         ("prompts/list", json!({}), "/prompts/0/name", "try"),
         ("resources/list", json!({}), "/resources/0/name", "ref"),
+        ("resources/templates/list", json!({}), "/resourceTemplates/0/name", "use"),
         ("tools/call", json!({ "name": "move", "arguments": { "type": "a" } }), "/content/0/text", "a"),
         (
             "prompts/get",
@@ -52,8 +58,20 @@ fn handlers_have_keywords_as_names() {
             "b",
         ),
         ("resources/read", json!({ "uri": "device://ref" }), "/contents/0/text", "fixed"),
+        ("resources/read", json!({ "uri": "device:///x" }), "/contents/0/text", "x"),
     ] {
         let result = outcome(&ROUTER, method, &params);
         assert_eq!(result.pointer(pointer), Some(&json!(expected)), "{method} {result}");
+    }
+}
+
+#[test]
+fn arguments_and_variables_with_keywords_are_completed() {
+    for (reference, expected) in [
+        (json!({ "type": "ref/prompt", "name": "try" }), json!(["slow", "fast"])),
+        (json!({ "type": "ref/resource", "uri": "device:///{type}" }), json!(["x"])),
+    ] {
+        let params = json!({ "ref": reference, "argument": { "name": "type", "value": "" } });
+        assert_eq!(outcome(&ROUTER, "completion/complete", &params)["completion"]["values"], expected);
     }
 }

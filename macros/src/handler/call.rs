@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::Ident;
+use syn::ext::IdentExt;
 
 use crate::handler::kind::Kind;
 use crate::handler::signature::{Parameter, Signature};
@@ -132,7 +133,7 @@ impl Handler {
     fn read_resource(&self, code: &TokenStream) -> TokenStream {
         let (root, uri) = (&self.root, &self.attributes.uri);
         let values = self.values().enumerate().map(|(index, (name, ty))| {
-            let (value, name) = (format_ident!("__value_{index}"), name.map(ToString::to_string));
+            let (value, name) = (format_ident!("__value_{index}"), name.map(|name| name.unraw().to_string()));
             let (scalar, ty) = (format_ident!("__SCALAR_{index}"), with_static_lifetimes(ty));
             quote!(
                 const #scalar: #root::server::routes::Scalar =

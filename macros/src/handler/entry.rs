@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Error, LitStr, Result, Type};
 
@@ -32,7 +33,7 @@ impl Handler {
     fn name(&self) -> String {
         match &self.attributes.name {
             Some(name) => name.value(),
-            None => self.signature.name.to_string().trim_start_matches("r#").to_owned(),
+            None => self.signature.name.unraw().to_string(),
         }
     }
 
@@ -70,7 +71,7 @@ impl Handler {
     fn prompt(&self) -> Result<TokenStream> {
         let (root, name, methods) = (&self.root, self.name(), self.methods()?);
         let values = self.attributes.values.iter().map(|(name, values)| {
-            let name = name.to_string();
+            let name = name.unraw().to_string();
             quote!(let __arguments = #root::server::routes::with_values(__arguments, #name, &[#values]);)
         });
         let prompt = match self.values().next() {
@@ -109,8 +110,9 @@ impl Handler {
                     "the name of this parameter must be the name of a variable of the template",
                 )
             })?;
-            if !names.contains(&name.to_string()) {
-                return Err(Error::new(name.span(), format!("the template has no variable `{name}`")));
+            let variable = name.unraw().to_string();
+            if !names.contains(&variable) {
+                return Err(Error::new(name.span(), format!("the template has no variable `{variable}`")));
             }
         }
         let (root, name, methods) = (&self.root, self.name(), self.methods()?);
