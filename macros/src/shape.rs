@@ -139,7 +139,7 @@ fn expand_implementations(
         Direction::Decode | Direction::Encode => None,
     };
     quote!(
-        #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_imports, unused_mut)]
+        #[allow(clippy::all, clippy::pedantic, clippy::nursery, deprecated, unused_imports, unused_mut)]
         const _: () = {
             use #root::schema as __schema;
             use #root::schema::derived as __derived;

@@ -1,4 +1,6 @@
-//! Handlers whose names, variables and arguments are keywords.
+//! Handlers whose names, variables and arguments are keywords, and handlers that are deprecated.
+
+#![deny(warnings)]
 
 use super::{OPEN, request, serve};
 use mcp_proto::server::{Router, ServerConfig};
@@ -33,6 +35,26 @@ fn r#use(r#type: &str) -> String {
 #[complete(resource = "device:///{type}", argument = "type")]
 fn r#match() -> [&'static str; 1] {
     ["x"]
+}
+
+/// Arguments without a caller in new code.
+#[deprecated]
+#[derive(ToolArguments)]
+struct Level {
+    level: u8,
+}
+
+#[deprecated]
+#[tool]
+#[allow(deprecated)]
+fn set(Level { level }: Level) -> u8 {
+    level
+}
+
+#[deprecated]
+#[resource("device://old")]
+fn old() -> &'static str {
+    "old"
 }
 
 static ROUTER: Router<()> = router![r#move, r#try, r#ref, r#use, r#match];
@@ -74,4 +96,15 @@ fn arguments_and_variables_with_keywords_are_completed() {
         let params = json!({ "ref": reference, "argument": { "name": "type", "value": "" } });
         assert_eq!(outcome(&ROUTER, "completion/complete", &params)["completion"]["values"], expected);
     }
+}
+
+#[test]
+fn deprecated_handlers_compile_without_warnings() {
+    static OLD: Router<()> = router![set, old];
+    let call = json!({ "name": "set", "arguments": { "level": 3 } });
+    assert_eq!(outcome(&OLD, "tools/call", &call)["content"][0]["text"], "3");
+    assert_eq!(
+        outcome(&OLD, "resources/read", &json!({ "uri": "device://old" }))["contents"][0]["text"],
+        "old"
+    );
 }

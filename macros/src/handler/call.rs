@@ -50,12 +50,13 @@ impl Handler {
         let call_path = self.path(&call);
         quote!(
             #[doc(hidden)]
-            #[allow(clippy::all, clippy::pedantic, clippy::nursery, unused_variables)]
+            #[allow(clippy::all, clippy::pedantic, clippy::nursery, deprecated, unused_variables)]
             #visibility fn #call<#generics>(__context: &mut __C, __request: #root::server::#request<'_>) where #bounds {
                 #body
             }
 
             #[doc(hidden)]
+            #[allow(deprecated)]
             #visibility const fn #handler<#generics>() -> #root::server::routes::Handler<__C> where #bounds {
                 #root::server::routes::Handler::#variant(#call_path)
             }

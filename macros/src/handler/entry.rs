@@ -23,6 +23,7 @@ impl Handler {
         };
         Ok(quote!(
             #[doc(hidden)]
+            #[allow(deprecated)]
             #visibility const fn #function() -> #root::server::routes::Entry<'static> {
                 #entry
             }
