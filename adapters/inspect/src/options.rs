@@ -231,9 +231,12 @@ impl Arguments {
     }
 }
 
+/// The longest time of an option: more than a century. The sum of this time and the present is an `Instant`.
+const LONGEST_TIME: Duration = Duration::from_secs(u32::MAX as u64);
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or(format!("{text} is not a number of seconds"))
+    seconds.map(|time| time.min(LONGEST_TIME)).ok_or(format!("{text} is not a number of seconds"))
 }
 
 fn level(name: &str) -> Result<Level, String> {

@@ -95,6 +95,14 @@ fn missing_server_is_an_error_with_a_hint() {
 
 #[test]
 #[cfg(unix)]
+fn check_with_an_endless_timeout_ends_with_its_server() {
+    let output = inspect().args(["--check", "--timeout", "1e19", "--", "true"]).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!text.contains("panicked"), "{text}");
+}
+
+#[test]
+#[cfg(unix)]
 fn control_characters_of_a_server_are_escaped() {
     // A server that knows only the handshake. Its texts contain an escape sequence that sets the title of a terminal.
     let script = r#"answer() {
