@@ -136,10 +136,12 @@ impl Arguments {
                     None => return Err("--args must follow its --call or --prompt".into()),
                 },
                 "--task" => arguments.tasks.push(value()?),
-                "--schema" => arguments.schema = Some(value()?),
-                "--read" => arguments.read = Some(value()?),
-                "--skill" => arguments.skill = Some(value()?),
-                "--complete" => arguments.complete = Some([value()?, value()?, value()?]),
+                "--schema" => once(&mut arguments.schema, &word, value()?)?,
+                "--read" => once(&mut arguments.read, &word, value()?)?,
+                "--skill" => once(&mut arguments.skill, &word, value()?)?,
+                "--complete" => {
+                    once(&mut arguments.complete, &word, [value()?, value()?, value()?])?;
+                }
                 "--subscribe" => arguments.subscribe.push(value()?),
                 "--listen" => listen = Some(seconds(&value()?)?),
                 "--log-level" => arguments.level = Some(level(&value()?)?),
@@ -198,7 +200,7 @@ impl Arguments {
         for (option, name, json) in asked {
             match option.as_str() {
                 "--call" => arguments.calls.push((name, json)),
-                _ => arguments.prompt = Some((name, texts(&json)?)),
+                _ => once(&mut arguments.prompt, &option, (name, texts(&json)?))?,
             }
         }
         // A check waits the whole timeout for each response that the server does not send, so the default timeout of a
@@ -228,6 +230,14 @@ impl Arguments {
     /// Returns whether the only argument is the URL of a server.
     pub(crate) fn is_url(&self) -> bool {
         matches!(&self.command[..], [url] if url.starts_with("http://") || url.starts_with("https://"))
+    }
+}
+
+/// Stores the value of an option that is a request. A second value would replace the first one, so it is an error.
+fn once<T>(target: &mut Option<T>, option: &str, value: T) -> Result<(), String> {
+    match target.replace(value) {
+        Some(_) => Err(format!("{option} may be given once")),
+        None => Ok(()),
     }
 }
 

@@ -85,6 +85,8 @@ fn missing_server_is_an_error_with_a_hint() {
         (&[][..], "the command or the URL of the server is missing"),
         (&["--tap", "http://127.0.0.1:1/mcp"], "--tap needs the command of a server, not a URL"),
         (&["--bogus"], "--bogus is not an option"),
+        (&["--read", "a:b", "--read", "a:c", "server"], "--read may be given once"),
+        (&["--prompt", "a", "--call", "b", "--prompt", "c", "server"], "--prompt may be given once"),
     ] {
         let output = inspect().args(arguments).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
