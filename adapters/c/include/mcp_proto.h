@@ -701,7 +701,7 @@ mcp_status_t mcp_server_resume(mcp_server_t *server,
 // Returns a short English text for a status.
 const char *mcp_status_text(int32_t status);
 
-// Reads an integer of a JSON text, such as the arguments of a call.
+// Reads an integer of a JSON text, such as the arguments of a call. `100`, `100.0` and `1e2` are the same integer.
 //
 // `path` has names of members and indices of elements, such as `points.0.x`. Each function of this family parses the
 // whole text, so its time grows with the length of the text.

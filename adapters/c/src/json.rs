@@ -36,6 +36,63 @@ fn index(digits: &str) -> Option<usize> {
     Json::parse(digits.as_bytes()).ok()?.unsigned()?.try_into().ok()
 }
 
+/// Returns the integer at a path, in any notation: `100`, `100.0` and `1e2` are equal.
+///
+/// # Errors
+/// `MCP_ERROR_MISSING`. `MCP_ERROR_TYPE`: the value is not an integer of 64 bits.
+pub(crate) fn integer(json: Json<'_>, path: &str) -> Result<i64, mcp_status_t> {
+    find(json, path)?.number().and_then(whole).ok_or(mcp_status_t::MCP_ERROR_TYPE)
+}
+
+/// Returns the value of a number without a fraction. Returns `None` if the value does not fit.
+fn whole(number: &str) -> Option<i64> {
+    // `magnitude` has the digits up to the last one that is not zero, and `pending` counts the zeros after that digit.
+    let (mut magnitude, mut pending) = (0, 0i32);
+    // `zeros` is minus the number of digits after the point. `sign` is the sign of the exponent, and 0 before it.
+    let (mut fraction, mut zeros, mut sign, mut power) = (0, 0i32, 0, 0i32);
+    for byte in number.bytes() {
+        let digit = byte.wrapping_sub(b'0');
+        match byte {
+            b'.' => fraction = 1,
+            b'e' | b'E' => sign = 1,
+            b'-' => sign = -sign,
+            b'+' => {}
+            _ if sign != 0 => {
+                if power < 100_000_000 {
+                    power = power.wrapping_mul(10).wrapping_add(digit.into());
+                }
+            }
+            _ => {
+                zeros = zeros.wrapping_sub(fraction);
+                pending = pending.wrapping_add(1);
+                if digit != 0 {
+                    magnitude = scale(magnitude, pending)?.checked_add(digit.into())?;
+                    pending = 0;
+                }
+            }
+        }
+    }
+    let zeros = zeros.wrapping_add(pending).wrapping_add(power.wrapping_mul(sign));
+    if zeros < 0 && magnitude != 0 {
+        return None;
+    }
+    let magnitude = scale(magnitude, zeros)?;
+    if number.starts_with('-') { 0i64.checked_sub_unsigned(magnitude) } else { magnitude.try_into().ok() }
+}
+
+/// Multiplies by ten to the power of `zeros`. A checked multiplication would take more flash.
+#[inline(never)]
+fn scale(mut value: u64, mut zeros: i32) -> Option<u64> {
+    while zeros > 0 && value != 0 {
+        if value > u64::MAX / 10 {
+            return None;
+        }
+        value = value.wrapping_mul(10);
+        zeros = zeros.wrapping_sub(1);
+    }
+    Some(value)
+}
+
 /// Returns the number at a path, multiplied by ten to the power of `digits`. Discards the remaining fraction.
 ///
 /// # Errors

@@ -283,7 +283,11 @@ fn end_of_input_closes_the_server() {
 
 #[test]
 fn values_are_read_by_their_path() {
-    let json = r#"{"a":[{"b":-7},1.25],"s":"\u00e4\n","t":true,"n":null,"big":9223372036854775808}"#;
+    let json = concat!(
+        r#"{"a":[{"b":-7},1.25],"s":"\u00e4\n","t":true,"n":null,"big":9223372036854775808,"#,
+        r#""whole":[5.0,1e2,-10.50E+1,-0.0e9,-9223372036854775808.0,0.0000000000000000000001e22],"#,
+        r#""part":[5.5,1e-1,1.00000000000000000000001,9223372036854775808e0]}"#,
+    );
     let json = mcp_text_t::new(json);
     let path = |path: &str| CString::new(path).unwrap();
     for (at, expected) in [
@@ -295,6 +299,16 @@ fn values_are_read_by_their_path() {
         ("n", Err(MCP_ERROR_MISSING)),
         ("big", Err(MCP_ERROR_TYPE)),
         ("", Err(MCP_ERROR_TYPE)),
+        ("whole.0", Ok(5)),
+        ("whole.1", Ok(100)),
+        ("whole.2", Ok(-105)),
+        ("whole.3", Ok(0)),
+        ("whole.4", Ok(i64::MIN)),
+        ("whole.5", Ok(1)),
+        ("part.0", Err(MCP_ERROR_TYPE)),
+        ("part.1", Err(MCP_ERROR_TYPE)),
+        ("part.2", Err(MCP_ERROR_TYPE)),
+        ("part.3", Err(MCP_ERROR_TYPE)),
     ] {
         let mut value = 0;
         let status = unsafe { mcp_json_int(json, path(at).as_ptr(), &mut value) };

@@ -6,11 +6,11 @@ use core::ffi::c_char;
 use mcp_proto::json::Json;
 
 use crate::event::mcp_text_t;
-use crate::json::{copy_string, find, fixed};
+use crate::json::{copy_string, find, fixed, integer};
 use crate::memory::{filled, slice, string, write};
 use crate::status::mcp_status_t;
 
-/// Reads an integer of a JSON text, such as the arguments of a call.
+/// Reads an integer of a JSON text, such as the arguments of a call. `100`, `100.0` and `1e2` are the same integer.
 ///
 /// `path` has names of members and indices of elements, such as `points.0.x`. Each function of this family parses the
 /// whole text, so its time grows with the length of the text.
@@ -22,8 +22,6 @@ use crate::status::mcp_status_t;
 /// `json` is a text that does not change. `path` is a string. `out` points to an integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_json_int(json: mcp_text_t, path: *const c_char, out: *mut i64) -> mcp_status_t {
-    let integer =
-        |json: Json<'_>, path: &str| find(json, path)?.integer().ok_or(mcp_status_t::MCP_ERROR_TYPE);
     // SAFETY: the caller promises the same requirements.
     unsafe { read(json, path, out, integer) }
 }
