@@ -139,9 +139,11 @@ impl FramedPump {
     ) -> PumpStatus {
         loop {
             let status = self.turn(machine, now());
-            self.write_all(line, now);
+            let has_written = self.write_all(line, now);
             let deadline = match status {
                 PumpStatus::Moved => continue,
+                // The last frame may have been written, which ends the connection.
+                PumpStatus::Idle(_) if has_written && self.line != Line::Open => continue,
                 PumpStatus::Idle(deadline) if self.line == Line::Open => deadline,
                 status => return status,
             };
@@ -272,8 +274,9 @@ impl FramedPump {
         }
     }
 
-    /// Writes and flushes all frames that are due.
-    fn write_all<T: Read + Write>(&mut self, line: &mut T, now: &mut dyn FnMut() -> Millis) {
+    /// Writes and flushes all frames that are due. Returns whether any byte was written.
+    fn write_all<T: Read + Write>(&mut self, line: &mut T, now: &mut dyn FnMut() -> Millis) -> bool {
+        let mut has_written = false;
         loop {
             let time = now();
             let bytes = self.link.output(time);
@@ -285,11 +288,13 @@ impl FramedPump {
             if !matches!(self.record_write(written, time), Ok(true)) {
                 break;
             }
+            has_written = true;
         }
         if core::mem::take(&mut self.is_unflushed) {
             // An error of the line appears again in the next read or write.
             _ = line.flush();
         }
+        has_written
     }
 
     /// Handles the result of a write. Returns whether bytes were written, or a temporary error.

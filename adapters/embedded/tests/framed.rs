@@ -24,9 +24,14 @@ struct Peer {
     damages: u64,
     count: u64,
     errors: VecDeque<ErrorKind>,
+    last_write: Result<(), ErrorKind>,
     resets: u32,
     /// Whether the pump reads the end of the input when no byte is left.
     ends: bool,
+    /// The number of writes that time out after the last bytes of the input.
+    refusals: usize,
+    /// Whether the pump has read the end of the input.
+    is_ended: bool,
 }
 
 impl Peer {
@@ -40,8 +45,11 @@ impl Peer {
             damages,
             count: 0,
             errors: VecDeque::new(),
+            last_write: Ok(()),
             resets: 0,
             ends: false,
+            refusals: 0,
+            is_ended: false,
         }
     }
 
@@ -68,13 +76,17 @@ impl Peer {
         }
         let count = space.len().min(self.line.len());
         space.iter_mut().zip(self.line.drain(..count)).for_each(|(place, byte)| *place = byte);
-        (count > 0 || self.ends).then_some(count)
+        let is_last = self.ends && self.input.is_empty() && self.link.is_connected();
+        if is_last && count > 0 {
+            self.errors = VecDeque::from(vec![ErrorKind::TimedOut; self.refusals]);
+        }
+        self.is_ended = is_last && count == 0;
+        (count > 0 || is_last).then_some(count)
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
-        if let Some(error) = self.errors.pop_front() {
-            return Err(error);
-        }
+        self.last_write = self.errors.pop_front().map_or(Ok(()), Err);
+        self.last_write?;
         let bytes = &bytes[..bytes.len().min(20)];
         for byte in bytes {
             let (byte, time) = (self.damage(*byte), self.time());
@@ -302,6 +314,25 @@ fn last_frame_is_written_after_the_end_of_the_input() {
                 form(&mut pump, server, &mut peer).filter(|status| *status != PumpStatus::Moved)
             });
             assert_eq!((status, peer.output), (Some(PumpStatus::Closed), [MARK, &pong(1)].concat()));
+        });
+    }
+}
+
+#[test]
+fn blocking_pump_is_idle_after_the_end_only_if_a_write_timed_out() {
+    for refusals in 0..10 {
+        with_server(512, 1024, |server| {
+            let (mut pump, mut peer) = (FramedPump::new(5), Peer::new(&ping(1), u64::MAX));
+            (peer.ends, peer.refusals) = (true, refusals);
+            while peer.now < 100 {
+                let now = peer.time();
+                match pump.run(server, &mut Blocking(&mut peer), &mut || now) {
+                    PumpStatus::Closed => break,
+                    status => assert!(!peer.is_ended || peer.last_write.is_err(), "{status:?} {refusals}"),
+                }
+                peer.now += 1;
+            }
+            assert_eq!(peer.output, [MARK, &pong(1)].concat(), "{refusals}");
         });
     }
 }
