@@ -63,7 +63,10 @@ impl Pump {
     ) -> PumpStatus {
         loop {
             let io = match machine.poll(timer.now()) {
-                Action::Event => return PumpStatus::Event,
+                Action::Event => {
+                    self.begin_flush(output).await;
+                    return PumpStatus::Event;
+                }
                 Action::Closed => {
                     if core::mem::take(&mut self.unflushed) {
                         _ = output.flush().await;
@@ -103,6 +106,18 @@ impl Pump {
             if let Some(step) = filter_reportable(arrived).or(filter_reportable(sent)) {
                 return step;
             }
+        }
+    }
+}
+
+impl Pump {
+    /// Polls a flush of the output once, because the peer may wait for an earlier response while the caller handles an
+    /// event. Does not wait for the end of the flush, because the peer may read only after it has written more.
+    async fn begin_flush<W: Write>(&mut self, output: &mut W) {
+        if self.unflushed {
+            let mut flush = pin!(output.flush());
+            let flushed = poll_fn(|context| Poll::Ready(flush.as_mut().poll(context))).await;
+            self.unflushed = flushed.is_pending();
         }
     }
 }

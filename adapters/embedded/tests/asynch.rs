@@ -137,6 +137,19 @@ fn dropped_future_loses_no_bytes() {
 }
 
 #[test]
+fn earlier_response_is_flushed_before_an_event() {
+    let uart = RefCell::new(Uart::text(&[ping(1), call(2, "hello")].concat()));
+    let (stuck, time) = (Cell::new(false), Cell::new(0));
+    let half = || Half { uart: &uart, delay: 0, stuck: &stuck };
+    with_server(512, 1024, |server| {
+        let (mut pump, mut clock) = (Pump::new(), TestClock(&time));
+        let status = poll(pump.wait(server, &mut half(), &mut half(), &mut clock), 10);
+        assert_eq!(status, Some(PumpStatus::Event));
+    });
+    assert_eq!((uart.borrow().sent(), uart.borrow().flushed), (pong(1), pong(1).len()));
+}
+
+#[test]
 fn link_errors_and_sessions_are_reported_as_by_step() {
     let (before, behind) = (&ping(1)[..30], &ping(1)[30..]);
     let script = [
