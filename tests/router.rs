@@ -65,7 +65,7 @@ mod words {
     }
 
     #[tool]
-    pub(super) fn picture() -> impl IntoToolResult {
+    pub(super) fn picture() -> impl IntoToolResult + use<> {
         Content::new(|result| {
             result.text("a");
             result.text("b");

@@ -7,6 +7,7 @@ use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::spanned::Spanned;
+use syn::token::Brace;
 use syn::{Attribute, Error, Generics, Ident, Lifetime, Result, Token, Type, Visibility};
 
 /// The signature of a function or a method. The parser ignores the body.
@@ -45,7 +46,7 @@ impl Parse for Signature {
         syn::parenthesized!(content in input);
         let parameters = parse_parameters(&content)?;
         let output = match input.parse::<Option<Token![->]>>()? {
-            Some(_) => Some(input.parse()?),
+            Some(_) => Some(parse_output(input)?),
             None => None,
         };
         generics.where_clause = input.parse()?;
@@ -54,6 +55,18 @@ impl Parse for Signature {
             .map_err(|error| Error::new(error.span(), "expected the body of the function"))?;
         Ok(Signature { attributes, visibility, asynchronous, name, generics, parameters, output })
     }
+}
+
+/// Parses the return type. Skips the bounds of an `impl Trait` from `use<…>` on, which `syn` cannot parse. Generated
+/// code does not need these bounds.
+fn parse_output(input: ParseStream<'_>) -> Result<Type> {
+    if !input.peek(Token![impl]) {
+        return input.parse();
+    }
+    let is_end = |input: ParseStream<'_>| input.peek(Token![where]) || input.peek(Brace);
+    let ty = take_until(input, |input| is_end(input) || (input.peek(Token![+]) && input.peek2(Token![use])))?;
+    take_until(input, is_end)?;
+    syn::parse2(ty)
 }
 
 fn parse_parameters(input: ParseStream<'_>) -> Result<Vec<Parameter>> {
