@@ -46,8 +46,8 @@ impl Counter {
     }
 
     #[tool(name = "reset")]
-    fn set_to_zero(&mut self) {
-        self.value = 0;
+    fn set_to_zero(counter: &mut Self) {
+        counter.value = 0;
     }
 }
 

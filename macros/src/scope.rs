@@ -131,7 +131,8 @@ fn skip_arguments(tokens: &mut impl Iterator<Item = TokenTree>) {
     }
 }
 
-fn mentions(tokens: TokenStream, names: &[Ident]) -> bool {
+/// Returns whether one of the names occurs in the tokens.
+pub(crate) fn mentions(tokens: TokenStream, names: &[Ident]) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(name) => names.contains(&name),
         TokenTree::Group(group) => mentions(group.stream(), names),

@@ -1,14 +1,15 @@
 //! Generates the function that decodes the values of a request, and calls the handler.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
-use syn::Ident;
+use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
+use syn::{Ident, Type};
 
 use crate::handler::kind::Kind;
 use crate::handler::signature::{Parameter, Signature};
 use crate::handler::{Handler, Role, handler_name};
 use crate::parse::with_static_lifetimes;
+use crate::scope::mentions;
 
 /// The memory for all arguments of a prompt, in bytes. Only programs without a heap have this limit.
 const ARGUMENTS: usize = 256;
@@ -77,11 +78,17 @@ impl Handler {
         Invocation { generics, bounds: TokenStream::new(), code }
     }
 
-    /// Returns the path of a function next to the annotated function. A function with a receiver is in an `impl`
-    /// block, so its path begins with `Self`.
+    /// Returns the path of a function next to the annotated function. A function with a receiver, or with `Self` in its
+    /// signature, is in an `impl` block, so its path begins with `Self`.
     pub(super) fn path(&self, name: &Ident) -> TokenStream {
-        let is_receiver = |parameter: &Parameter| matches!(parameter, Parameter::Receiver { .. });
-        match self.signature.parameters.iter().any(is_receiver) {
+        let own_type = [format_ident!("Self")];
+        let has_own_type = |ty: &Type| mentions(ty.to_token_stream(), &own_type);
+        let is_associated = |parameter: &Parameter| match parameter {
+            Parameter::Receiver { .. } => true,
+            Parameter::Typed(_, ty) => has_own_type(ty),
+        };
+        let Signature { parameters, output, .. } = &self.signature;
+        match parameters.iter().any(is_associated) || output.as_ref().is_some_and(has_own_type) {
             true => quote!(Self::#name),
             false => quote!(#name),
         }
