@@ -2,8 +2,8 @@
 
 use crate::support::server::Setup;
 use mcp_proto::server::{
-    AuthorizedSubscriptions, Completion, Feature, Prompt, PromptArgument, Prompts, Resource,
-    ResourceTemplate, Resources, Server, ServerConfig, Subscriptions, Tool, Tools,
+    AuthorizedSubscriptions, Completion, Extensions, Feature, Prompt, PromptArgument, Prompts, Resource,
+    ResourceTemplate, Resources, Server, ServerConfig, Skills, Subscriptions, Tasks, Tool, Tools,
 };
 use mcp_proto::{ConfigError, Revision};
 
@@ -122,6 +122,28 @@ fn entry_of_two_features_is_refused_with_its_name() {
     assert_eq!(
         error,
         format!("two features have an entry `{}…`: names and URIs must be unique", "a".repeat(39))
+    );
+}
+
+#[test]
+fn extension_of_several_features_is_declared_once() {
+    const FIRST: Extensions<'static> = Extensions::new(&[("a.b/c", "{}"), ("a.b/d", "{}")]);
+    const SECOND: Extensions<'static> = Extensions::new(&[("a.b/d", "{}"), ("a.b/e", "{}")]);
+    const TASKS: Tasks = Tasks::new();
+    let config = ServerConfig::new("s", "1").features(&[&TASKS, &FIRST, &TASKS, &SECOND]);
+    Setup::new(config).check(
+        r#"> call 1 server/discover {"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}
+           < result 1 {…,"capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{},"a.b/c":{},"a.b/d":{},"a.b/e":{}}}}"#,
+    );
+    const OTHER: Extensions<'static> = Extensions::new(&[("a.b/d", r#"{"x":1}"#)]);
+    assert_eq!(
+        refused(&[&FIRST, &OTHER]),
+        "two features have an entry `a.b/d`: names and URIs must be unique"
+    );
+    const SKILLS: Skills<'static> = Skills::new(&[]);
+    assert_eq!(
+        refused(&[&SKILLS, &SKILLS]),
+        "two features have an entry `io.modelcontextprotocol/skills`: names and URIs must be unique"
     );
 }
 

@@ -16,11 +16,11 @@ static TOOLS: Tools = Tools::new(&[
         .destructive(false)
         .idempotent(true)
         .open_world(false),
-    Tool::new("fail", "{}"),
-    Tool::new("content", "{}"),
+    Tool::new("fail", r#"{ "properties": {} } "#),
+    Tool::new("content", " { } "),
     Tool::new("nothing", "{}"),
     Tool::new("structured", "{}").output_schema(SCHEMA),
-    Tool::new("scalar", "{}"),
+    Tool::new("scalar", "{}").output_schema(r#"{"type":"integer"}"#),
     Tool::new("error", "{}"),
     Tool::new("invalid", "{}"),
     Tool::new("forgotten", "{}"),

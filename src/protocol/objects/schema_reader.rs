@@ -18,6 +18,25 @@ pub(crate) const fn has_string_property(schema: &str, name: &str) -> bool {
         && is_same(reader.string(), b"string")
 }
 
+/// The type that a schema names at its root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RootType {
+    Missing,
+    Object,
+    /// Another type, or several types.
+    Other,
+}
+
+/// Returns the type that the schema names at its root.
+pub(super) const fn root_type(schema: &str) -> RootType {
+    let mut reader = SchemaReader::new(schema);
+    match reader.enter(b"type") {
+        false => RootType::Missing,
+        true if is_same(reader.string(), b"object") => RootType::Object,
+        true => RootType::Other,
+    }
+}
+
 impl<'t> SchemaReader<'t> {
     pub(super) const fn new(schema: &'t str) -> SchemaReader<'t> {
         SchemaReader { rest: schema.as_bytes() }
@@ -123,6 +142,20 @@ impl<'t> SchemaReader<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn root_type_is_that_of_the_outer_object() {
+        for (schema, expected) in [
+            ("{}", RootType::Missing),
+            (r#"{"properties":{"type":{"type":"string"}}}"#, RootType::Missing),
+            (r#" { "x" : ["type"], "type" : "object" } "#, RootType::Object),
+            (r#"{"type":"array"}"#, RootType::Other),
+            (r#"{"type":["object","null"]}"#, RootType::Other),
+            ("", RootType::Missing),
+        ] {
+            assert_eq!(root_type(schema), expected, "{schema}");
+        }
+    }
 
     #[test]
     fn property_is_found_by_name_and_type() {

@@ -1,9 +1,11 @@
 //! Tests of the views of protocol objects.
 
+use crate::buffer::BufferMut;
 use crate::client::*;
-use crate::json::Json;
+use crate::json::{Json, Writer};
 use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::view::duration;
+use crate::protocol::revision::Revision;
 use crate::protocol::sampling::options::{IncludeContext, ToolChoice};
 use crate::rpc::Object;
 use std::string::{String, ToString};
@@ -173,6 +175,37 @@ fn missing_sampling_options_have_defaults() {
         (sample.include_context(), sample.tool_choice()),
         (IncludeContext::AllServers, ToolChoice::None)
     );
+}
+
+#[test]
+fn schema_of_a_tool_has_the_type_that_the_revision_requires() {
+    use crate::protocol::objects::base_metadata::ListedObject;
+    use crate::protocol::objects::tool::Tool;
+    let both = [Revision::V2025_11_25, Revision::V2026_07_28];
+    let object = r#"{"type":"object"}"#;
+    // The schema of the arguments or results, and what the list has in each revision. The last text is a schema of
+    // results in 2026-07-28.
+    for (schema, old, new) in [
+        ("{}", Some(object), "{}"),
+        (" { } ", Some(object), "{ }"),
+        (object, Some(object), object),
+        (r#"{"properties":{}}"#, Some(r#"{"properties":{},"type":"object"}"#), r#"{"properties":{}}"#),
+        (r#"{"type":"array"}"#, None, r#"{"type":"array"}"#),
+    ] {
+        for revision in both {
+            let is_old = revision == Revision::V2025_11_25;
+            let tool = Tool::new("t", if old.is_some() { schema } else { object }).output_schema(schema);
+            let output = if is_old { old } else { Some(new) };
+            let output = output.map(|text| std::format!(r#","outputSchema":{text}"#)).unwrap_or_default();
+            let input = old.unwrap_or(object);
+            let expected = std::format!(r#"{{"name":"t","inputSchema":{input}{output}}}"#);
+            let mut room = [0; 256];
+            let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 256);
+            tool.write(revision, &mut out);
+            assert_eq!(str::from_utf8(out.written()).unwrap(), expected);
+            assert!(tool.size() > expected.len());
+        }
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::application_json::{Objects, write_raw};
 use crate::protocol::objects::base_metadata::{BaseMetadata, ListedObject, base_metadata};
 use crate::protocol::objects::icon::{IconView, icons};
+use crate::protocol::objects::schema_reader::{RootType, root_type};
 use crate::protocol::objects::size;
 use crate::protocol::objects::task::{TaskSupport, ToolTasks};
 use crate::protocol::objects::view::{object, text, view};
@@ -15,8 +16,8 @@ use crate::protocol::revision::{Revision, WireFeature};
 #[derive(Debug, Clone, Copy)]
 pub struct Tool<'t> {
     base: BaseMetadata<'t>,
-    input_schema: &'t str,
-    pub(crate) output_schema: Option<&'t str>,
+    input_schema: SchemaText<'t>,
+    output_schema: Option<SchemaText<'t>>,
     hints: Hints,
     tasks: Option<&'static ToolTasks>,
     pub(crate) streamed: Option<&'t str>,
@@ -45,8 +46,8 @@ const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "
 base_metadata!(Tool);
 
 impl<'t> Tool<'t> {
-    /// Creates a tool with a name and an argument schema. The schema is the JSON text of a JSON Schema. Instead of
-    /// `{}`, the server sends `{"type":"object"}`.
+    /// Creates a tool with a name and an argument schema. The schema is the JSON text of a JSON Schema of objects. If the
+    /// schema has no `type`, the server adds `"type":"object"`, which every revision requires.
     ///
     /// A name should have 1 to 128 characters from `A-Z a-z 0-9 _ - .`.
     ///
@@ -65,7 +66,7 @@ impl<'t> Tool<'t> {
         let hints = Hints([None; 4]);
         Tool {
             base: BaseMetadata::new(name),
-            input_schema,
+            input_schema: SchemaText::new(input_schema),
             output_schema: None,
             hints,
             tasks: None,
@@ -89,7 +90,7 @@ impl<'t> Tool<'t> {
         self.generators = Generators { input: None, output: None };
         if let Some(generate) = input {
             let (schema, description) = generate();
-            self.input_schema = schema;
+            self.input_schema = SchemaText::new(schema);
             if !self.base.has_description()
                 && let Some(description) = description
             {
@@ -103,9 +104,12 @@ impl<'t> Tool<'t> {
     }
 
     /// Sets the JSON Schema of structured results, as JSON text (since `2025-06-18`).
+    ///
+    /// Before `2026-07-28`, structured results are objects. So in these revisions, the server adds `"type":"object"` to a
+    /// schema without a `type`, and omits a schema of another type.
     #[must_use]
     pub const fn output_schema(mut self, schema: &'t str) -> Self {
-        self.output_schema = Some(schema);
+        self.output_schema = Some(SchemaText::new(schema));
         self
     }
 
@@ -215,14 +219,17 @@ impl<'t> Tool<'t> {
     /// schema.
     #[must_use]
     pub const fn input_schema(&self) -> &'t str {
-        self.input_schema
+        self.input_schema.whole
     }
 
     /// Returns the JSON Schema of structured results, if the tool has one. Only debug builds with the features `std`
     /// and `derive` check structured results against the schema.
     #[must_use]
     pub const fn result_schema(&self) -> Option<&'t str> {
-        self.output_schema
+        match &self.output_schema {
+            Some(schema) => Some(schema.whole),
+            None => None,
+        }
     }
 
     /// Returns the maximum size of the list entry and its comma in any revision, in bytes.
@@ -237,10 +244,11 @@ impl<'t> Tool<'t> {
         }
         length
             .saturating_add(self.base.size())
-            // A server sends `{"type":"object"}` in place of `{}`.
-            .saturating_add(size::raw("inputSchema", Some(self.input_schema)))
-            .saturating_add(r#""type":"object""#.len())
-            .saturating_add(size::raw("outputSchema", self.output_schema))
+            .saturating_add(self.input_schema.size("inputSchema"))
+            .saturating_add(match &self.output_schema {
+                Some(schema) => schema.size("outputSchema"),
+                None => 0,
+            })
     }
 
     /// Returns whether calls may, must or cannot become tasks.
@@ -261,19 +269,21 @@ impl ListedObject for Tool<'_> {
     }
 
     fn objects(&self) -> Objects<'_> {
-        [Some(self.input_schema), self.output_schema, self.base.meta]
+        [Some(self.input_schema()), self.result_schema(), self.base.meta]
     }
 
     fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         self.base.write(revision, out);
-        let schema = match Json::trusted(self.input_schema.as_bytes()).bytes() {
-            b"{}" => r#"{"type":"object"}"#,
-            _ => self.input_schema,
-        };
-        write_raw("inputSchema", Some(schema), out);
-        if revision.has(WireFeature::OutputSchemas) {
-            write_raw("outputSchema", self.output_schema, out);
+        self.input_schema.write_of_object("inputSchema", out);
+        if let Some(schema) = &self.output_schema
+            && revision.has(WireFeature::OutputSchemas)
+        {
+            if revision.has(WireFeature::StructuredValues) {
+                write_raw("outputSchema", Some(schema.whole), out);
+            } else if !schema.is_of_other_type {
+                schema.write_of_object("outputSchema", out);
+            }
         }
         if revision.has(WireFeature::ToolAnnotations) {
             // If a revision has no member `title`, write the title of the tool into the annotations.
@@ -284,6 +294,43 @@ impl ListedObject for Tool<'_> {
             (tasks.write)(tasks.support, revision, out);
         }
         out.end_object();
+    }
+}
+
+/// A JSON Schema, split at compile time so that the server can add a type.
+#[derive(Debug, Clone, Copy)]
+struct SchemaText<'t> {
+    whole: &'t str,
+    /// The text, without its closing brace if the schema has no type.
+    start: &'t str,
+    /// The rest of the schema of an object, with a type.
+    end: &'static str,
+    is_of_other_type: bool,
+}
+
+impl<'t> SchemaText<'t> {
+    const fn new(whole: &'t str) -> SchemaText<'t> {
+        let root_type = root_type(whole);
+        let text = whole.trim_ascii_end();
+        let (start, end) = match text.split_at_checked(text.len().saturating_sub(1)) {
+            Some((start, _)) if matches!(root_type, RootType::Missing) => {
+                let is_empty = matches!(start.as_bytes().trim_ascii(), b"{");
+                (start, if is_empty { r#""type":"object"}"# } else { r#","type":"object"}"# })
+            }
+            _ => (text, ""),
+        };
+        SchemaText { whole, start, end, is_of_other_type: matches!(root_type, RootType::Other) }
+    }
+
+    /// Returns the maximum size of the member and its comma, in bytes.
+    const fn size(&self, key: &str) -> usize {
+        size::raw(key, Some(self.whole)).saturating_add(self.end.len())
+    }
+
+    /// Writes the schema of an object as a member.
+    fn write_of_object(&self, key: &str, out: &mut Writer<'_>) {
+        write_raw(key, Some(self.start), out);
+        out.token(self.end);
     }
 }
 

@@ -7,10 +7,12 @@ use crate::peer::tasks::options::AutomaticTasks;
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
+use crate::protocol::objects::skill;
 use crate::protocol::objects::tool::Tool;
 use crate::server::config::ServerConfig;
 use crate::server::feature::Feature;
-use crate::server::features::extensions::Extensions;
+use crate::server::features::extensions::{Extensions, extensions_of};
+use crate::server::features::skills::is_skills;
 
 /// The catalogs that a lookup can search. Each feature has at most one entry in `Extensions` and in `AutomaticTasks`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,11 +128,19 @@ pub(crate) fn owner<'i>(
     features.find(|feature| !feature.find(catalog, is).is_absent())
 }
 
-/// Checks the catalogs that the server joins. No key may occur in two catalogs of one kind, and none of these
-/// catalogs may be a dynamic list.
+/// Checks the features that the server joins. No key may occur in two catalogs of one kind, and none of these catalogs may
+/// be a dynamic list. Two features may declare one extension only with the same settings. There is one catalog of skills.
 pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError> {
     for (index, feature) in config.features.iter().enumerate().filter(|_| JOINS) {
         let earlier = config.features.get(..index).unwrap_or_default();
+        if is_skills(*feature) && earlier.iter().any(|other| is_skills(*other)) {
+            return Err(ConfigError::RepeatedEntry { name: EntryName::new(skill::EXTENSION) });
+        }
+        let contradiction =
+            |other: &&dyn Feature| extensions_of(*feature)?.contradiction(extensions_of(*other)?);
+        if let Some(name) = earlier.iter().find_map(contradiction) {
+            return Err(ConfigError::RepeatedEntry { name: EntryName::new(name) });
+        }
         for catalog in [Catalog::Tools, Catalog::Resources, Catalog::Templates, Catalog::Prompts] {
             let first = find_among(earlier, catalog, &|_| true);
             if first.is_absent() {

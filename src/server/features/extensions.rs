@@ -8,7 +8,7 @@ use crate::peer::slots::Ticket;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalog::{Catalog, Found};
+use crate::server::features::catalog::{Catalog, Found, JOINS};
 use crate::server::features::extension_request::{emit_extension_request, notification_event};
 use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::ServerState;
@@ -180,11 +180,11 @@ impl Sealed for Experimental<'_> {
 fn write(key: &str, entries: &[(&str, &str)], out: &mut Writer<'_>) {
     out.key(key);
     out.begin_object();
-    write_entries(entries, out);
+    write_entries(entries.iter(), out);
     out.end_object();
 }
 
-fn write_entries(entries: &[(&str, &str)], out: &mut Writer<'_>) {
+fn write_entries<'e>(entries: impl Iterator<Item = &'e (&'e str, &'e str)>, out: &mut Writer<'_>) {
     for (name, settings) in entries {
         out.key(name);
         // `Server::new` has validated the settings.
@@ -207,12 +207,30 @@ pub(crate) fn write_extensions(
     }
     out.key("extensions");
     out.begin_object();
-    all().for_each(|extensions| write_entries(extensions.declared, out));
+    for (index, extensions) in all().enumerate() {
+        let is_new = |name: &str| !JOINS || !all().take(index).any(|earlier| earlier.declares(name));
+        write_entries(extensions.declared.iter().filter(|(name, _)| is_new(name)), out);
+    }
     out.end_object();
 }
 
+impl Extensions<'_> {
+    /// Returns whether an extension with this name is declared.
+    fn declares(&self, name: &str) -> bool {
+        self.declared.iter().any(|(declared, _)| *declared == name)
+    }
+
+    /// Returns the first extension that both declare, unless both declare it with the same settings.
+    pub(crate) fn contradiction<'a>(&'a self, other: &Extensions<'_>) -> Option<&'a str> {
+        let differs = |(name, settings): &&(&str, &str)| {
+            other.declared.iter().any(|(known, with)| known == name && with != settings)
+        };
+        self.declared.iter().find(differs).map(|(name, _)| *name)
+    }
+}
+
 /// Returns the extensions of a feature. Returns `None` if the feature has no extensions.
-fn extensions_of(feature: &dyn Feature) -> Option<&Extensions<'_>> {
+pub(crate) fn extensions_of(feature: &dyn Feature) -> Option<&Extensions<'_>> {
     match feature.find(Catalog::Extensions, &|_| true) {
         Found::Extensions(extensions) => Some(extensions),
         _ => None,

@@ -39,6 +39,8 @@ use crate::server::server_state::Shape;
 /// then handles all resources except the files of skills, and responds to `resources/list`. To list a skill there too,
 /// add its [`Skill::resource`]. Without `Resources`, the server lists the `SKILL.md` of each skill.
 ///
+/// A server has at most one feature `Skills`.
+///
 /// The server sends a file in one message, so the transmit buffer must be longer than the longest file.
 #[derive(Debug, Clone, Copy)]
 pub struct Skills<'t> {
@@ -231,7 +233,7 @@ fn resources_of<'b>(features: &'b [&'b dyn Feature], name: &str) -> Option<(&'b 
     })
 }
 
-fn is_skills(feature: &dyn Feature) -> bool {
+pub(crate) fn is_skills(feature: &dyn Feature) -> bool {
     feature.methods().first().is_some_and(|method| method.name == methods::SKILLS_LIST.name)
 }
 

@@ -290,7 +290,7 @@ impl Tools<'_> {
     /// Returns the request kind of a call to this tool.
     #[inline]
     fn kind(&self, tool: Option<&Tool<'_>>, revision: Revision) -> RequestKind {
-        let plain = tool.is_some_and(|tool| tool.output_schema.is_none());
+        let plain = tool.is_some_and(|tool| tool.result_schema().is_none());
         let pad_structured = self.always_structured && plain && revision.has(WireFeature::StructuredContent);
         RequestKind::CallTool { pad_structured, is_task: false }
     }
