@@ -67,7 +67,8 @@ impl Tasks {
     /// with new random bits for each task.
     ///
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task. A tool of a static catalog must
-    ///   [support](crate::server::Tool::task_support) tasks.
+    ///   [support](crate::server::Tool::task_support) tasks. While the connection ends, a call stays a call, unless the
+    ///   table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
     /// - `2025-11-25`: a call becomes a task at the next poll if the client requests a task, and never without this
     ///   request.
     ///

@@ -8,6 +8,7 @@ use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
 use crate::json::Writer;
 use crate::peer::inbound::Source;
+use crate::peer::lifecycle::State;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::packed;
 use crate::peer::tasks::table::{TaskData, TaskState, TaskTable};
@@ -39,8 +40,8 @@ pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ca
     }
 }
 
-/// Responds to a call with its task, or releases the reservation of a call that has ended. Returns `false` if the
-/// transmit buffer has no space.
+/// Responds to a call with its task, or releases the reservation of a call that has ended or stays a call. Returns
+/// `false` if the transmit buffer has no space.
 pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ticket: Ticket) -> bool {
     let call = table.call_of(ticket);
     let deferred = call.and_then(|call| Some((call, state.peer.in_flight.deferred(call)?.context())));
@@ -48,6 +49,13 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
         table.slots.release(ticket);
         return true;
     };
+    // A connection that ends waits for its calls, but not for tasks. The client could not get the result of the task.
+    // A client of 2025-11-25 has requested the task.
+    let is_ending = state.peer.lifecycle.state() == State::Draining;
+    if is_ending && !table.keeps_on_reset && context.revision().has(WireFeature::TasksExtension) {
+        table.slots.release(ticket);
+        return true;
+    }
     if !state.peer.reserve_response() {
         return false;
     }

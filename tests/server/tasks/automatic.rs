@@ -221,6 +221,24 @@ fn call_that_has_become_a_task_survives_a_reset() {
 }
 
 #[test]
+fn call_stays_a_call_while_the_connection_ends() {
+    for keeps in [false, true] {
+        let mut host = Host::automatic(if keeps { table().keep_on_reset() } else { table() });
+        host.call("optional", DECLARED);
+        host.at(1500);
+        host.server.shutdown_by(host.now, Millis(10_000));
+        host.at(2000);
+        if keeps {
+            assert_eq!(host.take()[0]["result"]["resultType"], "task");
+            continue;
+        }
+        assert!(host.take().is_empty());
+        host.reply(|reply| reply.text("done"));
+        assert_eq!(host.take()[0]["result"]["content"][0]["text"], "done");
+    }
+}
+
+#[test]
 fn calls_that_have_ended_take_no_slots_from_tasks() {
     // TC-34: the table has three slots.
     let mut host = Host::automatic(table());
