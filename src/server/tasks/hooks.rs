@@ -8,10 +8,10 @@ use crate::json::{Json, Kind, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::requested_ttl;
 use crate::peer::tasks::storage::with_taken;
-use crate::peer::tasks::table::{TaskState, TaskTable, TaskTicket};
+use crate::peer::tasks::table::{TaskState, TaskTable, TaskTicket, halves};
 use crate::protocol::objects::task::TaskSupport;
 use crate::protocol::objects::tool::Tool;
-use crate::protocol::revision::WireFeature;
+use crate::protocol::revision::{Era, WireFeature};
 use crate::server::Server;
 use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::Received;
@@ -68,7 +68,7 @@ pub(crate) trait TaskHooks: Sync {
     /// Writes the member `taskIds` of an acknowledgment. Writes nothing if the subscription watches no task.
     fn write_watched(&self, registry: &SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>);
 
-    /// Makes the tasks of an ended session inaccessible, except for tasks that belong to a user.
+    /// Makes the tasks of an ended session inaccessible. The tasks expire, except for tasks that belong to a user.
     fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey);
 
     /// Prepares the table for a new client on the same connection: removes the tasks, unless the table keeps tasks on a
@@ -207,12 +207,16 @@ impl TaskHooks for Hooks {
     }
 
     fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey) {
-        if let Some(table) = state.tasks.as_mut() {
-            table.for_each(|_, data| {
-                if data.session == key {
-                    data.session = NO_SESSION;
-                }
-            });
+        let Some(table) = state.tasks.as_mut() else { return };
+        let mut slot = 0;
+        while let Some(ticket) = table.slots.first_from(slot) {
+            slot = ticket.slot.wrapping_add(1);
+            let Some(data) = table.slots.get_mut(ticket).filter(|data| data.session == key) else { continue };
+            data.session = NO_SESSION;
+            // In the stateless era, the id alone gives access.
+            if data.owner == halves(0) && data.revision.era() == Era::Handshake {
+                table.slots.set_deadline(ticket, Some(state.peer.now));
+            }
         }
     }
 

@@ -158,6 +158,23 @@ fn task_request(method: &str, id: &str) -> Value {
 }
 
 #[test]
+fn tasks_of_an_ended_session_expire_unless_a_user_owns_them() {
+    // TC-33
+    let mut host = Sessions::new();
+    host.select(session(1));
+    host.create(1);
+    host.server.set_task_owner(7);
+    let owned = host.create(1);
+    host.server.set_task_owner(0);
+    host.end_session(1);
+    assert_eq!(host.events, ["expired 0"]);
+    host.select(session(2));
+    host.server.set_task_owner(7);
+    let get = task_request("tasks/get", &owned);
+    assert_eq!(host.post(2, 1, &get)[0].1["result"]["status"], "working");
+}
+
+#[test]
 fn session_with_the_key_of_an_ended_one_sees_no_task() {
     // TC-33
     let mut host = Sessions::new();
