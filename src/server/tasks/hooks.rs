@@ -65,8 +65,9 @@ pub(crate) trait TaskHooks: Sync {
     /// Registers the tasks that a subscription watches. Omits ids that the client may not access.
     fn watch(&self, request: &mut Request<'_, '_>, listener: Ticket, ids: Json<'_>);
 
-    /// Writes the member `taskIds` of an acknowledgment. Writes nothing if the subscription watches no task.
-    fn write_watched(&self, registry: &SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>);
+    /// Writes the member `taskIds` of an acknowledgment. Removes and omits tasks that do not fit. Writes nothing if the
+    /// subscription watches no task.
+    fn write_watched(&self, registry: &mut SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>);
 
     /// Makes the tasks of an ended session inaccessible. The tasks expire, except for tasks that belong to a user.
     fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey);
@@ -195,13 +196,28 @@ impl TaskHooks for Hooks {
         });
     }
 
-    fn write_watched(&self, registry: &SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>) {
-        let mut ids =
-            registry.all().filter(|watch| watch.owner == owner && watch.kind == Watched::Task).peekable();
-        if ids.peek().is_some() {
-            out.key("taskIds");
-            out.begin_array();
-            ids.for_each(|watch| out.string(watch.uri));
+    fn write_watched(&self, registry: &mut SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>) {
+        let (mut at, mut any) = (0, false);
+        while let Some(watch) = registry.at(at) {
+            let (here, before) = (at, out.mark());
+            at = watch.next;
+            if watch.owner != owner || watch.kind != Watched::Task || watch.is_removed {
+                continue;
+            }
+            if !any {
+                out.key("taskIds");
+                out.begin_array();
+            }
+            out.string(watch.uri);
+            // The closing brackets of the message must still fit.
+            if out.remaining() < "]}}}".len() {
+                out.rollback(before);
+                registry.set_removed(here);
+            } else {
+                any = true;
+            }
+        }
+        if any {
             out.end_array();
         }
     }

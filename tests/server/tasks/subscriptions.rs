@@ -23,6 +23,25 @@ fn acknowledgment_names_the_watched_tasks() {
 }
 
 #[test]
+fn acknowledgment_omits_tasks_that_do_not_fit() {
+    // TX-20
+    let mut host = Host::extension();
+    let server = Server::new(&CONFIG, leak([0; 4096]), leak([0; 1024])).unwrap();
+    let server = server.in_flight(leak([Slot::EMPTY; 6]), leak([0; 6 * 40])).unwrap();
+    let server = server.subscription_buffer(leak([0; 4096]));
+    let tasks = TaskTable::new(leak([TaskSlot::EMPTY; 25]), leak([0; 25 * 600])).wall_clock(START);
+    host.server = server.tasks(leak(tasks));
+    let ids: Vec<_> = (0..25).map(|_| host.create()).collect();
+    let ids: Vec<_> = ids.iter().map(String::as_str).collect();
+    let watched = listen(&mut host, &ids).1["taskIds"].as_array().unwrap().len();
+    assert!(watched > 10 && watched < 25, "{watched}");
+    for (at, ticket) in host.tickets.clone().into_iter().enumerate() {
+        host.server.task(ticket).unwrap().set_message("half").unwrap();
+        assert_eq!(host.take().len(), usize::from(at < watched), "{at}");
+    }
+}
+
+#[test]
 fn subscription_to_tasks_needs_the_declaration() {
     // TX-20
     let mut host = Host::extension();

@@ -262,7 +262,7 @@ fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Tick
 }
 
 /// Registers the resources and writes the acknowledgment. Omits a resource that is unknown, that does not fit into a
-/// buffer, or that the application does not accept.
+/// buffer, or that the application does not accept. Also omits a watched task that does not fit.
 ///
 /// Returns `false` if the acknowledgment does not fit.
 fn write_acknowledgment(

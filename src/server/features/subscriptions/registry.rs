@@ -104,7 +104,7 @@ pub(crate) struct Watch<'w> {
     pub(crate) kind: Watched,
     /// Whether a notification is pending.
     pub(crate) changed: bool,
-    is_removed: bool,
+    pub(crate) is_removed: bool,
     /// The URI of the resource, or the id of the task.
     pub(crate) uri: &'w str,
     pub(crate) next: usize,
@@ -281,7 +281,7 @@ impl<'b> SubscriptionRegistry<'b> {
         }
     }
 
-    fn set_removed(&mut self, at: usize) {
+    pub(crate) fn set_removed(&mut self, at: usize) {
         if let Some(flags) = self.flags(at) {
             *flags = *flags & TASK | REMOVED;
         }
