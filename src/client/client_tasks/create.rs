@@ -1,6 +1,6 @@
 //! Turns requests of the server into tasks, and ends these tasks with the response of the application.
 
-use crate::client::client_state::ClientState;
+use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending};
 use crate::error::ProtocolError;
@@ -49,10 +49,11 @@ pub(super) fn respond_at_once(
         let revision = pending.context.revision;
         let ticket =
             options.and_then(|options| create(state, table, revision, options, ttl, b"")).ok_or(full)?;
+        let limit = state.payload_limit();
         // The response must report the task as `working`. The task ends only after the response is written.
-        let Some(end) = table.store_response(ticket, None, body) else {
+        let Some(end) = table.store_response(ticket, limit, None, body) else {
             table.slots.release(ticket);
-            return Err(ProtocolError::ReplyTooLarge { limit: table.slots.text_limit() });
+            return Err(ProtocolError::ReplyTooLarge { limit: table.slots.text_limit().min(limit) });
         };
         if let Err(error) = respond_created(state, table, &pending, ticket) {
             table.slots.release(ticket);
@@ -78,10 +79,19 @@ pub(super) fn end(
     if !table.is_open(ticket) {
         return;
     }
-    let (end, refused) = table.store_or_refuse(ticket, error, body);
+    let (end, refused) = table.store_or_refuse(ticket, state.payload_limit(), error, body);
     state.peer.pending_error = refused.or(state.peer.pending_error);
     table.set_end(ticket, end);
     table.touch(ticket, state.peer.now);
+}
+
+impl ClientState<'_> {
+    /// Returns the maximum length of the payload of a task, with which a response fits the transmit buffer.
+    fn payload_limit(&self) -> usize {
+        let output = &self.peer.output;
+        let head = r#"{"jsonrpc":"2.0","id":,"result":{}}"#.len().saturating_add(ID_LIMIT);
+        output.max_reply_size().saturating_sub(output.overhead()).saturating_sub(head)
+    }
 }
 
 /// Finds the open task of a deferred request. Returns `None` if there is no such task.

@@ -30,10 +30,12 @@ impl TaskTable<'_> {
     }
 
     /// Stores the result or error of a task as its payload, and returns the state from `body`. Returns `None` if
-    /// the result or error does not fit or is not valid. Removes the input requests in either case.
+    /// the result or error has more than `limit` bytes, does not fit or is not valid. Removes the input requests in
+    /// either case.
     pub(crate) fn store(
         &mut self,
         ticket: Ticket,
+        limit: usize,
         error: Option<i32>,
         body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> (bool, TaskState),
     ) -> Option<TaskState> {
@@ -50,6 +52,7 @@ impl TaskTable<'_> {
                 out.fail();
             }
         });
+        let written = written && self.payload(ticket).len() <= limit;
         if let Some(data) = self.slots.get_mut(ticket) {
             data.is_stored = written;
         }
@@ -68,11 +71,12 @@ impl TaskTable<'_> {
     pub(crate) fn store_response(
         &mut self,
         ticket: Ticket,
+        limit: usize,
         error: Option<i32>,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Option<TaskState> {
         let end = if error.is_some() { TaskState::Failed } else { TaskState::Completed };
-        let end = self.store(ticket, error, &mut |out, _, _| (body(out), end))?;
+        let end = self.store(ticket, limit, error, &mut |out, _, _| (body(out), end))?;
         let has_failed = Json::trusted(self.payload(ticket)).get("isError").and_then(Json::boolean);
         Some(if has_failed == Some(true) && error.is_none() { TaskState::ToolFailed } else { end })
     }
@@ -82,11 +86,12 @@ impl TaskTable<'_> {
     pub(crate) fn store_or_refuse(
         &mut self,
         ticket: Ticket,
+        limit: usize,
         error: Option<i32>,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> (TaskState, Option<ProtocolError>) {
         let mut is_valid = true;
-        let end = self.store_response(ticket, error, &mut |out| {
+        let end = self.store_response(ticket, limit, error, &mut |out| {
             is_valid = body(out);
             is_valid
         });
@@ -94,10 +99,10 @@ impl TaskTable<'_> {
             return (end, None);
         }
         let refused = match is_valid {
-            true => ProtocolError::ReplyTooLarge { limit: self.slots.text_limit() },
+            true => ProtocolError::ReplyTooLarge { limit: self.slots.text_limit().min(limit) },
             false => ProtocolError::InvalidReply,
         };
-        let end = self.store_response(ticket, Some(code::INTERNAL_ERROR), &mut |out| {
+        let end = self.store_response(ticket, limit, Some(code::INTERNAL_ERROR), &mut |out| {
             out.field_string("message", "the result is too large, or not valid");
             true
         });

@@ -129,7 +129,8 @@ impl Server<'_> {
         let Source::Slot(call) = pending.source else { return };
         self.state.with_tasks(|state, table| {
             let Some(ticket) = table.find_call(call) else { return };
-            let (end, refused) = table.store_or_refuse(ticket, error, body);
+            let limit = state.payload_limit(table, ticket, 0);
+            let (end, refused) = table.store_or_refuse(ticket, limit, error, body);
             #[cfg(feature = "alloc")]
             {
                 let error = refused.map(|refused| refused.response_code()).or(error);

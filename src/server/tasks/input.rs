@@ -13,7 +13,7 @@ use crate::peer::response::Outcome;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::{packed, unpacked};
 use crate::peer::tasks::payload::{slot_of, write_related};
-use crate::peer::tasks::table::{TaskData, TaskTable, TaskTicket};
+use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskData, TaskTable, TaskTicket};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::{self, Input, To};
 use crate::protocol::revision::WireFeature;
@@ -118,6 +118,9 @@ pub(crate) fn accept(
     accepted
 }
 
+/// Space for a status message that the application sets after the input request.
+const MESSAGE_SPACE: usize = r#","statusMessage":"""#.len().saturating_add(LONGEST_MESSAGE);
+
 /// Length of a task's ticket before the key, in the text of a request.
 const LINK: usize = 6;
 
@@ -193,7 +196,10 @@ impl ServerState<'_> {
         }
         let to = To { revision, client };
         match revision.has(WireFeature::TasksExtension) {
-            true => table.append_input_request(ticket, key, input, to)?,
+            true => {
+                let limit = self.payload_limit(table, ticket, MESSAGE_SPACE);
+                table.append_input_request(ticket, limit, key, input, to)?;
+            }
             false => self.send_input_request(table, ticket, key, input, to)?,
         }
         if let Some(data) = table.slots.get_mut(ticket) {
@@ -279,10 +285,12 @@ impl ServerState<'_> {
 }
 
 impl TaskTable<'_> {
-    /// Adds an input request to the payload, which is the object of input requests.
+    /// Adds an input request to the payload, which is the object of input requests. The payload has at most `limit`
+    /// bytes.
     fn append_input_request(
         &mut self,
         ticket: Ticket,
+        limit: usize,
         key: &str,
         input: &dyn Input,
         to: To,
@@ -309,10 +317,14 @@ impl TaskTable<'_> {
                 out.fail();
             }
         });
-        if !written && !is_first {
-            self.slots.splice_text(ticket, brace, b"}");
+        if written && self.payload(ticket).len() <= limit {
+            return Ok(());
         }
-        if written { Ok(()) } else { Err(SendError::Unwritable) }
+        // Restores the text as it was before.
+        let (start, rest): (_, &[u8]) = if is_first { (length, b"") } else { (brace.start, b"}") };
+        let end = self.slots.text(ticket).len();
+        self.slots.splice_text(ticket, start..end, rest);
+        Err(SendError::Unwritable)
     }
 
     /// Removes an input request from the payload. Returns `false` if no input request with this key is open.

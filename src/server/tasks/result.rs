@@ -2,8 +2,9 @@
 
 use crate::error::ProtocolError;
 use crate::framing::LineDecoder;
+use crate::json::writer::member_cache::MemberCache;
 use crate::json::{WriteText, Writer};
-use crate::peer::inbound::Source;
+use crate::peer::inbound::{END, Source};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::payload::{TaskEnd, write_members, write_payload_object, write_related};
 use crate::peer::tasks::table::{TaskState, TaskTable, TaskTicket};
@@ -16,6 +17,7 @@ use crate::server::reply::{Pending, Reply};
 use crate::server::request_context::PackedContext;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::deliver::notify_listener;
+use crate::server::write_message::begin_result;
 
 /// A request for the result of a task that the application keeps: see [`Task::finish`](crate::server::Task::finish).
 ///
@@ -180,6 +182,25 @@ fn write_payload(
 ) -> bool {
     out.key(if error.is_some() { "error" } else { "result" });
     write_payload_object(out, revision, None, error, body)
+}
+
+impl ServerState<'_> {
+    /// Returns the maximum length of the payload of a task, with which a response with the task fits the transmit
+    /// buffer. `message` is the space for a longer status message.
+    pub(super) fn payload_limit(&self, table: &TaskTable<'_>, ticket: Ticket, message: usize) -> usize {
+        let Some(data) = table.data(ticket) else { return 0 };
+        let mut out = Writer::measure();
+        begin_result(&mut out, b"", self.config, data.revision, Shape::Result, &mut MemberCache::new());
+        if data.revision.has(WireFeature::TasksExtension) {
+            table.write_members(ticket, &mut out);
+            // The status may become longer, too.
+            out.token(r#"input_required,"inputRequests":"#);
+        }
+        out.token(END);
+        let taken = out.len().saturating_add(message).saturating_add(self.id_limit());
+        let output = &self.peer.output;
+        output.max_reply_size().saturating_sub(output.overhead()).saturating_sub(taken)
+    }
 }
 
 /// The outcome of [`respond_stored`].

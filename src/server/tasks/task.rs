@@ -136,9 +136,9 @@ impl Task<'_> {
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
-    /// [`SendError::Unwritable`]: the text of the slot has no space, an open input request has the same key
-    /// (`2026-07-28`), or the input is not valid. In `2025-11-25`, the method also returns the errors of
-    /// [`Server::request`].
+    /// [`SendError::Unwritable`]: the text of the slot has no space, a response with the task would not fit the
+    /// transmit buffer, an open input request has the same key (`2026-07-28`), or the input is not valid. In
+    /// `2025-11-25`, the method also returns the errors of [`Server::request`].
     pub fn require_input(&mut self, key: &str, input: &dyn Input) -> Result<(), SendError> {
         let ticket = self.ticket;
         self.with(&mut |state, table| state.add_input_request(table, ticket, key, input))
@@ -147,8 +147,9 @@ impl Task<'_> {
     /// Ends the task with a result, which the text of the slot stores.
     ///
     /// # Errors
-    /// [`SendError::Unwritable`]: the result is not valid, or the text of the slot has no space. The task is still
-    /// open, but its input requests are removed. Call [`finish`](Task::finish) to keep the result in the application.
+    /// [`SendError::Unwritable`]: the result is not valid, the text of the slot has no space, or a response with the
+    /// result would not fit the transmit buffer. The task is still open, but its input requests are removed. Call
+    /// [`finish`](Task::finish) to keep the result in the application.
     pub fn complete(mut self, body: impl FnOnce(&mut ToolResult<'_, '_>)) -> Result<(), SendError> {
         let (mut body, mut has_failed) = (Some(body), false);
         self.end_stored(None, &mut |out, revision, pad_structured| {
@@ -201,7 +202,8 @@ impl Task<'_> {
         let ticket = self.ticket;
         self.with(&mut |state, table| {
             let requires_input = table.data(ticket).is_some_and(|data| data.open > 0);
-            let Some(end) = table.store(ticket, error, body) else {
+            let limit = state.payload_limit(table, ticket, 0);
+            let Some(end) = table.store(ticket, limit, error, body) else {
                 cancel_input_requests(state, TaskTicket(ticket));
                 if requires_input {
                     state.touch_task(table, ticket);

@@ -190,6 +190,34 @@ fn table_on_the_heap_works_like_a_lent_one() {
 }
 
 #[test]
+fn payload_that_fits_no_response_is_refused() {
+    // TX-9
+    let mut host = Host::extension();
+    let server = Server::new(&CONFIG, leak([0; 4096]), leak([0; 1024])).unwrap();
+    let tasks = TaskTable::new(leak([TaskSlot::EMPTY; 1]), leak([0; 4096])).wall_clock(START);
+    host.server = server.tasks(leak(tasks));
+    let id = host.create();
+    let ticket = host.last();
+    let mut keys = (0..100).map(|key| key.to_string());
+    let refused = keys
+        .find_map(|key| host.server.task(ticket).unwrap().require_input(&key, &FORM).err().map(|e| (key, e)));
+    let (key, error) = refused.unwrap();
+    assert_eq!(error, SendError::Unwritable);
+    host.server.task(ticket).unwrap().set_message(&"m".repeat(128)).unwrap();
+    let task = host.get(&id);
+    assert_eq!(task["status"], "input_required");
+    assert_eq!(task["inputRequests"].as_object().unwrap().len(), key.parse::<usize>().unwrap());
+    let mut complete = |length| {
+        let text = "x".repeat(length);
+        host.server.task(ticket).unwrap().complete(|result| result.text(&*text))
+    };
+    assert_eq!(complete(2048), Err(SendError::Unwritable));
+    let longest = (0..2048).rev().find(|length| complete(*length).is_ok()).unwrap();
+    assert!(longest > 200, "{longest}");
+    assert_eq!(host.get(&id)["result"]["content"][0]["text"].as_str().unwrap().len(), longest);
+}
+
+#[test]
 fn panic_in_the_result_of_a_task_removes_no_task() {
     let mut host = Host::extension();
     let ids = [host.create(), host.create()];
