@@ -69,8 +69,10 @@ impl Tasks {
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task. A tool of a static catalog must
     ///   [support](crate::server::Tool::task_support) tasks. While the connection ends, a call stays a call, unless the
     ///   table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
-    /// - `2025-11-25`: a call becomes a task at the next poll if the client requests a task, and never without this
-    ///   request.
+    /// - `2025-11-25`: a deferred call becomes a task at the next poll if the client requests a task, and never without
+    ///   this request. A call to which the application responds before that poll gets its result, although the
+    ///   specification requires a task. Respond after the next poll, or use
+    ///   [`into_task`](crate::server::Call::into_task).
     ///
     /// As a task, a call sends no progress, no log messages and no requests to the client: a request
     /// [during](crate::server::RequestOptions::during) the call is [`Unsupported`](crate::SendError::Unsupported). A

@@ -16,8 +16,10 @@ use crate::time::Millis;
 impl<'a> Call<'a> {
     /// Returns whether the call may become a task.
     ///
-    /// In `2025-11-25` the client requests a task, and the server must then respond with a task. In `2026-07-28` the
-    /// client declares the extension, and the server decides.
+    /// In `2025-11-25` the client requests a task, and the server must then respond with a task. The server does not
+    /// ensure this: the application calls [`into_task`](Call::into_task), or [defers](Call::defer) the call with
+    /// [automatic tasks](crate::server::Tasks::automatic). In `2026-07-28` the client declares the extension, and the
+    /// server decides.
     #[must_use]
     pub fn can_become_task(&self) -> bool {
         self.task_request().is_some()
