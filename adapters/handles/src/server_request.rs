@@ -131,8 +131,7 @@ impl InputResponse {
     /// `maxTokens`, ….
     ///
     /// ```
-    /// use mcp_proto_handles::InputResponse;
-    ///
+    /// # use mcp_proto_handles::InputResponse;
     /// let (model, stop_reason, text) = ("some-model", "endTurn", "The answer is 42.");
     /// let response = InputResponse::sampled(model, stop_reason, text);
     /// ```

@@ -1,22 +1,20 @@
 //! Clients of servers at a URL: connections, sessions, cancellation.
 
-use std::io::{BufRead, BufReader, PipeWriter, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::client::Listed;
-use mcp_proto_std::http::relay;
 use mcp_proto_std::{CallError, CallOptions, ConnectError, Connector, HttpEndpoint, Notification, Reconnect};
 
 /// The time limit of each wait.
-const LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
 /// A request that the server received.
-struct Request {
-    line: String,
+pub(crate) struct Request {
+    pub(crate) line: String,
     fields: Vec<(String, String)>,
     body: String,
 }
@@ -44,7 +42,7 @@ impl Request {
         self.fields.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
-    fn has(&self, text: &str) -> bool {
+    pub(crate) fn has(&self, text: &str) -> bool {
         self.body.contains(text)
     }
 
@@ -54,7 +52,7 @@ impl Request {
     }
 
     /// Returns an HTTP response with this JSON-RPC result.
-    fn result(&self, result: &str) -> String {
+    pub(crate) fn result(&self, result: &str) -> String {
         json(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, self.id()))
     }
 }
@@ -66,16 +64,17 @@ fn json(body: &str) -> String {
     )
 }
 
-const ACCEPTED: &str = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n";
-const NOT_ALLOWED: &str = "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n";
-const NOT_FOUND: &str = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
-const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+pub(crate) const ACCEPTED: &str = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n";
+pub(crate) const NOT_ALLOWED: &str = "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n";
+pub(crate) const NOT_FOUND: &str = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+pub(crate) const STREAM: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
 const DISCOVERED: &str =
     r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","_meta":{}}"#;
 const TEXT: &str = r#"{"content":[{"type":"text","text":"7"}],"resultType":"complete"}"#;
 
 /// Starts a server that calls `respond` for each request. Returns the URL of the server.
-fn start(respond: impl Fn(&Request, &mut TcpStream) + Clone + Send + 'static) -> String {
+pub(crate) fn start(respond: impl Fn(&Request, &mut TcpStream) + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     thread::spawn(move || {
@@ -92,7 +91,7 @@ fn start(respond: impl Fn(&Request, &mut TcpStream) + Clone + Send + 'static) ->
     url
 }
 
-fn write(stream: &mut TcpStream, text: &str) {
+pub(crate) fn write(stream: &mut TcpStream, text: &str) {
     // In some tests the client has closed the connection.
     let _ = stream.write_all(text.as_bytes());
 }
@@ -381,125 +380,4 @@ fn lost_session_fails_its_requests_and_another_begins() {
     assert_eq!(client.call_json("end", "{}"), Err(CallError::Closed));
     assert_eq!(client.call_json("add", "{}").unwrap().text().as_deref(), Some("7"));
     wait_for(&seen, "POST none");
-}
-
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-
-/// Starts a relay to a server at this URL. Returns the input of the relay, and the lines of its output.
-fn start_relay(url: String) -> (PipeWriter, impl Iterator<Item = String>) {
-    let ((input, to_relay), (from_relay, output)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
-    thread::spawn(move || relay(HttpEndpoint::new(url), input, output));
-    (to_relay, BufReader::new(from_relay).lines().map(Result::unwrap))
-}
-
-#[cfg(unix)]
-#[test]
-fn relay_waits_for_nonblocking_streams() {
-    use std::net::Shutdown;
-    use std::os::unix::net::UnixStream;
-
-    const LINES: usize = 20_000;
-    within(TEST_TIMEOUT, || {
-        let (mut here, there) = UnixStream::pair().unwrap();
-        there.set_nonblocking(true).unwrap();
-        let (input, output) = (there.try_clone().unwrap(), there);
-        let relay = thread::spawn(|| relay(HttpEndpoint::new("http://127.0.0.1:1/mcp"), input, output));
-        thread::sleep(Duration::from_millis(50));
-        here.write_all(&b"x\n".repeat(LINES)).unwrap();
-        here.shutdown(Shutdown::Write).unwrap();
-        // The output of the relay is full.
-        thread::sleep(Duration::from_millis(200));
-        let errors = BufReader::new(here).lines().map(Result::unwrap).filter(|line| line.contains("-32700"));
-        assert_eq!(errors.count(), LINES);
-        relay.join().unwrap().unwrap();
-    });
-}
-
-#[test]
-fn relay_reads_all_lines_that_arrive_at_once() {
-    within(TEST_TIMEOUT, || {
-        let (mut to_relay, lines) = start_relay("http://127.0.0.1:1/mcp".to_owned());
-        to_relay.write_all(&b"x\n".repeat(1000)).unwrap();
-        drop(to_relay);
-        assert_eq!(lines.filter(|line| line.contains("-32700")).count(), 1000);
-    });
-}
-
-#[test]
-fn relay_repeats_the_handshake_once_if_each_session_is_lost() {
-    let (sender, seen) = channel();
-    let url = start(move |request, stream| {
-        let is_initialize = request.has(r#""initialize""#);
-        let _ = is_initialize.then(|| sender.send(()));
-        let response = match is_initialize {
-            true => request.result("{}").replacen("\r\n", "\r\nMcp-Session-Id: s-1\r\n", 1),
-            false => NOT_FOUND.into(),
-        };
-        write(stream, &response);
-    });
-    let (mut to_relay, mut lines) = start_relay(url);
-    writeln!(to_relay, "{INITIALIZE}").unwrap();
-    assert!(lines.next().unwrap().contains(r#""result""#));
-    writeln!(to_relay, "{INITIALIZED}").unwrap();
-    assert!((0..2).all(|_| seen.recv_timeout(LIMIT).is_ok()));
-    thread::sleep(Duration::from_secs(1));
-    assert!(seen.try_recv().is_err());
-    // The next request repeats the handshake, but its session is lost, too.
-    writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":2,"method":"ping"}}"#).unwrap();
-    assert!(lines.next().unwrap().contains(r#""id":2,"error""#));
-    assert_eq!(seen.try_iter().count(), 1);
-}
-
-#[test]
-fn relay_repeats_the_handshake_once_if_each_stream_of_http_sse_ends() {
-    let (sender, seen) = channel();
-    let url = start(move |request, stream| {
-        if request.line.starts_with("POST") {
-            let _ = sender.send(());
-            return write(stream, NOT_ALLOWED);
-        }
-        write(stream, STREAM);
-        write(stream, "event: endpoint\ndata: /messages\n\n");
-        let _ = stream.shutdown(std::net::Shutdown::Both);
-    });
-    let (mut to_relay, mut lines) = start_relay(url);
-    writeln!(to_relay, "{INITIALIZE}").unwrap();
-    assert!(lines.next().unwrap().contains(r#""id":1,"error""#));
-    thread::sleep(Duration::from_secs(1));
-    assert!(seen.try_iter().count() <= 4, "at most one message to each endpoint");
-    // The relay still reads the client.
-    writeln!(to_relay, "[]").unwrap();
-    assert!(lines.next().unwrap().contains("-32600"));
-}
-
-#[test]
-fn relay_closes_the_connections_of_a_lost_session() {
-    let ((opened, is_open), (closed, is_closed)) = (channel::<()>(), channel::<()>());
-    let url = start(move |request, stream| {
-        if request.line.starts_with("GET") {
-            write(stream, STREAM);
-            write(stream, ": open\n\n");
-            opened.send(()).unwrap();
-            let _ = stream.read_to_end(&mut Vec::new());
-            let _ = closed.send(());
-            return;
-        }
-        let response = if request.has(r#""initialize""#) {
-            request.result("{}").replacen("\r\n", "\r\nMcp-Session-Id: s-1\r\n", 1)
-        } else if request.has("initialized") {
-            ACCEPTED.into()
-        } else {
-            NOT_FOUND.into()
-        };
-        write(stream, &response);
-    });
-    let (mut to_relay, mut lines) = start_relay(url);
-    writeln!(to_relay, "{INITIALIZE}").unwrap();
-    assert!(lines.next().unwrap().contains(r#""result""#));
-    writeln!(to_relay, "{INITIALIZED}").unwrap();
-    is_open.recv_timeout(LIMIT).expect("the stream of the session opens");
-    writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":2,"method":"ping"}}"#).unwrap();
-    assert!(lines.next().unwrap().contains(r#""id":2,"error""#));
-    is_closed.recv_timeout(LIMIT).expect("the stream of the session closes");
 }

@@ -20,6 +20,8 @@ mod http_attacks;
 #[cfg(feature = "http")]
 mod http_chunks;
 #[cfg(feature = "http")]
+mod http_relay;
+#[cfg(feature = "http")]
 mod http_server;
 #[cfg(feature = "schemars")]
 mod json_schema;
