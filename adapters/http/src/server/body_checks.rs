@@ -10,7 +10,7 @@ use super::header_value::{equals_string, inner_bytes};
 use super::parameters;
 use super::policy::Policy;
 use super::request::RequestHead;
-use super::response::{Detail, Refusal, RequestedVersion};
+use super::response::{Detail, Refusal};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -172,9 +172,11 @@ fn check_message<'m>(
         match message.kind() {
             MessageKind::Request if is_old_initialize => {
                 let reason = "this endpoint speaks 2026-07-28 only, which has no `initialize`";
-                let [requested] = message.pick_params(["protocolVersion"]);
-                let detail = Detail::Version(RequestedVersion::from_json(requested));
-                return Err(Refusal { detail, ..refuse(code::UNSUPPORTED_PROTOCOL_VERSION, reason) });
+                let requested = params.named.map_or(&[][..], inner_bytes);
+                let is_requested = |revision: &Revision| revision.as_str().as_bytes() == requested;
+                let mut refusal = refuse(code::UNSUPPORTED_PROTOCOL_VERSION, reason);
+                refusal.detail = Detail::Requested(Revision::ALL.into_iter().find(is_requested));
+                return Err(refusal);
             }
             MessageKind::Request => check_modern(policy, head, message, &params)?,
             MessageKind::Notification => {}
@@ -247,17 +249,20 @@ fn is_stateless_only<P: Policy>(config: &HttpConfig<'_>, _: &P) -> bool {
 struct Params<'m> {
     version: Option<Json<'m>>,
     capabilities: Option<Json<'m>>,
-    /// The value that `Mcp-Name` repeats. The outer `None` means that the method has no such value.
-    named: Option<Option<Json<'m>>>,
+    /// The value that `Mcp-Name` repeats, or the version that `initialize` requests.
+    named: Option<Json<'m>>,
+    /// Whether the method has a value that `Mcp-Name` repeats.
+    has_name: bool,
     is_tool_call: bool,
 }
 
 impl<'m> Params<'m> {
     fn new(message: Message<'m>, method: &[u8]) -> Params<'m> {
         let member = NAMED.iter().find(|(name, _)| name.as_bytes() == method).map(|(_, member)| *member);
-        let [meta, named] = message.pick_params(["_meta", member.unwrap_or_default()]);
+        let [meta, named] = message.pick_params(["_meta", member.unwrap_or("protocolVersion")]);
         let [version, capabilities] = meta.unwrap_or(Json::NULL).pick([VERSION, CAPABILITIES]);
-        Params { version, capabilities, named: member.map(|_| named), is_tool_call: method == b"tools/call" }
+        let is_tool_call = method == b"tools/call";
+        Params { version, capabilities, named, has_name: member.is_some(), is_tool_call }
     }
 }
 
@@ -293,8 +298,8 @@ fn check_modern(
         }
         Some(_) => {}
     }
-    if let Some(name) = params.named {
-        let name = name.filter(|name| name.kind() == Kind::String);
+    if params.has_name {
+        let name = params.named.filter(|name| name.kind() == Kind::String);
         match (head.field("mcp-name"), name) {
             // A request without a name in its body: the core server refuses it.
             (_, None) => {}
@@ -307,7 +312,7 @@ fn check_modern(
     }
     if params.is_tool_call {
         let mut buffer = [0; NAME_SIZE];
-        let name = params.named.flatten().map_or(&[][..], |name| decoded(name, &mut buffer));
+        let name = params.named.map_or(&[][..], |name| decoded(name, &mut buffer));
         let schema = core::str::from_utf8(name).ok().and_then(|name| policy.input_schema(name));
         let repeats = |schema| {
             let [arguments] = message.pick_params(["arguments"]);

@@ -1,10 +1,8 @@
 //! Heads of responses, and refusals of requests.
 
-use mcp_proto::json::{Json, Kind};
 use mcp_proto::{Revision, WriteText};
 
 use super::authorization::Challenge;
-use super::header_value::inner_bytes;
 use crate::bytes::write_at;
 
 /// A session id as text: 32 hexadecimal digits, or 64 if it is sealed.
@@ -168,32 +166,9 @@ pub(super) enum Detail {
     RetryAfter(u16),
     /// The defective element of a request that is not valid HTTP.
     Element(&'static str),
-    /// The version that the client requested from an endpoint of 2026-07-28 only.
-    Version(RequestedVersion),
-}
-
-/// A requested version, as the data of an error repeats it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RequestedVersion {
-    text: [u8; 32],
-    length: usize,
-}
-
-impl RequestedVersion {
-    /// Copies a version. A value that is long, or does not look like a version, becomes `?`.
-    pub(super) fn from_json(version: Option<Json<'_>>) -> RequestedVersion {
-        let is_harmless = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-        let version = version.filter(|version| version.kind() == Kind::String).map(inner_bytes);
-        let mut text = [b'?'; 32];
-        let length = version
-            .filter(|version| version.iter().all(is_harmless))
-            .and_then(|version| write_at(&mut text, 0, version));
-        RequestedVersion { text, length: length.unwrap_or(1) }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        self.text.get(..self.length).unwrap_or_default()
-    }
+    /// The revision that the client requested from an endpoint of 2026-07-28 only. `None` for an unknown revision. A copy
+    /// of any text would take stack memory for each refusal.
+    Requested(Option<Revision>),
 }
 
 /// The size of the buffer for [`Refusal::write`], in bytes.
@@ -240,7 +215,7 @@ impl Refusal {
             Detail::Challenge(challenge) if *challenge != Challenge::NONE => {
                 head.challenge = Some(challenge.clone());
             }
-            Detail::Challenge(_) | Detail::Element(_) | Detail::Version(_) | Detail::None => {}
+            Detail::Challenge(_) | Detail::Element(_) | Detail::Requested(_) | Detail::None => {}
             Detail::RetryAfter(seconds) => head.retry_after = Some(*seconds),
         }
         head
@@ -263,11 +238,11 @@ impl Refusal {
         }
         put(self.reason.as_bytes());
         put(b"\"");
-        if let Detail::Version(requested) = &self.detail {
+        if let Detail::Requested(requested) = &self.detail {
             put(br#","data":{"supported":[""#);
             put(Revision::V2026_07_28.as_str().as_bytes());
             put(br#""],"requested":""#);
-            put(requested.bytes());
+            put(requested.map_or("?", Revision::as_str).as_bytes());
             put(br#""}"#);
         }
         put(b"}}");

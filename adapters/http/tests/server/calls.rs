@@ -127,8 +127,7 @@ fn session_fields_are_ignored_without_sessions() {
 /// E-S7, E-S13: the refusal of `initialize` has the versions that the server speaks, and the requested version.
 #[test]
 fn initialize_without_sessions_names_the_versions() {
-    let long = "9".repeat(33);
-    let rows = [("2025-11-25", "2025-11-25"), ("", ""), (r"2025\u002d11", "?"), ("<b>", "?"), (&long, "?")];
+    let rows = [("2025-11-25", "2025-11-25"), ("2027-01-01", "?"), ("", "?"), ("<b>", "?")];
     for (version, requested) in rows {
         let mut harness = Harness::new(HttpConfig::new());
         let reply = harness.ask(&Request::post(super::support::initialize(version)));
