@@ -28,8 +28,8 @@ pub trait Machine: sealed::Sealed {
     /// The caller polls again after every action, and at the deadline of [`Io`]. Extra polls are harmless.
     ///
     /// A response may arrive while the application handles an event of a message. A request whose timeout expires in
-    /// this time fails 100 milliseconds after the event, unless the machine reads the response first. In the same
-    /// way, the timeout of a keep-alive ping restarts.
+    /// this time fails 100 milliseconds later, unless the machine reads the response first. In the same way, the
+    /// timeout of a keep-alive ping restarts.
     fn poll(&mut self, now: Millis) -> Action<'_>;
 }
 

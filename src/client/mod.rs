@@ -276,6 +276,7 @@ impl Client<'_> {
         match self.state.peer.lifecycle.state() {
             State::Closed => PollStep::Closed,
             _ => {
+                self.state.peer.line_event = LineEvent::None;
                 let deadline = self.next_deadline();
                 #[cfg(feature = "alloc")]
                 let deadline = match self.input.is_large() || self.state.peer.output.is_large() {

@@ -50,8 +50,8 @@ pub(crate) enum LineEvent {
     None,
     /// The line is retained for the event. The poll after the event releases the line.
     Pending,
-    /// The application has handled the event since the previous poll. A response may have arrived in the meantime and be
-    /// unread. So in this poll, no outbound request and no ping times out.
+    /// The application has handled the event, and the caller has not read since. A response may have arrived in the
+    /// meantime. So no ping times out, and a request that awaits its response gets more time.
     Handled,
 }
 
@@ -60,11 +60,11 @@ impl LineEvent {
     /// event's line.
     #[inline]
     pub(crate) fn begin_poll(&mut self, is_dropped: bool) -> bool {
-        let is_pending = *self == LineEvent::Pending;
-        if is_dropped {
-            *self = if is_pending { LineEvent::Handled } else { LineEvent::None };
+        let is_handled = is_dropped && *self == LineEvent::Pending;
+        if is_handled {
+            *self = LineEvent::Handled;
         }
-        is_pending && is_dropped
+        is_handled
     }
 }
 

@@ -130,15 +130,17 @@ impl<R: Role> Peer<'_, R> {
 
     /// Handles the deadline of a request: starts its timeout, or returns its failure. Returns `None` after the
     /// start of the timeout, or if the request has ended. Also returns `None` after an event: the response may have
-    /// arrived while the application handled the event, so the request gets [`READ_TIME`].
+    /// arrived while the application handled the event, so the request gets [`READ_TIME`], once.
     pub(crate) fn handle_deadline(&mut self, ticket: Ticket) -> Option<RequestFailure> {
         if self.start_timeout(ticket) {
             return None;
         }
         let is_draining = self.lifecycle.state() == State::Draining;
-        match self.in_flight.outbound(ticket)?.state {
+        let may_be_unread = self.line_event == LineEvent::Handled && !is_draining;
+        let outbound = self.in_flight.outbound_mut(ticket)?;
+        match outbound.state {
             OutboundState::Failed(failure) => Some(failure),
-            OutboundState::AwaitingResponse if self.line_event == LineEvent::Handled && !is_draining => {
+            OutboundState::AwaitingResponse if may_be_unread && outbound.timing.extend_once() => {
                 self.in_flight.set_deadline(ticket, Some(self.now.plus(READ_TIME)));
                 None
             }

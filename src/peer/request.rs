@@ -70,6 +70,7 @@ pub struct Outbound<O> {
 pub(crate) struct Timing(u8);
 
 const CHUNKED: u8 = 16;
+const EXTENDED: u8 = 32;
 
 impl Timing {
     /// Creates the byte, with a stopped timer.
@@ -95,7 +96,14 @@ impl Timing {
             Timer::Restarting => 1,
             Timer::Running => 2,
         };
-        self.0 = self.0 & !3 | bits;
+        self.0 = self.0 & !(3 | EXTENDED) | bits;
+    }
+
+    /// Records that the running timeout is extended once. Returns `false` if it already was.
+    pub(crate) fn extend_once(&mut self) -> bool {
+        let is_first = self.0 & EXTENDED == 0;
+        self.0 |= EXTENDED;
+        is_first
     }
 
     /// Returns whether the content of the result arrives in chunks.

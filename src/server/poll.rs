@@ -33,7 +33,10 @@ impl Server<'_> {
         }
         match self.state.peer.lifecycle.state() {
             State::Closed => PollStep::Closed,
-            _ => PollStep::Io(self.deadline()),
+            _ => {
+                self.state.peer.line_event = LineEvent::None;
+                PollStep::Io(self.deadline())
+            }
         }
     }
 

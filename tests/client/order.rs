@@ -127,6 +127,25 @@ fn timeout_does_not_end_while_the_application_handles_an_event() {
 }
 
 #[test]
+fn frequent_events_extend_a_timeout_once() {
+    let message = r#"{"method":"notifications/message","params":{"level":"info","data":1}}"#;
+    Setup::automatic().connected(|harness| {
+        harness.call("a", in_time(50)).unwrap();
+        harness.discard();
+        // The application handles each event for 100 ms, and the next message has arrived by then.
+        for now in [0, 100, 200, 300] {
+            harness.now = now;
+            harness.pump();
+            let events = harness.events.len() + 1;
+            harness.stop_after(events).server_sends(message);
+        }
+        let lost = harness.events.iter().position(|event| event == "a: lost TimedOut");
+        assert_eq!(lost, Some(2), "{:?}", harness.events);
+        harness.discard();
+    });
+}
+
+#[test]
 fn writable_follows_all_waiting_messages() {
     // In the stateless era the client reserves no space for responses, so the buffer has no space for the cancellation.
     Setup::automatic().lines_only().run(|harness| {

@@ -64,6 +64,10 @@ fn parse_output(input: ParseStream<'_>) -> Result<Type> {
         return input.parse();
     }
     let is_end = |input: ParseStream<'_>| input.peek(Token![where]) || input.peek(Brace);
+    let whole = input.fork();
+    if whole.parse::<Type>().is_ok() && is_end(&whole) {
+        return input.parse();
+    }
     let ty = take_until(input, |input| is_end(input) || (input.peek(Token![+]) && input.peek2(Token![use])))?;
     take_until(input, is_end)?;
     syn::parse2(ty)

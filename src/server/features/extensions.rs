@@ -201,7 +201,7 @@ pub(crate) fn write_extensions(
     out: &mut Writer<'_>,
 ) {
     let all = || config.features.iter().filter_map(|feature| extensions_of(*feature));
-    let is_first = all().next().is_some_and(|first| core::ptr::eq(first.declared, own.declared));
+    let is_first = all().next().is_some_and(|first| core::ptr::eq(first, own));
     if !is_first || !revision.has(WireFeature::Extensions) {
         return;
     }

@@ -230,7 +230,8 @@ impl TaskHooks for Hooks {
             let Some(data) = table.slots.get_mut(ticket).filter(|data| data.session == key) else { continue };
             data.session = NO_SESSION;
             // In the stateless era, the id alone gives access.
-            if data.owner == halves(0) && data.revision.era() == Era::Handshake {
+            let is_accessible = data.owner != halves(0) || data.revision.era() == Era::Stateless;
+            if !is_accessible && data.state != TaskState::Removed {
                 table.slots.set_deadline(ticket, Some(state.peer.now));
             }
         }

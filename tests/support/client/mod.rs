@@ -58,7 +58,7 @@ pub(crate) struct ClientHarness {
     tickets: Vec<(Ticket, String)>,
     ended: Vec<Ticket>,
     notes: Notes,
-    events: Vec<String>,
+    pub(crate) events: Vec<String>,
     closed: bool,
     events_left: Option<usize>,
     on_server_request: Option<OnAsked>,
