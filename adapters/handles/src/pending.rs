@@ -131,6 +131,11 @@ impl RequestState {
             .with(|state| state.attempts.get_or_insert(StreamAttempts::new(all)).take(all, was_open, now))
     }
 
+    /// Returns whether the stream of this subscription has closed before, so that the subscription is sent again.
+    pub(crate) fn has_attempts(&self) -> bool {
+        self.state.with(|state| state.attempts.is_some())
+    }
+
     /// Returns whether the request is a subscription that was sent again and awaits its acknowledgment.
     pub(crate) fn is_sent_again(&self) -> bool {
         self.state.with(|state| matches!(state.stage, Stage::Sent(_)) && state.attempts.is_some())

@@ -201,6 +201,10 @@ impl ClientSession {
     fn execute(&mut self, client: &mut Client<'_>, command: Command, now: Millis) {
         match command {
             Command::Start(state) => {
+                // A subscription that is sent again ends only when no attempt is left, so it waits as long as necessary.
+                if state.has_attempts() {
+                    return self.unsent.push_front((state, Millis::MAX));
+                }
                 let until = now.plus(millis(state.options.timeout));
                 self.unsent_deadline = self.unsent_deadline.into_iter().chain([until]).min();
                 self.unsent.push_back((state, until));

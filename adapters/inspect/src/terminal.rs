@@ -1,7 +1,7 @@
 //! Prints lines whose control characters are escaped, because a server chooses most of the text.
 
 use std::fmt::Arguments;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::process;
 
 use mcp_proto_std::Printable;
@@ -21,12 +21,11 @@ pub(crate) fn lines(text: Arguments<'_>) -> String {
     text.to_string().split('\n').map(|line| format!("{}\n", Printable(line))).collect()
 }
 
-/// Writes to stdout at once. If the reader has closed the pipe, such as `head`, ends the program without a panic.
+/// Writes to stdout at once. If the reader has closed the pipe, such as `head`, or the text cannot be written, ends the
+/// program with an error, because its result is unknown.
 pub(crate) fn write(text: &str) {
     let mut stdout = io::stdout().lock();
-    if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
-        && error.kind() == ErrorKind::BrokenPipe
-    {
-        process::exit(0);
+    if stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {
+        process::exit(1);
     }
 }

@@ -76,7 +76,7 @@ fn closed_stdout_ends_the_program_without_a_panic() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let output = inspect().arg("--help").stdout(writer).output().unwrap();
-    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr)), (Some(0), "".into()));
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr)), (Some(1), "".into()));
 }
 
 #[test]

@@ -106,6 +106,9 @@ impl<'i> Serve<'i> {
 
     /// Serves on two streams until the client disconnects.
     ///
+    /// Streams may be non-blocking or have timeouts: the server then tries again. So a write timeout does not end the
+    /// connection of a client that reads nothing.
+    ///
     /// After the end of the input, running requests may finish within the grace period
     /// ([`Limits::grace`](mcp_proto::server::Limits::grace)). The function returns when the responses are written and
     /// the workers have exited. The function waits at most one second for workers that ignore their cancellation.
