@@ -390,8 +390,8 @@ pub enum ConfigError {
         /// Index of the second entry, or index of the prompt.
         entry: usize,
     },
-    /// A name, URI or URI template that occurs in two features of one kind, or an extension that two features declare with
-    /// different settings. Also the name of the extension for a second feature [`Skills`](crate::server::Skills).
+    /// A name, URI or URI template that occurs in two features of one kind, or an extension that two features declare
+    /// with different settings. Also the name of the extension for a second feature [`Skills`](crate::server::Skills).
     RepeatedEntry {
         /// The name, URI or URI template.
         name: EntryName,

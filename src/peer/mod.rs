@@ -56,8 +56,8 @@ pub(crate) enum LineEvent {
 }
 
 impl LineEvent {
-    /// Begins a poll. `is_dropped` is whether the application has dropped the last event. Returns whether to release the
-    /// event's line.
+    /// Begins a poll. `is_dropped` is whether the application has dropped the last event. Returns whether to release
+    /// the event's line.
     #[inline]
     pub(crate) fn begin_poll(&mut self, is_dropped: bool) -> bool {
         let is_handled = is_dropped && *self == LineEvent::Pending;

@@ -51,9 +51,10 @@ impl Pump {
     ///
     /// The future is cancel-safe if the driver's futures are cancel-safe, and may then be a branch of a `select`. The
     /// pump itself drops the driver's futures when the other direction has moved bytes or a deadline has passed, and a
-    /// flush that does not complete at once before it returns an event. The traits of `embedded-io-async` recommend cancel safety but do not require it. Drivers with a ring buffer, pipes
-    /// and sockets are safe. A driver whose DMA uses the pump's buffers directly is not safe: when its future is
-    /// dropped, the driver loses bytes or sends them twice.
+    /// flush that does not complete at once before it returns an event. The traits of `embedded-io-async` recommend
+    /// cancel safety but do not require it. Drivers with a ring buffer, pipes and sockets are safe. A driver whose DMA
+    /// uses the pump's buffers directly is not safe: when its future is dropped, the driver loses bytes or sends them
+    /// twice.
     pub async fn wait<R: Read, W: Write, T: Timer>(
         &mut self,
         machine: &mut dyn Machine,

@@ -201,7 +201,8 @@ impl ClientSession {
     fn execute(&mut self, client: &mut Client<'_>, command: Command, now: Millis) {
         match command {
             Command::Start(state) => {
-                // A subscription that is sent again ends only when no attempt is left, so it waits as long as necessary.
+                // A subscription that is sent again ends only when no attempt is left, so it waits as long as
+                // necessary.
                 if state.has_attempts() {
                     return self.unsent.push_front((state, Millis::MAX));
                 }

@@ -46,8 +46,8 @@ const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "
 base_metadata!(Tool);
 
 impl<'t> Tool<'t> {
-    /// Creates a tool with a name and an argument schema. The schema is the JSON text of a JSON Schema of objects. If the
-    /// schema has no `type`, the server adds `"type":"object"`, which every revision requires.
+    /// Creates a tool with a name and an argument schema. The schema is the JSON text of a JSON Schema of objects. If
+    /// the schema has no `type`, the server adds `"type":"object"`, which every revision requires.
     ///
     /// A name should have 1 to 128 characters from `A-Z a-z 0-9 _ - .`.
     ///
@@ -105,8 +105,8 @@ impl<'t> Tool<'t> {
 
     /// Sets the JSON Schema of structured results, as JSON text (since `2025-06-18`).
     ///
-    /// Before `2026-07-28`, structured results are objects. So in these revisions, the server adds `"type":"object"` to a
-    /// schema without a `type`, and omits a schema of another type.
+    /// Before `2026-07-28`, structured results are objects. So in these revisions, the server adds `"type":"object"` to
+    /// a schema without a `type`, and omits a schema of another type.
     #[must_use]
     pub const fn output_schema(mut self, schema: &'t str) -> Self {
         self.output_schema = Some(SchemaText::new(schema));

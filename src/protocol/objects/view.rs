@@ -58,8 +58,8 @@ pub(crate) fn number(json: Json<'_>, name: &str) -> Option<Decimal> {
     Decimal::parse(json.get(name)?.number()?)
 }
 
-/// Returns a duration in milliseconds: a JSON integer of at least 0, such as `60000`, `60000.0` or `6e4`. A value beyond
-/// the range of `u64` becomes the maximum. Returns `None` for any other value.
+/// Returns a duration in milliseconds: a JSON integer of at least 0, such as `60000`, `60000.0` or `6e4`. A value
+/// beyond the range of `u64` becomes the maximum. Returns `None` for any other value.
 pub(crate) fn duration(value: Json<'_>) -> Option<Millis> {
     value.unsigned().or_else(|| unusual_integer(value.number()?.as_bytes())).map(Millis)
 }

@@ -128,8 +128,9 @@ pub(crate) fn owner<'i>(
     features.find(|feature| !feature.find(catalog, is).is_absent())
 }
 
-/// Checks the features that the server joins. No key may occur in two catalogs of one kind, and none of these catalogs may
-/// be a dynamic list. Two features may declare one extension only with the same settings. There is one catalog of skills.
+/// Checks the features that the server joins. No key may occur in two catalogs of one kind, and none of these catalogs
+/// may be a dynamic list. Two features may declare one extension only with the same settings. There is one catalog of
+/// skills.
 pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError> {
     for (index, feature) in config.features.iter().enumerate().filter(|_| JOINS) {
         let earlier = config.features.get(..index).unwrap_or_default();

@@ -166,8 +166,8 @@ pub(super) enum Detail {
     RetryAfter(u16),
     /// The defective element of a request that is not valid HTTP.
     Element(&'static str),
-    /// The revision that the client requested from an endpoint of 2026-07-28 only. `None` for an unknown revision. A copy
-    /// of any text would take stack memory for each refusal.
+    /// The revision that the client requested from an endpoint of 2026-07-28 only. `None` for an unknown revision. A
+    /// copy of any text would take stack memory for each refusal.
     Requested(Option<Revision>),
 }
 
