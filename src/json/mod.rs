@@ -42,7 +42,6 @@ pub(crate) use scanner::{MemberIndex, Scanned};
 pub(crate) use search::find;
 #[cfg(feature = "serde")]
 pub use ser::EncodeError;
-pub(crate) use skip::next_value;
 pub use string::{Chars, Str, TooShort};
 pub(crate) use string::{decode_in_place as decode_text_in_place, text_of};
 #[cfg(all(feature = "serde", feature = "alloc"))]

@@ -2,8 +2,8 @@
 //!
 //! Each function takes the text from a position in the container to the last byte that has arrived.
 
-use super::search::text_run;
-use super::skip::{after_space, next_value};
+use super::skip::{after_space, text_length, value_length};
+use super::value::next_item;
 
 /// The next entry of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,30 +31,18 @@ pub(crate) fn next_entry(text: &[u8]) -> Option<PartialEntry<'_>> {
 /// Returns the text from the next element of a container, or from the closing bracket, if no element follows. Returns
 /// `None` if neither has arrived.
 pub(crate) fn next_element_start(text: &[u8]) -> Option<&[u8]> {
-    let rest = match after_space(text) {
-        [b',', tail @ ..] => after_space(tail),
-        rest => rest,
-    };
-    (!rest.is_empty()).then_some(rest)
+    Some(next_item(text)).filter(|rest| !rest.is_empty())
 }
 
 /// Returns the text after a value. Returns `None` if no byte follows the value, because the value may be incomplete.
 pub(crate) fn after_value(value: &[u8]) -> Option<&[u8]> {
-    let (_, length) = next_value(value)?;
-    value.get(length..).filter(|tail| !tail.is_empty())
+    let (value, tail) = value.split_at_checked(value_length(value))?;
+    (!value.is_empty() && !tail.is_empty()).then_some(tail)
 }
 
 /// Returns the length of a string up to its closing quote, and whether the quote has arrived. The text starts after the
 /// opening quote.
 pub(crate) fn string_length(text: &[u8]) -> (usize, bool) {
-    let mut rest = text;
-    loop {
-        let Some(tail) = rest.get(text_run(rest)..) else { return (text.len(), false) };
-        rest = match tail {
-            [b'"', ..] => return (text.len().wrapping_sub(tail.len()), true),
-            [b'\\', _, tail @ ..] => tail,
-            [] | [b'\\'] => return (text.len(), false),
-            [_, tail @ ..] => tail,
-        };
-    }
+    let length = text_length(text);
+    (length, length < text.len())
 }

@@ -37,7 +37,8 @@ pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns the length of a string's text; `bytes` start after the opening quote.
+/// Returns the length of a string's text; `bytes` start after the opening quote. Without a closing quote, returns the
+/// length of `bytes`.
 // This function is not inlined, so that its callers stay small enough to be inlined.
 #[inline(never)]
 pub(super) fn text_length(bytes: &[u8]) -> usize {
@@ -88,13 +89,6 @@ fn other_length(bytes: &[u8]) -> usize {
         rest = tail;
     }
     bytes.len().wrapping_sub(rest.len())
-}
-
-/// Returns the position and the length of the next value in `bytes`. Returns `None` at the end of a container.
-pub(crate) fn next_value(bytes: &[u8]) -> Option<(usize, usize)> {
-    let rest = after_space(bytes);
-    let length = value_length(rest);
-    (length > 0).then_some((bytes.len().saturating_sub(rest.len()), length))
 }
 
 /// Splits `bytes` at `length`, or at the end if they are shorter.

@@ -5,7 +5,7 @@
 //! Specification: 2025-03-26, *Base protocol*, *Batching*.
 
 use crate::framing::line_decoder::{FoundLine, LineDecoder, LineKind};
-use crate::json::next_value;
+use crate::json::next_element;
 
 impl LineDecoder<'_> {
     /// Makes the first element of an array the current line.
@@ -16,7 +16,7 @@ impl LineDecoder<'_> {
         let is_element = !self.bytes_after_line().iter().all(u8::is_ascii_whitespace);
         let bracket = self.bytes().iter().position(|byte| *byte == b'[');
         match bracket.filter(|_| !is_element) {
-            Some(at) => self.select_value(at.wrapping_add(1)),
+            Some(at) => self.select_element(at.wrapping_add(1)),
             None => false,
         }
     }
@@ -25,18 +25,9 @@ impl LineDecoder<'_> {
     pub(crate) fn release_element(&mut self) {
         let length = self.scanned.saturating_sub(self.start);
         // A further element takes at least two bytes: a comma and a digit.
-        let may_follow = self.release_length > length.saturating_add(1);
-        let next = match self.line {
-            Some(LineKind::Message) if may_follow => {
-                let after = self.bytes_after_line();
-                let comma = after.iter().position(|byte| !byte.is_ascii_whitespace());
-                comma
-                    .filter(|at| after.get(*at) == Some(&b','))
-                    .map(|at| length.wrapping_add(at).wrapping_add(1))
-            }
-            _ => None,
-        };
-        if !next.is_some_and(|at| self.select_value(at)) {
+        let may_follow =
+            self.line == Some(LineKind::Message) && self.release_length > length.saturating_add(1);
+        if !(may_follow && self.select_element(length)) {
             self.release();
         }
     }
@@ -49,24 +40,19 @@ impl LineDecoder<'_> {
         self.buffer.bytes().get(self.scanned..to).unwrap_or_default()
     }
 
-    /// Selects the next value of the batch as the current line.
-    ///
-    /// The search for the value starts `skipped` bytes after the start of the line. Returns `false` if no value
-    /// follows.
-    fn select_value(&mut self, skipped: usize) -> bool {
-        let from = self.start.wrapping_add(skipped);
-        let rest =
-            self.buffer.bytes().get(from..self.start.wrapping_add(self.release_length)).unwrap_or_default();
-        let Some((before, length)) = next_value(rest) else { return false };
-        let skipped = skipped.wrapping_add(before);
-        let from = self.start.wrapping_add(skipped);
-        let value = self.buffer.bytes().get(from..from.wrapping_add(length)).unwrap_or_default();
+    /// Makes the next element of the batch the current line. The opening bracket or the previous element ends at `at`,
+    /// an offset from the start of the line. Returns `false` if no element follows.
+    fn select_element(&mut self, at: usize) -> bool {
+        let to = self.start.wrapping_add(self.release_length);
+        let batch = self.buffer.bytes().get(self.start..to).unwrap_or_default();
+        let Some(element) = next_element(batch, at) else { return false };
         self.scanner.reset();
-        self.scanner.feed(value);
+        self.scanner.feed(element.bytes(batch));
         // The element is valid, because the whole batch is valid.
         let kind = self.finish_scan();
-        self.start = from;
-        let release_length = self.release_length.saturating_sub(skipped);
+        let length = element.end.saturating_sub(element.start);
+        self.start = self.start.wrapping_add(element.start);
+        let release_length = self.release_length.saturating_sub(element.start);
         self.set_line(FoundLine { kind, length, release_length });
         true
     }

@@ -343,7 +343,7 @@ pub(crate) fn next_element(text: &[u8], at: usize) -> Option<Span> {
 
 /// Returns the rest of a container, from its next item or its closing bracket on.
 #[inline]
-fn next_item(rest: &[u8]) -> &[u8] {
+pub(super) fn next_item(rest: &[u8]) -> &[u8] {
     match after_space(rest) {
         [b',', rest @ ..] => after_space(rest),
         rest => rest,
