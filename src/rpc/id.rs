@@ -1,6 +1,6 @@
 //! Request ids: validity, equality, hashes, and the numbers of outbound requests.
 
-use crate::json::{Json, Kind, Str, magnitude};
+use crate::json::{Json, Kind, WriteText, magnitude};
 use crate::rpc::hash::Hasher;
 
 /// Returns whether a value is a valid request id: a string, or a number without fraction and exponent.
@@ -32,7 +32,7 @@ pub(crate) fn issued_number(id: Json<'_>) -> Option<u64> {
 /// Hashes an id, so that [equal](same_id) ids have equal hashes.
 pub(crate) fn hash_id(seed: u64, id: Json<'_>) -> u32 {
     match id.string() {
-        Some(text) => hash_text(seed, text),
+        Some(text) => hash_text(seed, &text),
         None => {
             let mut hasher = Hasher::new(seed);
             hasher.add(id.bytes());
@@ -41,27 +41,13 @@ pub(crate) fn hash_id(seed: u64, id: Json<'_>) -> u32 {
     }
 }
 
-/// Hashes the decoded text of a string. A leading quote distinguishes the string from a number.
-pub(crate) fn hash_text(seed: u64, text: Str<'_>) -> u32 {
-    let mut hasher = text_hasher(seed);
-    match text.as_str() {
-        Some(plain) => hasher.add(plain.as_bytes()),
-        None => text.chars().for_each(|char| hasher.add(char.encode_utf8(&mut [0; 4]).as_bytes())),
-    }
-    hasher.finish()
-}
-
-/// Hashes a text that is already decoded, like [`hash_text`].
-pub(crate) fn hash_decoded(seed: u64, text: &str) -> u32 {
-    let mut hasher = text_hasher(seed);
-    hasher.add(text.as_bytes());
-    hasher.finish()
-}
-
-fn text_hasher(seed: u64) -> Hasher {
+/// Hashes the decoded text of a string: a [`Str`](crate::json::Str), or text that is already decoded. A leading quote
+/// distinguishes the string from a number.
+pub(crate) fn hash_text(seed: u64, text: &dyn WriteText) -> u32 {
     let mut hasher = Hasher::new(seed);
     hasher.add(b"\"");
-    hasher
+    text.pieces(&mut |piece| hasher.add(piece.as_bytes()));
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod id;
 mod message;
 mod object;
 
-pub(crate) use id::{hash_decoded, hash_id, hash_text, is_id, issued_number, same_id};
+pub(crate) use id::{hash_id, hash_text, is_id, issued_number, same_id};
 pub(crate) use message::{Class, Invalid, Outcome};
 pub use message::{Message, MessageKind};
 pub(crate) use object::{Object, is_null, kind, text, view};

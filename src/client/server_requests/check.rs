@@ -90,7 +90,7 @@ struct Ids {
 
 impl Ids {
     fn add(&mut self, id: Str<'_>, seed: u64) {
-        let [high, low] = [seed, !seed].map(|seed| u64::from(hash_text(seed, id)));
+        let [high, low] = [seed, !seed].map(|seed| u64::from(hash_text(seed, &id)));
         self.count = self.count.saturating_add(1);
         self.sum = self.sum.wrapping_add((high << 32) | low);
     }

@@ -81,7 +81,7 @@ pub(crate) struct Keys<'t> {
 impl Keys<'_> {
     pub(crate) fn contains(&self, key: Str<'_>) -> bool {
         let (hashes, _) = self.hashes.as_chunks();
-        !hashes.is_empty() && hashes.contains(&hash_text(self.seed, key).to_le_bytes())
+        !hashes.is_empty() && hashes.contains(&hash_text(self.seed, &key).to_le_bytes())
     }
 }
 
@@ -134,7 +134,7 @@ impl ClientState<'_> {
                 continue;
             }
             let end = self.peer.in_flight.text(ticket).len();
-            let hash = hash_text(seed, key).to_le_bytes();
+            let hash = hash_text(seed, &key).to_le_bytes();
             if !self.peer.in_flight.splice_text(ticket, end..end, &hash) {
                 return None;
             }
@@ -167,7 +167,7 @@ fn digest(seed: u64, task: Json<'_>) -> u32 {
     let members = task.pick(["status", "statusMessage", "lastUpdatedAt"]);
     let texts = members.into_iter().map(|member| member.and_then(Json::string).unwrap_or_default());
     // Zero means that no status was reported.
-    texts.fold(0, |hash: u32, text| hash.rotate_left(5) ^ hash_text(seed, text)).max(1)
+    texts.fold(0, |hash: u32, text| hash.rotate_left(5) ^ hash_text(seed, &text)).max(1)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::json::{Str, text_of};
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
 use crate::platform::{copy, move_down};
-use crate::rpc::{hash_decoded, hash_text};
+use crate::rpc::hash_text;
 use crate::server::change_set::ChangeSet;
 use crate::server::server_state::RequestTable;
 
@@ -231,7 +231,7 @@ impl<'b> SubscriptionRegistry<'b> {
 
     /// Finds an entry, even a removed entry. Without such an entry, returns the link to which a new entry belongs.
     fn find(&self, owner: Owner, kind: Watched, uri: Str<'_>, seed: u64) -> Result<usize, usize> {
-        self.descend(hash_text(seed ^ owner.key(), uri), &|watch| {
+        self.descend(hash_text(seed ^ owner.key(), &uri), &|watch| {
             watch.owner == owner && watch.kind == kind && uri == *watch.uri
         })
     }
@@ -308,7 +308,7 @@ impl<'b> SubscriptionRegistry<'b> {
             if watch.is_removed || !watch.owner.is_active(in_flight) {
                 continue;
             }
-            let hash = hash_decoded(in_flight.seed() ^ watch.owner.key(), watch.uri);
+            let hash = hash_text(in_flight.seed() ^ watch.owner.key(), &watch.uri);
             let link = self.descend(hash, &|_| false).unwrap_or_else(|link| link);
             let to = self.used;
             move_down(self.buffer.bytes_mut(), from, to, next.wrapping_sub(from));
