@@ -110,7 +110,7 @@ impl ClientState<'_> {
             out.token("}");
         }
         out.token("}");
-        let to = out.finish().ok();
+        let to = out.finish();
         if !is_valid {
             return Err(Unwritten::Invalid);
         }

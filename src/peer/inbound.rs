@@ -108,7 +108,7 @@ pub(crate) fn write_response(
 ) -> Result<(), ProtocolError> {
     let mut out = output.begin_message(space);
     let valid = body(&mut out);
-    let written = out.finish().ok().filter(|_| valid);
+    let written = out.finish().filter(|_| valid);
     output.end_message(routing, written).map_err(|Overflow| match valid {
         true => ProtocolError::ReplyTooLarge { limit: output.max_reply_size() },
         false => ProtocolError::InvalidReply,
@@ -210,7 +210,7 @@ impl<R: Role> Peer<'_, R> {
         let mut out = self.output.begin_message(space);
         begin_progress(&mut out, token, progress, total, message);
         out.token(END);
-        let written = out.finish().ok();
+        let written = out.finish();
         let routing = Routing::related_notification(stream);
         self.output.end_message(routing, written).map_err(|Overflow| SendError::Unwritable)?;
         match source {

@@ -289,7 +289,7 @@ impl<'b> TransmitBuffer<'b> {
     ) -> Result<(), Overflow> {
         let mut writer = self.begin_message(space);
         body(&mut writer);
-        let to = writer.finish().ok();
+        let to = writer.finish();
         self.end_message(routing, to)
     }
 

@@ -212,7 +212,7 @@ impl ServerState<'_> {
         let id = in_flight.id(ticket);
         begin_result(&mut out, id, self.config, revision, shape, &mut self.result_cache);
         content.begin(chunks, &mut out);
-        let to = out.finish().ok();
+        let to = out.finish();
         if output.open_message(pending.context.stream, to, RESERVED).is_err() {
             if let Source::Line { .. } = pending.source {
                 self.peer.in_flight.release(ticket);
@@ -245,7 +245,7 @@ impl ServerState<'_> {
         }
         let mut out = self.peer.output.piece_writer(RESERVED);
         let taken = write(&mut out, &mut chunks);
-        let to = out.finish().ok();
+        let to = out.finish();
         let stream = self.chunk_stream(ticket);
         let taken = if self.peer.output.add_piece(stream, to, RESERVED) { taken } else { 0 };
         if taken > 0 {
@@ -303,7 +303,7 @@ impl ServerState<'_> {
             write_end(&mut out, chunks.has(FAILED), chunks.has(PAD_STRUCTURED));
         }
         out.token(END);
-        let to = out.finish().ok();
+        let to = out.finish();
         self.peer.output.close_message(stream, to);
         true
     }

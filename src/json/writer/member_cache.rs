@@ -79,7 +79,7 @@ mod tests {
         });
         out.field_integer("b", 1);
         out.end_object();
-        let end = out.finish().ok()?;
+        let end = out.finish()?;
         Some(String::from_utf8(space[..end].to_vec()).unwrap())
     }
 

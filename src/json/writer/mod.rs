@@ -57,10 +57,6 @@ pub struct Mark {
     overflowed: bool,
 }
 
-/// An overflow: the output did not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Overflow;
-
 impl<'a> Writer<'a> {
     /// Creates a writer into `room`. The output starts at byte `start` and never exceeds byte `limit`.
     pub(crate) fn new(room: BufferMut<'a>, start: usize, limit: usize) -> Writer<'a> {
@@ -121,9 +117,9 @@ impl<'a> Writer<'a> {
         self.room.bytes().get(self.start..self.at).unwrap_or_default()
     }
 
-    /// Returns the position after the last byte written. Returns an error if the output did not fit.
-    pub(crate) fn finish(self) -> Result<usize, Overflow> {
-        if self.overflowed { Err(Overflow) } else { Ok(self.at) }
+    /// Returns the position after the last byte written. Returns `None` if the output did not fit.
+    pub(crate) fn finish(self) -> Option<usize> {
+        (!self.overflowed).then_some(self.at)
     }
 
     /// Begins an object.
@@ -339,7 +335,7 @@ impl<'a> Writer<'a> {
             return;
         }
         let mut to = self.start.wrapping_add(to);
-        let Some(written) = self.room.ensure(self.at).and_then(|all| all.get_mut(..self.at)) else { return };
+        let Some(written) = self.room.bytes_mut().get_mut(..self.at) else { return };
         if matches!(from.last, 0 | b'{' | b'[') && written.get(to) == Some(&b',') {
             to = to.wrapping_add(1);
         }

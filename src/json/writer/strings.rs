@@ -1,7 +1,7 @@
 //! String content, escaped.
 
 use super::Writer;
-use super::escape::{code_of, escape_letter};
+use super::escape::{code_of, escape_length, escape_letter};
 use crate::json::search::{copy_short, text_run};
 use crate::json::skip::split;
 use crate::platform::copy;
@@ -147,7 +147,7 @@ fn fitting_prefix(text: &str, space: usize) -> usize {
         let run = text_run(window);
         (taken, space) = (taken.wrapping_add(run), space.saturating_sub(run));
         let Some(byte) = window.get(run) else { break };
-        let length = if escape_letter(*byte) == b'u' { 6 } else { 2 };
+        let length = escape_length(*byte);
         if length > space {
             break;
         }

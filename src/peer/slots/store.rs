@@ -118,7 +118,7 @@ impl<D: Data> InFlight<'_, D> {
         let limit = space.len();
         let mut writer = Writer::new(BufferMut::Lent(space), kept, limit);
         body(&mut writer);
-        let Ok(end) = writer.finish() else { return false };
+        let Some(end) = writer.finish() else { return false };
         self.set_text_length(ticket, end)
     }
 
@@ -135,7 +135,7 @@ impl<D: Data> InFlight<'_, D> {
             let mut bytes = alloc::vec::Vec::new();
             let mut writer = Writer::new(BufferMut::Grown { bytes: &mut bytes, limit }, 0, limit);
             body(&mut writer);
-            let Ok(end) = writer.finish() else { return false };
+            let Some(end) = writer.finish() else { return false };
             return self.set_text_after(ticket, kept, bytes.get(..end).unwrap_or_default());
         }
         self.write_text(ticket, kept, body)

@@ -93,7 +93,7 @@ impl dyn Input + '_ {
         out.begin_object();
         let valid = self.write(To { revision, client }, &mut out);
         out.end_object();
-        let length = out.finish().ok().filter(|_| valid)?;
+        let length = out.finish().filter(|_| valid)?;
         bytes.truncate(length);
         alloc::string::String::from_utf8(bytes).ok()
     }

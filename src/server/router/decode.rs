@@ -47,7 +47,7 @@ impl<const N: usize> Space<N> {
         let buffer = BufferMut::Lent(&mut self.bytes);
         let mut out = Writer::new(buffer, 0, usize::MAX);
         body(&mut out);
-        let end = out.finish().ok()?;
+        let end = out.finish()?;
         self.bytes.get_mut(..end)
     }
 }
