@@ -3,7 +3,7 @@
 use super::order::Nesting;
 use super::{Mark, Writer};
 use crate::json::DEPTH_LIMIT;
-use crate::json::scanner::{ScanError, Scanner, scan};
+use crate::json::scanner::{ScanError, Scanner};
 
 impl Writer<'_> {
     /// Calls `body` to write members of the open object, and validates the members. Discards invalid members. Skips
@@ -19,23 +19,12 @@ impl Writer<'_> {
         body(self);
         let is_sure = core::mem::replace(&mut self.order, Nesting::UNKNOWN).is_members(self.last);
         self.floor = floor;
-        if is_sure || self.overflowed || self.only_counts {
+        if is_sure {
             return Ok(());
         }
-        let written = self.room.bytes().get(mark.at..self.at).unwrap_or_default();
-        let mut scanner = Scanner::new(DEPTH_LIMIT);
-        scanner.feed(b"{");
-        let members = match written {
-            [b',', members @ ..] if mark.last != b'{' => members,
-            members => members,
-        };
-        scanner.feed(members);
-        scanner.feed(b"}");
-        let checked = scanner.finish();
-        if checked.is_err() {
-            self.rollback(mark);
-        }
-        checked.map(|_| ())
+        // A comma before the first member belongs to the surrounding object.
+        let has_comma = mark.last != b'{' && self.room.bytes().get(mark.at) == Some(&b',');
+        self.check(mark, mark.at.wrapping_add(has_comma.into()), [b"{", b"}"])
     }
 
     /// Calls `body` to write one value, and validates the value. Discards an invalid value. Skips validation while
@@ -59,19 +48,24 @@ impl Writer<'_> {
             // The nesting depth of the value is unknown.
             self.order.lose();
         }
-        if is_sure { Ok(()) } else { self.check_value(from, mark) }
+        if is_sure { Ok(()) } else { self.check(mark, from, [b"", b""]) }
     }
 
-    /// Validates the value written since the position `from`. Discards an invalid value.
+    /// Validates the output since the position `from`, between two brackets. Discards the output since `mark` if it is
+    /// invalid.
     #[cold]
-    fn check_value(&mut self, from: usize, mark: Mark) -> Result<(), ScanError> {
+    fn check(&mut self, mark: Mark, from: usize, [open, close]: [&[u8]; 2]) -> Result<(), ScanError> {
         if self.overflowed || self.only_counts {
             return Ok(());
         }
-        let checked = scan(self.room.bytes().get(from..self.at).unwrap_or_default());
+        let mut scanner = Scanner::new(DEPTH_LIMIT);
+        for part in [open, self.room.bytes().get(from..self.at).unwrap_or_default(), close] {
+            scanner.feed(part);
+        }
+        let checked = scanner.end();
         if checked.is_err() {
             self.rollback(mark);
         }
-        checked.map(|_| ())
+        checked
     }
 }
