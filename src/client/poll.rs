@@ -213,16 +213,16 @@ impl Client<'_> {
             self.input.release();
             return true;
         }
-        let envelope = self.input.envelope();
+        let scanner = self.input.scanner();
         let is_request = !matches!(line.content, LineContent::Truncated)
-            && envelope.method.is_some()
-            && envelope.id.is_some();
+            && scanner.has(Member::Method)
+            && scanner.has(Member::Id);
         if is_request && !self.state.reserve_response(false) {
             return false;
         }
         self.state.record_line();
         let bytes = self.input.bytes();
-        let outcome = receive::handle_unreadable_line(&mut self.state, bytes, line, &envelope);
+        let outcome = receive::handle_unreadable_line(&mut self.state, bytes, line, scanner);
         self.finish_line(outcome)
     }
 

@@ -5,7 +5,7 @@ use core::mem;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line};
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Span, Str};
+use crate::json::{DEPTH_LIMIT, Json, Kind, Member, MemberIndex, ScanErrorKind, Scanner, Span, Str};
 use crate::peer::inbound;
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::Inbound;
@@ -93,7 +93,7 @@ pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
     bytes: &[u8],
     line: Line,
-    envelope: &Envelope,
+    scanner: &Scanner,
 ) -> Result<(), ProtocolError> {
     let (id, error, failure) = match line.content {
         Content::Message | Content::Truncated | Content::StreamClosed => {
@@ -106,16 +106,16 @@ pub(crate) fn handle_unreadable_line(
                 }
                 _ => ProtocolError::NotJson(error),
             };
-            (envelope.id.and_then(|id| bytes.get(id.range())), error, RequestFailure::Invalid)
+            (scanner.span(Member::Id).bytes(bytes), error, RequestFailure::Invalid)
         }
         Content::TooLong { id_fits, limit } => {
-            (id_fits.then_some(bytes), ProtocolError::LineTooLong { limit }, RequestFailure::TooLong)
+            (if id_fits { bytes } else { b"" }, ProtocolError::LineTooLong { limit }, RequestFailure::TooLong)
         }
     };
-    let Some(id) = id.filter(|id| rpc::is_id(Json::trusted(id))) else {
+    if !rpc::is_id(Json::trusted(id)) {
         return Err(error);
-    };
-    if envelope.method.is_some() {
+    }
+    if scanner.has(Member::Method) {
         if state.responds_to_requests() && id.len() <= ID_LIMIT {
             state.respond_by_itself(id, line.stream, Some(error));
         }

@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::framing::flags::Flags;
 use crate::framing::message_mode::{MessageFraming, WHOLE_MESSAGES};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Envelope, Member, MemberIndex, ScanError, ScanErrorKind, Scanned, Scanner, Span, find};
+use crate::json::{Member, MemberIndex, ScanError, ScanErrorKind, Scanned, Scanner, Span, find};
 #[cfg(feature = "alloc")]
 use crate::time::Millis;
 
@@ -22,7 +22,7 @@ pub(crate) trait InputSink {
 
 /// The current line, which remains in the buffer until its release.
 ///
-/// [`LineDecoder::bytes`] returns the text of the line. [`LineDecoder::envelope`] returns the members of the message as
+/// [`LineDecoder::bytes`] returns the text of the line. [`LineDecoder::scanner`] returns the members of the message as
 /// spans from the start of the line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line {
@@ -247,12 +247,6 @@ impl<'b> LineDecoder<'b> {
         let FoundLine { kind, length, release_length } = found;
         (self.line, self.release_length) = (Some(kind), release_length);
         self.scanned = self.start.wrapping_add(length);
-    }
-
-    /// Returns the spans of the envelope's members in the current line.
-    #[inline]
-    pub(crate) fn envelope(&self) -> Envelope {
-        self.scanner.envelope()
     }
 
     /// Returns the scanner, which holds the members of the current line.

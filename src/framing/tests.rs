@@ -4,7 +4,7 @@ use super::fill::{MAX_READ_AHEAD, READ_AHEAD};
 use super::outbound_message::StreamId;
 use super::*;
 use crate::buffer::Buffer;
-use crate::json::Span;
+use crate::json::{Member, Span};
 use std::string::String;
 use std::vec::Vec;
 
@@ -232,7 +232,7 @@ fn spans_start_at_the_line_and_may_be_replaced() {
     assert!(decoder.line().is_some());
     decoder.release();
     assert!(decoder.line().is_some());
-    let id = decoder.envelope().id.unwrap();
+    let id = decoder.scanner().span(Member::Id);
     assert_eq!(&decoder.bytes()[id.range()], b"7");
     decoder.bytes_mut()[id.start] = b'9';
     assert_eq!(decoder.bytes(), b" {\"id\":9}");
@@ -241,7 +241,7 @@ fn spans_start_at_the_line_and_may_be_replaced() {
     assert_eq!(*decoder.event_spans(), spans);
     decoder.release();
     assert!(decoder.line().is_some());
-    assert_eq!(decoder.envelope().id, Some(Span { start: 6, end: 7 }));
+    assert_eq!(decoder.scanner().span(Member::Id), Span { start: 6, end: 7 });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A classified message: its kind, and the spans of its id, method and content.
 
-use crate::json::{DEPTH_LIMIT, Envelope, Json, Kind, Member, ScanError, Scanned, Scanner, Shape, Span};
+use crate::json::{DEPTH_LIMIT, Json, Kind, Member, ScanError, Scanned, Scanner, Shape, Span};
 use crate::rpc::{Object, is_id, is_null, kind, view};
 
 /// One scanned message: valid JSON, with the positions of members such as `id` and `method`.
@@ -69,51 +69,54 @@ impl<'m> Message<'m> {
     /// Returns the member `id`, whatever its type.
     #[must_use]
     pub fn id(&self) -> Option<Json<'m>> {
-        self.view(self.scanned.envelope.id)
+        self.view(Member::Id)
     }
 
     /// Returns the member `method`, whatever its type.
     #[must_use]
     pub fn method(&self) -> Option<Json<'m>> {
-        self.view(self.scanned.envelope.method)
+        self.view(Member::Method)
     }
 
     /// Returns the member `params`, whatever its type.
     #[must_use]
     pub fn params(&self) -> Option<Json<'m>> {
-        self.view(self.scanned.envelope.params)
+        self.view(Member::Params)
     }
 
     /// Returns the values of several members of the object `params`, found in one pass. A missing member gives
     /// `None`.
     #[must_use]
     pub fn pick_params<const N: usize>(&self, names: [&str; N]) -> [Option<Json<'m>>; N] {
-        let params = self.scanned.envelope.params.unwrap_or(Span::MISSING);
-        let spans = Object::new(self.bytes, params, self.scanned.inner(Member::Params)).spans(&names);
-        spans.map(|span| (!span.is_missing()).then(|| view(self.bytes, span)))
+        let (params, index) = (self.scanned.span(Member::Params), self.scanned.inner(Member::Params));
+        Object::new(self.bytes, params, index).spans(&names).map(|span| self.part(span))
     }
 
     /// Returns the member `result`, whatever its type.
     #[must_use]
     pub fn result(&self) -> Option<Json<'m>> {
-        self.view(self.scanned.envelope.result)
+        self.view(Member::Result)
     }
 
     /// Returns the member `error`, whatever its type.
     #[must_use]
     pub fn error(&self) -> Option<Json<'m>> {
-        self.view(self.scanned.envelope.error)
+        self.view(Member::Error)
     }
 
-    fn view(&self, span: Option<Span>) -> Option<Json<'m>> {
-        Some(view(self.bytes, span?))
+    fn view(&self, member: Member) -> Option<Json<'m>> {
+        self.part(self.scanned.span(member))
+    }
+
+    fn part(&self, span: Span) -> Option<Json<'m>> {
+        (!span.is_missing()).then(|| view(self.bytes, span))
     }
 }
 
-impl Envelope {
+impl Scanner {
     /// Returns whether the message has a result or an error, and no method.
     pub(crate) fn looks_like_response(&self) -> bool {
-        self.method.is_none() && (self.result.is_some() || self.error.is_some())
+        !self.has(Member::Method) && (self.has(Member::Result) || self.has(Member::Error))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content, Line, LineDecoder};
 use crate::json::{
-    DEPTH_LIMIT, Envelope, Json, Kind, MemberIndex, ScanErrorKind, Shape, Span, Str, WriteText,
+    DEPTH_LIMIT, Json, Kind, Member, MemberIndex, ScanErrorKind, Scanner, Shape, Span, Str, WriteText,
 };
 use crate::peer::inbound;
 use crate::peer::lifecycle::State;
@@ -46,19 +46,19 @@ pub(crate) fn may_need_response(class: &Class) -> bool {
 /// Returns whether an unreadable line, or the next member of a batch, may need a response.
 #[cold]
 pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: Content) -> bool {
-    let envelope = &input.envelope();
+    let scanner = input.scanner();
     match content {
         Content::Message => true,
         Content::Truncated | Content::StreamClosed => false,
-        _ if envelope.looks_like_response() => false,
-        Content::TooLong { .. } => !is_notification(envelope),
+        _ if scanner.looks_like_response() => false,
+        Content::TooLong { .. } => !is_notification(scanner),
         Content::Broken(_) => true,
     }
 }
 
 /// Returns whether an oversized line counts as a notification: an object without an id.
-fn is_notification(envelope: &Envelope) -> bool {
-    envelope.shape == Shape::Object && envelope.id.is_none()
+fn is_notification(scanner: &Scanner) -> bool {
+    scanner.shape() == Shape::Object && !scanner.has(Member::Id)
 }
 
 /// Handles a valid JSON text.
@@ -180,9 +180,9 @@ pub(crate) fn handle_unreadable_line(
     line: Line,
 ) -> Received {
     let Line { content, stream, .. } = line;
-    let (bytes, envelope) = (input.bytes(), &input.envelope());
+    let (bytes, scanner) = (input.bytes(), input.scanner());
     if let Some(ended) =
-        state.outbound_hooks().and_then(|hooks| hooks.on_unreadable_line(state, bytes, content, envelope))
+        state.outbound_hooks().and_then(|hooks| hooks.on_unreadable_line(state, bytes, content, scanner))
     {
         return ended;
     }
@@ -195,7 +195,7 @@ pub(crate) fn handle_unreadable_line(
                 }
                 _ => ProtocolError::NotJson(scan_error),
             };
-            let id = match Class::new(bytes, input.scanner(), false) {
+            let id = match Class::new(bytes, scanner, false) {
                 Class::Request { id, .. } | Class::Invalid { id, answerable: true, .. } => id,
                 _ if scan_error.kind == ScanErrorKind::TooDeep => return Received::ProtocolError(error),
                 // The line may have an id after the error. Respond without an id.
@@ -203,14 +203,14 @@ pub(crate) fn handle_unreadable_line(
             };
             // Never respond to a possible response, because two peers could exchange errors forever.
             let is_abandoned = scan_error.kind == ScanErrorKind::GivenUp && id.is_missing();
-            if is_abandoned || envelope.looks_like_response() {
+            if is_abandoned || scanner.looks_like_response() {
                 return Received::ProtocolError(error);
             }
             state.refuse(rpc::view(bytes, id).bytes(), stream, error)
         }
         Content::TooLong { id_fits, limit } => {
             let error = ProtocolError::LineTooLong { limit };
-            if envelope.looks_like_response() || is_notification(envelope) {
+            if scanner.looks_like_response() || is_notification(scanner) {
                 return Received::ProtocolError(error);
             }
             let is_id = id_fits && rpc::is_id(Json::trusted(bytes));

@@ -6,7 +6,7 @@
 use crate::error::ProtocolError;
 use crate::framing::Content;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
-use crate::json::{Envelope, Json, Kind, Span, Str};
+use crate::json::{Json, Kind, Member, Scanner, Span, Str};
 use crate::peer::Peer;
 use crate::peer::lifecycle::role;
 use crate::peer::outbound::IssuedId;
@@ -41,7 +41,7 @@ pub(crate) trait OutboundHooks: Sync {
         state: &mut ServerState<'_>,
         bytes: &[u8],
         content: Content,
-        envelope: &Envelope,
+        scanner: &Scanner,
     ) -> Option<Received>;
 
     /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification. Returns
@@ -117,14 +117,14 @@ impl OutboundHooks for Hooks {
         state: &mut ServerState<'_>,
         bytes: &[u8],
         content: Content,
-        envelope: &Envelope,
+        scanner: &Scanner,
     ) -> Option<Received> {
-        if !envelope.looks_like_response() {
+        if !scanner.looks_like_response() {
             return None;
         }
         let (id, failure) = match content {
             Content::TooLong { id_fits: true, .. } => (bytes, RequestFailure::TooLong),
-            Content::Broken(_) => (bytes.get(envelope.id?.range())?, RequestFailure::Invalid),
+            Content::Broken(_) => (scanner.span(Member::Id).bytes(bytes), RequestFailure::Invalid),
             _ => return None,
         };
         let id = Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?;

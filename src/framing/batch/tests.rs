@@ -4,6 +4,7 @@ use super::super::line_decoder::{Content, InputSink};
 use super::*;
 use crate::buffer::Buffer;
 use crate::framing::outbound_message::StreamId;
+use crate::json::Member;
 use std::string::String;
 use std::vec::Vec;
 
@@ -17,8 +18,8 @@ fn messages(input: &str) -> Vec<String> {
     let (mut out, mut indent) = (Vec::new(), "");
     while let Some(found) = decoder.line() {
         let text = String::from_utf8_lossy(decoder.bytes()).into_owned();
-        let id = decoder.envelope().id.map(|id| &text[id.range()]);
-        assert!(id.is_none_or(|id| id == "7"), "spans start at the element: {text}");
+        let id = decoder.scanner().span(Member::Id);
+        assert!(id.is_missing() || &text[id.range()] == "7", "spans start at the element: {text}");
         let is_message = matches!(found.content, Content::Message);
         if is_message && text.starts_with('[') && decoder.open_batch() {
             indent = "  ";

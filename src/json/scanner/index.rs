@@ -1,7 +1,10 @@
 //! Index of the members of `params` or `result`, for lookups without another pass.
-#![allow(clippy::as_conversions, reason = "`end_member` checks that the offsets fit in 32 bits")]
+#![allow(
+    clippy::as_conversions,
+    reason = "`end_member` checks that the offsets fit in 32 bits, and a small enum value widens"
+)]
 
-use super::{Envelope, Member, Scanner, Span};
+use super::{Member, Scanner, Shape, Span, State, Step};
 
 /// The capacity of the index. Few requests and results of the protocol have more members.
 const CAPACITY: usize = 8;
@@ -29,11 +32,17 @@ pub(crate) struct MemberIndex {
 /// The results of a complete scan: the members of the message, and the index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scanned {
-    pub(crate) envelope: Envelope,
+    shape: Shape,
+    members: [Span; 6],
     index: Index,
 }
 
 impl Scanned {
+    /// Returns the span of a member, like [`Scanner::span`].
+    pub(crate) fn span(&self, member: Member) -> Span {
+        self.members.get(member as usize).copied().unwrap_or(Span::MISSING)
+    }
+
     /// Returns the index of `params` or `result`, like [`Scanner::inner`].
     #[inline]
     pub(crate) fn inner(&self, of: Member) -> Option<&MemberIndex> {
@@ -183,13 +192,13 @@ impl Scanner {
 
     /// Returns the results of a complete scan.
     pub(crate) fn scanned(&self) -> Scanned {
-        Scanned { envelope: self.envelope(), index: self.index }
+        Scanned { shape: self.shape, members: self.members, index: self.index }
     }
 
     /// Replaces the results with the results of another scan of the same text.
     pub(crate) fn adopt(&mut self, scanned: &Scanned) {
-        self.adopt_envelope(&scanned.envelope);
-        self.index = scanned.index;
+        (self.shape, self.members, self.index) = (scanned.shape, scanned.members, scanned.index);
+        self.state = State::Between(Step::End);
     }
 
     /// Updates the index, if the target has one.

@@ -2,9 +2,7 @@
 #![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
 use super::text::UNIT;
-use super::{
-    Envelope, Member, MemberIndex, NOWHERE, ScanError, ScanErrorKind, Scanner, Shape, Span, State, Step,
-};
+use super::{Envelope, Member, MemberIndex, NOWHERE, ScanError, ScanErrorKind, Scanner, Shape, Span, State};
 
 impl Scanner {
     /// Returns the members seen so far, even after an error. An open member ends at the current position.
@@ -31,6 +29,11 @@ impl Scanner {
             Some(span) => *span,
             None => Span::MISSING,
         }
+    }
+
+    /// Returns whether the scanner saw a member.
+    pub(crate) fn has(&self, member: Member) -> bool {
+        !self.span(member).is_missing()
     }
 
     /// Returns the kind of the outermost value.
@@ -90,23 +93,13 @@ impl Scanner {
     /// Drops the id of an invalid text unless the id is reliable. An id that ends at the error may be incomplete. An id
     /// without a method, result or error may belong to a request or to a response.
     pub(crate) fn drop_unreliable_id(&mut self) {
-        let has = |member| self.member(member).is_some();
-        let has_kind = has(Member::Method) || has(Member::Result) || has(Member::Error);
+        let has_kind = self.has(Member::Method) || self.has(Member::Result) || self.has(Member::Error);
         let is_complete = self.span(Member::Id).end < self.position;
         if !(has_kind && is_complete)
             && let Some(id) = self.members.get_mut(Member::Id as usize)
         {
             *id = Span::MISSING;
         }
-    }
-
-    /// Replaces the results with `envelope`, which another scan returned.
-    pub(super) fn adopt_envelope(&mut self, envelope: &Envelope) {
-        let Envelope { shape, jsonrpc, id, method, params, result, error } = *envelope;
-        for (slot, span) in self.members.iter_mut().zip([jsonrpc, id, method, params, result, error]) {
-            *slot = span.unwrap_or(Span::MISSING);
-        }
-        (self.shape, self.state) = (shape, State::Between(Step::End));
     }
 
     /// Returns the table of members.
