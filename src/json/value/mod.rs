@@ -161,22 +161,13 @@ impl<'a> Json<'a> {
     /// Calls `found` for each member with one of these keys. The arguments of `found` are the index of the key, the
     /// value, and the number of bytes after the value.
     fn each_match(self, keys: &[&str], found: &mut dyn FnMut(usize, Json<'a>, usize)) {
-        self.each_member(|name, value, behind| {
-            for (index, key) in keys.iter().enumerate() {
-                if name == *key {
-                    found(index, value, behind);
-                }
-            }
-        });
-    }
-
-    /// Calls `found` for each member of an object. The arguments of `found` are the name, the value, and the number of
-    /// bytes after the value.
-    #[inline]
-    pub(crate) fn each_member(self, mut found: impl FnMut(Str<'a>, Json<'a>, usize)) {
         let mut members = self.members();
         while let Some((name, value)) = members.next() {
-            found(name, value, members.rest.len());
+            for (index, key) in keys.iter().enumerate() {
+                if name == *key {
+                    found(index, value, members.rest.len());
+                }
+            }
         }
     }
 

@@ -248,13 +248,13 @@ impl<'a> BlockView<'a> {
     /// function looks up only two members.
     pub(crate) fn text(&self) -> Option<Str<'a>> {
         let (mut is_text, mut text) = (false, None);
-        self.json.each_member(|name, value, _| {
+        for (name, value) in self.json.members() {
             if name.is_name("type") {
                 is_text = value.string().is_some_and(|kind| kind.is_name("text"));
             } else if name.is_name("text") {
                 text = value.string();
             }
-        });
+        }
         text.filter(|_| is_text)
     }
 
