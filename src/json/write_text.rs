@@ -1,7 +1,7 @@
 //! `WriteText`: message text in pieces, without the formatting machinery.
 #![allow(clippy::as_conversions, reason = "these integers have at most 64 bits")]
 
-use super::decimal::Digits;
+use super::decimal::digits;
 use super::string::Str;
 use super::value::Json;
 use core::fmt;
@@ -67,11 +67,16 @@ impl WriteText for Json<'_> {
     }
 }
 
+/// Passes decimal digits to `put`.
+fn put_digits(magnitude: u64, put: &mut dyn FnMut(&str)) {
+    put(digits(magnitude, &mut [0; 20]));
+}
+
 macro_rules! integers {
     ($($unsigned:ty, $signed:ty);*) => {$(
         impl WriteText for $unsigned {
             fn pieces(&self, put: &mut dyn FnMut(&str)) {
-                Digits(*self as u64).pieces(put);
+                put_digits(*self as u64, put);
             }
         }
 
@@ -80,7 +85,7 @@ macro_rules! integers {
                 if *self < 0 {
                     put("-");
                 }
-                Digits(self.unsigned_abs() as u64).pieces(put);
+                put_digits(self.unsigned_abs() as u64, put);
             }
         }
     )*};

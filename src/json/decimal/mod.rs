@@ -211,16 +211,6 @@ pub(crate) fn digit_bytes(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
     buffer.get(start..).unwrap_or_default()
 }
 
-/// An integer that implements [`WriteText`].
-#[derive(Clone, Copy)]
-pub(crate) struct Digits(pub(crate) u64);
-
-impl WriteText for Digits {
-    fn pieces(&self, put: &mut dyn FnMut(&str)) {
-        put(digits(self.0, &mut [0; 20]));
-    }
-}
-
 /// Compares by exact numeric value.
 impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {
