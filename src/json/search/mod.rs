@@ -217,11 +217,6 @@ pub(super) fn has_backslash(bytes: &[u8]) -> bool {
     has(b'\\', bytes)
 }
 
-/// Returns the position of the first `byte`, or the length if there is none.
-fn find_by_words(byte: u8, bytes: &[u8]) -> usize {
-    run(bytes, |word| equal_to(byte, word))
-}
-
 /// Returns the position of the first occurrence of `byte`.
 pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     match (BARE_METAL, UNALIGNED_WORDS) {
@@ -236,7 +231,7 @@ fn find_in_bytes(byte: u8, bytes: &[u8]) -> Option<usize> {
 }
 
 fn find_in_words(byte: u8, bytes: &[u8]) -> Option<usize> {
-    Some(find_by_words(byte, bytes)).filter(|at| *at < bytes.len())
+    Some(run(bytes, |word| equal_to(byte, word))).filter(|at| *at < bytes.len())
 }
 
 #[cfg(test)]
