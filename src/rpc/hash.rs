@@ -6,7 +6,7 @@
 
 /// Incremental hasher.
 pub(crate) struct Hasher {
-    state: State,
+    state: [u32; 4],
     word: u32,
     length: u32,
 }
@@ -14,8 +14,7 @@ pub(crate) struct Hasher {
 impl Hasher {
     pub(crate) fn new(seed: u64) -> Hasher {
         let (key0, key1) = (seed as u32, (seed >> 32) as u32);
-        let state = State([key0, key1, 0x6c79_6765 ^ key0, 0x7465_6462 ^ key1]);
-        Hasher { state, word: 0, length: 0 }
+        Hasher { state: [key0, key1, 0x6c79_6765 ^ key0, 0x7465_6462 ^ key1], word: 0, length: 0 }
     }
 
     pub(crate) fn add(&mut self, bytes: &[u8]) {
@@ -23,41 +22,34 @@ impl Hasher {
             self.word |= u32::from(*byte).wrapping_shl(self.length.wrapping_mul(8) & 31);
             self.length = self.length.wrapping_add(1);
             if self.length.is_multiple_of(4) {
-                self.state.absorb(self.word);
-                self.word = 0;
+                self.absorb();
             }
         }
     }
 
     pub(crate) fn finish(mut self) -> u32 {
-        self.state.absorb(self.word | self.length.wrapping_shl(24));
-        self.state.finish()
-    }
-}
-
-struct State([u32; 4]);
-
-impl State {
-    fn absorb(&mut self, word: u32) {
-        let State([_, _, _, v3]) = self;
-        *v3 ^= word;
-        self.round();
-        let State([v0, ..]) = self;
-        *v0 ^= word;
-    }
-
-    fn finish(mut self) -> u32 {
-        let State([_, _, v2, _]) = &mut self;
+        self.word |= self.length.wrapping_shl(24);
+        self.absorb();
+        let [_, _, v2, _] = &mut self.state;
         *v2 ^= 0xff;
         for _ in 0..3 {
             self.round();
         }
-        let State([_, v1, _, v3]) = self;
+        let [_, v1, _, v3] = self.state;
         v1 ^ v3
     }
 
+    /// Adds the complete word to the state.
+    fn absorb(&mut self) {
+        let [_, _, _, v3] = &mut self.state;
+        *v3 ^= self.word;
+        self.round();
+        let [v0, ..] = &mut self.state;
+        *v0 ^= core::mem::take(&mut self.word);
+    }
+
     fn round(&mut self) {
-        let State([v0, v1, v2, v3]) = self;
+        let [v0, v1, v2, v3] = &mut self.state;
         *v0 = v0.wrapping_add(*v1);
         *v1 = v1.rotate_left(5) ^ *v0;
         *v0 = v0.rotate_left(16);
