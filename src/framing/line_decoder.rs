@@ -208,19 +208,13 @@ impl<'b> LineDecoder<'b> {
     #[inline(never)]
     fn find_or_get_line(&mut self, known: &[u8]) -> Option<Line> {
         if self.line.is_none() {
-            self.find_next(known)?;
+            let found = match self.message_framing {
+                Some(framing) => framing.find(self, known),
+                None => self.find_line(known),
+            };
+            self.set_line(found?);
         }
         let content = match self.line? {
-            LineKind::Message => Content::Message,
-            kind => self.unreadable_content(kind),
-        };
-        Some(Line { content, stream: self.stream })
-    }
-
-    /// Returns the content of a line without a valid message.
-    #[cold]
-    fn unreadable_content(&self, kind: LineKind) -> Content {
-        match kind {
             LineKind::Message => Content::Message,
             LineKind::TooLong => {
                 Content::TooLong { id_fits: self.scanned <= self.id_limit(), limit: self.buffer.limit() }
@@ -230,16 +224,8 @@ impl<'b> LineDecoder<'b> {
             LineKind::Blank | LineKind::Invalid | LineKind::TooDeep | LineKind::GivenUp => {
                 Content::Broken(self.scanner.error())
             }
-        }
-    }
-
-    fn find_next(&mut self, known: &[u8]) -> Option<()> {
-        let found = match self.message_framing {
-            Some(framing) => framing.find(self, known),
-            None => self.find_line(known),
-        }?;
-        self.set_line(found);
-        Some(())
+        };
+        Some(Line { content, stream: self.stream })
     }
 
     /// Makes `found` the current line.
