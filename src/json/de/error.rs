@@ -1,6 +1,7 @@
 //! Decoding errors with a message and a path, without a heap.
 #![allow(clippy::as_conversions, reason = "offsets in a buffer of less than 256 bytes")]
 
+use super::Step;
 use crate::json::decimal::digits;
 use crate::json::write_text::{WriteText, prints};
 use core::fmt;
@@ -43,20 +44,15 @@ impl TypedError {
         core::str::from_utf8(message).unwrap_or_default()
     }
 
-    /// Prepends the name of the surrounding member to the path.
-    pub(super) fn put_inside(&mut self, name: &str) {
-        if self.path > 0 && !self.path().starts_with('[') {
-            self.prepend(&[name, "."]);
-        } else {
-            self.prepend(&[name]);
+    /// Prepends the step to the surrounding member or element to the path.
+    pub(super) fn put_inside(&mut self, step: &Step<'_>) {
+        let separator = if self.path > 0 && !self.path().starts_with('[') { "." } else { "" };
+        match step {
+            Step::Member(name) => self.prepend(&[name, separator]),
+            Step::Element(index) => {
+                self.prepend(&["[", digits(*index as u64, &mut [0; 20]), "]", separator]);
+            }
         }
-    }
-
-    /// Prepends the index of the surrounding element to the path.
-    pub(super) fn put_inside_element(&mut self, index: usize) {
-        let separator = if self.path > 0 && !self.path().starts_with('[') { "]." } else { "]" };
-        let mut buffer = [0; 20];
-        self.prepend(&["[", digits(index as u64, &mut buffer), separator]);
     }
 
     /// Marks the path as incomplete at its start.

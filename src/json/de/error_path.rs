@@ -39,10 +39,7 @@ impl<'de> ErrorPath<'de> {
     pub(super) fn add_to(&self, error: PathlessError) -> TypedError {
         let mut error = TypedError::from(error);
         for step in self.steps.iter().take(self.count) {
-            match step {
-                Step::Member(name) => error.put_inside(name),
-                Step::Element(index) => error.put_inside_element(*index),
-            }
+            error.put_inside(step);
         }
         if self.count > CAPACITY {
             error.cut_path();
