@@ -47,13 +47,9 @@ enum Problem {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
-    Boolean,
+    Kind(Kind),
     Integer,
     Unsigned,
-    Number,
-    Text,
-    Array,
-    Object,
 }
 
 /// The number of stored steps. A longer path keeps its last steps. With more steps, clippy would report
@@ -172,7 +168,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// Returns an error if the value is missing or of another kind.
     pub fn string(self) -> Result<Str<'a>, AccessError<'k>> {
-        self.convert(Expected::Text, Json::string)
+        self.convert(Kind::String, Json::string)
     }
 
     /// Returns a boolean.
@@ -181,7 +177,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// Returns an error if the value is missing or of another kind.
     pub fn boolean(self) -> Result<bool, AccessError<'k>> {
-        self.convert(Expected::Boolean, Json::boolean)
+        self.convert(Kind::Bool, Json::boolean)
     }
 
     /// Returns the text of a number.
@@ -190,7 +186,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// Returns an error if the value is missing or of another kind.
     pub fn number(self) -> Result<&'a str, AccessError<'k>> {
-        self.convert(Expected::Number, Json::number)
+        self.convert(Kind::Number, Json::number)
     }
 
     /// Returns an array.
@@ -199,7 +195,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// Returns an error if the value is missing or of another kind.
     pub fn array(self) -> Result<Json<'a>, AccessError<'k>> {
-        self.convert(Expected::Array, |json| (json.kind() == Kind::Array).then_some(json))
+        self.of_kind(Kind::Array)
     }
 
     /// Returns an object.
@@ -208,7 +204,7 @@ impl<'a, 'k> At<'a, 'k> {
     ///
     /// Returns an error if the value is missing or of another kind.
     pub fn object(self) -> Result<Json<'a>, AccessError<'k>> {
-        self.convert(Expected::Object, |json| (json.kind() == Kind::Object).then_some(json))
+        self.of_kind(Kind::Object)
     }
 
     fn step(self, step: Step<'k>, kind: Kind, next: impl FnOnce(Json<'a>) -> Option<Json<'a>>) -> At<'a, 'k> {
@@ -217,20 +213,25 @@ impl<'a, 'k> At<'a, 'k> {
                 At { path: self.path.with(step), found: next(json).map_or(Found::Nothing, Found::Value) }
             }
             Found::Value(json) => {
-                let expected = if kind == Kind::Array { Expected::Array } else { Expected::Object };
-                At { path: self.path, found: Found::Blocked(Problem::Wrong { expected, found: json.kind() }) }
+                let problem = Problem::Wrong { expected: Expected::Kind(kind), found: json.kind() };
+                At { path: self.path, found: Found::Blocked(problem) }
             }
             // The path of the error ends at the first value that is missing or of a wrong kind.
             Found::Nothing | Found::Blocked(_) => self,
         }
     }
 
+    fn of_kind(self, kind: Kind) -> Result<Json<'a>, AccessError<'k>> {
+        self.convert(kind, |json| (json.kind() == kind).then_some(json))
+    }
+
     fn convert<T>(
         self,
-        expected: Expected,
+        kind: Kind,
         convert: impl FnOnce(Json<'a>) -> Option<T>,
     ) -> Result<T, AccessError<'k>> {
         let json = self.json()?;
+        let expected = Expected::Kind(kind);
         convert(json).ok_or_else(|| self.error(Problem::Wrong { expected, found: json.kind() }))
     }
 
@@ -285,14 +286,10 @@ impl WriteText for AccessError<'_> {
             Problem::Range => return put(": the integer is out of range"),
             Problem::Wrong { expected, found } => (expected, found),
         };
-        let expected = match expected {
-            Expected::Boolean => "a boolean",
-            Expected::Integer => "an integer",
-            Expected::Unsigned => "an integer of at least 0",
-            Expected::Number => "a number",
-            Expected::Text => "a string",
-            Expected::Array => "an array",
-            Expected::Object => "an object",
+        let expected: &dyn WriteText = match &expected {
+            Expected::Kind(kind) => kind,
+            Expected::Integer => &"an integer",
+            Expected::Unsigned => &"an integer of at least 0",
         };
         (": expected ", expected, ", found ", found).pieces(put);
     }
