@@ -68,11 +68,15 @@ impl Writer<'_> {
 struct Encoder<'w, 'a>(&'w mut Writer<'a>);
 
 impl<'w, 'a> Encoder<'w, 'a> {
-    fn begin(self, open: Open, close: &'static str) -> Compound<'w, 'a> {
-        match open {
-            Open::Array => self.0.begin_array(),
-            Open::Object => self.0.begin_object(),
-        }
+    /// Begins an array. `close` ends the array, and the object around it, if any.
+    fn array(self, close: &'static str) -> Compound<'w, 'a> {
+        self.0.begin_array();
+        Compound { writer: self.0, close }
+    }
+
+    /// Begins an object. `close` ends the object, and the object around it, if any.
+    fn object(self, close: &'static str) -> Compound<'w, 'a> {
+        self.0.begin_object();
         Compound { writer: self.0, close }
     }
 
@@ -83,12 +87,16 @@ impl<'w, 'a> Encoder<'w, 'a> {
     }
 }
 
-enum Open {
-    Array,
-    Object,
-}
-
 type Done = Result<(), EncodeError>;
+
+macro_rules! integers {
+    ($($method:ident $type:ident $write:ident),*) => {$(
+        fn $method(self, value: $type) -> Done {
+            self.0.$write(value.into());
+            Ok(())
+        }
+    )*};
+}
 
 impl<'w, 'a> Serializer for Encoder<'w, 'a> {
     type Ok = ();
@@ -106,42 +114,13 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
         Ok(())
     }
 
-    fn serialize_i8(self, value: i8) -> Done {
-        self.serialize_i64(i64::from(value))
-    }
-
-    fn serialize_i16(self, value: i16) -> Done {
-        self.serialize_i64(i64::from(value))
-    }
-
-    fn serialize_i32(self, value: i32) -> Done {
-        self.serialize_i64(i64::from(value))
-    }
-
-    fn serialize_i64(self, value: i64) -> Done {
-        self.0.integer(value);
-        Ok(())
-    }
+    integers!(
+        serialize_i8 i8 integer, serialize_i16 i16 integer, serialize_i32 i32 integer, serialize_i64 i64 integer,
+        serialize_u8 u8 unsigned, serialize_u16 u16 unsigned, serialize_u32 u32 unsigned, serialize_u64 u64 unsigned
+    );
 
     fn serialize_i128(self, value: i128) -> Done {
         self.number(format_args!("{value}"))
-    }
-
-    fn serialize_u8(self, value: u8) -> Done {
-        self.serialize_u64(u64::from(value))
-    }
-
-    fn serialize_u16(self, value: u16) -> Done {
-        self.serialize_u64(u64::from(value))
-    }
-
-    fn serialize_u32(self, value: u32) -> Done {
-        self.serialize_u64(u64::from(value))
-    }
-
-    fn serialize_u64(self, value: u64) -> Done {
-        self.0.unsigned(value);
-        Ok(())
     }
 
     fn serialize_u128(self, value: u128) -> Done {
@@ -166,7 +145,7 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
     }
 
     fn serialize_bytes(self, value: &[u8]) -> Done {
-        let compound = self.begin(Open::Array, "]");
+        let compound = self.array("]");
         for &byte in value {
             compound.writer.unsigned(u64::from(byte));
         }
@@ -217,15 +196,15 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'w, 'a>, EncodeError> {
-        Ok(self.begin(Open::Array, "]"))
+        Ok(self.array("]"))
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Compound<'w, 'a>, EncodeError> {
-        Ok(self.begin(Open::Array, "]"))
+        Ok(self.array("]"))
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'w, 'a>, EncodeError> {
-        Ok(self.begin(Open::Array, "]"))
+        Ok(self.array("]"))
     }
 
     fn serialize_tuple_variant(
@@ -237,11 +216,11 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
     ) -> Result<Compound<'w, 'a>, EncodeError> {
         self.0.begin_object();
         self.0.key(variant);
-        Ok(self.begin(Open::Array, "]}"))
+        Ok(self.array("]}"))
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Compound<'w, 'a>, EncodeError> {
-        Ok(self.begin(Open::Object, "}"))
+        Ok(self.object("}"))
     }
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'w, 'a>, EncodeError> {
@@ -249,7 +228,7 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
         if matches!(name, "$serde_json::private::Number" | "$serde_json::private::RawValue") {
             return Ok(Compound { writer: self.0, close: VERBATIM });
         }
-        Ok(self.begin(Open::Object, "}"))
+        Ok(self.object("}"))
     }
 
     fn serialize_struct_variant(
@@ -261,7 +240,7 @@ impl<'w, 'a> Serializer for Encoder<'w, 'a> {
     ) -> Result<Compound<'w, 'a>, EncodeError> {
         self.0.begin_object();
         self.0.key(variant);
-        Ok(self.begin(Open::Object, "}}"))
+        Ok(self.object("}}"))
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Done {
