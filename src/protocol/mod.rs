@@ -6,6 +6,7 @@ pub mod input;
 pub(crate) mod level;
 pub(crate) mod meta;
 pub mod methods;
+pub(crate) mod named_values;
 pub(crate) mod objects;
 pub(crate) mod pagination;
 pub(crate) mod revision;

@@ -3,48 +3,33 @@
 //! To add a revision, add a row to [`Revision`]. The rows of [`WireFeature`] describe the additions and removals of
 //! each revision. Outside tests and examples, the code of no other file of this crate names a particular revision.
 
-use crate::json::{Str, WriteText, prints};
+use crate::json::{WriteText, prints};
+use crate::protocol::named_values::named_values;
 
-/// Defines the revisions and their names, oldest first.
-macro_rules! revisions {
-    ($($(#[$doc:meta])* $revision:ident = $name:literal,)*) => {
-        /// A revision of the protocol. Revisions are ordered from old to new. [`WireFeature`] lists the features of
-        /// each revision.
-        ///
-        /// Specification: every revision, *Versioning*.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-        #[non_exhaustive]
-        pub enum Revision {
-            $($(#[$doc])* $revision,)*
-        }
+named_values! {
+    /// A revision of the protocol. Revisions are ordered from old to new. [`WireFeature`] lists the features of each
+    /// revision.
+    ///
+    /// Specification: every revision, *Versioning*.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+    #[non_exhaustive]
+    pub enum Revision {
+        /// `2024-11-05`
+        V2024_11_05 = "2024-11-05",
+        /// `2025-03-26`: batches, audio, tool annotations, progress messages.
+        V2025_03_26 = "2025-03-26",
+        /// `2025-06-18`: structured results, titles, elicitation.
+        V2025_06_18 = "2025-06-18",
+        /// `2025-11-25`: icons, URL elicitation, tool errors for invalid arguments.
+        V2025_11_25 = "2025-11-25",
+        /// `2026-07-28`: no handshake. Every request contains its revision and capabilities.
+        V2026_07_28 = "2026-07-28",
+    }
 
-        impl Revision {
-            /// All revisions, oldest first.
-            pub const ALL: [Revision; [$($name),*].len()] = [$(Revision::$revision),*];
-
-            /// Returns the name on the wire.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Revision::$revision => $name,)*
-                }
-            }
-        }
-    };
-}
-
-revisions! {
-    /// `2024-11-05`
-    V2024_11_05 = "2024-11-05",
-    /// `2025-03-26`: batches, audio, tool annotations, progress messages.
-    V2025_03_26 = "2025-03-26",
-    /// `2025-06-18`: structured results, titles, elicitation.
-    V2025_06_18 = "2025-06-18",
-    /// `2025-11-25`: icons, URL elicitation, tool errors for invalid arguments.
-    V2025_11_25 = "2025-11-25",
-    /// `2026-07-28`: no handshake. Every request contains its revision and capabilities.
-    V2026_07_28 = "2026-07-28",
+    /// All revisions, oldest first.
+    pub const ALL;
+    pub(crate) fn from_json;
 }
 
 /// Defines the features. Each feature has a first revision. A removed feature also has a last revision.
@@ -194,10 +179,6 @@ impl Revision {
     #[must_use]
     pub fn parse(text: &str) -> Option<Revision> {
         Revision::ALL.into_iter().find(|revision| revision.as_str() == text)
-    }
-
-    pub(crate) fn from_json(text: Str<'_>) -> Option<Revision> {
-        Revision::ALL.into_iter().find(|revision| text == *revision.as_str())
     }
 
     /// Returns the era of the revision.

@@ -3,32 +3,22 @@
 //! Specification: *Server features*, *Resources*, *Annotations*.
 
 use crate::json::{Decimal, Json, Str, Writer};
+use crate::protocol::named_values::named_values;
 use crate::protocol::objects::view::{list, number, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// The role of a speaker, or of an audience.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// The user.
-    User,
-    /// The model.
-    Assistant,
-}
-
-impl Role {
-    /// Returns the name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        }
+named_values! {
+    /// The role of a speaker, or of an audience.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Role {
+        /// The user.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
     }
 
-    pub(crate) fn from_json(json: Json<'_>) -> Option<Role> {
-        let text = json.string()?;
-        [Role::User, Role::Assistant].into_iter().find(|role| text == role.as_str())
-    }
+    const ALL;
+    pub(crate) fn from_json;
 }
 
 /// Hints for the client about a resource or a content block.
@@ -106,7 +96,7 @@ view! {
 impl<'a> AnnotationsView<'a> {
     /// Returns the intended audience. The iterator is empty if the server specifies no known role.
     pub fn audience(&self) -> impl Iterator<Item = Role> + use<'a> {
-        list(self.json, "audience").filter_map(Role::from_json)
+        list(self.json, "audience").filter_map(Json::string).filter_map(Role::from_json)
     }
 
     /// Returns whether the audience includes `role`. An audience without known roles includes all roles.

@@ -81,7 +81,7 @@ impl<'a> PromptMessageView<'a> {
     /// Returns the role of the speaker.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
-        Role::from_json(self.json.get("role")?)
+        Role::from_json(text(self.json, "role")?)
     }
 
     /// Returns the content of the message.

@@ -4,6 +4,7 @@
 
 use crate::json::{Json, Str, Writer};
 use crate::platform::divide;
+use crate::protocol::named_values::named_values;
 use crate::protocol::objects::view::{duration, object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::time::Millis;
@@ -14,98 +15,64 @@ pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// The key of `_meta` that relates a message to a task (`2025-11-25`).
 pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-/// The status of a task.
-///
-/// ```
-/// use mcp_proto::TaskStatus;
-/// assert!(TaskStatus::Cancelled.is_terminal() && !TaskStatus::InputRequired.is_terminal());
-/// ```
-///
-/// Specification: *Tasks*, *Task status*.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum TaskStatus {
-    /// The request is in progress.
-    Working,
-    /// The server needs input from the client.
-    InputRequired,
-    /// The request has a result. In `2026-07-28`, this status includes results with `isError`.
-    Completed,
-    /// The request has failed with a JSON-RPC error. In `2025-11-25`, this status includes results with `isError`.
-    Failed,
-    /// The task was cancelled.
-    Cancelled,
+named_values! {
+    /// The status of a task.
+    ///
+    /// ```
+    /// use mcp_proto::TaskStatus;
+    /// assert!(TaskStatus::Cancelled.is_terminal() && !TaskStatus::InputRequired.is_terminal());
+    /// ```
+    ///
+    /// Specification: *Tasks*, *Task status*.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+    pub enum TaskStatus {
+        /// The request is in progress.
+        Working = "working",
+        /// The server needs input from the client.
+        InputRequired = "input_required",
+        /// The request has a result. In `2026-07-28`, this status includes results with `isError`.
+        Completed = "completed",
+        /// The request has failed with a JSON-RPC error. In `2025-11-25`, this status includes results with `isError`.
+        Failed = "failed",
+        /// The task was cancelled.
+        Cancelled = "cancelled",
+    }
+
+    /// All statuses, in the order of the specification.
+    pub const ALL;
+    pub fn from_json;
 }
 
 impl TaskStatus {
-    /// All statuses, in the order of the specification.
-    pub const ALL: [TaskStatus; 5] = [
-        TaskStatus::Working,
-        TaskStatus::InputRequired,
-        TaskStatus::Completed,
-        TaskStatus::Failed,
-        TaskStatus::Cancelled,
-    ];
-
-    /// Returns the name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            TaskStatus::Working => "working",
-            TaskStatus::InputRequired => "input_required",
-            TaskStatus::Completed => "completed",
-            TaskStatus::Failed => "failed",
-            TaskStatus::Cancelled => "cancelled",
-        }
-    }
-
     /// Returns whether the status is final.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         !matches!(self, TaskStatus::Working | TaskStatus::InputRequired)
     }
-
-    /// Returns the status with exactly this name on the wire, or `None` for an unknown name.
-    #[must_use]
-    pub fn from_json(text: Str<'_>) -> Option<TaskStatus> {
-        TaskStatus::ALL.into_iter().find(|status| text == *status.as_str())
-    }
 }
 
-/// Whether calls of a tool may become tasks.
-///
-/// `2025-11-25` shows the value to clients. In `2026-07-28` only the server uses the value.
-///
-/// Specification: 2025-11-25, *Tasks*, *Tool-level negotiation*.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum TaskSupport {
-    /// Calls never become tasks. In `2025-11-25`, the server refuses a call that requests a task (-32601).
-    #[default]
-    Forbidden,
-    /// Calls may become tasks.
-    Optional,
-    /// Calls must become tasks. In `2025-11-25`, the server refuses a call that requests no task (-32601). In
-    /// `2026-07-28`, the server refuses a call of a client without the extension (-32021).
-    Required,
-}
-
-impl TaskSupport {
-    /// Returns the value with exactly this name on the wire, or `None` for an unknown name.
-    pub(crate) fn from_json(text: Str<'_>) -> Option<TaskSupport> {
-        let all = [TaskSupport::Forbidden, TaskSupport::Optional, TaskSupport::Required];
-        all.into_iter().find(|support| text == *support.as_str())
+named_values! {
+    /// Whether calls of a tool may become tasks.
+    ///
+    /// `2025-11-25` shows the value to clients. In `2026-07-28` only the server uses the value.
+    ///
+    /// Specification: 2025-11-25, *Tasks*, *Tool-level negotiation*.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+    pub enum TaskSupport {
+        /// Calls never become tasks. In `2025-11-25`, the server refuses a call that requests a task (-32601).
+        #[default]
+        Forbidden = "forbidden",
+        /// Calls may become tasks.
+        Optional = "optional",
+        /// Calls must become tasks. In `2025-11-25`, the server refuses a call that requests no task (-32601). In
+        /// `2026-07-28`, the server refuses a call of a client without the extension (-32021).
+        Required = "required",
     }
 
-    /// Returns the name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            TaskSupport::Forbidden => "forbidden",
-            TaskSupport::Optional => "optional",
-            TaskSupport::Required => "required",
-        }
-    }
+    const ALL;
+    pub(crate) fn from_json;
 }
 
 /// The task support of a tool, with the function that writes the support. Tools without tasks do not link the

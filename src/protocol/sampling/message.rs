@@ -5,7 +5,7 @@
 use crate::json::Writer;
 use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::content::{BlockView, ContentView};
-use crate::protocol::objects::view::view;
+use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::sampling::block::Block;
 
@@ -82,7 +82,7 @@ impl<'a> SampleMessageView<'a> {
     /// Returns the role of the speaker.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
-        Role::from_json(self.json.get("role")?)
+        Role::from_json(text(self.json, "role")?)
     }
 
     /// Returns the content of the message, one item per block. On the wire, the content is a single block or an

@@ -272,7 +272,7 @@ impl<'a> CreateMessageView<'a> {
     /// Returns the requested context of MCP servers for the prompt. The application may ignore this request.
     #[must_use]
     pub fn include_context(&self) -> IncludeContext {
-        self.json.get("includeContext").and_then(IncludeContext::from_json).unwrap_or(IncludeContext::None)
+        text(self.json, "includeContext").and_then(IncludeContext::from_json).unwrap_or(IncludeContext::None)
     }
 
     /// Returns the tools that the model may use. A server sends tools only to a client that declared
@@ -284,7 +284,7 @@ impl<'a> CreateMessageView<'a> {
     /// Returns whether the model may, must or must not use the tools.
     #[must_use]
     pub fn tool_choice(&self) -> ToolChoice {
-        let mode = self.json.get("toolChoice").and_then(|choice| choice.get("mode"));
+        let mode = self.json.get("toolChoice").and_then(|choice| text(choice, "mode"));
         mode.and_then(ToolChoice::from_json).unwrap_or(ToolChoice::Auto)
     }
 

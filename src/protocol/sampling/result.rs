@@ -136,7 +136,7 @@ impl<'a> SampledView<'a> {
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<SampledView<'a>> {
         let [role, content, model, stop] = result.pick(["role", "content", "model", "stopReason"]);
-        let role = Role::from_json(role?)?;
+        let role = Role::from_json(role?.string()?)?;
         let content = content.filter(|content| matches!(content.kind(), Kind::Object | Kind::Array))?;
         let (model, stop_reason) = (model?.string()?, stop.and_then(Json::string));
         Some(SampledView { role, content, model, stop_reason })
