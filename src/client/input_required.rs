@@ -24,7 +24,7 @@ use crate::client::request_data::NO_SEQUENCE;
 use crate::client::server_requests::check;
 use crate::client::server_requests::input_request::InputRequest;
 use crate::client::tasks::record::Keys;
-use crate::protocol::elicitation::result::{Action, write_form};
+use crate::protocol::elicitation::result::{ElicitAction, write_form};
 use crate::protocol::objects::application_json::{once, write_object};
 use crate::protocol::roots::{Roots, write_roots};
 use crate::protocol::sampling::result::{Sampled, write_sampled};
@@ -95,18 +95,18 @@ impl InputResponses<'_, '_> {
 
     /// Responds that the user agrees to open the URL.
     pub fn agree(&mut self, key: &str) {
-        self.action(key, Action::Accept);
+        self.action(key, ElicitAction::Accept);
     }
 
     /// Responds that the user declines a form or a URL. The application declines any other input request by cancelling
     /// the whole request.
     pub fn decline(&mut self, key: &str) {
-        self.action(key, Action::Decline);
+        self.action(key, ElicitAction::Decline);
     }
 
     /// Responds that the user has dismissed a form or a URL.
     pub fn cancel(&mut self, key: &str) {
-        self.action(key, Action::Cancel);
+        self.action(key, ElicitAction::Cancel);
     }
 
     /// Responds with the roots. The closure `roots` adds each root.
@@ -128,7 +128,7 @@ impl InputResponses<'_, '_> {
         self.write_response(key, &mut |out| write_sampled(out, revision, model, stop_reason, &mut content));
     }
 
-    fn action(&mut self, key: &str, action: Action) {
+    fn action(&mut self, key: &str, action: ElicitAction) {
         self.write_response(key, &mut |out| {
             action.write(out);
             true

@@ -18,7 +18,7 @@ use crate::time::Millis;
 
 use crate::client::client_state::ClientState;
 use crate::client::server_requests::input_request::{InputKind, InputRequest};
-use crate::protocol::elicitation::result::{Action, write_form};
+use crate::protocol::elicitation::result::{ElicitAction, write_form};
 use crate::protocol::objects::application_json::{once, write_object};
 use crate::protocol::roots::{Roots, write_roots};
 use crate::protocol::sampling::result::{Sampled, write_sampled};
@@ -226,7 +226,7 @@ impl ServerRequestReply<'_> {
     fn accept_dyn(self, form: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
         match self.pending.context.kind {
             InputKind::Form => self.write_result(form),
-            InputKind::Url => self.action(Action::Accept),
+            InputKind::Url => self.action(ElicitAction::Accept),
             _ => self.refuse_wrong_kind(),
         }
     }
@@ -234,7 +234,7 @@ impl ServerRequestReply<'_> {
     /// Responds that the user declines. If the request is not an elicitation, the response is an error (-1).
     pub fn decline(self) {
         match self.pending.context.kind {
-            InputKind::Form | InputKind::Url => self.action(Action::Decline),
+            InputKind::Form | InputKind::Url => self.action(ElicitAction::Decline),
             _ => self.error(code::USER_REJECTED, "The user said no"),
         }
     }
@@ -243,7 +243,7 @@ impl ServerRequestReply<'_> {
     /// (-1).
     pub fn cancel(self) {
         match self.pending.context.kind {
-            InputKind::Form | InputKind::Url => self.action(Action::Cancel),
+            InputKind::Form | InputKind::Url => self.action(ElicitAction::Cancel),
             _ => self.error(code::USER_REJECTED, "The user gave no answer"),
         }
     }
@@ -302,7 +302,7 @@ impl ServerRequestReply<'_> {
         state.with(&mut |state| state.respond(&pending, error, body));
     }
 
-    fn action(self, action: Action) {
+    fn action(self, action: ElicitAction) {
         self.write_result(&mut |out| {
             action.write(out);
             true

@@ -6,27 +6,6 @@ use crate::json::{Json, Kind, Str, Writer};
 use crate::protocol::objects::application_json::written_json;
 use crate::protocol::revision::{Revision, WireFeature};
 
-/// The user's choice about a form or a URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
-    Accept,
-    Decline,
-    Cancel,
-}
-
-impl Action {
-    pub(crate) fn write(self, out: &mut Writer<'_>) {
-        out.field_string(
-            "action",
-            match self {
-                Action::Accept => "accept",
-                Action::Decline => "decline",
-                Action::Cancel => "cancel",
-            },
-        );
-    }
-}
-
 /// Writes a submitted form. `content` writes an object of strings, numbers and booleans. From `2025-11-25` on, a value
 /// may also be an array of strings. Returns `false` for any other content.
 pub(crate) fn write_form(
@@ -34,7 +13,7 @@ pub(crate) fn write_form(
     revision: Revision,
     content: &mut dyn FnMut(&mut Writer<'_>) -> bool,
 ) -> bool {
-    Action::Accept.write(out);
+    ElicitAction::Accept.write(out);
     out.key("content");
     let from = out.len();
     let valid = content(out);
@@ -67,19 +46,29 @@ pub enum ElicitAction {
     Cancel,
 }
 
+impl ElicitAction {
+    const fn name(self) -> &'static str {
+        match self {
+            ElicitAction::Accept => "accept",
+            ElicitAction::Decline => "decline",
+            ElicitAction::Cancel => "cancel",
+        }
+    }
+
+    /// Writes the member `action`.
+    pub(crate) fn write(self, out: &mut Writer<'_>) {
+        out.field_string("action", self.name());
+    }
+}
+
 impl<'a> ElicitResultView<'a> {
     /// Reads a result. Returns `None` if the result has no known action.
     #[must_use]
     pub fn from_json(result: Json<'a>) -> Option<ElicitResultView<'a>> {
         let [action, content] = result.pick(["action", "content"]);
         let action = action?.string()?;
-        let action = [
-            ("accept", ElicitAction::Accept),
-            ("decline", ElicitAction::Decline),
-            ("cancel", ElicitAction::Cancel),
-        ]
-        .into_iter()
-        .find_map(|(name, found)| (action == *name).then_some(found))?;
+        let all = [ElicitAction::Accept, ElicitAction::Decline, ElicitAction::Cancel];
+        let action = all.into_iter().find(|known| action == *known.name())?;
         let content =
             content.filter(|content| content.kind() == Kind::Object && action == ElicitAction::Accept);
         Some(ElicitResultView { action, content })
