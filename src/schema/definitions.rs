@@ -3,7 +3,8 @@
 // The code runs only at compile time, so an invalid index or an overflow is a compile error.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use crate::schema::node::{Field, Node, same};
+use crate::protocol::objects::const_text::is_same_text;
+use crate::schema::node::{Field, Node};
 
 /// A type that contains itself.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +23,10 @@ impl Definition {
     /// # Panics
     /// The types are in different modules.
     const fn check_module(&self, other: &Definition) {
-        assert!(same(self.module, other.module), "two types that contain themselves have the same name");
+        assert!(
+            is_same_text(self.module, other.module),
+            "two types that contain themselves have the same name"
+        );
     }
 }
 
@@ -66,7 +70,7 @@ impl Definitions {
     #[expect(clippy::panic, reason = "the panic occurs only at compile time")]
     pub(super) const fn is_root(&self, name: &str) -> bool {
         if let Some(root) = self.root
-            && same(root.name, name)
+            && is_same_text(root.name, name)
         {
             return true;
         }
@@ -80,7 +84,7 @@ impl Definitions {
         let mut index = 0;
         while index < self.count {
             if let Some(known) = self.found[index]
-                && same(known.name, name)
+                && is_same_text(known.name, name)
             {
                 return Some(index);
             }
@@ -122,7 +126,7 @@ impl Definitions {
                 }
             }
             Node::Recursive(definition) => match self.root {
-                Some(root) if same(root.name, definition.name) => root.check_module(definition),
+                Some(root) if is_same_text(root.name, definition.name) => root.check_module(definition),
                 _ => self.add(definition),
             },
             _ => {}

@@ -4,6 +4,7 @@
 //! constants.
 
 use crate::json::Decimal;
+use crate::protocol::objects::const_text::is_same_text;
 use crate::schema::definitions::Definition;
 
 /// The description of a type's values. The JSON Schema is generated from this description.
@@ -398,22 +399,11 @@ impl Fields {
     pub const fn without(&'static self, tag: &str) -> &'static Fields {
         let mut rest = self.fields;
         while let [field, tail @ ..] = rest {
-            assert!(!same(field.name, tag), "a field has the name of the tag");
+            assert!(!is_same_text(field.name, tag), "a field has the name of the tag");
             rest = tail;
         }
         self
     }
-}
-
-pub(super) const fn same(one: &str, other: &str) -> bool {
-    let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
-    while let ([first, one_tail @ ..], [second, other_tail @ ..]) = (one, other) {
-        if *first != *second {
-            return false;
-        }
-        (one, other) = (one_tail, other_tail);
-    }
-    one.is_empty() && other.is_empty()
 }
 
 const fn whole_or(bound: Option<Bound>, otherwise: Whole) -> Whole {

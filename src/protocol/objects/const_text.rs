@@ -1,8 +1,24 @@
 //! Text functions for compile time, because the corresponding operators and methods of `core` are not `const`.
 
-/// Returns whether two texts are equal.
+/// Returns whether two byte strings are equal.
 pub(crate) const fn is_same(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len() && starts_with(left, right)
+}
+
+/// Returns whether two texts are equal.
+pub(crate) const fn is_same_text(left: &str, right: &str) -> bool {
+    is_same(left.as_bytes(), right.as_bytes())
+}
+
+/// Returns whether two texts are equal, without regard to the case of ASCII letters.
+pub(crate) const fn is_same_ignoring_case(mut left: &[u8], mut right: &[u8]) -> bool {
+    while let ([first, left_tail @ ..], [second, right_tail @ ..]) = (left, right) {
+        if !first.eq_ignore_ascii_case(second) {
+            return false;
+        }
+        (left, right) = (left_tail, right_tail);
+    }
+    left.is_empty() && right.is_empty()
 }
 
 pub(crate) const fn starts_with(mut text: &[u8], mut start: &[u8]) -> bool {

@@ -3,7 +3,7 @@
 //! The frontmatter is YAML. This module reads the part of YAML that all parsers read alike: one line per field, with a
 //! string as its value.
 
-use crate::protocol::objects::const_text::{contains, is_same, split};
+use crate::protocol::objects::const_text::{contains, is_same, is_same_ignoring_case, split};
 
 /// The fields of a frontmatter.
 #[derive(Debug, Clone, Copy)]
@@ -163,7 +163,7 @@ const fn is_plain(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 9] = [b"y", b"n", b"yes", b"no", b"on", b"off", b"true", b"false", b"null"];
     let mut words: &[&[u8]] = &WORDS;
     while let [word, rest @ ..] = words {
-        if is_same_word(text, word) {
+        if is_same_ignoring_case(text, word) {
             return false;
         }
         words = rest;
@@ -174,17 +174,6 @@ const fn is_plain(text: &[u8]) -> bool {
         && !contains(text, b":\t")
         && !contains(text, b" #")
         && !contains(text, b"\t#")
-}
-
-/// Returns whether two texts are equal, without regard to the case of ASCII letters.
-const fn is_same_word(mut left: &[u8], mut right: &[u8]) -> bool {
-    while let ([first, left_tail @ ..], [second, right_tail @ ..]) = (left, right) {
-        if !first.eq_ignore_ascii_case(second) {
-            return false;
-        }
-        (left, right) = (left_tail, right_tail);
-    }
-    left.is_empty() && right.is_empty()
 }
 
 #[cfg(test)]

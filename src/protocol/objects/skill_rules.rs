@@ -4,7 +4,7 @@
 
 use crate::error::InvalidSkill;
 use crate::json::Json;
-use crate::protocol::objects::const_text::{contains, is_same, split_end, starts_with};
+use crate::protocol::objects::const_text::{contains, is_same, is_same_text, split_end, starts_with};
 use crate::protocol::objects::skill::{MAIN, MAIN_SUFFIX, Skill, SkillFile};
 use crate::protocol::objects::view::{has_text, text};
 
@@ -48,7 +48,7 @@ impl Skill<'_> {
             _ => return Some(InvalidSkill::Frontmatter),
         };
         match fields.get("name") {
-            Some(name) if is_same(name.as_bytes(), self.name().as_bytes()) => {}
+            Some(name) if is_same_text(name, self.name()) => {}
             _ => return Some(InvalidSkill::Name),
         }
         match fields.get("description") {
@@ -99,7 +99,7 @@ pub(crate) const fn is_skill_uri(uri: &str) -> bool {
         rest = tail;
     }
     match rest {
-        [b':', b'/', b'/', path @ ..] => is_path(path) && is_same(end.as_bytes(), MAIN_SUFFIX.as_bytes()),
+        [b':', b'/', b'/', path @ ..] => is_path(path) && is_same_text(end, MAIN_SUFFIX),
         _ => false,
     }
 }

@@ -3,6 +3,7 @@
 //! Specification (`2026-07-28`): *Streamable HTTP*, *Custom Headers from Tool Parameters*.
 
 use crate::error::InvalidToolHeader;
+use crate::protocol::objects::const_text::is_same_ignoring_case;
 use crate::protocol::objects::schema_reader::SchemaReader;
 
 /// Maximum number of annotations in one schema.
@@ -127,7 +128,7 @@ impl<'t> Checker<'t> {
                             *place = name;
                             return;
                         }
-                        [other, ..] if is_same_header(other, name) => {
+                        [other, ..] if is_same_ignoring_case(other, name) => {
                             break InvalidToolHeader::Duplicate;
                         }
                         [_, tail @ ..] => names = tail,
@@ -140,18 +141,6 @@ impl<'t> Checker<'t> {
             self.invalid = Some(invalid);
         }
     }
-}
-
-/// Returns whether two names are equal, without regard to case.
-const fn is_same_header(one: &[u8], other: &[u8]) -> bool {
-    let (mut one, mut other) = (one, other);
-    while let ([first, one_tail @ ..], [second, other_tail @ ..]) = (one, other) {
-        if !first.eq_ignore_ascii_case(second) {
-            return false;
-        }
-        (one, other) = (one_tail, other_tail);
-    }
-    one.is_empty() && other.is_empty()
 }
 
 /// Returns whether the text is a token of RFC 9110, section 5.6.2, with at most `LONGEST` bytes.

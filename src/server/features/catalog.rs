@@ -186,7 +186,7 @@ macro_rules! duplicate_of {
                     && other < index
                 {
                     let (before, key) = (before.$($key)+, entry.$($key)+);
-                    if $crate::protocol::objects::const_text::is_same(before.as_bytes(), key.as_bytes()) {
+                    if $crate::protocol::objects::const_text::is_same_text(before, key) {
                         return Some(index);
                     }
                     earlier = tail;

@@ -6,7 +6,7 @@ use crate::error::{ConfigError, InvalidSkill};
 use crate::json::{Str, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::application_json::not_an_object;
-use crate::protocol::objects::const_text::is_same;
+use crate::protocol::objects::const_text::is_same_text;
 use crate::protocol::objects::resource_contents::write_members;
 use crate::protocol::objects::skill::{EXTENSION, Skill, SkillFile};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -63,7 +63,7 @@ const fn invalid<'t>(catalog: &'t [Skill<'t>]) -> Option<ConfigError> {
         let mut other_entry = entry;
         while let [other, tail @ ..] = others {
             (others, other_entry) = (tail, other_entry.wrapping_add(1));
-            if is_same(skill.uri.as_bytes(), other.uri.as_bytes()) {
+            if is_same_text(skill.uri, other.uri) {
                 return Some(ConfigError::DuplicateName { entry: other_entry });
             }
             if skill.is_in(other) {

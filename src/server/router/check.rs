@@ -3,7 +3,7 @@
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use crate::protocol::objects::completion::Reference;
-use crate::protocol::objects::const_text::is_same;
+use crate::protocol::objects::const_text::is_same_text;
 use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 use crate::server::router::routes::{Completed, Entry};
 
@@ -110,10 +110,6 @@ pub const fn with_values<const N: usize>(
         fail(["`values`: the prompt has no argument `", name, "`", "", ""]);
     }
     arguments
-}
-
-const fn is_same_text(one: &str, other: &str) -> bool {
-    is_same(one.as_bytes(), other.as_bytes())
 }
 
 /// Panics with the parts as the message. A message of more than 256 bytes is cut.
