@@ -140,35 +140,3 @@ macro_rules! base_metadata {
     };
 }
 pub(crate) use base_metadata;
-
-/// Adds the getters for name, title and description to a view.
-macro_rules! base_metadata_view {
-    ($view:ident, $name:literal, $description:literal) => {
-        impl<'a> $view<'a> {
-            #[doc = $name]
-            #[must_use]
-            pub fn name(&self) -> Option<$crate::json::Str<'a>> {
-                $crate::protocol::objects::view::text(self.json, "name")
-            }
-
-            /// Returns the title.
-            #[must_use]
-            pub fn title(&self) -> Option<$crate::json::Str<'a>> {
-                $crate::protocol::objects::view::text(self.json, "title")
-            }
-
-            /// Returns the display name: the title, or the name if the title is missing or empty.
-            #[must_use]
-            pub fn display_name(&self) -> Option<$crate::json::Str<'a>> {
-                self.title().filter(|title| !title.is_empty()).or_else(|| self.name())
-            }
-
-            #[doc = $description]
-            #[must_use]
-            pub fn description(&self) -> Option<$crate::json::Str<'a>> {
-                $crate::protocol::objects::view::text(self.json, "description")
-            }
-        }
-    };
-}
-pub(crate) use base_metadata_view;

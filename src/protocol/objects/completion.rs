@@ -4,7 +4,7 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::json::{Json, Str, Writer};
-use crate::protocol::objects::view::{list, view};
+use crate::protocol::objects::view::{is_true, list, member, view};
 
 /// The prompt or resource template with the argument to complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,7 +105,7 @@ view! {
 
 impl<'a> CompletionView<'a> {
     fn inner(&self) -> Json<'a> {
-        self.json.get("completion").unwrap_or(Json::NULL)
+        member(self.json, "completion")
     }
 
     /// Returns the proposed values, starting with the best. The specification allows at most 100 values.
@@ -122,6 +122,6 @@ impl<'a> CompletionView<'a> {
     /// Returns whether the server has more values.
     #[must_use]
     pub fn has_more(&self) -> bool {
-        self.inner().get("hasMore").and_then(Json::boolean) == Some(true)
+        is_true(self.inner(), "hasMore")
     }
 }

@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Tools*, *Tool result*, and *Prompts*, *Prompt messages*.
 
 use crate::json::{Json, Kind, Str, WriteText, Writer};
-use crate::protocol::objects::annotations::{Annotations, AnnotationsView, Role};
+use crate::protocol::objects::annotations::{Annotations, Role};
 use crate::protocol::objects::application_json::not_an_object;
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::base64::Base64;
@@ -177,7 +177,7 @@ view! {
     /// A content block with its annotations and metadata.
     ///
     /// Specification: *Tools*, *Tool result*; *Prompts*, *PromptMessage*; *Sampling*, *SamplingMessage*.
-    BlockView with meta
+    BlockView with meta, annotations
 }
 
 /// The content of a block, by type.
@@ -262,12 +262,6 @@ impl<'a> BlockView<'a> {
     pub(crate) fn one_or_many(content: Option<Json<'a>>) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
         let one = content.filter(|content| content.kind() == Kind::Object);
         content.unwrap_or(Json::NULL).elements().chain(one).map(BlockView::from_json)
-    }
-
-    /// Returns the annotations: audience, priority and time of the last change.
-    #[must_use]
-    pub fn annotations(&self) -> AnnotationsView<'a> {
-        AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::size;
-use crate::protocol::objects::view::{entries, list, text, view};
+use crate::protocol::objects::view::{list, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
 /// An image for a user interface (from `2025-11-25` on). Servers and clients omit icons in older revisions.
@@ -135,7 +135,7 @@ view! {
     /// An icon. The application must check the URI before it fetches the image, because the server chooses the URI.
     ///
     /// Specification: *Icons*.
-    IconView
+    IconView with mime
 }
 
 impl<'a> IconView<'a> {
@@ -143,12 +143,6 @@ impl<'a> IconView<'a> {
     #[must_use]
     pub fn source(&self) -> Option<Str<'a>> {
         text(self.json, "src")
-    }
-
-    /// Returns the MIME type.
-    #[must_use]
-    pub fn mime(&self) -> Option<Str<'a>> {
-        text(self.json, "mimeType")
     }
 
     /// Returns the intended sizes, such as `48x48`. The size of a scalable image is `any`.
@@ -161,8 +155,4 @@ impl<'a> IconView<'a> {
     pub fn theme(&self) -> Option<Str<'a>> {
         text(self.json, "theme")
     }
-}
-
-pub(crate) fn icons<'a>(json: Json<'a>) -> impl Iterator<Item = IconView<'a>> + use<'a> {
-    entries(json, "icons").map(IconView::from_json)
 }

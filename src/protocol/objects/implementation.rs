@@ -3,8 +3,8 @@
 //! Specification: *Lifecycle*, *Initialization*; 2026-07-28, *Base protocol*, *`_meta`*.
 
 use crate::json::{Str, Writer};
-use crate::protocol::objects::base_metadata::{Names, base_metadata_view, write_texts};
-use crate::protocol::objects::icon::{IconView, Icons, icons};
+use crate::protocol::objects::base_metadata::{Names, write_texts};
+use crate::protocol::objects::icon::Icons;
 use crate::protocol::objects::size;
 use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
@@ -78,10 +78,8 @@ view! {
     /// The identity that a server reports. The client does not verify this identity.
     ///
     /// Specification: *Lifecycle*, *Implementation*.
-    ImplementationView
+    ImplementationView with base_metadata, icons
 }
-
-base_metadata_view!(ImplementationView, "The programmatic name.", "The description.");
 
 impl<'a> ImplementationView<'a> {
     /// Returns the version.
@@ -94,10 +92,5 @@ impl<'a> ImplementationView<'a> {
     #[must_use]
     pub fn website(&self) -> Option<Str<'a>> {
         text(self.json, "websiteUrl")
-    }
-
-    /// Returns the icons.
-    pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
-        icons(self.json)
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::json::{Json, Str, Writer};
 use crate::protocol::level::Level;
-use crate::protocol::objects::view::{text, view};
+use crate::protocol::objects::view::{member, text, view};
 
 /// Writes `notifications/message`. Calls `data` to write the logged value. `data` returns `false` if the value is not
 /// valid.
@@ -50,6 +50,6 @@ impl<'a> LogMessage<'a> {
     /// Returns the logged data. The data can be any JSON value, and is often a string.
     #[must_use]
     pub fn data(&self) -> Json<'a> {
-        self.json.get("data").unwrap_or(Json::NULL)
+        member(self.json, "data")
     }
 }

@@ -2,13 +2,10 @@
 //!
 //! Specification: *Prompts*, *Prompt*.
 
-use crate::json::{Json, Writer};
+use crate::json::Writer;
 use crate::protocol::objects::application_json::Objects;
-use crate::protocol::objects::base_metadata::{
-    BaseMetadata, ListedObject, base_metadata, base_metadata_view,
-};
-use crate::protocol::objects::icon::{IconView, icons};
-use crate::protocol::objects::view::{entries, view};
+use crate::protocol::objects::base_metadata::{BaseMetadata, ListedObject, base_metadata};
+use crate::protocol::objects::view::{entries, is_true, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
 /// A prompt: a template of messages for the model. The user chooses the argument values.
@@ -125,41 +122,29 @@ impl<'t> PromptArgument<'t> {
 }
 
 view! {
-    /// A prompt in the server's list.
+    /// A prompt in the server's list. The application passes the name to
+    /// [`Client::get_prompt`](crate::Client::get_prompt).
     ///
     /// Specification: *Prompts*, *Prompt*.
-    PromptView with meta
+    PromptView with meta, base_metadata, icons
 }
-
-base_metadata_view!(
-    PromptView,
-    "The name, which the application passes to [`Client::get_prompt`](crate::Client::get_prompt).",
-    "The description."
-);
 
 impl<'a> PromptView<'a> {
     /// Returns the arguments of the prompt.
     pub fn arguments(&self) -> impl Iterator<Item = PromptArgumentView<'a>> + use<'a> {
         entries(self.json, "arguments").map(PromptArgumentView::from_json)
     }
-
-    /// Returns the icons.
-    pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
-        icons(self.json)
-    }
 }
 
 view! {
     /// An argument of a prompt. The value of an argument is a string.
-    PromptArgumentView
+    PromptArgumentView with base_metadata
 }
-
-base_metadata_view!(PromptArgumentView, "The name.", "The description.");
 
 impl<'a> PromptArgumentView<'a> {
     /// Returns whether the prompt requires the argument.
     #[must_use]
     pub fn is_required(&self) -> bool {
-        self.json.get("required").and_then(Json::boolean) == Some(true)
+        is_true(self.json, "required")
     }
 }

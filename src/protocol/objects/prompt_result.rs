@@ -2,11 +2,11 @@
 //!
 //! Specification: *Prompts*, *Getting a prompt*.
 
-use crate::json::{Json, Str, WriteText, Writer};
+use crate::json::{Str, WriteText, Writer};
 use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
 use crate::protocol::objects::result_array::ResultArray;
-use crate::protocol::objects::view::{entries, text, view};
+use crate::protocol::objects::view::{entries, member, text, view};
 use crate::protocol::revision::Revision;
 
 /// Writes the messages of a prompt, each with one content block.
@@ -93,6 +93,6 @@ impl<'a> PromptMessageView<'a> {
     /// Returns the content block of the message, with its annotations.
     #[must_use]
     pub fn block(&self) -> BlockView<'a> {
-        BlockView::from_json(self.json.get("content").unwrap_or(Json::NULL))
+        BlockView::from_json(member(self.json, "content"))
     }
 }

@@ -2,13 +2,10 @@
 //!
 //! Specification: *Server features*, *Resources*.
 
-use crate::json::{Chars, Json, Str, Writer};
-use crate::protocol::objects::annotations::{Annotations, AnnotationsView};
+use crate::json::{Chars, Str, Writer};
+use crate::protocol::objects::annotations::Annotations;
 use crate::protocol::objects::application_json::Objects;
-use crate::protocol::objects::base_metadata::{
-    BaseMetadata, ListedObject, base_metadata, base_metadata_view,
-};
-use crate::protocol::objects::icon::{IconView, icons};
+use crate::protocol::objects::base_metadata::{BaseMetadata, ListedObject, base_metadata};
 use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::Revision;
 use crate::protocol::uri_template::{self, Matches};
@@ -201,44 +198,15 @@ view! {
     /// A resource that the server describes in a list or link.
     ///
     /// Specification: *Resources*, *Resource*.
-    ResourceView with meta
+    ResourceView with meta, base_metadata, mime, icons, annotations
 }
 
 view! {
     /// A resource template in the server's list.
     ///
     /// Specification: *Resources*, *Resource templates*.
-    ResourceTemplateView with meta
+    ResourceTemplateView with meta, base_metadata, mime, icons, annotations
 }
-
-/// Adds the common getters of resources and templates.
-macro_rules! entry {
-    ($name:ident) => {
-        base_metadata_view!($name, "The programmatic name.", "The description.");
-
-        impl<'a> $name<'a> {
-            /// Returns the MIME type.
-            #[must_use]
-            pub fn mime(&self) -> Option<Str<'a>> {
-                text(self.json, "mimeType")
-            }
-
-            /// Returns the annotations: audience, priority and time of the last change.
-            #[must_use]
-            pub fn annotations(&self) -> AnnotationsView<'a> {
-                AnnotationsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
-            }
-
-            /// Returns the icons.
-            pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
-                icons(self.json)
-            }
-        }
-    };
-}
-
-entry!(ResourceView);
-entry!(ResourceTemplateView);
 
 impl<'a> ResourceView<'a> {
     /// Returns the URI, which the application passes to [`Client::read_resource`](crate::Client::read_resource).

@@ -117,7 +117,7 @@ view! {
     /// The contents are text or binary data.
     ///
     /// Specification: *Resources*, *Resource contents*.
-    ResourceContentsView with meta
+    ResourceContentsView with meta, mime
 }
 
 impl<'a> ResourceContentsView<'a> {
@@ -125,12 +125,6 @@ impl<'a> ResourceContentsView<'a> {
     #[must_use]
     pub fn uri(&self) -> Option<Str<'a>> {
         text(self.json, "uri")
-    }
-
-    /// Returns the MIME type.
-    #[must_use]
-    pub fn mime(&self) -> Option<Str<'a>> {
-        text(self.json, "mimeType")
     }
 
     /// Returns the text. Returns `None` for binary contents.

@@ -5,11 +5,10 @@
 use crate::json::{Json, Str, Writer};
 use crate::protocol::objects::application_json::{Objects, write_raw};
 use crate::protocol::objects::base_metadata::{BaseMetadata, ListedObject, base_metadata};
-use crate::protocol::objects::icon::{IconView, icons};
 use crate::protocol::objects::schema_reader::{RootType, root_type};
 use crate::protocol::objects::size;
 use crate::protocol::objects::task::{TaskSupport, ToolTasks};
-use crate::protocol::objects::view::{object, text, view};
+use crate::protocol::objects::view::{member, object, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
 /// A tool in the response to `tools/list`.
@@ -355,7 +354,7 @@ view! {
     /// A tool in the server's list.
     ///
     /// Specification: *Tools*, *Tool*.
-    ToolView with meta
+    ToolView with meta, icons
 }
 
 /// A schema that accepts any object.
@@ -407,7 +406,7 @@ impl<'a> ToolView<'a> {
     /// Returns the hints about the tool's behavior.
     #[must_use]
     pub fn hints(&self) -> ToolHintsView<'a> {
-        ToolHintsView::from_json(self.json.get("annotations").unwrap_or(Json::NULL))
+        ToolHintsView::from_json(member(self.json, "annotations"))
     }
 
     /// Returns whether calls of the tool may, must or cannot become tasks (`2025-11-25`): see
@@ -416,11 +415,6 @@ impl<'a> ToolView<'a> {
     pub fn task_support(&self) -> TaskSupport {
         let support = object(self.json, "execution").and_then(|execution| text(execution, "taskSupport"));
         support.and_then(TaskSupport::from_json).unwrap_or_default()
-    }
-
-    /// Returns the icons.
-    pub fn icons(&self) -> impl Iterator<Item = IconView<'a>> + use<'a> {
-        icons(self.json)
     }
 }
 

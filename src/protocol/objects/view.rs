@@ -6,7 +6,8 @@
 use crate::json::{Decimal, Elements, Json, Kind, Str, append_digit, magnitude};
 use crate::time::Millis;
 
-/// Declares a view type over one JSON value, with the functions that all views have.
+/// Declares a view type over one JSON value, with the functions that all views have, and with getters of members that
+/// several objects have.
 macro_rules! view {
     ($(#[$docs:meta])* $name:ident) => {
         $(#[$docs])*
@@ -29,9 +30,11 @@ macro_rules! view {
             }
         }
     };
-    ($(#[$docs:meta])* $name:ident with meta) => {
+    ($(#[$docs:meta])* $name:ident with $($member:ident),+) => {
         view! { $(#[$docs])* $name }
-
+        $(view! { @$member $name })+
+    };
+    (@meta $name:ident) => {
         impl<'a> $name<'a> {
             /// Returns the `_meta` object.
             #[must_use]
@@ -40,8 +43,73 @@ macro_rules! view {
             }
         }
     };
+    (@base_metadata $name:ident) => {
+        impl<'a> $name<'a> {
+            /// Returns the programmatic name.
+            #[must_use]
+            pub fn name(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::protocol::objects::view::text(self.json, "name")
+            }
+
+            /// Returns the title.
+            #[must_use]
+            pub fn title(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::protocol::objects::view::text(self.json, "title")
+            }
+
+            /// Returns the display name: the title, or the name if the title is missing or empty.
+            #[must_use]
+            pub fn display_name(&self) -> Option<$crate::json::Str<'a>> {
+                self.title().filter(|title| !title.is_empty()).or_else(|| self.name())
+            }
+
+            /// Returns the description.
+            #[must_use]
+            pub fn description(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::protocol::objects::view::text(self.json, "description")
+            }
+        }
+    };
+    (@mime $name:ident) => {
+        impl<'a> $name<'a> {
+            /// Returns the MIME type.
+            #[must_use]
+            pub fn mime(&self) -> Option<$crate::json::Str<'a>> {
+                $crate::protocol::objects::view::text(self.json, "mimeType")
+            }
+        }
+    };
+    (@icons $name:ident) => {
+        impl<'a> $name<'a> {
+            /// Returns the icons.
+            pub fn icons(&self) -> impl Iterator<Item = $crate::client::IconView<'a>> + use<'a> {
+                $crate::protocol::objects::view::entries(self.json, "icons").map($crate::client::IconView::from_json)
+            }
+        }
+    };
+    (@annotations $name:ident) => {
+        impl<'a> $name<'a> {
+            /// Returns the annotations: audience, priority and time of the last change.
+            #[must_use]
+            pub fn annotations(&self) -> $crate::client::AnnotationsView<'a> {
+                $crate::client::AnnotationsView::from_json(
+                    $crate::protocol::objects::view::member(self.json, "annotations"),
+                )
+            }
+        }
+    };
 }
 pub(crate) use view;
+
+/// Returns a member, or `null` for a missing member.
+pub(crate) fn member<'a>(json: Json<'a>, name: &str) -> Json<'a> {
+    json.get(name).unwrap_or(Json::NULL)
+}
+
+/// Returns whether a member is `true`.
+pub(crate) fn is_true(json: Json<'_>, name: &str) -> bool {
+    member(json, name).boolean() == Some(true)
+}
 
 /// Returns a member that is a string.
 pub(crate) fn text<'a>(json: Json<'a>, name: &str) -> Option<Str<'a>> {
@@ -96,7 +164,7 @@ pub(crate) fn object<'a>(json: Json<'a>, name: &str) -> Option<Json<'a>> {
 
 /// Returns the elements of a member that is an array. The iterator is empty for any other member.
 pub(crate) fn list<'a>(json: Json<'a>, name: &str) -> Elements<'a> {
-    json.get(name).unwrap_or(Json::NULL).elements()
+    member(json, name).elements()
 }
 
 /// Returns those elements of an array member that are objects. Skips all other elements, because such entries are
