@@ -213,31 +213,20 @@ impl<'a> Field<'a> {
     fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         let modern = revision.has(WireFeature::FormChoices);
         let kind = match self.kind {
-            Kind::Text { .. } | Kind::Choice { .. } => "string",
+            Kind::Choices { .. } if modern => "array",
+            Kind::Text { .. } | Kind::Choice { .. } | Kind::Choices { .. } => "string",
             Kind::Number { integer: true, .. } => "integer",
             Kind::Number { integer: false, .. } => "number",
             Kind::Boolean => "boolean",
-            Kind::Choices { .. } => {
-                if modern {
-                    "array"
-                } else {
-                    "string"
-                }
-            }
         };
         out.key(self.name);
         out.begin_object();
         out.field_string("type", kind);
-        for (key, text) in [("title", self.title), ("description", self.description)] {
-            if let Some(text) = text {
-                out.field_string(key, text);
-            }
-        }
+        out.field_optional("title", self.title);
+        out.field_optional("description", self.description);
         match self.kind {
             Kind::Text { format, length } => {
-                if let Some(format) = format {
-                    out.field_string("format", format);
-                }
+                out.field_optional("format", format);
                 write_counts(["minLength", "maxLength"], length, out);
             }
             Kind::Number { bounds, .. } => {

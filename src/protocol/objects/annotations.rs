@@ -4,6 +4,7 @@
 
 use crate::json::{Decimal, Json, Str, Writer};
 use crate::protocol::named_values::named_values;
+use crate::protocol::objects::array_member::write_array_member;
 use crate::protocol::objects::view::{list, number, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
@@ -71,12 +72,7 @@ impl<'n> Annotations<'n> {
         }
         out.key("annotations");
         out.begin_object();
-        if !self.audience.is_empty() {
-            out.key("audience");
-            out.begin_array();
-            self.audience.iter().for_each(|role| out.string(role.as_str()));
-            out.end_array();
-        }
+        write_array_member("audience", self.audience, out, |role, out| out.string(role.as_str()));
         if let Some(priority) = self.priority {
             out.key("priority");
             out.decimal(priority.max(Decimal::ZERO).min(Decimal::new(1, 0)));

@@ -3,6 +3,7 @@
 //! Specification: from 2025-11-25 on, *Base protocol*, *Icons*.
 
 use crate::json::{Json, Str, Writer};
+use crate::protocol::objects::array_member::write_array_member;
 use crate::protocol::objects::size;
 use crate::protocol::objects::view::{list, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -78,12 +79,7 @@ impl<'i> Icon<'i> {
         out.begin_object();
         out.field_string("src", self.src);
         out.field_optional("mimeType", self.mime_type);
-        if !self.sizes.is_empty() {
-            out.key("sizes");
-            out.begin_array();
-            self.sizes.iter().for_each(|size| out.string(size));
-            out.end_array();
-        }
+        write_array_member("sizes", self.sizes, out, |size, out| out.string(size));
         let theme = self.theme.map(|theme| if theme == Theme::Light { "light" } else { "dark" });
         out.field_optional("theme", theme);
         out.end_object();
@@ -123,12 +119,7 @@ impl<'i> Icons<'i> {
 }
 
 fn write_icons(icons: &[Icon<'_>], out: &mut Writer<'_>) {
-    if !icons.is_empty() {
-        out.key("icons");
-        out.begin_array();
-        icons.iter().for_each(|icon| icon.write(out));
-        out.end_array();
-    }
+    write_array_member("icons", icons, out, Icon::write);
 }
 
 view! {

@@ -2,6 +2,7 @@
 
 pub(crate) mod annotations;
 pub(crate) mod application_json;
+pub(crate) mod array_member;
 pub(crate) mod base64;
 pub(crate) mod base_metadata;
 pub(crate) mod cache_hints;

@@ -4,6 +4,7 @@
 
 use crate::json::Writer;
 use crate::protocol::objects::application_json::Objects;
+use crate::protocol::objects::array_member::write_array_member;
 use crate::protocol::objects::base_metadata::{BaseMetadata, ListedObject, base_metadata};
 use crate::protocol::objects::view::{entries, is_true, view};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -53,12 +54,8 @@ impl ListedObject for Prompt<'_> {
     fn write(&self, revision: Revision, out: &mut Writer<'_>) {
         out.begin_object();
         self.base.write(revision, out);
-        if !self.arguments.is_empty() {
-            out.key("arguments");
-            out.begin_array();
-            self.arguments.iter().for_each(|argument| argument.write(revision, out));
-            out.end_array();
-        }
+        let write = |argument: &PromptArgument<'_>, out: &mut Writer<'_>| argument.write(revision, out);
+        write_array_member("arguments", self.arguments, out, write);
         out.end_object();
     }
 }

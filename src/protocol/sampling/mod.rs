@@ -14,6 +14,7 @@ use crate::protocol::input::{Input, Sealed, To};
 use crate::protocol::methods;
 use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::application_json::not_an_object;
+use crate::protocol::objects::array_member::write_array_member;
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::tool::{Tool, ToolView};
 use crate::protocol::objects::view::{list, number, text, view};
@@ -155,12 +156,7 @@ impl<'a> CreateMessage<'a> {
     }
 
     fn write_tools(&self, revision: Revision, out: &mut Writer<'_>) -> bool {
-        if !self.tools.is_empty() {
-            out.key("tools");
-            out.begin_array();
-            self.tools.iter().for_each(|tool| tool.write(revision, out));
-            out.end_array();
-        }
+        write_array_member("tools", self.tools, out, |tool, out| tool.write(revision, out));
         if let Some(choice) = self.tool_choice {
             out.key("toolChoice");
             out.begin_object();
@@ -198,25 +194,17 @@ impl Sealed for CreateMessage<'_> {
         if let Some(preferences) = self.preferences {
             preferences.write(out);
         }
-        if let Some(prompt) = self.system_prompt {
-            out.field_string("systemPrompt", prompt);
-        }
+        out.field_optional("systemPrompt", self.system_prompt);
         let has_context = !recipient.revision.has(WireFeature::SamplingTools)
             || recipient.client.has(ClientCapabilities::SAMPLING_CONTEXT)
             || self.include_context == Some(IncludeContext::None);
-        if let Some(context) = self.include_context.filter(|_| has_context) {
-            out.field_string("includeContext", context.as_str());
-        }
+        let context = self.include_context.filter(|_| has_context);
+        out.field_optional("includeContext", context.map(IncludeContext::as_str));
         if let Some(temperature) = self.temperature {
             out.key("temperature");
             out.decimal(temperature);
         }
-        if !self.stop_sequences.is_empty() {
-            out.key("stopSequences");
-            out.begin_array();
-            self.stop_sequences.iter().for_each(|text| out.string(text));
-            out.end_array();
-        }
+        write_array_member("stopSequences", self.stop_sequences, out, |text, out| out.string(text));
         if let Some(metadata) = self.metadata {
             out.key("metadata");
             valid &= out.raw_object(metadata);

@@ -3,6 +3,7 @@
 //! Specification: *Sampling*, *Model preferences*.
 
 use crate::json::{Decimal, Str, Writer};
+use crate::protocol::objects::array_member::write_array_member;
 use crate::protocol::objects::view::{list, number, text, view};
 
 /// Preferences for the choice of a model. The client makes the choice.
@@ -48,16 +49,11 @@ impl<'a> ModelPreferences<'a> {
     pub(super) fn write(&self, out: &mut Writer<'_>) {
         out.key("modelPreferences");
         out.begin_object();
-        if !self.hints.is_empty() {
-            out.key("hints");
-            out.begin_array();
-            for hint in self.hints {
-                out.begin_object();
-                out.field_string("name", hint);
-                out.end_object();
-            }
-            out.end_array();
-        }
+        write_array_member("hints", self.hints, out, |hint, out| {
+            out.begin_object();
+            out.field_string("name", hint);
+            out.end_object();
+        });
         let priorities = [
             ("costPriority", self.cost),
             ("speedPriority", self.speed),
