@@ -93,68 +93,68 @@ impl<'a> Base64<'a> {
 
     /// Decodes byte by byte, without a buffer for the decoded data. After an error, the iterator ends.
     pub fn bytes(self) -> impl Iterator<Item = Result<u8, Base64Error>> + use<'a> {
-        Bytes { characters: self.text.chars(), bits: 0, count: 0, state: State::Digits }
+        Bytes { characters: self.text.chars(), decoder: Some(Decoder::default()) }
     }
 }
 
 struct Bytes<'a> {
     characters: crate::json::Chars<'a>,
-    /// The bits of the last digits. The low `count` bits do not belong to a returned byte yet.
-    bits: u32,
-    count: u32,
-    state: State,
-}
-
-#[derive(PartialEq, Eq)]
-enum State {
-    Digits,
-    /// Number of padding characters so far. Only padding and line breaks may follow.
-    Padding(u8),
-    Done,
+    /// `None` after the end or an error.
+    decoder: Option<Decoder>,
 }
 
 impl Iterator for Bytes<'_> {
     type Item = Result<u8, Base64Error>;
 
     fn next(&mut self) -> Option<Result<u8, Base64Error>> {
-        if self.state == State::Done {
-            return None;
-        }
-        while let Some(character) = self.characters.next() {
-            match (character, digit(character), &self.state) {
-                ('\r' | '\n', _, _) => {}
-                ('=', _, State::Digits) => self.state = State::Padding(1),
-                ('=', _, State::Padding(seen)) => self.state = State::Padding(seen.saturating_add(1)),
-                (_, Some(digit), State::Digits) => {
-                    self.bits = (self.bits << 6) | u32::from(digit);
-                    self.count = self.count.saturating_add(6);
-                    if self.count >= 8 {
-                        self.count = self.count.saturating_sub(8);
-                        return Some(Ok(self.bits.checked_shr(self.count).unwrap_or(0) as u8));
-                    }
+        let mut decoder = self.decoder.take()?;
+        for character in self.characters.by_ref() {
+            match decoder.push(character) {
+                Ok(None) => {}
+                Ok(Some(byte)) => {
+                    self.decoder = Some(decoder);
+                    return Some(Ok(byte));
                 }
-                _ => return self.invalid(),
+                Err(error) => return Some(Err(error)),
             }
         }
-        // A complete last group leaves no bits. Two digits leave four bits, and three digits leave two bits.
-        let whole = match (self.count, &self.state) {
-            (_, State::Digits) => self.count != 6,
-            (4, State::Padding(seen)) => *seen == 2,
-            (2, State::Padding(seen)) => *seen == 1,
-            _ => false,
-        };
-        if !whole {
-            return self.invalid();
-        }
-        self.state = State::Done;
-        None
+        (!decoder.is_complete()).then_some(Err(Base64Error::Invalid))
     }
 }
 
-impl Bytes<'_> {
-    fn invalid(&mut self) -> Option<Result<u8, Base64Error>> {
-        self.state = State::Done;
-        Some(Err(Base64Error::Invalid))
+/// A decoder that reads one character at a time.
+#[derive(Default)]
+struct Decoder {
+    /// The bits of the last digits. The low `count` bits do not belong to a decoded byte yet.
+    bits: u32,
+    count: u32,
+    /// Number of padding characters so far. Only padding and line breaks may follow.
+    padding: u32,
+}
+
+impl Decoder {
+    /// Reads a character. Returns the byte that the character completes, if any.
+    fn push(&mut self, character: char) -> Result<Option<u8>, Base64Error> {
+        match (character, digit(character)) {
+            ('\r' | '\n', _) => {}
+            // Two digits leave four bits, and three digits leave two bits.
+            ('=', _) if matches!(self.count, 2 | 4) => self.padding = self.padding.saturating_add(1),
+            (_, Some(digit)) if self.padding == 0 => {
+                self.bits = (self.bits << 6) | u32::from(digit);
+                self.count = self.count.saturating_add(6);
+                if self.count >= 8 {
+                    self.count = self.count.saturating_sub(8);
+                    return Ok(Some(self.bits.checked_shr(self.count).unwrap_or(0) as u8));
+                }
+            }
+            _ => return Err(Base64Error::Invalid),
+        }
+        Ok(None)
+    }
+
+    /// Returns whether the text may end here: not after a single digit, and either without padding or with all of it.
+    fn is_complete(&self) -> bool {
+        self.count != 6 && (self.padding == 0 || self.padding.saturating_mul(2) == self.count)
     }
 }
 
@@ -164,66 +164,35 @@ impl Bytes<'_> {
 /// If the string is not complete, the function does not consume an incomplete group at its end. Returns `None` if the
 /// text is not valid; `text` is then unchanged.
 pub(crate) fn decode_in_json(text: &mut [u8], is_complete: bool) -> Option<(usize, usize)> {
-    let mut groups = Groups { read: 0, padding: 0, digits: 0, bits: 0 };
-    while groups.next_group(text, is_complete)? {}
-    groups = Groups { read: 0, padding: 0, digits: 0, bits: 0 };
-    let (mut consumed, mut length) = (0, 0usize);
-    while groups.next_group(text, is_complete)? {
-        let [_, bytes @ ..] =
-            groups.bits.checked_shl(24u32.saturating_sub(groups.digits.saturating_mul(6)))?.to_be_bytes();
-        let count = usize::try_from(groups.digits.saturating_sub(1)).unwrap_or(0);
-        for byte in bytes.iter().take(count) {
-            *text.get_mut(length)? = *byte;
-            length = length.saturating_add(1);
+    let (_, length) = decode_pass(text, is_complete, 0)?;
+    decode_pass(text, is_complete, length)
+}
+
+/// Decodes the text, and overwrites its start with the first `limit` bytes of the result.
+fn decode_pass(text: &mut [u8], is_complete: bool, limit: usize) -> Option<(usize, usize)> {
+    let (mut decoder, mut read, mut length) = (Decoder::default(), 0usize, 0usize);
+    let mut whole_groups = (0, 0);
+    loop {
+        let (character, width) = match text.get(read..).unwrap_or_default() {
+            [] => break,
+            [b'\\', b'/', ..] => ('/', 2),
+            [b'\\', b'n' | b'r', ..] => ('\n', 2),
+            [b'\\', b'u', digits @ ..] => (code_unit(digits.first_chunk()?)?, 6),
+            [byte, ..] => (char::from(*byte), 1),
+        };
+        read = read.saturating_add(width);
+        let Some(byte) = decoder.push(character).ok()? else { continue };
+        if length < limit {
+            *text.get_mut(length)? = byte;
         }
-        consumed = groups.read;
+        length = length.saturating_add(1);
+        if decoder.count == 0 {
+            whole_groups = (read, length);
+        }
     }
-    Some((if is_complete { groups.read } else { consumed }, length))
-}
-
-/// A reader of groups of four digits.
-struct Groups {
-    read: usize,
-    padding: u8,
-    /// Number of base64 digits in the group.
-    digits: u32,
-    bits: u32,
-}
-
-impl Groups {
-    /// Reads a group, which may be shorter at the end of a complete text. Returns `false` at the end, and `None` if the
-    /// text is not valid.
-    fn next_group(&mut self, text: &[u8], is_complete: bool) -> Option<bool> {
-        (self.digits, self.bits) = (0, 0);
-        loop {
-            let (character, length) = match text.get(self.read..).unwrap_or_default() {
-                [] => break,
-                [b'\\', b'/', ..] => ('/', 2),
-                [b'\\', b'n' | b'r', ..] => ('\n', 2),
-                [b'\\', b'u', digits @ ..] => (code_unit(digits.first_chunk()?)?, 6),
-                [byte, ..] => (char::from(*byte), 1),
-            };
-            self.read = self.read.saturating_add(length);
-            match (character, digit(character)) {
-                ('\n' | '\r', _) => {}
-                ('=', _) if self.digits >= 2 => self.padding = self.padding.saturating_add(1),
-                (_, Some(digit)) if self.padding == 0 => {
-                    self.bits = self.bits << 6 | u32::from(digit);
-                    self.digits = self.digits.saturating_add(1);
-                }
-                _ => return None,
-            }
-            if self.digits == 4 {
-                return Some(true);
-            }
-        }
-        let is_whole =
-            self.digits == 0 || self.padding == 0 || u32::from(self.padding).saturating_add(self.digits) == 4;
-        match self.digits {
-            _ if !is_complete => Some(false),
-            1 => None,
-            digits => is_whole.then_some(digits > 0),
-        }
+    match is_complete {
+        true => decoder.is_complete().then_some((read, length)),
+        false => Some(whole_groups),
     }
 }
 
