@@ -8,6 +8,7 @@ use super::requests::{self, Flaw, Request};
 use super::rule::Rule;
 use super::violation::Report;
 use crate::json::{Json, Kind};
+use crate::protocol::objects::view::has_text;
 use crate::protocol::revision::WireFeature;
 use crate::rpc::is_id;
 
@@ -24,8 +25,7 @@ impl Monitor {
     }
 
     fn add_unreadable(&mut self, report: &Report<'_>) {
-        let party = self.dialogue.party(report.sender);
-        party.unreadable = party.unreadable.saturating_add(1);
+        self.dialogue.party(report.sender).add_unreadable();
     }
 
     fn batch(&mut self, batch: Json<'_>, report: &mut Report<'_>) {
@@ -40,7 +40,7 @@ impl Monitor {
         for message in batch.elements() {
             (report.id, report.method) = (None, None);
             report.revision = self.dialogue.revision();
-            if message.get("method").and_then(Json::string).is_some_and(|method| method == "initialize") {
+            if has_text(message, "method", "initialize") {
                 report.add(Rule::BatchInitialize, "`initialize` is in a batch");
             }
             match message.kind() {

@@ -105,7 +105,7 @@ impl Monitor {
             let party = self.dialogue.party(sender);
             let line = core::mem::take(&mut party.partial);
             if core::mem::take(&mut party.is_oversized) {
-                party.unreadable = party.unreadable.saturating_add(1);
+                party.add_unreadable();
             } else {
                 self.read(sender, &line, now, &mut found);
             }
@@ -188,8 +188,7 @@ impl Monitor {
             Ok(json) => return self.message(json, &mut report),
             Err(error) => error,
         };
-        let party = self.dialogue.party(sender);
-        party.unreadable = party.unreadable.saturating_add(1);
+        self.dialogue.party(sender).add_unreadable();
         let at = error.at;
         match error.kind {
             // The specification does not limit the depth, so a deep message is no violation.

@@ -13,6 +13,7 @@ use crate::json::{Decimal, Json};
 use crate::protocol::level::Level;
 use crate::protocol::meta::SUBSCRIPTION_ID;
 use crate::protocol::methods;
+use crate::protocol::objects::view::text;
 use crate::rpc::is_id;
 use crate::time::Millis;
 
@@ -36,9 +37,9 @@ impl Monitor {
             return;
         }
         if let (Some(revision), Some(shapes)) = (report.revision, schema::shapes(method))
-            && let Err(wrong) = shapes.params.check(params, revision)
+            && !report.check(Rule::ParamsShape, &shapes.params, params, revision)
         {
-            return report.add(Rule::ParamsShape, wrong.to_string());
+            return;
         }
         self.check_declared(method, tag.is_some(), report);
         match method {
@@ -163,7 +164,7 @@ impl Monitor {
     }
 
     fn log_message(&mut self, params: Json<'_>, report: &mut Report<'_>) {
-        let Some(level) = params.get("level").and_then(Json::string).and_then(Level::from_json) else {
+        let Some(level) = text(params, "level").and_then(Level::from_json) else {
             return;
         };
         if self.dialogue.is_stateless() {

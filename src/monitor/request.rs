@@ -12,6 +12,7 @@ use crate::json::Json;
 use crate::protocol::level::Level;
 use crate::protocol::meta::{CLIENT_CAPABILITIES, PROGRESS_TOKEN, PROTOCOL_VERSION, RequestMeta};
 use crate::protocol::methods;
+use crate::protocol::objects::view::{has_text, member, text};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::is_id;
 
@@ -27,7 +28,7 @@ pub(super) struct Received<'m> {
 impl Monitor {
     pub(super) fn request(&mut self, received: Received<'_>, report: &mut Report<'_>) {
         let Received { id, ref method, params, is_valid } = received;
-        let meta = params.get("_meta").unwrap_or(Json::NULL);
+        let meta = member(params, "_meta");
         // Only a client sends requests in the stateless era, with the revision in `_meta`.
         let stateless = RequestMeta::from_json(meta).filter(|_| report.sender == Sender::Client);
         report.revision = match &stateless {
@@ -42,7 +43,7 @@ impl Monitor {
             is_era_unclear: stateless.is_some()
                 && self.dialogue.session.revision().is_some()
                 && self.dialogue.discovered.is_none(),
-            cursor: params.get("cursor").and_then(Json::string).map(|cursor| cursor.to_string()),
+            cursor: text(params, "cursor").map(|cursor| cursor.to_string()),
             flaw: (!is_valid).then_some(Flaw::Message),
             ..Request::default()
         };
@@ -87,9 +88,8 @@ impl Monitor {
         request: &mut Request,
         report: &mut Report<'_>,
     ) {
-        let version = params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION));
         match meta.revision {
-            _ if version.and_then(Json::string).is_none() => {
+            _ if text(member(params, "_meta"), PROTOCOL_VERSION).is_none() => {
                 report.add(Rule::RequestMeta, "the revision in `_meta` is not a string");
                 request.flaw = request.flaw.or(Some(Flaw::Meta));
             }
@@ -108,7 +108,7 @@ impl Monitor {
             }
             level => request.level = level.and_then(Result::ok),
         }
-        let capabilities = params.get("_meta").and_then(|meta| meta.get(CLIENT_CAPABILITIES));
+        let capabilities = member(params, "_meta").get(CLIENT_CAPABILITIES);
         request.capabilities = capabilities.map(|json| json.to_string()).unwrap_or_default();
     }
 
@@ -222,18 +222,13 @@ impl Monitor {
     fn check_params(&mut self, params: Json<'_>, request: &mut Request, report: &mut Report<'_>) {
         let (method, target) = (&*request.method, params.get("name").or(params.get("uri")));
         request.target = target.and_then(Json::string).map(|text| text.to_string()).unwrap_or_default();
-        let revision = report.revision.or(if method == methods::INITIALIZE.name {
-            initial_revision(params)
-        } else {
-            None
-        });
-        if let (Some(revision), Some(shapes)) = (revision, schema::shapes(method))
-            && let Err(wrong) = shapes.params.check(params, revision)
-        {
-            report.add(Rule::ParamsShape, wrong.to_string());
+        let is_initialize = method == methods::INITIALIZE.name;
+        let revision = report.revision.or_else(|| initial_revision(params).filter(|_| is_initialize));
+        if let (Some(revision), Some(shapes)) = (revision, schema::shapes(method)) {
+            report.check(Rule::ParamsShape, &shapes.params, params, revision);
         }
         if method == methods::LOGGING_SET_LEVEL.name {
-            request.level = params.get("level").and_then(Json::string).and_then(Level::from_json);
+            request.level = text(params, "level").and_then(Level::from_json);
             request.flaw = request.flaw.or(request.level.is_none().then_some(Flaw::Level));
         }
         if method == methods::TOOLS_CALL.name && self.dialogue.tools.lacks(&request.target) {
@@ -292,7 +287,7 @@ impl Monitor {
 
 /// Returns the revision that a client proposes, if the revision has a handshake.
 fn initial_revision(params: Json<'_>) -> Option<Revision> {
-    let proposed = params.get("protocolVersion").and_then(Json::string).and_then(Revision::from_json);
+    let proposed = text(params, "protocolVersion").and_then(Revision::from_json);
     proposed.filter(|revision| revision.has(WireFeature::Handshake))
 }
 
@@ -303,7 +298,6 @@ pub(super) fn missing_for_input(
     declared: &str,
     revision: Revision,
 ) -> Option<&'static str> {
-    let says = |key: &str, text: &str| params.get(key).and_then(Json::string).is_some_and(|it| it == *text);
     let required: &[(&str, bool, &'static str)] = &[
         ("roots/list", true, "roots"),
         ("sampling/createMessage", true, "sampling"),
@@ -316,12 +310,12 @@ pub(super) fn missing_for_input(
         ("elicitation/create", true, "elicitation"),
         (
             "elicitation/create",
-            revision.has(WireFeature::ElicitationModes) && !says("mode", "url"),
+            revision.has(WireFeature::ElicitationModes) && !has_text(params, "mode", "url"),
             "elicitation.form",
         ),
         (
             "elicitation/create",
-            revision.has(WireFeature::ElicitationModes) && says("mode", "url"),
+            revision.has(WireFeature::ElicitationModes) && has_text(params, "mode", "url"),
             "elicitation.url",
         ),
     ];

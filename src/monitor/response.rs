@@ -1,7 +1,7 @@
 //! Checks responses: their ids, their errors, and the results of flawed requests.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 
 use super::requests::{self, Flaw, Lookup, Request, other_type};
 use super::rule::Rule;
@@ -10,6 +10,7 @@ use super::violation::{Report, Sender};
 use super::{Monitor, schema};
 use crate::json::{Json, Kind};
 use crate::protocol::methods;
+use crate::protocol::objects::view::{has_text, is_true};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::{code, is_id};
 
@@ -123,7 +124,7 @@ impl Monitor {
         if let Some(revision) = report.revision {
             check_error_code(code, error, revision, report);
         }
-        let Some((rule, expected)) = request.flaw.and_then(expected_code) else { return };
+        let Some((rule, Some(expected), _)) = request.flaw.and_then(refusal) else { return };
         // Before a session, a server may report the missing session instead.
         if report.revision.is_none() && rule == Rule::UnknownMethodCode {
             return;
@@ -145,46 +146,26 @@ impl Monitor {
         report: &mut Report<'_>,
     ) -> bool {
         let (dialogue, now) = (&self.dialogue, report.now);
-        let is_unlisted = match request.flaw {
-            Some(Flaw::Tool) => {
-                dialogue.is_current("tools", request, now) && dialogue.tools.lacks(&request.target)
-            }
-            Some(Flaw::Prompt) => {
+        let Some((flaw, (rule, _, reason))) = request.flaw.and_then(|flaw| Some((flaw, refusal(flaw)?)))
+        else {
+            return false;
+        };
+        let is_proven = match flaw {
+            // The server may have added the entry after the list.
+            Flaw::Tool => dialogue.is_current("tools", request, now) && dialogue.tools.lacks(&request.target),
+            Flaw::Prompt => {
                 dialogue.is_current("prompts", request, now) && dialogue.prompts.lacks(&request.target)
             }
             _ => true,
         };
-        // The server may have added the entry after the list.
-        if !is_unlisted && result.get("isError").and_then(Json::boolean) != Some(true) {
+        // Without a session, the revision is unknown. A server may have its own methods.
+        let is_known = || methods::ALL.iter().any(|method| method.name == request.method);
+        if !is_proven && !is_true(result, "isError")
+            || flaw == Flaw::Method && (report.revision.is_none() || !is_known())
+        {
             return false;
         }
-        let reason = match request.flaw {
-            None | Some(Flaw::Message) => return false,
-            Some(Flaw::Method) => {
-                // Without a session, the revision is unknown. A server may have its own methods.
-                let is_known = methods::ALL.iter().any(|method| method.name == request.method);
-                if report.revision.is_none() || !is_known {
-                    return false;
-                }
-                (Rule::UnknownMethodCode, "the request has a result, but its revision has no such method")
-            }
-            Some(Flaw::Meta) => (Rule::RequestMeta, "the request has a result, but lacks metadata"),
-            Some(Flaw::Version) => {
-                (Rule::UnsupportedVersion, "the request has a result, but its revision does not exist")
-            }
-            Some(Flaw::Capability) => {
-                (Rule::Capability, "the request has a result, but its capability was not declared")
-            }
-            Some(Flaw::Cursor) => (Rule::CursorCode, "the request has a result, but the cursor is invalid"),
-            Some(Flaw::Level) => (Rule::LogLevelCode, "the request has a result, but the level is unknown"),
-            Some(Flaw::Tool) => {
-                (Rule::UnknownToolCode, "the request has a result, but the tool is not in the list")
-            }
-            Some(Flaw::Prompt) => {
-                (Rule::UnknownPromptCode, "the request has a result, but the prompt is not in the list")
-            }
-        };
-        report.add(reason.0, String::from(reason.1));
+        report.add(rule, format!("the request has a result, but {reason}"));
         true
     }
 }
@@ -202,34 +183,37 @@ fn shows_stateless(request: &Request, result: Option<Json<'_>>, error: Option<Js
 /// Returns whether a result creates a task.
 fn creates_task(request: &Request, result: Json<'_>, revision: Option<Revision>) -> bool {
     if revision.is_some_and(|revision| revision.has(WireFeature::ResultTypes)) {
-        return result.get("resultType").and_then(Json::string).is_some_and(|kind| kind == "task");
+        return has_text(result, "resultType", "task");
     }
     request.wants_task && result.get("task").is_some()
 }
 
-/// Returns the rule that requires an error code for a flawed request, and this code. Returns `None` without such a
-/// rule.
-fn expected_code(flaw: Flaw) -> Option<(Rule, i32)> {
+/// Returns the rule that requires an error for a flawed request, the code of this error, and the flaw in words. Returns
+/// `None` without such a rule.
+fn refusal(flaw: Flaw) -> Option<(Rule, Option<i32>, &'static str)> {
+    let invalid = Some(code::INVALID_PARAMS);
     Some(match flaw {
-        Flaw::Message | Flaw::Capability => return None,
-        Flaw::Method => (Rule::UnknownMethodCode, code::METHOD_NOT_FOUND),
-        Flaw::Meta => (Rule::RequestMeta, code::INVALID_PARAMS),
-        Flaw::Version => (Rule::UnsupportedVersion, code::UNSUPPORTED_PROTOCOL_VERSION),
-        Flaw::Cursor => (Rule::CursorCode, code::INVALID_PARAMS),
-        Flaw::Level => (Rule::LogLevelCode, code::INVALID_PARAMS),
-        Flaw::Tool => (Rule::UnknownToolCode, code::INVALID_PARAMS),
-        Flaw::Prompt => (Rule::UnknownPromptCode, code::INVALID_PARAMS),
+        Flaw::Message => return None,
+        Flaw::Method => {
+            (Rule::UnknownMethodCode, Some(code::METHOD_NOT_FOUND), "its revision has no such method")
+        }
+        Flaw::Meta => (Rule::RequestMeta, invalid, "lacks metadata"),
+        Flaw::Version => {
+            let expected = Some(code::UNSUPPORTED_PROTOCOL_VERSION);
+            (Rule::UnsupportedVersion, expected, "its revision does not exist")
+        }
+        Flaw::Capability => (Rule::Capability, None, "its capability was not declared"),
+        Flaw::Cursor => (Rule::CursorCode, invalid, "the cursor is invalid"),
+        Flaw::Level => (Rule::LogLevelCode, invalid, "the level is unknown"),
+        Flaw::Tool => (Rule::UnknownToolCode, invalid, "the tool is not in the list"),
+        Flaw::Prompt => (Rule::UnknownPromptCode, invalid, "the prompt is not in the list"),
     })
 }
 
 /// Checks the members of an error. Returns whether the members match the schema.
 fn check_error_shape(error: Json<'_>, report: &mut Report<'_>) -> bool {
     let revision = report.revision.unwrap_or(Revision::OLDEST);
-    let outcome = schema::ERROR.check(error, revision);
-    if let Err(wrong) = &outcome {
-        report.add(Rule::ErrorShape, wrong.to_string());
-    }
-    outcome.is_ok()
+    report.check(Rule::ErrorShape, &schema::ERROR, error, revision)
 }
 
 /// Checks error codes of the stateless era, and the data that some codes require.

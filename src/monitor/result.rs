@@ -13,6 +13,7 @@ use crate::json::{Json, Kind};
 use crate::protocol::meta::SUBSCRIPTION_ID;
 use crate::protocol::methods;
 use crate::protocol::objects::task::EXTENSION;
+use crate::protocol::objects::view::{is_true, list, member, text};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::time::Millis;
 
@@ -39,7 +40,7 @@ impl Monitor {
         }
         let Some(revision) = report.revision else { return };
         if revision.has(WireFeature::ResultTypes) {
-            match result.get("resultType").and_then(Json::string) {
+            match text(result, "resultType") {
                 None => return report.add(Rule::ResultType, "the result lacks `resultType`"),
                 Some(kind) if kind == "complete" => {}
                 Some(kind) if kind == "input_required" => {
@@ -58,14 +59,13 @@ impl Monitor {
             self.dialogue.add_cursor(&request.method, cursor);
         }
         let Some(shapes) = schema::shapes(&request.method) else { return };
-        match shapes.result.check(result, revision) {
-            Ok(()) => self.check_content(request, id, result, revision, report),
-            Err(wrong) => report.add(Rule::ResultShape, wrong.to_string()),
+        if report.check(Rule::ResultShape, &shapes.result, result, revision) {
+            self.check_content(request, id, result, revision, report);
         }
     }
 
     pub(super) fn begin_session(&mut self, result: Json<'_>, report: &mut Report<'_>) {
-        let name = result.get("protocolVersion").and_then(Json::string);
+        let name = text(result, "protocolVersion");
         let revision = name.and_then(Revision::from_json).filter(|it| it.has(WireFeature::Handshake));
         match revision {
             Some(revision) => self.dialogue.begin(revision, result.get("capabilities")),
@@ -87,9 +87,7 @@ impl Monitor {
         }
         let [core, extension] = &schema::CREATED_TASK;
         let shape = if is_extension { extension } else { core };
-        if let Err(wrong) = shape.check(result, revision) {
-            report.add(Rule::ResultShape, wrong.to_string());
-        }
+        report.check(Rule::ResultShape, shape, result, revision);
     }
 
     /// Checks rules beyond the schema, and records the effects of a result.
@@ -104,17 +102,15 @@ impl Monitor {
         match &*request.method {
             "server/discover" => {
                 self.dialogue.discovered = result.get("capabilities").map(|json| json.to_string());
-                let versions = result.get("supportedVersions").unwrap_or(Json::NULL);
-                let mut names = versions.elements().filter_map(Json::string);
+                let mut names = list(result, "supportedVersions").filter_map(Json::string);
                 let is_supported = names.any(|name| name == *revision.as_str());
                 let text = "`supportedVersions` lacks the revision of the request";
                 report.add_if(!is_supported, Rule::UnsupportedVersion, text);
             }
             "tools/list" => self.tools(request, result, revision, report),
             "prompts/list" => {
-                let entries = result.get("prompts").unwrap_or(Json::NULL).elements();
-                let names =
-                    entries.filter_map(|entry| Some((entry.get("name")?.string()?.to_string(), false)));
+                let names = list(result, "prompts");
+                let names = names.filter_map(|entry| Some((text(entry, "name")?.to_string(), false)));
                 let is_announced = self.dialogue.announces("prompts", request.is_stateless);
                 self.dialogue.prompts.add_page(request, names, result, is_announced, report.now);
             }
@@ -122,8 +118,7 @@ impl Monitor {
                 self.check_structured(request, result, report);
             }
             "completion/complete" => {
-                let values = result.get("completion").and_then(|completion| completion.get("values"));
-                let count = values.unwrap_or(Json::NULL).elements().count();
+                let count = list(member(result, "completion"), "values").count();
                 report.add_if(count > 100, Rule::CompletionValues, "the completion has more than 100 values");
             }
             "roots/list" => check_roots(result, report),
@@ -138,11 +133,9 @@ impl Monitor {
     }
 
     fn tools(&mut self, request: &Request, result: Json<'_>, revision: Revision, report: &mut Report<'_>) {
-        let entries = result.get("tools").unwrap_or(Json::NULL);
         let mut seen = alloc::collections::BTreeSet::new();
-        for entry in entries.elements() {
-            let name =
-                entry.get("name").and_then(Json::string).map(|name| name.to_string()).unwrap_or_default();
+        for entry in list(result, "tools") {
+            let name = text(entry, "name").unwrap_or_default().to_string();
             let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
             let is_named = (1..=128).contains(&name.len()) && name.chars().all(is_plain);
             // The revision that introduced icons also introduced the recommendation for names of tools.
@@ -154,16 +147,16 @@ impl Monitor {
             }
         }
         let tool = |entry: Json<'_>| -> Option<(String, bool)> {
-            Some((entry.get("name")?.string()?.to_string(), entry.get("outputSchema").is_some()))
+            Some((text(entry, "name")?.to_string(), entry.get("outputSchema").is_some()))
         };
         let is_announced = self.dialogue.announces("tools", request.is_stateless);
-        let names = entries.elements().filter_map(tool);
+        let names = list(result, "tools").filter_map(tool);
         self.dialogue.tools.add_page(request, names, result, is_announced, report.now);
     }
 
     fn check_structured(&self, request: &Request, result: Json<'_>, report: &mut Report<'_>) {
         let has_schema = self.dialogue.tools.names.get(&request.target).is_some_and(|has| *has);
-        let is_error = result.get("isError").and_then(Json::boolean) == Some(true);
+        let is_error = is_true(result, "isError");
         let lacks_structure = has_schema && !is_error && result.get("structuredContent").is_none();
         if lacks_structure && self.dialogue.is_current("tools", request, report.now) {
             report.add(
@@ -199,15 +192,14 @@ impl super::session::Catalog {
             self.is_announced &= earlier.is_announced;
         }
         self.names.extend(names.take(LIMIT.saturating_sub(self.names.len())));
-        let next = result.get("nextCursor");
-        self.next_cursor = next.and_then(Json::string).map(|cursor| cursor.to_string());
-        self.is_complete = next.is_none() && self.names.len() < LIMIT;
+        self.next_cursor = text(result, "nextCursor").map(|cursor| cursor.to_string());
+        self.is_complete = result.get("nextCursor").is_none() && self.names.len() < LIMIT;
     }
 }
 
 fn check_roots(result: Json<'_>, report: &mut Report<'_>) {
-    for root in result.get("roots").unwrap_or(Json::NULL).elements() {
-        let uri = root.get("uri").and_then(Json::string).map(|uri| uri.to_string()).unwrap_or_default();
+    for root in list(result, "roots") {
+        let uri = text(root, "uri").unwrap_or_default().to_string();
         if !uri.starts_with("file://") {
             report.add(Rule::RootUri, format!("\"{uri}\" is not a `file://` URI"));
         }
@@ -216,8 +208,8 @@ fn check_roots(result: Json<'_>, report: &mut Report<'_>) {
 
 /// Checks a result that requires input.
 fn check_input(request: &Request, result: Json<'_>, revision: Revision, report: &mut Report<'_>) {
-    if let Err(wrong) = schema::REQUIRED_INPUT.check(result, revision) {
-        return report.add(Rule::ResultShape, wrong.to_string());
+    if !report.check(Rule::ResultShape, &schema::REQUIRED_INPUT, result, revision) {
+        return;
     }
     if !matches!(&*request.method, "tools/call" | "prompts/get" | "resources/read") {
         return report.add(Rule::InputRequired, "this method never requires input");
@@ -227,8 +219,7 @@ fn check_input(request: &Request, result: Json<'_>, revision: Revision, report: 
         report.add(Rule::InputRequired, "the result has neither `inputRequests` nor `requestState`");
     }
     for (name, input) in requests.unwrap_or(Json::EMPTY_OBJECT).members() {
-        let method =
-            input.get("method").and_then(Json::string).map(|method| method.to_string()).unwrap_or_default();
+        let method = text(input, "method").unwrap_or_default().to_string();
         let known = methods::ALL.iter().find(|row| row.name == method && row.in_results.contains(revision));
         if known.is_none() {
             report.add(

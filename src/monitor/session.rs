@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 
 use super::requests::{Request, Requests};
 use super::violation::Sender;
-use crate::json::{Json, Kind};
+use crate::json::Json;
+use crate::protocol::capabilities;
 use crate::protocol::level::Level;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::time::Millis;
@@ -48,6 +49,12 @@ pub(super) struct Party {
     /// Number of messages of this side without a response whose id may be unreadable. The other side may respond to
     /// such messages without an id.
     pub(super) unreadable: u32,
+}
+
+impl Party {
+    pub(super) fn add_unreadable(&mut self) {
+        self.unreadable = self.unreadable.saturating_add(1);
+    }
 }
 
 /// A list of the server, collected from its pages.
@@ -191,17 +198,13 @@ pub(super) fn is_declared(capabilities: &str, path: &str) -> bool {
     if path == "elicitation.form" {
         // An empty object declares the form mode.
         let url_only = is_declared(capabilities, "elicitation.url");
-        return is_on(whole.get("elicitation")) && (!url_only || is_on_at(whole, path));
+        return is_on_at(whole, "elicitation") && (!url_only || is_on_at(whole, path));
     }
     is_on_at(whole, path)
 }
 
 fn is_on_at(whole: Json<'_>, path: &str) -> bool {
-    is_on(path.split('.').try_fold(whole, |value, key| value.get(key)))
-}
-
-fn is_on(value: Option<Json<'_>>) -> bool {
-    value.is_some_and(|value| value.kind() == Kind::Object || value.boolean() == Some(true))
+    capabilities::is_declared(path.split('.').try_fold(whole, |value, key| value.get(key)))
 }
 
 /// Returns the side that must declare a capability for a method, and the path of the capability. Returns `None` if

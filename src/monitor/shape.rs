@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 
 use crate::json::write_text::WriteText;
 use crate::json::{Json, Kind, prints};
+use crate::protocol::objects::view::{has_text, text};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::rpc::is_id;
 
@@ -146,7 +147,7 @@ impl Shape {
             }
             Shape::Tagged(tag, rows) => {
                 required(tag, Shape::Is(Kind::String)).check(value, revision)?;
-                let text = value.get(tag).and_then(Json::string);
+                let text = text(value, tag);
                 let row = rows.iter().find(|row| {
                     row.revisions.contains(revision) && text.is_some_and(|text| text == *row.tag)
                 });
@@ -160,7 +161,7 @@ impl Shape {
                 }
             }
             Shape::Variant(tag, row, others) => {
-                let is_row = value.get(tag).and_then(Json::string).is_some_and(|text| text == *row.tag);
+                let is_row = has_text(value, tag, row.tag);
                 let members = if is_row && row.revisions.contains(revision) { row.members } else { others };
                 Shape::Object(members).check(value, revision)
             }

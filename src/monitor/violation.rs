@@ -1,10 +1,12 @@
 //! `Violation`: a rule that a message breaks.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
 use super::rule::{Requirement, Rule};
+use super::shape::Shape;
+use crate::json::Json;
 use crate::protocol::revision::Revision;
 use crate::time::Millis;
 
@@ -96,6 +98,15 @@ impl Report<'_> {
             method: self.method.clone(),
             text: text.into(),
         });
+    }
+
+    /// Compares a value with its shape. Returns whether the value matches.
+    pub(super) fn check(&mut self, rule: Rule, shape: &Shape, value: Json<'_>, revision: Revision) -> bool {
+        let outcome = shape.check(value, revision);
+        if let Err(wrong) = &outcome {
+            self.add(rule, wrong.to_string());
+        }
+        outcome.is_ok()
     }
 
     pub(super) fn add_if(&mut self, is_broken: bool, rule: Rule, text: &str) {

@@ -203,7 +203,7 @@ impl ServerCapabilities {
 /// Returns whether a value declares a capability.
 ///
 /// Such a value is an object. Some implementations write `true` instead.
-fn is_declared(value: Option<Json<'_>>) -> bool {
+pub(crate) fn is_declared(value: Option<Json<'_>>) -> bool {
     value.is_some_and(|value| value.kind() == Kind::Object || value.boolean() == Some(true))
 }
 
