@@ -2,7 +2,8 @@
 
 use serde_core::de::Deserialize;
 
-use crate::json::{Decimal, Json, Kind, TypedError, decode_in_place};
+use crate::buffer::BufferMut;
+use crate::json::{Decimal, Json, Kind, TypedError, Writer, decode_in_place};
 use crate::protocol::elicitation::result::{ElicitAction, ElicitResultView};
 use crate::protocol::input::{Choice, Field, Form};
 use crate::schema::Schema;
@@ -70,9 +71,10 @@ impl ElicitResultView<'_> {
         if self.action() != ElicitAction::Accept {
             return Ok(None);
         }
-        let mut text = Text { buffer, length: 0 };
-        match text.content(self.content(), T::FIELDS) {
-            Some(()) => decode_in_place(text.written()).map(Some),
+        let mut out = Writer::new(BufferMut::Lent(&mut *buffer), 0, usize::MAX);
+        write_content(self.content(), T::FIELDS, &mut out);
+        match out.finish().ok().and_then(|end| buffer.get_mut(..end)) {
+            Some(text) => decode_in_place(text).map(Some),
             None => Err(TypedError::new(&"the content is longer than the buffer")),
         }
     }
@@ -92,40 +94,23 @@ impl ElicitResultView<'_> {
     }
 }
 
-/// A text in a buffer.
-struct Text<'b> {
-    buffer: &'b mut [u8],
-    length: usize,
-}
-
-impl<'b> Text<'b> {
-    /// Writes the content. If the value of a multiple-choice field is a string, writes an array that contains the
-    /// string. Returns `None` if the buffer is too short.
-    fn content(&mut self, content: Json<'_>, fields: &[Field<'_>]) -> Option<()> {
-        self.push("{")?;
-        for (index, (name, value)) in content.members().enumerate() {
-            self.push(if index > 0 { ",\"" } else { "\"" })?;
-            self.push(name.raw())?;
-            self.push("\":")?;
-            let is_list = fields.iter().any(|field| field.has_choices() && name == *field.name());
-            let (open, close) = if is_list && value.kind() == Kind::String { ("[", "]") } else { ("", "") };
-            self.push(open)?;
-            self.push(value.raw())?;
-            self.push(close)?;
+/// Writes the content. If the value of a multiple-choice field is a string, writes an array that contains the string.
+fn write_content(content: Json<'_>, fields: &[Field<'_>], out: &mut Writer<'_>) {
+    out.begin_object();
+    for (name, value) in content.members() {
+        out.members("\"");
+        out.token(name.raw());
+        out.token("\":");
+        let is_list = fields.iter().any(|field| field.has_choices() && name == *field.name());
+        if is_list && value.kind() == Kind::String {
+            out.begin_array();
+            out.json(value);
+            out.end_array();
+        } else {
+            out.json(value);
         }
-        self.push("}")
     }
-
-    fn push(&mut self, text: &str) -> Option<()> {
-        let end = self.length.checked_add(text.len())?;
-        self.buffer.get_mut(self.length..end)?.copy_from_slice(text.as_bytes());
-        self.length = end;
-        Some(())
-    }
-
-    fn written(self) -> &'b mut [u8] {
-        self.buffer.get_mut(..self.length).unwrap_or_default()
-    }
+    out.end_object();
 }
 
 // The compiler evaluates the following functions for derived types. A panic is therefore a compile error.
