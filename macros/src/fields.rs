@@ -254,7 +254,7 @@ impl Fields {
     pub(crate) fn schema(&self) -> TokenStream {
         let open = self.open;
         let fields = self.members.iter().map(|Named { name, value, .. }| {
-            let description = optional(value.attributes.description.as_ref());
+            let description = option(value.attributes.description.as_ref());
             let node = value.node();
             let FieldAttributes { default, may_be_absent, .. } = &value.attributes;
             let has_default = default.is_some() || *may_be_absent || self.default.is_some();
@@ -417,11 +417,8 @@ fn default_value(default: &DefaultValue) -> TokenStream {
     }
 }
 
-pub(crate) fn optional(tokens: Option<&TokenStream>) -> TokenStream {
-    option(tokens)
-}
-
-fn option(tokens: Option<impl quote::ToTokens>) -> TokenStream {
+/// Generates an `Option` of the tokens.
+pub(crate) fn option(tokens: Option<impl quote::ToTokens>) -> TokenStream {
     match tokens {
         Some(tokens) => quote!(::core::option::Option::Some(#tokens)),
         None => quote!(::core::option::Option::None),

@@ -17,7 +17,6 @@ mod scope;
 mod shape;
 
 use proc_macro::TokenStream;
-use syn::{DeriveInput, parse_macro_input};
 
 use crate::attributes::Direction;
 use crate::handler::Kind;
@@ -126,8 +125,7 @@ use crate::handler::Kind;
 /// ```
 #[proc_macro_derive(ToolArguments, attributes(tool, serde))]
 pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    shape::expand(&input, Direction::Decode).unwrap_or_else(syn::Error::into_compile_error).into()
+    derive(input, Direction::Decode)
 }
 
 /// Derives the JSON Schema of a type that is serialized, such as the structured result of a tool.
@@ -165,8 +163,7 @@ pub fn derive_tool_arguments(input: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro_derive(Schema, attributes(tool, serde))]
 pub fn derive_schema(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    shape::expand(&input, Direction::Encode).unwrap_or_else(syn::Error::into_compile_error).into()
+    derive(input, Direction::Encode)
 }
 
 /// Derives the fields of an elicitation form, and the decoder of its content.
@@ -204,8 +201,7 @@ pub fn derive_schema(input: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro_derive(FormContent, attributes(tool, serde))]
 pub fn derive_form_content(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    shape::expand(&input, Direction::Form).unwrap_or_else(syn::Error::into_compile_error).into()
+    derive(input, Direction::Form)
 }
 
 #[doc = include_str!("tool.md")]
@@ -439,4 +435,10 @@ pub fn resource(attributes: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn complete(attributes: TokenStream, item: TokenStream) -> TokenStream {
     handler::expand(Kind::Complete, attributes.into(), item.into()).into()
+}
+
+fn derive(input: TokenStream, direction: Direction) -> TokenStream {
+    let input = syn::parse(input);
+    let expanded = input.and_then(|input| shape::expand(&input, direction));
+    expanded.unwrap_or_else(syn::Error::into_compile_error).into()
 }

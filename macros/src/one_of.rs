@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use syn::{DataEnum, Error, Ident, LitStr, Result, Type, Variant};
 
 use crate::attributes::{TypeAttributes, VariantAttributes};
-use crate::fields::{Fields, Value, located_at, optional, refuse};
+use crate::fields::{Fields, Value, located_at, option, refuse};
 use crate::parse::{json_string, with_static_lifetimes};
 use crate::scope::Scope;
 use crate::shape::Generated;
@@ -120,9 +120,6 @@ fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result
                 ::core::result::Result::Err(__error) => ::core::result::Result::Err(__error),
             }
         ),
-        from_members: None,
-        absent: None,
-        is_object: false,
         // An inherent function, because functions of traits cannot be `const`.
         inherent: Some(quote!(
             #[doc(hidden)]
@@ -137,7 +134,7 @@ fn expand_strings(variants: &[Named<'_>], attributes: &TypeAttributes) -> Result
                 #json
             }
         )),
-        form: None,
+        ..Generated::default()
     })
 }
 
@@ -150,7 +147,7 @@ fn expand_tagged_union(variants: &[Named<'_>], tag: &LitStr, open: bool) -> Gene
                 let ty = with_static_lifetimes(ty);
                 quote!(<#ty as __schema::Schema>::NODE.description())
             }
-            (description, _) => optional(description.as_ref()),
+            (description, _) => option(description.as_ref()),
         };
         let fields = variant.content.schema(open);
         quote_spanned!(located_at(variant.ident)=> __schema::Variant {
@@ -177,10 +174,8 @@ fn expand_tagged_union(variants: &[Named<'_>], tag: &LitStr, open: bool) -> Gene
                 _ => ::core::result::Result::Err(__derived::no_variant()),
             }
         )),
-        absent: None,
         is_object: true,
-        inherent: None,
-        form: None,
+        ..Generated::default()
     }
 }
 

@@ -9,12 +9,13 @@ use syn::{
 };
 
 use crate::attributes::{Direction, TypeAttributes};
-use crate::fields::{Fields, Value, optional, refuse};
+use crate::fields::{Fields, Value, option, refuse};
 use crate::one_of::expand_enum;
 use crate::root::default_root;
 use crate::scope::Scope;
 
 /// The generated parts of the implementations.
+#[derive(Default)]
 pub(crate) struct Generated {
     /// The expression of the node, without the type's description.
     pub(crate) node: TokenStream,
@@ -98,10 +99,9 @@ fn expand_object(fields: &Fields) -> Generated {
             __derived::Object(::core::marker::PhantomData::<Self>),
         )),
         from_members: Some(fields.read(&quote!(Self))),
-        absent: None,
         is_object: true,
-        inherent: None,
         form: Some(fields.form()),
+        ..Generated::default()
     }
 }
 
@@ -116,11 +116,8 @@ fn expand_newtype(value: &Value) -> Generated {
             &quote!(::core::result::Result::Ok(Self(__value))),
             &quote!(__D::Error),
         ),
-        from_members: None,
         absent,
-        is_object: false,
-        inherent: None,
-        form: None,
+        ..Generated::default()
     }
 }
 
@@ -244,7 +241,7 @@ fn expand_arguments(
     let (name, static_type) = (&input.ident, scope.static_type());
     let bounded = with_bounds(&input.generics, &[quote!(__schema::Schema)]);
     let (generics, arguments, conditions) = bounded.split_for_impl();
-    let description = optional(attributes.description.as_ref());
+    let description = option(attributes.description.as_ref());
     let schema = match scope.is_generic() {
         true => quote!(__derived::input_schema(<Self as __schema::Schema>::JSON_SCHEMA)),
         // The compiler evaluates a constant outside of a trait even if nothing uses it.
