@@ -6,6 +6,7 @@ use crate::json::{Decimal, Json, Str, Writer};
 use crate::protocol::elicitation::choice::{
     Choice, ChoiceView, has_titles, write_older_options, write_options, write_texts,
 };
+use crate::protocol::objects::optional_members::write_decimal_member;
 use crate::protocol::objects::view::{number, text};
 use crate::protocol::revision::{Revision, WireFeature};
 
@@ -229,13 +230,9 @@ impl<'a> Field<'a> {
                 out.field_optional("format", format);
                 write_counts(["minLength", "maxLength"], length, out);
             }
-            Kind::Number { bounds, .. } => {
-                for (key, bound) in ["minimum", "maximum"].into_iter().zip(bounds) {
-                    if let Some(bound) = bound {
-                        out.key(key);
-                        out.decimal(bound);
-                    }
-                }
+            Kind::Number { bounds: [least, greatest], .. } => {
+                write_decimal_member("minimum", least, out);
+                write_decimal_member("maximum", greatest, out);
             }
             Kind::Boolean => {}
             Kind::Choices { options, count } if modern => {

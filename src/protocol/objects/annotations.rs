@@ -4,7 +4,7 @@
 
 use crate::json::{Decimal, Json, Str, Writer};
 use crate::protocol::named_values::named_values;
-use crate::protocol::objects::array_member::write_array_member;
+use crate::protocol::objects::optional_members::{write_array_member, write_priority_member};
 use crate::protocol::objects::view::{list, number, text, view};
 use crate::protocol::revision::{Revision, WireFeature};
 
@@ -73,10 +73,7 @@ impl<'n> Annotations<'n> {
         out.key("annotations");
         out.begin_object();
         write_array_member("audience", self.audience, out, |role, out| out.string(role.as_str()));
-        if let Some(priority) = self.priority {
-            out.key("priority");
-            out.decimal(priority.max(Decimal::ZERO).min(Decimal::new(1, 0)));
-        }
+        write_priority_member("priority", self.priority, out);
         out.field_optional("lastModified", last_modified);
         out.end_object();
     }

@@ -3,7 +3,7 @@
 //! Specification: from 2025-11-25 on, *Base protocol*, *Icons*.
 
 use crate::json::{Json, Str, Writer};
-use crate::protocol::objects::array_member::write_array_member;
+use crate::protocol::objects::optional_members::write_array_member;
 use crate::protocol::objects::size;
 use crate::protocol::objects::view::{list, text, view};
 use crate::protocol::revision::{Revision, WireFeature};

@@ -2,7 +2,6 @@
 
 pub(crate) mod annotations;
 pub(crate) mod application_json;
-pub(crate) mod array_member;
 pub(crate) mod base64;
 pub(crate) mod base_metadata;
 pub(crate) mod cache_hints;
@@ -13,6 +12,7 @@ pub(crate) mod frontmatter;
 pub(crate) mod icon;
 pub(crate) mod implementation;
 pub(crate) mod log_message;
+pub(crate) mod optional_members;
 pub(crate) mod prompt;
 pub(crate) mod prompt_result;
 pub(crate) mod resource;

@@ -4,8 +4,8 @@
 
 use crate::json::Writer;
 use crate::protocol::objects::application_json::Objects;
-use crate::protocol::objects::array_member::write_array_member;
 use crate::protocol::objects::base_metadata::{BaseMetadata, ListedObject, base_metadata};
+use crate::protocol::objects::optional_members::write_array_member;
 use crate::protocol::objects::view::{entries, is_true, view};
 use crate::protocol::revision::{Revision, WireFeature};
 

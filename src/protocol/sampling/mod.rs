@@ -14,8 +14,8 @@ use crate::protocol::input::{Input, Sealed, To};
 use crate::protocol::methods;
 use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::application_json::not_an_object;
-use crate::protocol::objects::array_member::write_array_member;
 use crate::protocol::objects::base_metadata::ListedObject;
+use crate::protocol::objects::optional_members::{write_array_member, write_decimal_member};
 use crate::protocol::objects::tool::{Tool, ToolView};
 use crate::protocol::objects::view::{list, number, text, view};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
@@ -200,10 +200,7 @@ impl Sealed for CreateMessage<'_> {
             || self.include_context == Some(IncludeContext::None);
         let context = self.include_context.filter(|_| has_context);
         out.field_optional("includeContext", context.map(IncludeContext::as_str));
-        if let Some(temperature) = self.temperature {
-            out.key("temperature");
-            out.decimal(temperature);
-        }
+        write_decimal_member("temperature", self.temperature, out);
         write_array_member("stopSequences", self.stop_sequences, out, |text, out| out.string(text));
         if let Some(metadata) = self.metadata {
             out.key("metadata");

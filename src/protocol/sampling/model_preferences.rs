@@ -3,7 +3,7 @@
 //! Specification: *Sampling*, *Model preferences*.
 
 use crate::json::{Decimal, Str, Writer};
-use crate::protocol::objects::array_member::write_array_member;
+use crate::protocol::objects::optional_members::{write_array_member, write_priority_member};
 use crate::protocol::objects::view::{list, number, text, view};
 
 /// Preferences for the choice of a model. The client makes the choice.
@@ -54,18 +54,9 @@ impl<'a> ModelPreferences<'a> {
             out.field_string("name", hint);
             out.end_object();
         });
-        let priorities = [
-            ("costPriority", self.cost),
-            ("speedPriority", self.speed),
-            ("intelligencePriority", self.intelligence),
-        ];
-        for (key, priority) in priorities {
-            if let Some(priority) = priority {
-                out.key(key);
-                // `clamp` would link a panic for invalid bounds.
-                out.decimal(priority.max(Decimal::ZERO).min(Decimal::new(1, 0)));
-            }
-        }
+        write_priority_member("costPriority", self.cost, out);
+        write_priority_member("speedPriority", self.speed, out);
+        write_priority_member("intelligencePriority", self.intelligence, out);
         out.end_object();
     }
 }
