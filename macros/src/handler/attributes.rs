@@ -9,9 +9,6 @@ use syn::{Expr, Ident, LitBool, LitStr, Path, Result, Token};
 use crate::handler::kind::Kind;
 use crate::parse::{parse_string, set_once, unsupported_item};
 
-/// The methods of `Tool` that set a hint.
-const HINTS: [&str; 4] = ["read_only", "destructive", "idempotent", "open_world"];
-
 /// The items of the attribute of a function.
 #[derive(Default)]
 pub(crate) struct HandlerAttributes {
@@ -56,25 +53,23 @@ impl HandlerAttributes {
         let mut title = None;
         let parser = syn::meta::parser(|meta| {
             let item = meta.path.to_token_stream().to_string();
-            match (kind, &*item) {
-                (_, "crate") => {
+            let unsupported = || Err(meta.error(unsupported_item(kind.attribute(), &item, kind.items())));
+            if !kind.items().contains(&&*item) {
+                return unsupported();
+            }
+            match &*item {
+                "crate" => {
                     let path = meta.value()?.call(Path::parse_mod_style)?;
                     set_once(&meta, &mut self.root, path)
                 }
-                (Kind::Complete, "prompt") => set_once(&meta, &mut self.prompt, parse_string(&meta)?),
-                (Kind::Complete, "resource") => set_once(&meta, &mut self.uri, parse_string(&meta)?),
-                (Kind::Complete, "argument") => set_once(&meta, &mut self.argument, parse_string(&meta)?),
-                (Kind::Tool | Kind::Prompt | Kind::Resource, "name") => {
-                    set_once(&meta, &mut self.name, parse_string(&meta)?)
-                }
-                (Kind::Tool | Kind::Prompt | Kind::Resource, "description") => {
-                    set_once(&meta, &mut self.description, parse_string(&meta)?)
-                }
-                (Kind::Tool | Kind::Prompt | Kind::Resource, "title") => {
-                    set_once(&meta, &mut title, parse_string(&meta)?)
-                }
-                (Kind::Resource, "mime") => set_once(&meta, &mut self.mime, parse_string(&meta)?),
-                (Kind::Prompt, "values") => meta.parse_nested_meta(|argument| {
+                "prompt" => set_once(&meta, &mut self.prompt, parse_string(&meta)?),
+                "resource" => set_once(&meta, &mut self.uri, parse_string(&meta)?),
+                "argument" => set_once(&meta, &mut self.argument, parse_string(&meta)?),
+                "name" => set_once(&meta, &mut self.name, parse_string(&meta)?),
+                "description" => set_once(&meta, &mut self.description, parse_string(&meta)?),
+                "title" => set_once(&meta, &mut title, parse_string(&meta)?),
+                "mime" => set_once(&meta, &mut self.mime, parse_string(&meta)?),
+                "values" => meta.parse_nested_meta(|argument| {
                     let name = argument.path.require_ident()?.clone();
                     let input = argument.value()?;
                     let values;
@@ -82,21 +77,22 @@ impl HandlerAttributes {
                     self.values.push((name, values.parse()?));
                     Ok(())
                 }),
-                (Kind::Tool, "output_schema") => {
+                "output_schema" => {
                     let schema: Expr = meta.value()?.parse()?;
                     self.methods.extend(quote!(.output_schema(#schema)));
                     Ok(())
                 }
-                (_, "blocking") if !self.is_blocking => {
+                "blocking" if self.is_blocking => unsupported(),
+                "blocking" => {
                     self.is_blocking = true;
                     Ok(())
                 }
-                (Kind::Tool, hint) if HINTS.contains(&hint) => {
+                // The name of a method of `Tool` that sets a hint.
+                _ => {
                     let (hint, value) = (&meta.path, parse_flag(&meta)?);
                     self.methods.extend(quote!(.#hint(#value)));
                     Ok(())
                 }
-                _ => Err(meta.error(unsupported_item(kind.attribute(), &item, kind.items()))),
             }
         });
         parser.parse2(input.parse()?)?;
