@@ -130,3 +130,29 @@ fn relay_closes_the_connections_of_a_lost_session() {
     assert!(lines.next().unwrap().contains(r#""id":2,"error""#));
     is_closed.recv_timeout(LIMIT).expect("the stream of the session closes");
 }
+
+#[test]
+fn relay_answers_once_if_the_response_is_in_a_batch() {
+    const BATCH: &str = r#"[{"jsonrpc":"2.0","method":"notifications/tools/list_changed"},{"jsonrpc":"2.0","id":2,"result":{}}]"#;
+    let url = start(|request, stream| {
+        let response = if request.has(r#""initialize""#) {
+            request.result(r#"{"protocolVersion":"2025-03-26"}"#)
+        } else if request.has(r#""id":2"#) {
+            format!("{STREAM}data: {BATCH}\n\n")
+        } else {
+            request.result("{}")
+        };
+        write(stream, &response);
+        let _ = stream.shutdown(std::net::Shutdown::Both);
+    });
+    let (mut to_relay, mut lines) = start_relay(url);
+    writeln!(to_relay, "{INITIALIZE}").unwrap();
+    assert!(lines.next().unwrap().contains(r#""id":1"#));
+    writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":2,"method":"ping"}}"#).unwrap();
+    assert!(lines.next().unwrap().contains("list_changed"));
+    assert!(lines.next().unwrap().contains(r#""id":2,"result""#));
+    thread::sleep(Duration::from_millis(300));
+    writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":3,"method":"ping"}}"#).unwrap();
+    let rest: Vec<_> = lines.take_while(|line| !line.contains(r#""id":3"#)).collect();
+    assert!(rest.is_empty(), "{rest:?}");
+}

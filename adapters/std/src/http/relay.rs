@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use mcp_proto::json::Json;
+use mcp_proto::json::{Json, Kind};
 use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{Clock, Millis, OutboundMessage, OutboundMessageKind, Relation, StreamId, methods};
 use mcp_proto_handles::{BlockingStream, HttpEndpoint, HttpReceived, lock};
@@ -351,8 +351,17 @@ impl Handshake {
 }
 
 impl<W: Write> ClientSide<W> {
-    /// Passes a message of the server to the client.
+    /// Passes a message of the server to the client. The members of a batch (2025-03-26) become single messages.
     fn message(&mut self, message: &[u8], stream: StreamId) -> io::Result<()> {
+        match Json::parse(message) {
+            Ok(batch) if batch.kind() == Kind::Array => {
+                batch.elements().try_for_each(|element| self.single_message(element.bytes(), stream))
+            }
+            _ => self.single_message(message, stream),
+        }
+    }
+
+    fn single_message(&mut self, message: &[u8], stream: StreamId) -> io::Result<()> {
         if let Ok(response) = Message::parse(message)
             && response.kind() == MessageKind::Response
             && self.requests.remove(&stream).is_none()
