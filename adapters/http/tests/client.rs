@@ -413,6 +413,21 @@ fn stream_that_stays_open_after_the_response_is_closed() {
 }
 
 #[test]
+fn request_fails_when_the_stream_of_a_wrong_response_is_closed() {
+    with_harness(Connect::Automatic, 64, |mut harness| {
+        harness.connect_stateless();
+        let call = harness.call();
+        assert_eq!(harness.http.head(call.exchange, 200, &Fields(&[EVENTS])), Head::Body);
+        harness.pass(call.exchange, &format!("data: {}\n\n", result("99")));
+        harness.events.clear();
+        harness.now.0 += 1_000;
+        harness.run();
+        assert_eq!(harness.closed, [call.exchange]);
+        harness.expect(&["closed"]);
+    });
+}
+
+#[test]
 fn requests_wait_until_the_stream_of_the_session_is_requested() {
     with_harness(Connect::Handshake, 64, |mut harness| {
         let listen = harness.connect_session_and(|harness| {

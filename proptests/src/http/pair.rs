@@ -211,9 +211,12 @@ impl Pair<'_, '_, '_> {
         }
     }
 
-    /// Opens a connection for an exchange, or closes the connection if the exchange has ended.
+    /// Opens a connection for an exchange, or ends the connection if the exchange has no request.
     fn connect(&mut self, exchange: ExchangeId, message: Option<&[u8]>) {
-        let Some(request) = self.client_http.request(exchange, message) else { return self.close(exchange) };
+        let Some(request) = self.client_http.request(exchange, message) else {
+            self.close(exchange);
+            return self.end(exchange);
+        };
         assert!(self.connections.iter().all(|connection| connection.exchange != exchange), "opened twice");
         self.connections.push(Connection::new(exchange, &request));
     }
@@ -298,6 +301,11 @@ impl Pair<'_, '_, '_> {
             return;
         }
         let exchange = self.remove(index).exchange;
+        self.end(exchange);
+    }
+
+    /// Passes the end of an exchange to the client.
+    fn end(&mut self, exchange: ExchangeId) {
         let Action::Io(io) = self.client.poll(self.now) else { return };
         let closed = match self.client_http.finish(exchange, self.now) {
             Finish::Ended | Finish::Continues => return,

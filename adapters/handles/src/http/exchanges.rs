@@ -153,7 +153,10 @@ impl HttpExchanges {
     }
 
     fn request(&mut self, exchange: ExchangeId, message: Option<&[u8]>) -> HttpAction {
-        let Some(request) = self.http.request(exchange, message) else { return self.abort(exchange) };
+        let Some(request) = self.http.request(exchange, message) else {
+            self.reports.push_back(HttpReport { exchange, part: HttpPart::End(None) });
+            return self.abort(exchange);
+        };
         match to_http(&request, &self.uri, &self.endpoint) {
             Ok(request) => HttpAction::Send(exchange, Box::new(request)),
             Err(reason) => {

@@ -5,7 +5,7 @@
 //!
 //! 1. Pass each outbound message to [`HttpClient::begin`], which starts an exchange.
 //! 2. Send the [`Request`] of each exchange that [`HttpClient::begin`] and [`HttpClient::poll`] return. Without a
-//!    request, close the HTTP exchange.
+//!    request, close the HTTP exchange, and pass its end to [`HttpClient::finish`].
 //! 3. Pass the head of each response to [`HttpClient::head`], the body in pieces to [`HttpClient::body`], and the
 //!    end to [`HttpClient::finish`].
 //! 4. Pass each [`Inbound`] message to [`Receive::message`](mcp_proto::Receive::message), and each stream that
@@ -223,9 +223,13 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Returns the request of an exchange. `message` is the message that [`begin`](HttpClient::begin) was called with;
     /// it is `None` for an exchange that [`poll`](HttpClient::poll) returned.
     ///
-    /// Returns `None` if the exchange has ended. Close the HTTP exchange in that case.
+    /// Returns `None` for an exchange without a request. Close the HTTP exchange in that case, and pass its end to
+    /// [`finish`](HttpClient::finish).
     pub fn request<'r>(&'r self, exchange: ExchangeId, message: Option<&'r [u8]>) -> Option<Request<'r>> {
         let found = self.exchanges.as_ref().get(exchange.index()).filter(|it| it.is(exchange))?;
+        if found.progress == Progress::Dropped {
+            return None;
+        }
         let method = match (found.purpose, found.attempts > 0) {
             (Purpose::Delete, _) => Method::Delete,
             (Purpose::Listen | Purpose::LegacyStream, _) | (_, true) => Method::Get,
@@ -246,8 +250,9 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Returns an exchange whose request is due: one that resumes or opens a stream, sends `initialize` again over
     /// HTTP+SSE, or ends the session. Call this method until it returns `None`.
     ///
-    /// Also returns an exchange whose stream is still open one second after the response. That exchange has ended, so
-    /// [`request`](HttpClient::request) returns `None`.
+    /// Also returns an exchange whose stream is still open one second after the response. For that exchange,
+    /// [`request`](HttpClient::request) returns `None`: close its HTTP exchange, and pass the end to
+    /// [`finish`](HttpClient::finish), because the response may not be the one of the request.
     pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
         self.now = now;
         let mut exchanges = self.exchanges.as_mut().iter_mut().enumerate();
@@ -256,7 +261,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         let id = exchange.id(index);
         match exchange.progress {
             Progress::Due(_) => exchange.progress = Progress::Sent,
-            _ => exchange.free(),
+            _ => exchange.progress = Progress::Dropped,
         }
         Some(id)
     }

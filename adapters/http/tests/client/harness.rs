@@ -126,7 +126,7 @@ impl Harness<'_, '_> {
     fn record(&mut self, exchange: ExchangeId, message: Option<&[u8]>) {
         let Some(request) = self.http.request(exchange, message) else {
             self.closed.push(exchange);
-            return;
+            return self.finish(exchange);
         };
         let (mut scratch, mut fields) = ([0; 256], Vec::new());
         request
