@@ -176,18 +176,18 @@ impl FramedPump {
                     }
                     return PumpStatus::Closed;
                 }
-                status => return status,
+                status => {
+                    self.begin_write(output, now).await;
+                    return status;
+                }
             };
             // If a repetition is due, this call selects the frame. Without the call, the deadline below would be in
             // the past.
             self.link.output(now);
             let (deadline, reads) = (self.earlier(deadline), self.line == Line::Open);
-            let bytes = match self.line {
-                // Each write would fail at once, and this loop would never yield to the executor.
-                Line::Lost(_) => &[],
-                Line::Open | Line::Ended => self.link.output(now),
-            };
-            let flushes = bytes.is_empty() && self.is_unflushed;
+            let is_unflushed = self.is_unflushed;
+            let bytes = self.writable(now);
+            let flushes = bytes.is_empty() && is_unflushed;
             let mut space = [0; READ_SIZE];
             let (written, arrived) = {
                 let mut write = pin!(write_or_flush(output, bytes, flushes));
@@ -212,6 +212,35 @@ impl FramedPump {
             }
             if let Err(kind) = written {
                 return PumpStatus::NotWritten(kind);
+            }
+        }
+    }
+
+    /// Returns the bytes that are due for the async output.
+    fn writable(&mut self, now: Millis) -> &[u8] {
+        match self.line {
+            // Each write would fail at once, and `wait` would never yield to the executor.
+            Line::Lost(_) => &[],
+            Line::Open | Line::Ended => self.link.output(now),
+        }
+    }
+
+    /// Writes and flushes the frames that the output accepts at once, because the other end may wait for them while the
+    /// caller handles an event. Does not wait for the output, because the other end may read only after it has written
+    /// more.
+    async fn begin_write<W: embedded_io_async::Write>(&mut self, output: &mut W, now: Millis) {
+        loop {
+            let is_unflushed = self.is_unflushed;
+            let bytes = self.writable(now);
+            let flushes = bytes.is_empty() && is_unflushed;
+            let written = {
+                let mut write = pin!(write_or_flush(output, bytes, flushes));
+                poll_fn(|context| Poll::Ready(into_option(write.as_mut().poll(context)))).await
+            };
+            self.is_unflushed &= !(flushes && written.is_some());
+            // If the line does not accept a frame, a later call writes the frame.
+            if !written.is_some_and(|written| matches!(self.record_write(written, now), Ok(true))) {
+                return;
             }
         }
     }

@@ -405,6 +405,42 @@ fn end_of_the_line_closes_the_connection() {
     });
 }
 
+/// The output of the async pump on a line that accepts bytes at once.
+struct Ready<'p, 'c>(&'p std::cell::RefCell<&'c mut Peer>);
+
+impl ErrorType for Ready<'_, '_> {
+    type Error = ErrorKind;
+}
+
+impl embedded_io_async::Write for Ready<'_, '_> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    async fn flush(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+}
+
+#[test]
+fn last_frame_is_acknowledged_before_an_event() {
+    with_server(512, 1024, |server| {
+        let (mut pump, mut peer) = (FramedPump::new(5), Peer::new("", u64::MAX));
+        while !(pump.is_connected() && peer.link.is_connected()) {
+            wait(&mut pump, server, &mut peer);
+            peer.now += 1;
+        }
+        peer.input.extend(call(1, "hello").bytes());
+        let (time, shared) = (Cell::new(peer.now), std::cell::RefCell::new(&mut peer));
+        let (mut input, mut output, mut clock) = (Half(&shared), Ready(&shared), TestClock(&time));
+        let mut future = pin!(pump.wait(server, &mut input, &mut output, &mut clock));
+        let mut context = Context::from_waker(Waker::noop());
+        let mut polls = (0..10).map(|_| future.as_mut().poll(&mut context));
+        assert_eq!(polls.find(Poll::is_ready), Some(Poll::Ready(PumpStatus::Event)));
+        assert!(shared.borrow().link.is_idle(), "the peer waits for an acknowledgment");
+    });
+}
+
 #[test]
 fn async_pump_writes_nothing_to_a_lost_line() {
     with_server(512, 1024, |server| {
