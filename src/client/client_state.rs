@@ -83,6 +83,8 @@ pub(crate) struct ClientState<'b> {
     pub(crate) meta_cache: MemberCache,
     pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
     pub(crate) connecting: Option<Connecting>,
+    /// Whether the timeout of the connecting request is extended.
+    pub(crate) connect_extended: bool,
     /// Revisions that the client has already requested.
     pub(crate) tried: Revisions,
     /// Revision and trigger of a connecting request that waits for transmit space.
@@ -131,6 +133,7 @@ impl<'b> ClientState<'b> {
             meta_cache: MemberCache::new(),
             keep_alive_hooks: None,
             connecting: None,
+            connect_extended: false,
             unsent_connect: None,
             tried: Revisions::NONE,
             probe_abandoned: false,

@@ -3,7 +3,9 @@
 //! Specification: up to 2025-11-25, *Lifecycle*; 2026-07-28, *Versioning*, *Backward compatibility*.
 
 use crate::json::{Json, Span, Str, Writer};
+use crate::peer::LineEvent;
 use crate::peer::lifecycle::{State, Trigger};
+use crate::peer::outbound::READ_TIME;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::meta;
 use crate::protocol::methods;
@@ -61,10 +63,22 @@ impl ClientState<'_> {
         };
         self.connecting =
             Some(Connecting { sequence: self.peer.next_sequence, deadline: self.peer.now.plus(time) });
+        self.connect_extended = false;
         self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
         self.tried = self.tried.with(revision);
         self.peer.lifecycle.apply(trigger);
         self.write_connecting(revision, trigger);
+    }
+
+    /// Extends the expired timeout of the connecting request by [`READ_TIME`], once, if the application has handled an
+    /// event: the response may be unread.
+    pub(crate) fn extend_connect(&mut self) -> bool {
+        let Some(connecting) = &mut self.connecting else { return false };
+        if self.peer.line_event != LineEvent::Handled || self.connect_extended {
+            return false;
+        }
+        (connecting.deadline, self.connect_extended) = (self.peer.now.plus(READ_TIME), true);
+        true
     }
 
     /// Writes the connecting request. Returns `false` if the client is not connecting, or if the transmit buffer lacks

@@ -82,7 +82,8 @@ impl Client<'_> {
     }
 
     /// Performs one step of a client that is not connected: see [`step`](Client::step). Returns `None` while the
-    /// timeout of the connecting request has not expired.
+    /// timeout of the connecting request has not expired. After an event, extends this timeout once, because the
+    /// response may be unread.
     #[cold]
     #[inline(never)]
     fn step_unconnected(&mut self) -> Option<bool> {
@@ -90,7 +91,9 @@ impl Client<'_> {
             State::Closed => return Some(false),
             State::Start => self.state.connect(),
             State::Draining => return Some(self.drain()),
-            _ if self.state.connecting?.deadline > self.state.peer.now => return None,
+            _ if self.state.connecting?.deadline > self.state.peer.now || self.state.extend_connect() => {
+                return None;
+            }
             _ => self.state.handle_connect_failure(PendingFailure::TimedOut),
         }
         Some(true)

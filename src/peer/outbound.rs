@@ -29,7 +29,7 @@ pub(crate) enum IssuedId {
 
 /// Time, in milliseconds, for the caller to read what has arrived while the application handled an event. A request
 /// whose timeout has expired in the meantime fails after this time.
-const READ_TIME: Millis = Millis(100);
+pub(crate) const READ_TIME: Millis = Millis(100);
 
 impl<R: Role> Peer<'_, R> {
     /// Returns the number of places: one for each slot, and [`OTHER_IDS`](Role::OTHER_IDS).

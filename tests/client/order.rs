@@ -1,7 +1,7 @@
 //! Guaranteed orders of a client. The orders depend on deadlines and slots, never on the speed of output.
 
 use crate::support::client::{ClientHarness, Setup};
-use mcp_proto::client::Options;
+use mcp_proto::client::{Connect, Options};
 use mcp_proto::{ClientCapabilities, Millis, SendError, Ticket};
 
 const DEFAULT: Options = Options::DEFAULT;
@@ -123,6 +123,28 @@ fn timeout_does_not_end_while_the_application_handles_an_event() {
         harness.at(900).events(&[]);
         harness.at(999).events(&[]);
         harness.at(1000).events(&["a: lost TimedOut"]).discard();
+    });
+}
+
+#[test]
+fn connecting_does_not_time_out_while_the_application_handles_an_event() {
+    let log = r#"{"method":"notifications/message","params":{"level":"info","data":1}}"#;
+    let busy = |harness: &mut ClientHarness| {
+        harness.at(0).discard();
+        harness.at(2_999).stop_after(1).server_sends(log).events(&["log info 1"]);
+    };
+    let discovered = r#"{"id":@discover,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
+    Setup::new(Connect::Stateless).run(|harness| {
+        busy(harness);
+        harness.at(4_000).server_sends(discovered).events(&["connected 2026-07-28"]);
+    });
+    // The response does not arrive, and further events do not extend the timeout.
+    Setup::new(Connect::Stateless).run(|harness| {
+        busy(harness);
+        harness.at(4_000).events(&[]);
+        assert_eq!(harness.deadline, Some(4_100));
+        harness.at(4_099).stop_after(1).server_sends(log).events(&["log info 1"]);
+        harness.at(4_200).events(&["failed TimedOut", "closed"]);
     });
 }
 
