@@ -21,6 +21,7 @@ use crate::buffer::BufferMut;
 use crate::platform::{copy, shift};
 use order::Nesting;
 use strings::Edge;
+pub(crate) use strings::fitting_prefix;
 
 /// A JSON writer with automatic commas and escapes. After the first item that does not fit, the writer writes nothing
 /// more, and [`overflowed`](Writer::overflowed) returns `true`.

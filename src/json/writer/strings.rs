@@ -139,7 +139,7 @@ impl Writer<'_> {
 }
 
 /// Returns the length of the longest prefix of `text` that takes at most `space` bytes with escapes.
-fn fitting_prefix(text: &str, space: usize) -> usize {
+pub(crate) fn fitting_prefix(text: &str, space: usize) -> usize {
     let (mut taken, mut space) = (0usize, space);
     loop {
         let rest = text.as_bytes().get(taken..).unwrap_or_default();

@@ -24,7 +24,7 @@ pub type TaskSlot = Slot<TaskData>;
 
 const _: () = assert!(size_of::<TaskSlot>() <= 96, "a task exceeds 96 bytes");
 
-/// Maximum length of a message about a status, in bytes.
+/// Maximum length of a message about a status, in bytes of JSON.
 pub(crate) const LONGEST_MESSAGE: usize = 128;
 
 /// Fields of a task's slot, without its text.

@@ -2,7 +2,7 @@
 
 use crate::error::SendError;
 use crate::framing::outbound_message::OutboundMessageKind;
-use crate::json::{Decimal, WriteText, Writer};
+use crate::json::{Decimal, WriteText, Writer, fitting_prefix};
 use crate::peer::inbound::{END, begin_progress};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::payload::write_related;
@@ -88,14 +88,13 @@ impl Server<'_> {
 }
 
 impl Task<'_> {
-    /// Reports the status as a text for people, such as "3 of 10 files". The server keeps at most the first 128 bytes.
+    /// Reports the status as a text for people, such as "3 of 10 files". The server keeps at most the first 128 bytes,
+    /// with the escapes of JSON.
     ///
     /// # Errors
     /// [`SendError::Unwritable`]: the text of the slot has no space.
     pub fn set_message(&mut self, message: &str) -> Result<(), SendError> {
-        let ends = message.char_indices().map(|(at, letter)| at.saturating_add(letter.len_utf8()));
-        let end = ends.take_while(|end| *end <= LONGEST_MESSAGE).last().unwrap_or(0);
-        let message = message.get(..end).unwrap_or_default();
+        let message = message.get(..fitting_prefix(message, LONGEST_MESSAGE)).unwrap_or_default();
         let ticket = self.ticket;
         self.with(&mut |state, table| {
             if !table.set_message(ticket, message) {

@@ -176,8 +176,9 @@ fn message_is_part_of_the_task() {
     let mut host = Host::extension();
     let id = host.create();
     let ticket = host.last();
-    let long = "ä".repeat(100);
-    for (message, expected) in [("1 of 3", "1 of 3"), ("2 \"of\" 3", "2 \"of\" 3"), (&long, &long[..128])] {
+    let (long, quotes) = ("ä".repeat(100), "\"".repeat(100));
+    let short = ["1 of 3", "2 \"of\" 3"].map(|message| (message, message));
+    for (message, expected) in short.into_iter().chain([(&*quotes, &quotes[..64]), (&long, &long[..128])]) {
         host.server.task(ticket).unwrap().set_message(message).unwrap();
         assert_eq!(host.get(&id)["statusMessage"], expected);
     }

@@ -203,10 +203,12 @@ fn payload_that_fits_no_response_is_refused() {
         .find_map(|key| host.server.task(ticket).unwrap().require_input(&key, &FORM).err().map(|e| (key, e)));
     let (key, error) = refused.unwrap();
     assert_eq!(error, SendError::Unwritable);
-    host.server.task(ticket).unwrap().set_message(&"m".repeat(128)).unwrap();
-    let task = host.get(&id);
-    assert_eq!(task["status"], "input_required");
-    assert_eq!(task["inputRequests"].as_object().unwrap().len(), key.parse::<usize>().unwrap());
+    for letter in ["\u{1}", "\"", "m"] {
+        host.server.task(ticket).unwrap().set_message(&letter.repeat(128)).unwrap();
+        let task = host.get(&id);
+        assert_eq!(task["status"], "input_required", "{letter:?}");
+        assert_eq!(task["inputRequests"].as_object().unwrap().len(), key.parse::<usize>().unwrap());
+    }
     let mut complete = |length| {
         let text = "x".repeat(length);
         host.server.task(ticket).unwrap().complete(|result| result.text(&*text))
