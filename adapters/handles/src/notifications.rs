@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use mcp_proto::json::Json;
 
+use crate::error::CallError;
 use crate::owned::{Notification, view};
 use crate::pending::Canceller;
 use crate::signal::Signal;
@@ -113,10 +114,17 @@ impl Subscription {
         view(&self.acknowledged)
     }
 
-    /// Returns the next notification. Returns `None` if the subscription or the connection has ended. Dropping this
-    /// future loses no notification.
+    /// Returns the next notification. Returns `None` if the subscription or the connection has ended:
+    /// [`failure`](Subscription::failure) has the reason. Dropping this future loses no notification.
     pub async fn next(&mut self) -> Option<Notification> {
         self.notifications.next().await
+    }
+
+    /// Returns the error that has ended the subscription, such as the last one after all attempts to reconnect. Returns
+    /// `None` for an open subscription, and for one that the server has ended.
+    #[must_use]
+    pub fn failure(&self) -> Option<CallError> {
+        self.canceller.failure()
     }
 }
 

@@ -153,14 +153,23 @@ impl RequestState {
     /// Sets the result, unless the request already has one. Closes the notification queue, unless the result is an
     /// acknowledged subscription.
     pub(crate) fn complete(&self, result: Result<ResponseBody, CallError>) {
-        if !matches!(result, Ok(ResponseBody::Listening(..))) {
+        let is_end = !matches!(result, Ok(ResponseBody::Listening(..)));
+        self.state.update(|state| match state.stage {
+            Stage::Queued | Stage::Sent(_) => state.stage = Stage::Done(result),
+            Stage::Listening(_) if is_end => state.stage = Stage::Done(result),
+            _ => {}
+        });
+        if is_end {
             self.close_queue();
         }
-        self.state.update(|state| {
-            if let Stage::Queued | Stage::Sent(_) = state.stage {
-                state.stage = Stage::Done(result);
-            }
-        });
+    }
+
+    /// Returns the error with which the request has ended.
+    fn failure(&self) -> Option<CallError> {
+        self.state.with(|state| match &state.stage {
+            Stage::Done(Err(error)) => Some(error.clone()),
+            _ => None,
+        })
     }
 
     /// Ends the notifications of the request.
@@ -328,6 +337,11 @@ pub struct Canceller {
 }
 
 impl Canceller {
+    /// Returns the error with which the request has ended.
+    pub(crate) fn failure(&self) -> Option<CallError> {
+        self.state.failure()
+    }
+
     /// Cancels the request, unless it has ended.
     pub fn cancel(&self, reason: &str) {
         let Some(ticket) = self.state.cancel() else { return };

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mcp_proto::json::Json;
-use mcp_proto_handles::{self as handles, Notification, block_on, block_on_until};
+use mcp_proto_handles::{self as handles, CallError, Notification, block_on, block_on_until};
 
 /// An iterator over the server's notifications: see
 /// [`ClientHandle::notifications`](crate::ClientHandle::notifications).
@@ -64,6 +64,13 @@ impl Subscription {
     #[must_use]
     pub fn acknowledged(&self) -> Json<'_> {
         self.inner.acknowledged()
+    }
+
+    /// Returns the error that has ended the subscription, such as the last one after all attempts to reconnect. Returns
+    /// `None` for an open subscription, and for one that the server has ended.
+    #[must_use]
+    pub fn failure(&self) -> Option<CallError> {
+        self.inner.failure()
     }
 
     /// Returns the next notification. Returns `None` if the time expires, the subscription has ended, or the client

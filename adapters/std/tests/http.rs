@@ -209,9 +209,11 @@ fn subscription_whose_streams_break_is_sent_again_and_ends() {
     });
     let reconnect = Reconnect { attempts: 2, pause: Duration::from_millis(10) };
     let client = connector().reconnect(reconnect).http(HttpEndpoint::new(url)).unwrap();
-    let subscription = client.listen(&[Listed::Tools], &[]).unwrap();
-    let notifications: Vec<_> = subscription.collect();
+    let mut subscription = client.listen(&[Listed::Tools], &[]).unwrap();
+    assert_eq!(subscription.failure(), None);
+    let notifications: Vec<_> = subscription.by_ref().collect();
     assert_eq!(notifications, [Notification::Reconnected, Notification::Reconnected]);
+    assert!(matches!(subscription.failure(), Some(CallError::Http(_))), "{:?}", subscription.failure());
     client.close();
 }
 
