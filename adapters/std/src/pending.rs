@@ -1,9 +1,13 @@
 //! A blocking client request in flight.
 
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use mcp_proto_handles::{
-    self as handles, CallError, CallResult, Canceller, Notification, Progress, block_on, block_on_until,
+    self as handles, CallError, CallResult, Cancellation, Canceller, Notification, Progress, block_on,
+    block_on_until,
 };
 
 /// A request in flight.
@@ -73,6 +77,19 @@ impl<T> PendingRequest<T> {
             Some(result) => Ok(result),
             None => Err(self),
         }
+    }
+
+    /// Waits for the result, or until another request is cancelled: the one whose handler waits here.
+    ///
+    /// # Errors
+    /// [`CallError::Cancelled`] after the cancellation of the other request, which also cancels this one. Otherwise see
+    /// [`CallError`].
+    pub fn wait_unless_cancelled(mut self, cancellation: &Cancellation) -> Result<T, CallError> {
+        let mut cancelled = pin!(cancellation.cancelled());
+        block_on(poll_fn(|context| match Pin::new(&mut self.inner).poll(context) {
+            Poll::Ready(result) => Poll::Ready(result),
+            Poll::Pending => cancelled.as_mut().poll(context).map(|()| Err(CallError::Cancelled)),
+        }))
     }
 
     /// Waits for the result, and passes progress notifications and the statuses of a task to `on_progress`.

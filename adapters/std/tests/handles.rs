@@ -136,6 +136,33 @@ fn client(era: Connect, listening: Option<Sender<(Ticket, ServerHandle)>>) -> mc
 }
 
 #[test]
+fn waiting_request_is_cancelled_with_the_request_of_its_tool() {
+    within(TEST_TIMEOUT, || {
+        let other = client(Connect::Automatic, None);
+        let (sender, results) = channel();
+        let (mut peer, _server) = Peer::connect(&CONFIG, 2, ("2025-11-25", "{}"), move |event, server| {
+            let (other, sender) = (other.clone(), sender.clone());
+            if let Event::Call(call) = event {
+                server.run(call, move |answer| {
+                    for uri in ["a:log", SLOW] {
+                        let read = other.begin_read(uri, CallOptions::new()).unwrap();
+                        sender.send(read.wait_unless_cancelled(&answer.cancellation()).map(drop)).unwrap();
+                    }
+                });
+            }
+        });
+        peer.send(&call(1, "complete", "{}"));
+        assert_eq!(results.recv().unwrap(), Ok(()));
+        assert!(results.recv_timeout(Duration::from_millis(50)).is_err());
+        peer.send(
+            &(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#.to_owned()
+                + "\n"),
+        );
+        assert_eq!(results.recv().unwrap(), Err(CallError::Cancelled));
+    });
+}
+
+#[test]
 fn server_ends_one_of_two_subscriptions() {
     within(TEST_TIMEOUT, || {
         let (sender, listening) = channel();
