@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use mcp_proto::input::Input;
@@ -13,12 +14,13 @@ use crate::chunk_writer::{ChunkWriter, Outcome};
 use crate::outbound_request::{ClientResponse, RequestError};
 use crate::request_link::RequestLink;
 use crate::request_span::RequestSpan;
-use crate::server_command::{NO_RESPONSE, ReplyFn, ServerCommand};
+use crate::server_command::{NO_RESPONSE, PANICKED, ReplyFn, ServerCommand};
 use crate::server_shared::{RequestPermit, ServerShared};
 
 /// A deferred request: respond to it, or observe its cancellation.
 ///
-/// Dropping the responder without a response, even during a panic, sends an error response (-32603).
+/// Dropping the responder without a response, even during a panic, sends an error response (-32603). Its message names
+/// a panic.
 #[must_use = "the request needs a response"]
 pub struct Responder {
     link: RequestLink,
@@ -322,10 +324,11 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
+        let message = if thread::panicking() { PANICKED } else { NO_RESPONSE };
         if self.is_chunked {
-            self.end_chunks(Some(NO_RESPONSE.into()));
+            self.end_chunks(Some(message.into()));
         } else {
-            self.respond(Box::new(|reply| reply.error(-32603, NO_RESPONSE)));
+            self.respond(Box::new(move |reply| reply.error(-32603, message)));
         }
     }
 }

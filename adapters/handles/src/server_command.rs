@@ -21,6 +21,9 @@ pub(crate) type ReplyFn = Box<dyn FnOnce(Reply<'_>) + Send>;
 /// Error message for a request whose worker ended without a response.
 pub(crate) const NO_RESPONSE: &str = "Internal error: the worker ended without a response";
 
+/// Error message for a request whose worker panicked.
+pub(crate) const PANICKED: &str = "Internal error: the worker panicked";
+
 /// A queued command for the server.
 ///
 /// Each kind of command is a closure. The linker therefore removes the code of commands that an application never
@@ -107,7 +110,7 @@ impl ServerCommand {
             if catch_unwind(AssertUnwindSafe(run)).is_err()
                 && let Ok(reply) = server.reply(ticket)
             {
-                reply.error(-32603, NO_RESPONSE);
+                reply.error(-32603, PANICKED);
             }
             Delivery::Done
         });
@@ -287,7 +290,7 @@ impl ServerCommand {
                     Err(_) => has_panicked = true,
                 }
             }
-            Delivery::from_send_result(server.task(ticket).and_then(|task| task.fail(-32603, NO_RESPONSE)))
+            Delivery::from_send_result(server.task(ticket).and_then(|task| task.fail(-32603, PANICKED)))
         })
     }
 

@@ -84,10 +84,10 @@ fn failing_workers_answer_with_an_error() {
     let (mut peer, server) = connect(&CONFIG, 8);
     peer.send(&call(1, "panic", "{}"));
     let line = peer.line();
-    assert!(line.contains(r#""id":1,"error":{"code":-32603"#), "{line}");
+    assert!(line.contains(r#""id":1,"error":{"code":-32603"#) && line.contains("panicked"), "{line}");
     peer.send(&call(2, "drop", "{}"));
     let line = peer.line();
-    assert!(line.contains(r#""id":2,"error":{"code":-32603"#), "{line}");
+    assert!(line.contains(r#""id":2,"error":{"code":-32603"#) && !line.contains("panicked"), "{line}");
     peer.send(&call(3, "wait", r#"{"ms":1}"#));
     assert!(peer.line().contains("waited"));
     drop(peer);
@@ -301,6 +301,7 @@ fn panic_in_reply_fails_only_its_request() {
         peer.send(&call(id, "spoilt", "{}"));
         let line = peer.line();
         assert!(line.contains(&format!(r#""id":{id},"error":{{"code":-32603"#)), "{line}");
+        assert!(line.contains("panicked"), "{line}");
     }
     peer.send(&call(4, "echo", "{}"));
     assert!(peer.line().contains(r#""id":4,"result""#));

@@ -88,6 +88,7 @@ async fn failing_tasks_answer_with_an_error() {
         peer.send(&call(id, name, "{}")).await;
         let line = peer.line().await;
         assert!(line.contains(&format!(r#""id":{id},"error":{{"code":-32603"#)), "{line}");
+        assert_eq!(line.contains("panicked"), name != "drop", "{line}");
     }
     peer.send(&call(4, "wait", r#"{"ms":1}"#)).await;
     assert!(peer.line().await.contains("waited"));
