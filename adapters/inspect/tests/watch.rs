@@ -178,6 +178,39 @@ fn tap_passes_any_bytes_and_the_exit_code() {
 
 #[test]
 #[cfg(unix)]
+fn tap_waits_for_nonblocking_streams() {
+    use std::net::Shutdown;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    let (mut client, stream) = UnixStream::pair().unwrap();
+    stream.set_nonblocking(true).unwrap();
+    let mut inspect = inspect();
+    let inspect = inspect.args(["--tap", "--log", "/dev/null", "--", "cat"]);
+    let output = OwnedFd::from(stream.try_clone().unwrap());
+    let mut child = inspect.stdin(OwnedFd::from(stream)).stdout(output).spawn().unwrap();
+    // The command holds copies of the stream.
+    inspect.stdin(Stdio::null()).stdout(Stdio::null());
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    // More bytes than the socket holds.
+    let bytes = b"a line\n".repeat(200_000);
+    let mut writer = client.try_clone().unwrap();
+    let sent = bytes.clone();
+    let writer = std::thread::spawn(move || {
+        writer.write_all(&sent).unwrap();
+        writer.shutdown(Shutdown::Write).unwrap();
+    });
+    // The output of the tap is full.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let mut echoed = Vec::new();
+    client.read_to_end(&mut echoed).unwrap();
+    assert!(echoed == bytes, "{} bytes", echoed.len());
+    writer.join().unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+#[cfg(unix)]
 fn tap_forwards_a_part_of_a_line_at_once() {
     let mut inspect = inspect();
     let inspect = inspect.args(["--tap", "--log", "/dev/null", "--", "cat"]);

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use mcp_proto::monitor::Sender;
+use mcp_proto_handles::BlockingStream;
 
 use crate::options::Arguments;
 use crate::web::Web;
@@ -43,8 +44,9 @@ pub(crate) fn tap(arguments: &Arguments) -> Result<ExitCode, String> {
     let record = Arc::new(Mutex::new(Record::new(log, transcript, web.as_ref().map(Web::feed))));
     let input = Arc::clone(&record);
     // This thread may wait for the client forever, so the program does not wait for the thread.
-    thread::spawn(move || forward(Sender::Client, io::stdin(), to_server, &input));
-    forward(Sender::Server, from_server, io::stdout(), &record);
+    let from_client = BlockingStream::new(io::stdin(), || false);
+    thread::spawn(move || forward(Sender::Client, from_client, to_server, &input));
+    forward(Sender::Server, from_server, BlockingStream::new(io::stdout(), || false), &record);
     let status = child.wait().map_err(|error| format!("cannot wait for {program}: {error}"))?;
     if let Some(web) = &web {
         web.close();
