@@ -48,7 +48,10 @@ fn tool(call: Call<'_>, server: &ServerHandle) {
             sleep(time).await;
             answer.text("slept");
         }),
-        "panic" => server.run(call, |_| async { panic!("expected panic") }),
+        "panic" => server.run(call, |answer| async move {
+            let _answer = answer;
+            panic!("expected panic")
+        }),
         "early" => server.run(call, |_| -> std::future::Ready<()> { panic!("expected panic, too") }),
         "drop" => server.run(call, |answer| async { drop(answer) }),
         "tidy" => server.run(call, |answer| async {
