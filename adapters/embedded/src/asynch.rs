@@ -47,7 +47,8 @@ pub trait Timer {
 impl Pump {
     /// Moves bytes in both directions until the caller has something to do.
     ///
-    /// Never returns [`PumpStatus::Moved`] or [`PumpStatus::Idle`].
+    /// Never returns [`PumpStatus::Moved`] or [`PumpStatus::Idle`]. Returns [`PumpStatus::Closed`] when the output is
+    /// flushed, but at most two seconds after the machine has closed.
     ///
     /// The future is cancel-safe if the driver's futures are cancel-safe, and may then be a branch of a `select`. The
     /// pump itself drops the driver's futures when the other direction has moved bytes or a deadline has passed, and a
@@ -69,8 +70,9 @@ impl Pump {
                     return PumpStatus::Event;
                 }
                 Action::Closed => {
-                    if core::mem::take(&mut self.unflushed) {
-                        _ = output.flush().await;
+                    if self.unflushed {
+                        let until = self.closing(timer.now());
+                        flush_until(output, timer, until).await;
                     }
                     return self.closed();
                 }
@@ -156,6 +158,19 @@ pub(crate) async fn read_if<R: Read>(
         pending::<()>().await;
     }
     input.read(space).await.map_err(|error| error.kind())
+}
+
+/// Flushes the last output of a connection. Returns at `until` at the latest, because a lost peer may never accept the
+/// output.
+pub(crate) async fn flush_until<W: Write, T: Timer>(output: &mut W, timer: &mut T, until: Millis) {
+    let mut flush = pin!(output.flush());
+    let mut sleep = pin!(timer.until(until));
+    poll_fn(|context| {
+        let is_flushed = flush.as_mut().poll(context).is_ready();
+        let is_due = sleep.as_mut().poll(context).is_ready();
+        if is_flushed || is_due { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }
 
 pub(crate) async fn sleep<T: Timer>(timer: &mut T, deadline: Option<Millis>) {

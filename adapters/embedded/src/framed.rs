@@ -8,7 +8,7 @@ use embedded_io::{Error, ErrorKind, Read, Write};
 use mcp_proto::{Machine, Millis};
 use mcp_proto_framed_link::FramedLink;
 
-use crate::asynch::{Timer, into_option, read_if, sleep, write_or_flush};
+use crate::asynch::{Timer, flush_until, into_option, read_if, sleep, write_or_flush};
 use crate::link::Link;
 use crate::log;
 use crate::pump::Pump;
@@ -16,8 +16,6 @@ use crate::status::{ErrorClass, PumpStatus, classify, reject_zero};
 
 /// Maximum number of bytes in one read from the line.
 const READ_SIZE: usize = 32;
-/// Maximum time between the end of the machine and the end of the connection.
-const CLOSING_TIME: Millis = Millis::seconds(2);
 
 /// A [`Pump`] over a serial line that damages, drops or inserts bytes.
 ///
@@ -60,8 +58,6 @@ pub struct FramedPump {
     link: FramedLink,
     line: Line,
     is_unflushed: bool,
-    /// When the connection closes although the link has output. `Millis::MAX` before the machine is closed.
-    closes_at: Millis,
 }
 
 /// The state of the line.
@@ -86,7 +82,6 @@ impl FramedPump {
             link: FramedLink::new(number),
             line: Line::Open,
             is_unflushed: false,
-            closes_at: Millis::MAX,
         }
     }
 
@@ -100,7 +95,7 @@ impl FramedPump {
     pub fn new_session(&mut self) {
         self.pump.new_session();
         self.link.restart();
-        (self.line, self.closes_at) = (Line::Open, Millis::MAX);
+        self.line = Line::Open;
     }
 
     /// Polls the machine once and moves bytes in both directions. See [`Pump::step`].
@@ -171,7 +166,7 @@ impl FramedPump {
                 PumpStatus::Idle(deadline) => deadline,
                 PumpStatus::Closed => {
                     if self.is_unflushed {
-                        _ = output.flush().await;
+                        flush_until(output, timer, self.pump.closes_at).await;
                         self.is_unflushed = false;
                     }
                     return PumpStatus::Closed;
@@ -249,14 +244,14 @@ impl FramedPump {
     /// link. After the end of the machine, waits for the link.
     fn turn(&mut self, machine: &mut dyn Machine, now: Millis) -> PumpStatus {
         if self.link.take_reset() {
-            self.closes_at = Millis::MAX;
             self.pump.new_session();
             log::new_session();
             return PumpStatus::NewSession;
         }
-        if self.closes_at == Millis::MAX {
+        // Once the machine is closed, only a new session opens the connection.
+        if self.pump.closes_at == Millis::MAX {
             match self.pump.step(machine, &mut Stream { link: &mut self.link, line: self.line }, now) {
-                PumpStatus::Closed => self.closes_at = now.plus(CLOSING_TIME),
+                PumpStatus::Closed => _ = self.pump.closing(now),
                 status => return status,
             }
         }
@@ -266,10 +261,9 @@ impl FramedPump {
             Line::Ended => !self.link.output(now).is_empty(),
             Line::Lost(_) => false,
         };
-        if is_sending && now < self.closes_at {
-            return PumpStatus::Idle(Some(self.closes_at));
+        if is_sending && now < self.pump.closes_at {
+            return PumpStatus::Idle(Some(self.pump.closes_at));
         }
-        self.closes_at = Millis::MAX;
         PumpStatus::Closed
     }
 

@@ -1,7 +1,7 @@
 //! `Pump`: marks lines that lost bytes, and detects session marks. `step`, `run` and `wait` share this code.
 
 use embedded_io::ErrorKind;
-use mcp_proto::{Receive, Transmit};
+use mcp_proto::{Millis, Receive, Transmit};
 
 use crate::log;
 use crate::status::{ErrorClass, PumpStatus, classify};
@@ -17,6 +17,9 @@ const CANCEL: u8 = 0x18;
 
 /// The size of the read buffer: at least the FIFO of a typical UART, and one full-speed USB packet.
 const READ_BUFFER_SIZE: usize = 64;
+
+/// Maximum time between the end of the machine and the end of the connection.
+pub(crate) const CLOSING_TIME: Millis = Millis::seconds(2);
 
 /// Moves bytes between a machine (server or client) and a link.
 ///
@@ -74,6 +77,8 @@ pub struct Pump {
     preamble: &'static [u8],
     /// Whether output was written but not flushed.
     pub(crate) unflushed: bool,
+    /// When the connection ends although output is not sent. `Millis::MAX` before the machine is closed.
+    pub(crate) closes_at: Millis,
 }
 
 /// The state of the link's input direction.
@@ -103,6 +108,7 @@ impl Pump {
             in_output_line: false,
             preamble: b"",
             unflushed: false,
+            closes_at: Millis::MAX,
         }
     }
 
@@ -136,11 +142,21 @@ impl Pump {
     pub fn new_session(&mut self) {
         (self.fed, self.filled) = (0, 0);
         (self.input, self.matched, self.has_mark) = (Input::Open, 0, false);
+        self.closes_at = Millis::MAX;
         self.clear_lines();
+    }
+
+    /// Records that the machine is closed. Returns when the connection ends although output is not sent.
+    pub(crate) fn closing(&mut self, now: Millis) -> Millis {
+        if self.closes_at == Millis::MAX {
+            self.closes_at = now.plus(CLOSING_TIME);
+        }
+        self.closes_at
     }
 
     /// Records that the connection is closed. The next input then starts a new line.
     pub(crate) fn closed(&mut self) -> PumpStatus {
+        (self.unflushed, self.closes_at) = (false, Millis::MAX);
         self.in_line = false;
         self.cancels_line = false;
         log::closed();

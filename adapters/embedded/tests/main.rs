@@ -3,6 +3,7 @@
 mod asynch;
 mod blocking;
 mod common;
+mod flush;
 mod framed;
 mod http;
 mod polled;
