@@ -19,7 +19,7 @@ const CANCEL: u8 = 0x18;
 const READ_BUFFER_SIZE: usize = 64;
 
 /// Maximum time between the end of the machine and the end of the connection.
-pub(crate) const CLOSING_TIME: Millis = Millis::seconds(2);
+const CLOSING_TIME: Millis = Millis::seconds(2);
 
 /// Moves bytes between a machine (server or client) and a link.
 ///
@@ -148,9 +148,7 @@ impl Pump {
 
     /// Records that the machine is closed. Returns when the connection ends although output is not sent.
     pub(crate) fn closing(&mut self, now: Millis) -> Millis {
-        if self.closes_at == Millis::MAX {
-            self.closes_at = now.plus(CLOSING_TIME);
-        }
+        self.closes_at = self.closes_at.min(now.plus(CLOSING_TIME));
         self.closes_at
     }
 

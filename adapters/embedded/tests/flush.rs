@@ -7,9 +7,10 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use crate::common::{ping, pong, with_server};
+use crate::http::{Open, call, handle, with_servers};
 use embedded_io::{ErrorKind, ErrorType};
 use mcp_proto::{Millis, Server};
-use mcp_proto_embedded::{FramedPump, Pump, PumpStatus, Timer};
+use mcp_proto_embedded::{FramedPump, HttpPump, HttpShared, HttpStatus, Pump, PumpStatus, Timer};
 
 /// A driver with a buffer for output. A flush moves the buffer to the line.
 #[derive(Default)]
@@ -183,4 +184,79 @@ fn dropped_last_flush_is_repeated_within_its_time() {
     assert!(!driver.line.is_empty() && driver.buffer.is_empty());
     assert!(dropped_last_flush_is_repeated_by(Pump::new(), true).line.is_empty());
     assert!(dropped_last_flush_is_repeated_by(FramedPump::new(5), true).line.is_empty());
+}
+
+/// Calls a function with both servers as tasks of an HTTP server share them.
+fn with_shared<R>(act: impl for<'a, 'b> FnOnce(&HttpShared<'a, 'b, Open, 2>) -> R) -> R {
+    with_servers(|http, server| act(&HttpShared::new(http, server)))
+}
+
+/// Handles all events.
+fn handle_events(shared: &HttpShared<'_, '_, Open, 2>, time: &Cell<u64>) {
+    while poll(pin!(shared.event(&mut TestClock(time)))).is_some() {
+        shared.with(|_, server| handle(server));
+    }
+}
+
+fn stuck_flush_of_a_lost_http_client(is_ended: bool) {
+    let (driver, time) = (RefCell::new(Driver::new(&call("hello", ""), false)), Cell::new(0));
+    driver.borrow_mut().is_stuck = true;
+    let mut head = [0; 300];
+    let mut pump = HttpPump::new(&mut head);
+    with_shared(|shared| {
+        let (mut input, mut output, mut clock) = (Half(&driver), Half(&driver), TestClock(&time));
+        let mut serve = pin!(pump.serve(shared, &mut input, &mut output, &mut clock));
+        assert_eq!(poll(serve.as_mut()), None);
+        handle_events(shared, &time);
+        assert_eq!(poll(serve.as_mut()), None);
+        assert!(driver.borrow().buffer.ends_with(b"}"), "the response is written");
+        if is_ended {
+            driver.borrow_mut().is_ended = true;
+        } else {
+            // The time of an idle client ends.
+            time.set(74_999);
+            assert_eq!(poll(serve.as_mut()), None);
+            time.set(75_000);
+        }
+        assert_eq!(poll(serve.as_mut()), Some(HttpStatus::Closed));
+    });
+}
+
+#[test]
+fn stuck_flush_keeps_no_lost_http_client() {
+    stuck_flush_of_a_lost_http_client(false);
+    stuck_flush_of_a_lost_http_client(true);
+}
+
+#[test]
+fn dropped_last_flush_of_serve_is_repeated_until_its_deadline() {
+    let closing = Some(HttpStatus::Closing(Some(Millis(2000))));
+    for (unstuck, expected) in [
+        (0, [closing, None, None]),
+        (1000, [None, closing, None]),
+        (u64::MAX, [None, None, Some(HttpStatus::Closed)]),
+    ] {
+        let request = call("hello", "Connection: close\r\n");
+        let (driver, time) = (RefCell::new(Driver::new(&request, false)), Cell::new(0));
+        driver.borrow_mut().is_stuck = true;
+        let mut head = [0; 300];
+        let mut pump = HttpPump::new(&mut head);
+        with_shared(|shared| {
+            let mut serve = || {
+                let (mut input, mut output) = (Half(&driver), Half(&driver));
+                poll(pin!(pump.serve(shared, &mut input, &mut output, &mut TestClock(&time))))
+            };
+            assert_eq!(serve(), None);
+            handle_events(shared, &time);
+            assert_eq!(serve(), None);
+            // Each future is dropped. Later futures serve another connection.
+            let statuses = [0, 1000, 2000].map(|now| {
+                time.set(now);
+                driver.borrow_mut().is_stuck = now < unstuck;
+                serve()
+            });
+            assert_eq!(statuses, expected);
+        });
+        assert_eq!(driver.borrow().line.ends_with(b"}"), unstuck < u64::MAX);
+    }
 }

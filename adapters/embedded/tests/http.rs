@@ -19,7 +19,7 @@ static TOOLS: Tools<'static> = Tools::new(&[Tool::new("hello", "{}"), Tool::new(
 static CONFIG: ServerConfig<'static> = ServerConfig::new("board", "1.0.0").features(&[&TOOLS]);
 static HTTP: HttpConfig<'static> = HttpConfig::new();
 
-struct Open;
+pub(crate) struct Open;
 
 impl Policy for Open {
     const HANDSHAKE: bool = false;
@@ -32,7 +32,7 @@ impl Policy for Open {
 type Http<'b> = HttpServer<'b, Open>;
 
 /// Calls a function with both servers.
-fn with_servers<R>(act: impl for<'b> FnOnce(&mut Http<'b>, &mut Server<'b>) -> R) -> R {
+pub(crate) fn with_servers<R>(act: impl for<'b> FnOnce(&mut Http<'b>, &mut Server<'b>) -> R) -> R {
     let (mut rx, mut tx, mut slots, mut text) = ([0; 1024], [0; 1024], [Slot::EMPTY; 2], [0; 128]);
     let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
@@ -42,7 +42,7 @@ fn with_servers<R>(act: impl for<'b> FnOnce(&mut Http<'b>, &mut Server<'b>) -> R
 }
 
 /// Handles an event. Returns the ticket of a deferred call, or `None` after other events.
-fn handle(server: &mut Server<'_>) -> Option<Ticket> {
+pub(crate) fn handle(server: &mut Server<'_>) -> Option<Ticket> {
     match server.event() {
         Some(Event::Call(mut call)) if call.name() == "slow" => {
             let _ = call.progress(1, None, "");
@@ -56,7 +56,7 @@ fn handle(server: &mut Server<'_>) -> Option<Ticket> {
     }
 }
 
-fn call(tool: &str, fields: &str) -> String {
+pub(crate) fn call(tool: &str, fields: &str) -> String {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","_meta":{{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
     );

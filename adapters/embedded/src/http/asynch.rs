@@ -10,7 +10,7 @@ use mcp_proto::{Millis, Server};
 use mcp_proto_http::server::{HttpServer, Policy, RESPONSE_SPACE, Step};
 
 use super::{HttpPump, HttpStatus, is_harmless};
-use crate::asynch::{Timer, into_option, read_if, sleep, write_or_flush};
+use crate::asynch::{Timer, flush_until, into_option, read_if, sleep, write_or_flush};
 
 /// Maximum number of bytes in one write.
 const WRITE_SIZE: usize = 128;
@@ -201,6 +201,9 @@ impl HttpPump<'_> {
     /// otherwise. After `Closing`, the caller should read and drop input for a short time before it closes the
     /// socket.
     ///
+    /// Waits for the last flush until the deadline of `Closing`. Polls the last flush before `Closed` without waiting,
+    /// because a lost client acknowledges nothing.
+    ///
     /// The pump drops a pending future of the driver when the other direction has moved bytes, or a deadline has
     /// passed. The pump also drops the future when another task has changed the servers: see
     /// [`Pump::wait`](crate::Pump::wait).
@@ -261,7 +264,11 @@ impl HttpPump<'_> {
             }
         };
         if self.is_unflushed {
-            _ = output.flush().await;
+            let until = match status {
+                HttpStatus::Closing(Some(deadline)) => deadline,
+                _ => timer.now(),
+            };
+            flush_until(output, timer, until).await;
         }
         shared.with(|http, _| self.new_connection(http));
         status
