@@ -9,7 +9,7 @@ use embedded_io_async::{Read, Write};
 use mcp_proto::{Action, Machine, Millis};
 
 use crate::pump::Pump;
-use crate::status::{PumpStatus, filter_reportable, reject_zero};
+use crate::status::{PumpStatus, filter_reportable, is_unflushed_after, reject_zero};
 
 /// The clock of an executor.
 ///
@@ -103,7 +103,9 @@ impl Pump {
                 })
                 .await
             };
-            self.unflushed &= !(flushes && written.is_some());
+            if let Some(flushed) = written.filter(|_| flushes) {
+                self.unflushed = is_unflushed_after(flushed);
+            }
             let sent = written.and_then(|written| self.record_write(transmit, written));
             let arrived = arrived.and_then(|arrived| self.record_read(arrived.map(Some)));
             if let Some(step) = filter_reportable(arrived).or(filter_reportable(sent)) {
@@ -119,8 +121,9 @@ impl Pump {
     async fn begin_flush<W: Write>(&mut self, output: &mut W) {
         if self.unflushed {
             let mut flush = pin!(output.flush());
-            let flushed = poll_fn(|context| Poll::Ready(flush.as_mut().poll(context))).await;
-            self.unflushed = flushed.is_pending();
+            let flushed = poll_fn(|context| Poll::Ready(into_option(flush.as_mut().poll(context)))).await;
+            self.unflushed =
+                flushed.is_none_or(|flushed| is_unflushed_after(flushed.map_err(|error| error.kind())));
         }
     }
 }
@@ -163,14 +166,21 @@ pub(crate) async fn read_if<R: Read>(
 /// Flushes the last output of a connection. Returns at `until` at the latest, because a lost peer may never accept the
 /// output.
 pub(crate) async fn flush_until<W: Write, T: Timer>(output: &mut W, timer: &mut T, until: Millis) {
-    let mut flush = pin!(output.flush());
-    let mut sleep = pin!(timer.until(until));
-    poll_fn(|context| {
-        let is_flushed = flush.as_mut().poll(context).is_ready();
-        let is_due = sleep.as_mut().poll(context).is_ready();
-        if is_flushed || is_due { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
+    loop {
+        let has_timed_out = {
+            let mut flush = pin!(output.flush());
+            let mut sleep = pin!(timer.until(until));
+            poll_fn(|context| match flush.as_mut().poll(context) {
+                Poll::Ready(Err(error)) => Poll::Ready(error.kind() == ErrorKind::TimedOut),
+                Poll::Ready(Ok(())) => Poll::Ready(false),
+                Poll::Pending => sleep.as_mut().poll(context).map(|()| false),
+            })
+            .await
+        };
+        if !has_timed_out || timer.now() >= until {
+            return;
+        }
+    }
 }
 
 pub(crate) async fn sleep<T: Timer>(timer: &mut T, deadline: Option<Millis>) {

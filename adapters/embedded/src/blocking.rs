@@ -3,18 +3,21 @@
 use embedded_io::{Error, ErrorKind, Read, Write};
 use mcp_proto::{Action, Machine, Millis};
 
+use crate::log;
 use crate::pump::Pump;
-use crate::status::{PumpStatus, reject_zero};
+use crate::status::{ErrorClass, PumpStatus, classify, is_unflushed_after, reject_zero};
 
 impl Pump {
     /// Moves bytes over a blocking link until the caller has something to do.
     ///
     /// Never returns [`PumpStatus::Moved`]. Returns [`PumpStatus::Idle`] only if the machine waits for the caller, or
-    /// the driver's read or write ended with [`ErrorKind::TimedOut`].
+    /// the driver's read, write or flush ended with [`ErrorKind::TimedOut`].
     ///
-    /// The pump writes and flushes all output before it reads. While a read blocks, the machine is not polled, so a
-    /// deadline takes effect only after the read. That suffices for a server whose tools all respond immediately. Use
-    /// [`step`](Pump::step) for any other server.
+    /// The pump writes and flushes all output before it reads or returns. It repeats a flush that ended with
+    /// `TimedOut`, but returns [`PumpStatus::Closed`] at most two seconds after the machine has closed.
+    ///
+    /// While a read blocks, the machine is not polled, so a deadline takes effect only after the read. That suffices
+    /// for a server whose tools all respond immediately. Use [`step`](Pump::step) for any other server.
     ///
     /// `now` returns the time of a clock that never runs backwards: see [`Millis`].
     pub fn run<T: Read + Write>(
@@ -33,15 +36,19 @@ impl Pump {
         now: &mut dyn FnMut() -> Millis,
     ) -> PumpStatus {
         loop {
-            let io = match machine.poll(now()) {
+            let time = now();
+            let io = match machine.poll(time) {
                 Action::Event => {
                     // Flush first, because the peer may wait for an earlier response while the caller handles the
                     // event.
-                    self.flush(port);
+                    _ = self.flush(port);
                     return PumpStatus::Event;
                 }
                 Action::Closed => {
-                    self.flush(port);
+                    let closes_at = self.closing(time);
+                    if self.flush(port) == Err(ErrorKind::TimedOut) && time < closes_at {
+                        return PumpStatus::Idle(Some(closes_at));
+                    }
                     return self.closed();
                 }
                 Action::Io(io) => io,
@@ -54,7 +61,7 @@ impl Pump {
                 self.record_write(transmit, reject_zero(written))
             } else {
                 let takes_more = receive.is_ready();
-                self.feed(receive).or_else(|| if takes_more { self.read(port) } else { None })
+                self.feed(receive).or_else(|| self.flush_and_read(port, takes_more))
             };
             match step {
                 Some(PumpStatus::Moved) => {}
@@ -64,19 +71,32 @@ impl Pump {
         }
     }
 
-    fn read(&mut self, port: &mut dyn Port) -> Option<PumpStatus> {
-        if !self.wants_more() {
+    fn flush_and_read(&mut self, port: &mut dyn Port, takes_more: bool) -> Option<PumpStatus> {
+        if let Err(kind) = self.flush(port) {
+            match classify(kind) {
+                ErrorClass::TimedOut => return None,
+                ErrorClass::Temporary => {
+                    log::not_written(kind);
+                    return Some(PumpStatus::NotWritten(kind));
+                }
+                // The error appears again in the next read or write.
+                ErrorClass::Gone => {}
+            }
+        }
+        if !takes_more || !self.wants_more() {
             return None;
         }
-        self.flush(port);
         let read = port.read(self.read_buffer());
         self.record_read(read.map(Some))
     }
 
-    fn flush(&mut self, port: &mut dyn Port) {
-        if core::mem::take(&mut self.unflushed) {
-            port.flush();
+    fn flush(&mut self, port: &mut dyn Port) -> Result<(), ErrorKind> {
+        if !self.unflushed {
+            return Ok(());
         }
+        let flushed = port.flush();
+        self.unflushed = is_unflushed_after(flushed);
+        flushed
     }
 }
 
@@ -84,7 +104,7 @@ impl Pump {
 trait Port {
     fn read(&mut self, space: &mut [u8]) -> Result<usize, ErrorKind>;
     fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind>;
-    fn flush(&mut self);
+    fn flush(&mut self) -> Result<(), ErrorKind>;
 }
 
 impl<T: Read + Write> Port for T {
@@ -96,8 +116,7 @@ impl<T: Read + Write> Port for T {
         Write::write(self, bytes).map_err(|error| error.kind())
     }
 
-    fn flush(&mut self) {
-        // An error of the link appears again in the next read or write.
-        _ = Write::flush(self);
+    fn flush(&mut self) -> Result<(), ErrorKind> {
+        Write::flush(self).map_err(|error| error.kind())
     }
 }

@@ -12,7 +12,7 @@ use crate::asynch::{Timer, flush_until, into_option, read_if, sleep, write_or_fl
 use crate::link::Link;
 use crate::log;
 use crate::pump::Pump;
-use crate::status::{ErrorClass, PumpStatus, classify, reject_zero};
+use crate::status::{ErrorClass, PumpStatus, classify, is_unflushed_after, reject_zero};
 
 /// Maximum number of bytes in one read from the line.
 const READ_SIZE: usize = 32;
@@ -123,9 +123,10 @@ impl FramedPump {
 
     /// Moves bytes over a blocking line until the caller has something to do. See [`Pump::run`].
     ///
-    /// Never returns [`PumpStatus::NotWritten`]: after a temporary error, a later write repeats the bytes. A lost frame
-    /// is repeated between two reads. So the driver's read should end with [`ErrorKind::TimedOut`] after at most 100 ms
-    /// without input, and the caller should then call `run` again.
+    /// Never returns [`PumpStatus::NotWritten`]: after a temporary error, a later call repeats the write or flush.
+    ///
+    /// A lost frame is repeated between two reads. So the driver's read should end with [`ErrorKind::TimedOut`] after
+    /// at most 100 ms without input, and the caller should then call `run` again.
     pub fn run<T: Read + Write>(
         &mut self,
         machine: &mut dyn Machine,
@@ -140,6 +141,9 @@ impl FramedPump {
                 // The last frame may have been written, which ends the connection.
                 PumpStatus::Idle(_) if has_written && self.line != Line::Open => continue,
                 PumpStatus::Idle(deadline) if self.line == Line::Open => deadline,
+                PumpStatus::Closed if self.is_unflushed && now() < self.pump.closes_at => {
+                    return PumpStatus::Idle(Some(self.pump.closes_at));
+                }
                 status => return status,
             };
             let mut space = [0; READ_SIZE];
@@ -200,7 +204,9 @@ impl FramedPump {
                 .await
             };
             let now = timer.now();
-            self.is_unflushed &= !(flushes && written.is_some());
+            if let Some(flushed) = written.filter(|_| flushes) {
+                self.is_unflushed = is_unflushed_after(flushed);
+            }
             let written = written.map_or(Ok(false), |written| self.record_write(written, now));
             if let Some(arrived) = arrived {
                 self.arrived(&space, arrived.map(Some), now);
@@ -232,7 +238,9 @@ impl FramedPump {
                 let mut write = pin!(write_or_flush(output, bytes, flushes));
                 poll_fn(|context| Poll::Ready(into_option(write.as_mut().poll(context)))).await
             };
-            self.is_unflushed &= !(flushes && written.is_some());
+            if let Some(flushed) = written.filter(|_| flushes) {
+                self.is_unflushed = is_unflushed_after(flushed);
+            }
             // If the line does not accept a frame, a later call writes the frame.
             if !written.is_some_and(|written| matches!(self.record_write(written, now), Ok(true))) {
                 return;
@@ -313,9 +321,9 @@ impl FramedPump {
             }
             has_written = true;
         }
-        if core::mem::take(&mut self.is_unflushed) {
-            // An error of the line appears again in the next read or write.
-            _ = line.flush();
+        if self.is_unflushed {
+            // An error of a closed line appears again in the next read or write.
+            self.is_unflushed = is_unflushed_after(line.flush().map_err(|error| error.kind()));
         }
         has_written
     }

@@ -19,7 +19,7 @@ pub enum PumpStatus {
     /// Input bytes were lost. The machine discards a partly received line. If the received part of that line shows a
     /// request and its id, the machine sends an error response. The connection stays open.
     LineBroken(ErrorKind),
-    /// A write failed with a temporary error. The next step repeats the write.
+    /// A write or flush failed with a temporary error. The next step repeats it.
     NotWritten(ErrorKind),
     /// The link is closed in at least one direction. The machine is informed, and [`PumpStatus::Closed`] follows.
     LinkLost(ErrorKind),
@@ -51,6 +51,11 @@ pub(crate) fn classify(kind: ErrorKind) -> ErrorClass {
         | ErrorKind::WriteZero => ErrorClass::Gone,
         _ => ErrorClass::Temporary,
     }
+}
+
+/// Returns whether the output is still unflushed after a flush with this result. A closed link is not flushed again.
+pub(crate) fn is_unflushed_after<T>(flushed: Result<T, ErrorKind>) -> bool {
+    flushed.is_err_and(|kind| classify(kind) != ErrorClass::Gone)
 }
 
 /// Replaces [`PumpStatus::Moved`] with `None`, because the caller need not see this status.

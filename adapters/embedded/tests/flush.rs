@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use crate::common::{ping, pong, with_server};
+use crate::common::{App, INITIALIZE, WELCOME, answer, ping, pong, with_server};
 use crate::http::{Open, call, handle, with_servers};
 use embedded_io::{ErrorKind, ErrorType};
 use mcp_proto::{Millis, Server};
@@ -22,6 +22,8 @@ struct Driver {
     line: Vec<u8>,
     /// Whether a flush never completes.
     is_stuck: bool,
+    /// Errors of the next flushes.
+    flush_errors: VecDeque<ErrorKind>,
 }
 
 impl Driver {
@@ -52,6 +54,7 @@ impl embedded_io::Write for Driver {
     }
 
     fn flush(&mut self) -> Result<(), ErrorKind> {
+        self.flush_errors.pop_front().map_or(Ok(()), Err)?;
         self.line.append(&mut self.buffer);
         Ok(())
     }
@@ -259,4 +262,151 @@ fn dropped_last_flush_of_serve_is_repeated_until_its_deadline() {
         });
         assert_eq!(driver.borrow().line.ends_with(b"}"), unstuck < u64::MAX);
     }
+}
+
+#[test]
+fn run_repeats_a_failed_flush() {
+    for (kind, status) in [
+        (ErrorKind::TimedOut, PumpStatus::Idle(None)),
+        (ErrorKind::Other, PumpStatus::NotWritten(ErrorKind::Other)),
+    ] {
+        let mut driver = Driver::new(&ping(1), false);
+        driver.flush_errors.push_back(kind);
+        with_server(512, 1024, |server| {
+            let (mut pump, mut now) = (Pump::new(), || Millis(0));
+            assert_eq!(pump.run(server, &mut driver, &mut now), status);
+            assert_eq!(pump.run(server, &mut driver, &mut now), PumpStatus::Idle(None));
+        });
+        assert_eq!(driver.line, pong(1).as_bytes());
+    }
+}
+
+#[test]
+fn run_flushes_a_response_after_the_end_of_the_input() {
+    let calls = [1, 2].map(|id| crate::common::call(id, "slow")).concat();
+    let mut driver = Driver::new(&[INITIALIZE, &calls].concat(), true);
+    with_server(512, 1024, |server| {
+        let (mut pump, mut app, mut now) = (Pump::new(), App::default(), || Millis(0));
+        while app.handle(pump.run(server, &mut driver, &mut now), server) {}
+        server.reply(app.slow.unwrap()).unwrap().text("done");
+        driver.flush_errors.push_back(ErrorKind::TimedOut);
+        for expected in [WELCOME.to_string(), [WELCOME, &answer(2, "done")].concat()] {
+            assert!(matches!(pump.run(server, &mut driver, &mut now), PumpStatus::Idle(_)));
+            assert_eq!(driver.line, expected.as_bytes());
+        }
+    });
+}
+
+#[test]
+fn run_repeats_the_last_flush_within_its_time() {
+    let idle = PumpStatus::Idle(Some(Millis(2000)));
+    for (failures, statuses) in [(1, [idle, PumpStatus::Closed]), (3, [idle, idle])] {
+        let mut driver = Driver::new(&[INITIALIZE, &crate::common::call(1, "slow")].concat(), true);
+        with_server(512, 1024, |server| {
+            let (mut pump, mut app) = (Pump::new(), App::default());
+            while app.handle(pump.run(server, &mut driver, &mut || Millis(0)), server) {}
+            server.reply(app.slow.unwrap()).unwrap().text("done");
+            driver.flush_errors = vec![ErrorKind::TimedOut; failures].into();
+            assert_eq!([0, 1999].map(|now| pump.run(server, &mut driver, &mut || Millis(now))), statuses);
+            assert_eq!(pump.run(server, &mut driver, &mut || Millis(2000)), PumpStatus::Closed);
+        });
+        assert_eq!(driver.buffer.is_empty(), failures == 1);
+    }
+}
+
+fn failed_flush_is_repeated_by(mut pump: impl Wait) -> Vec<u8> {
+    let (driver, time) = (RefCell::new(Driver::new(&ping(1), false)), Cell::new(0));
+    driver.borrow_mut().flush_errors = [ErrorKind::TimedOut, ErrorKind::Other, ErrorKind::TimedOut].into();
+    with_server(512, 1024, |server| {
+        let statuses: [_; 2] = std::array::from_fn(|_| poll(pin!(pump.wait(server, &driver, &time))));
+        assert_eq!(statuses, [Some(PumpStatus::NotWritten(ErrorKind::Other)), None]);
+    });
+    driver.into_inner().line
+}
+
+#[test]
+fn wait_repeats_a_failed_flush() {
+    assert_eq!(failed_flush_is_repeated_by(Pump::new()), pong(1).as_bytes());
+    assert!(!failed_flush_is_repeated_by(FramedPump::new(5)).is_empty());
+}
+
+#[test]
+fn wait_repeats_a_failed_flush_before_an_event() {
+    let calls = [ping(1), crate::common::call(2, "slow")].concat();
+    for kind in [ErrorKind::TimedOut, ErrorKind::Other] {
+        let (driver, time) = (RefCell::new(Driver::new(&calls, false)), Cell::new(0));
+        driver.borrow_mut().flush_errors.push_back(kind);
+        with_server(512, 1024, |server| {
+            let mut pump = Pump::new();
+            // The caller has not handled the event when it calls again.
+            for line in [String::new(), pong(1)] {
+                let status = poll(pin!(Wait::wait(&mut pump, server, &driver, &time)));
+                assert_eq!((status, &*driver.borrow().line), (Some(PumpStatus::Event), line.as_bytes()));
+            }
+        });
+    }
+}
+
+fn last_flush_is_repeated_by(mut pump: impl Wait) -> Driver {
+    let (driver, time) = (RefCell::new(Driver::new(&ping(1), true)), Cell::new(0));
+    driver.borrow_mut().flush_errors = [ErrorKind::TimedOut; 3].into();
+    with_server(512, 1024, |server| {
+        assert_eq!(poll(pin!(pump.wait(server, &driver, &time))), Some(PumpStatus::Closed));
+    });
+    driver.into_inner()
+}
+
+#[test]
+fn wait_repeats_the_last_flush() {
+    assert_eq!(last_flush_is_repeated_by(Pump::new()).line, pong(1).as_bytes());
+    assert_eq!(last_flush_is_repeated_by(FramedPump::new(5)).buffer.len(), 0);
+}
+
+#[test]
+fn framed_run_repeats_a_failed_flush() {
+    for is_ended in [false, true] {
+        let mut driver = Driver::new("", is_ended);
+        driver.flush_errors = [ErrorKind::TimedOut, ErrorKind::Other].into();
+        with_server(512, 1024, |server| {
+            let (mut pump, mut now) = (FramedPump::new(5), || Millis(0));
+            let statuses: [_; 3] = std::array::from_fn(|_| pump.run(server, &mut driver, &mut now));
+            assert_eq!(matches!(statuses[2], PumpStatus::Closed), is_ended, "{statuses:?}");
+        });
+        assert!(!driver.line.is_empty() && driver.buffer.is_empty());
+    }
+}
+
+/// Serves a call over HTTP with a blocking driver whose flushes fail, and calls `run` every half second. Returns the
+/// number of `Idle` statuses, the next status, and the line.
+fn http_run(fields: &str, errors: &[ErrorKind]) -> (usize, Option<HttpStatus>, String) {
+    let mut driver = Driver::new(&call("hello", fields), false);
+    driver.flush_errors = errors.to_vec().into();
+    let mut head = [0; 300];
+    let mut pump = HttpPump::new(&mut head);
+    let (mut idles, mut end) = (0, None);
+    with_servers(|http, server| {
+        while idles < 10 && end.is_none() {
+            match pump.run(http, server, &mut driver, &mut || Millis(idles as u64 * 500)) {
+                HttpStatus::Event => _ = handle(server),
+                HttpStatus::Idle(_) => idles += 1,
+                status => end = Some(status),
+            }
+        }
+    });
+    (idles, end, String::from_utf8(driver.line).unwrap())
+}
+
+#[test]
+fn http_run_repeats_a_flush_that_timed_out() {
+    let (_, end, line) = http_run("", &[ErrorKind::TimedOut]);
+    assert!(end.is_none() && line.ends_with('}'), "{end:?} {line}");
+    // The caller ends the output after `Closing`, so all output must be flushed.
+    for failures in [0, 1, 3] {
+        let (idles, end, line) = http_run("Connection: close\r\n", &vec![ErrorKind::TimedOut; failures]);
+        assert_eq!((idles, end), (failures, Some(HttpStatus::Closing(Some(Millis(2000))))));
+        assert!(line.ends_with('}'), "{line}");
+    }
+    let (idles, end, _) = http_run("Connection: close\r\n", &[ErrorKind::TimedOut; 10]);
+    assert_eq!((idles, end), (4, Some(HttpStatus::Closed)));
+    assert_eq!(http_run("", &[ErrorKind::Other]).1, Some(HttpStatus::Closed));
 }

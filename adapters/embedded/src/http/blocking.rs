@@ -4,16 +4,17 @@ use embedded_io::{Error, ErrorKind, Read, Write};
 use mcp_proto::{Millis, Server};
 use mcp_proto_http::server::{HttpServer, Policy, Step};
 
-use super::{HttpPump, HttpStatus};
+use super::{HttpPump, HttpStatus, is_harmless};
 use crate::status::reject_zero;
 
 impl HttpPump<'_> {
     /// Serves one connection over a blocking driver until the caller has something to do.
     ///
     /// Never returns [`HttpStatus::Moved`]. Returns [`HttpStatus::Idle`] if the caller must first provide a response,
-    /// for example after deferring a call. Also returns `Idle` if a read or write of the driver ended with
-    /// [`ErrorKind::TimedOut`]. A call after [`HttpStatus::Closing`] drops input until a read times out or the
-    /// connection is closed.
+    /// for example after deferring a call. Also returns `Idle` if a read, write or flush of the driver ended with
+    /// [`ErrorKind::TimedOut`]. The next call repeats the write or flush.
+    ///
+    /// A call after [`HttpStatus::Closing`] drops input until a read times out or the connection is closed.
     ///
     /// While a read blocks, the server is not polled, so no timeout expires. Use a driver whose reads time out, and
     /// call `run` again.
@@ -24,7 +25,7 @@ impl HttpPump<'_> {
         link: &mut T,
         now: &mut dyn FnMut() -> Millis,
     ) -> HttpStatus {
-        let was_closing = matches!(self.status(false), HttpStatus::Closing(_));
+        let was_closing = matches!(self.status(false), HttpStatus::Closing(_)) && !self.is_unflushed;
         loop {
             let deadline = match http.poll(server, now()) {
                 Step::Event => return HttpStatus::Event,
@@ -35,13 +36,20 @@ impl HttpPump<'_> {
             let write =
                 &mut |bytes: &[u8]| reject_zero(Write::write(link, bytes).map_err(|error| error.kind()));
             let Ok(has_sent) = self.transmit(http, write, now()) else { return HttpStatus::Closed };
-            if has_sent {
-                _ = link.flush();
-            }
+            let idle = HttpStatus::Idle(self.connection.deadline().into_iter().chain(deadline).min());
             let status = match self.status(has_sent) {
-                HttpStatus::Idle(own) => HttpStatus::Idle(own.into_iter().chain(deadline).min()),
+                HttpStatus::Idle(_) => idle,
                 status => status,
             };
+            self.is_unflushed |= has_sent;
+            if self.is_unflushed {
+                match link.flush().map_err(|error| is_harmless(error.kind())) {
+                    Ok(()) => self.is_unflushed = false,
+                    // The next call flushes again.
+                    Err(Ok(_)) if status != HttpStatus::Closed => return idle,
+                    Err(_) => return HttpStatus::Closed,
+                }
+            }
             let read = match status {
                 HttpStatus::Moved => continue,
                 HttpStatus::Idle(_) if !self.connection.takes_input() => return status,

@@ -76,7 +76,7 @@ pub struct HttpPump<'b> {
     fed: usize,
     /// End of the bytes that were read.
     filled: usize,
-    /// Whether [`serve`](HttpPump::serve) has written output without a flush.
+    /// Whether [`serve`](HttpPump::serve) or [`run`](HttpPump::run) has written output without a flush.
     is_unflushed: bool,
 }
 
