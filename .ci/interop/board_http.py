@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives a board over HTTP in QEMU with the official Python SDK 2.x of this interpreter, with curl, and with raw bytes.
+"""Drives a board over HTTP in QEMU with the official Python SDK 2.x of this interpreter, with curl, and with raw bytes and frames.
 
     board_http.py QEMU IMAGE
 
@@ -19,6 +19,7 @@ import time
 import warnings
 
 import python_client
+import silent_clients
 from python_client import SDK, STATELESS, Failed, Problems, Sdk2, expect, ok, text_of
 
 LIMIT = 300  # seconds for a group
@@ -202,6 +203,7 @@ def main():
         fine &= attempt("with a probe", lambda: official(port, "auto"))
         fine &= attempt("curl", lambda: curl(port))
         fine &= attempt("the wire itself", lambda: wire(port))
+    fine &= attempt("silent clients", lambda: silent_clients.run(*sys.argv[1:]))
     sys.exit(not fine)
 
 

@@ -21,8 +21,9 @@ const PORT: u16 = 80;
 /// One socket for each connection, and further sockets in which clients wait for a connection. smoltcp has no queue of
 /// clients: without a listening socket, smoltcp resets the connection of a client.
 const SOCKETS: usize = CONNECTIONS + 4;
-/// The time for which a closed socket waits until its client has received the rest.
-const LINGER: Duration = Duration::from_secs(2);
+/// The time for which a socket waits for a client that completes the handshake, or acknowledges the rest after the end
+/// of a connection. A client that never answers would occupy the socket forever.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 #[exception]
 fn SysTick() {
@@ -57,13 +58,15 @@ impl<'n> Sockets<'n> {
             }
             let socket = self.sockets.get_mut::<Socket<'_>>(handle);
             if !socket.is_open() {
-                socket.set_timeout(None);
+                socket.set_timeout(Some(TIMEOUT));
                 _ = socket.listen(PORT);
-            } else if socket.may_send()
-                && let Some(free) = self.clients.iter_mut().find(|client| client.is_none())
-            {
-                *free = Some(handle);
-                has_changed = true;
+            } else if socket.may_send() {
+                // The timeout would reset a client that waits for a connection.
+                socket.set_timeout(None);
+                if let Some(free) = self.clients.iter_mut().find(|client| client.is_none()) {
+                    *free = Some(handle);
+                    has_changed = true;
+                }
             }
         }
         has_changed
@@ -109,7 +112,7 @@ impl Network for Sockets<'_> {
         if let Some(socket) = self.client(connection) {
             // The end of the output tells the client that the connection is closed. A reset could destroy a response.
             socket.close();
-            socket.set_timeout(Some(LINGER));
+            socket.set_timeout(Some(TIMEOUT));
         }
         if let Some(client) = self.clients.get_mut(connection) {
             *client = None;
