@@ -10,6 +10,7 @@ use mcp_proto::Ticket;
 
 use crate::Wake;
 use crate::client_settings::ClientSettings;
+use crate::close_deadline::CloseDeadline;
 use crate::error::{CallError, ConnectError};
 use crate::notifications::NotificationQueue;
 use crate::owned::Notification;
@@ -26,6 +27,7 @@ pub struct ClientShared {
     state: Signal<State>,
     in_flight_limit: usize,
     waiting_limit: usize,
+    deadline: Arc<CloseDeadline>,
 }
 
 #[derive(Default)]
@@ -62,7 +64,8 @@ impl ClientShared {
     #[must_use]
     pub fn new(settings: &ClientSettings) -> Arc<ClientShared> {
         let (in_flight_limit, waiting_limit) = (settings.requests, settings.waiting);
-        Arc::new(ClientShared { state: Signal::default(), in_flight_limit, waiting_limit })
+        let deadline = Arc::default();
+        Arc::new(ClientShared { state: Signal::default(), in_flight_limit, waiting_limit, deadline })
     }
 
     /// Records a line of the server that is not a message, unless an earlier line was recorded.
@@ -167,9 +170,16 @@ impl ClientShared {
         self.state.with(|state| mem::take(&mut state.commands))
     }
 
-    /// Closes the connection. The client writes unsent messages during its grace period, but for at most `within`.
+    /// Closes the connection. The client writes unsent messages during its grace period. `within` limits the whole
+    /// close, as [`CloseDeadline`] describes.
     pub fn close(&self, within: Option<Duration>) {
-        self.send(Command::Close(within));
+        self.send(Command::Close(within.map(|time| self.deadline.set(time))));
+    }
+
+    /// Returns the time limit of [`close`](ClientShared::close).
+    #[must_use]
+    pub fn close_deadline(&self) -> &Arc<CloseDeadline> {
+        &self.deadline
     }
 
     pub(crate) fn is_closed(&self) -> bool {

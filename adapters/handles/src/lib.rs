@@ -37,6 +37,7 @@ mod client;
 mod client_requests;
 mod client_settings;
 mod client_shared;
+mod close_deadline;
 mod defer;
 mod error;
 #[cfg(feature = "derive")]
@@ -88,6 +89,7 @@ pub use crate::chunk_writer::ChunkWriter;
 pub use crate::client::ClientHandle;
 pub use crate::client_settings::{ClientSettings, ExtensionSettings};
 pub use crate::client_shared::{ClientCloseGuard, ClientShared};
+pub use crate::close_deadline::CloseDeadline;
 pub use crate::defer::Defer;
 pub use crate::error::{CallError, ConnectError, PeerError, ServeError, spawn_error};
 pub use crate::hook::{Refusal, RequestHook, RequestInfo, RequestOutcome};

@@ -2,39 +2,17 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mcp_proto_handles::{Ending, LineCallback, Stderr, lock, spawn_error};
-
-/// The optional time limit for closing a connection. The application may set the limit while the connection closes.
-///
-/// In the first half of the time, the client writes unsent messages. In the third quarter, the child may exit by
-/// itself. Then the client sends SIGTERM on Unix, and kills the child on other systems. At the end of the last quarter,
-/// the client kills the child.
-#[derive(Default)]
-pub(crate) struct Deadline(Mutex<Option<(Instant, Duration)>>);
-
-impl Deadline {
-    /// Starts the time limit. Returns the part of the time for unsent messages.
-    pub(crate) fn set(&self, time: Duration) -> Duration {
-        *lock(&self.0) = Some((Instant::now(), time));
-        time / 2
-    }
-
-    /// Returns the time until this number of quarters of the limit has passed, or `Duration::MAX` without a limit.
-    fn remaining(&self, quarters: u32) -> Duration {
-        let Some((since, time)) = *lock(&self.0) else { return Duration::MAX };
-        (time / 4).saturating_mul(quarters).saturating_sub(since.elapsed())
-    }
-}
+use mcp_proto_handles::{CloseDeadline, Ending, LineCallback, Stderr, spawn_error};
 
 /// The timeouts for the exit of a child process.
 #[derive(Clone)]
 pub(crate) struct ExitPolicy {
     pub(crate) ending: Ending,
-    pub(crate) deadline: Arc<Deadline>,
+    pub(crate) deadline: Arc<CloseDeadline>,
 }
 
 /// A running child process. Dropping this value stops the process. Close stdin before the drop.

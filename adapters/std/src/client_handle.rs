@@ -10,7 +10,6 @@ use mcp_proto_handles::{
 };
 use serde_core::Serialize;
 
-use crate::child::Deadline;
 use crate::pending::{PendingCall, TaskCall};
 
 /// The handle of a connected client.
@@ -40,26 +39,19 @@ pub struct ClientHandle {
 /// The time by which [`ClientHandle::close_within`] may exceed its limit.
 const MARGIN: Duration = Duration::from_millis(500);
 
-struct CloseOnDrop {
-    shared: Arc<ClientShared>,
-    deadline: Arc<Deadline>,
-}
+struct CloseOnDrop(Arc<ClientShared>);
 
 impl Drop for CloseOnDrop {
     fn drop(&mut self) {
-        self.shared.close(None);
-        block_on(self.shared.wait_closed());
+        self.0.close(None);
+        block_on(self.0.wait_closed());
     }
 }
 
 impl ClientHandle {
-    pub(crate) fn new(
-        shared: Arc<ClientShared>,
-        details: ServerDetails,
-        deadline: Arc<Deadline>,
-    ) -> ClientHandle {
+    pub(crate) fn new(shared: Arc<ClientShared>, details: ServerDetails) -> ClientHandle {
         let inner = shared.handle(details);
-        ClientHandle { inner, close_on_drop: Arc::new(CloseOnDrop { shared, deadline }) }
+        ClientHandle { inner, close_on_drop: Arc::new(CloseOnDrop(shared)) }
     }
 
     /// Calls a tool and waits for its result.
@@ -242,9 +234,8 @@ impl ClientHandle {
     /// # }
     /// ```
     pub fn close_within(&self, time: Duration) -> Option<ExitStatus> {
-        let unsent = self.close_on_drop.deadline.set(time);
         let until = Instant::now().checked_add(time.saturating_add(MARGIN));
-        block_on_until(until, self.inner.close_within(unsent)).flatten()
+        block_on_until(until, self.inner.close_within(time)).flatten()
     }
 }
 

@@ -14,7 +14,7 @@ use mcp_proto_handles::{
     ServerRequestResponder, Stderr, block_on,
 };
 
-use crate::child::{Deadline, ExitPolicy};
+use crate::child::ExitPolicy;
 use crate::client_handle::ClientHandle;
 use crate::pump::{OpenPump, Pump, PumpStatus, RunOptions};
 use crate::reconnect::{Reconnect, wait_for_attempt};
@@ -195,13 +195,12 @@ impl Connector {
         let (report, connected) = channel();
         let thread_shared = Arc::clone(&shared);
         let guard = shared.close_guard();
-        let deadline = Arc::<Deadline>::default();
-        let exit = ExitPolicy { ending: self.ending, deadline: Arc::clone(&deadline) };
+        let exit = ExitPolicy { ending: self.ending, deadline: Arc::clone(shared.close_deadline()) };
         thread::Builder::new()
             .name("mcp-client".into())
             .spawn(move || self.run(source, &exit, &thread_shared, &report, guard))?;
         match connected.recv() {
-            Ok(Ok(details)) => Ok(ClientHandle::new(shared, details, deadline)),
+            Ok(Ok(details)) => Ok(ClientHandle::new(shared, details)),
             Ok(Err(error)) => {
                 block_on(shared.wait_closed());
                 Err(error)

@@ -1,13 +1,15 @@
 //! A server in a child process: start, stderr, termination.
 
 use std::io;
+use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
-use mcp_proto_handles::{Ending, LineCallback, Stderr, spawn_error};
+use mcp_proto_handles::{CloseDeadline, Ending, LineCallback, Stderr, spawn_error};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// A running child process. Dropping this value kills the process. For an orderly exit, call
 /// [`stop`](ServerProcess::stop) before the drop.
@@ -42,22 +44,25 @@ impl ServerProcess {
     /// Waits for the child to exit. Returns `None` if the system does not report the exit status. If the child does
     /// not exit in time, terminates and finally kills the child. Then waits up to [`LineCallback::DRAIN_TIME`] for
     /// the last lines on stderr. Close stdin before the call.
-    pub(crate) async fn stop(&mut self) -> Option<ExitStatus> {
-        let status = self.stop_child().await;
+    pub(crate) async fn stop(&mut self, deadline: &CloseDeadline) -> Option<ExitStatus> {
+        let status = self.stop_child(deadline).await;
         if let Some(stderr) = self.stderr.take() {
-            let _ = timeout(LineCallback::DRAIN_TIME, stderr).await;
+            let left = || deadline.remaining(4);
+            within(LineCallback::DRAIN_TIME, left, stderr).await;
         }
         status
     }
 
-    async fn stop_child(&mut self) -> Option<ExitStatus> {
-        if let Ok(status) = timeout(self.ending.after_close, self.child.wait()).await {
+    async fn stop_child(&mut self, deadline: &CloseDeadline) -> Option<ExitStatus> {
+        let left = || deadline.remaining(3);
+        if let Some(status) = within(self.ending.after_close, left, self.child.wait()).await {
             return status.ok();
         }
         #[cfg(unix)]
         {
             self.terminate();
-            if let Ok(status) = timeout(self.ending.after_terminate, self.child.wait()).await {
+            let left = || deadline.remaining(4);
+            if let Some(status) = within(self.ending.after_terminate, left, self.child.wait()).await {
                 return status.ok();
             }
         }
@@ -72,6 +77,27 @@ impl ServerProcess {
         let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         if let Some(pid) = pid {
             let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+}
+
+/// Waits for the future. Returns `None` if `time` or the rest of the deadline expires first. The rest may become shorter
+/// during the wait.
+async fn within<T>(
+    time: Duration,
+    left: impl Fn() -> Duration,
+    future: impl Future<Output = T>,
+) -> Option<T> {
+    const CHECK: Duration = Duration::from_millis(50);
+    let mut future = pin!(future);
+    let start = Instant::now();
+    loop {
+        let left = time.saturating_sub(start.elapsed()).min(left());
+        if let Ok(output) = timeout(left.min(CHECK), future.as_mut()).await {
+            return Some(output);
+        }
+        if left <= CHECK {
+            return None;
         }
     }
 }

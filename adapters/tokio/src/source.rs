@@ -121,7 +121,7 @@ impl LinkPump {
 pub(crate) async fn stop(process: Option<ServerProcess>, shared: &ClientShared) -> Option<ExitStatus> {
     shared.set_process_id(None);
     match process {
-        Some(mut process) => process.stop().await,
+        Some(mut process) => process.stop(shared.close_deadline()).await,
         None => None,
     }
 }

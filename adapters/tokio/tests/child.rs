@@ -53,6 +53,33 @@ async fn child_ignoring_sigterm_is_killed() {
 }
 
 #[tokio::test]
+async fn close_deadline_covers_exit_and_termination() {
+    let long = Ending { after_close: SOON, after_terminate: SOON };
+    let child = async |script: &str| {
+        connector().ending(long).spawn(shell(&format!("{HANDSHAKE} {script}"))).await.unwrap()
+    };
+    let limit = Duration::from_millis(400);
+
+    let client = child("exec sleep 1000").await;
+    assert_eq!(client.close_within(limit).await.unwrap().signal(), Some(15));
+
+    let client = child("trap '' TERM; exec sleep 1000").await;
+    let start = Instant::now();
+    assert_eq!(client.close_within(limit).await.unwrap().signal(), Some(9));
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+
+    // A second call shortens the time of a close in progress.
+    let client = child("trap '' TERM; exec sleep 1000").await;
+    let closing = tokio::spawn({
+        let client = client.clone();
+        async move { client.close().await }
+    });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(client.close_within(limit / 4).await.unwrap().signal(), Some(9));
+    assert_eq!(closing.await.unwrap().unwrap().signal(), Some(9));
+}
+
+#[tokio::test]
 async fn dropping_last_handle_ends_child() {
     let (sender, mut ended) = mpsc::unbounded_channel();
     let stderr = Stderr::lines(move |line| sender.send(line.to_string()).unwrap());
