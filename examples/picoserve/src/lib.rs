@@ -25,15 +25,39 @@ pub struct Mcp<'s, 'a, 'b, P: Policy, const N: usize> {
 }
 
 /// The header fields of a request.
-struct Fields<'r>(Headers<'r>);
+struct Fields<'r> {
+    headers: Headers<'r>,
+    /// The joined values of `Accept`: several lines are one list.
+    accept: Vec<u8, 256>,
+}
+
+impl<'r> Fields<'r> {
+    fn new(headers: Headers<'r>) -> Fields<'r> {
+        let mut accept = Vec::new();
+        for (_, value) in headers.iter().filter(|(name, _)| "accept" == *name) {
+            let start = accept.len();
+            let comma: &[u8] = if start == 0 { b"" } else { b", " };
+            let added =
+                accept.extend_from_slice(comma).and_then(|()| accept.extend_from_slice(value.as_raw()));
+            if added.is_err() {
+                accept.truncate(start);
+                break;
+            }
+        }
+        Fields { headers, accept }
+    }
+}
 
 impl HeaderFields for Fields<'_> {
     fn field(&self, name: &str) -> Option<&[u8]> {
-        self.0.get(name).map(|value| value.as_raw())
+        if name == "accept" && !self.accept.is_empty() {
+            return Some(&self.accept);
+        }
+        self.headers.get(name).map(|value| value.as_raw())
     }
 
     fn is_repeated(&self, name: &str) -> bool {
-        self.0.iter().filter(|(known, _)| name == *known).count() > 1
+        self.headers.iter().filter(|(known, _)| name == *known).count() > 1
     }
 }
 
@@ -48,7 +72,7 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
         mut request: Request<'_, R>,
         response_writer: W,
     ) -> Result<ResponseSent, W::Error> {
-        let (fields, path) = (Fields(request.parts.headers()), request.parts.path());
+        let (fields, path) = (Fields::new(request.parts.headers()), request.parts.path());
         let head = RequestHead {
             method: Method::from_bytes(method.as_bytes()),
             target: path.encoded(),

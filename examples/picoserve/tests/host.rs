@@ -48,8 +48,11 @@ fn route_serves_calls_and_refusals() {
         assert!(response.contains("content-type: application/json\r\n"), "{response}");
         assert!(response.contains(expected), "{response}");
     }
-    let response = call(address, "blink", "Accept: text/event-stream\r\n");
-    assert!(response.contains("text/event-stream") && response.contains("\r\n\r\ndata: {"), "{response}");
+    // Several lines are one list.
+    for fields in ["Accept: text/event-stream\r\n", "Accept: text/html\r\nAccept: text/event-stream\r\n"] {
+        let response = call(address, "blink", fields);
+        assert!(response.contains("text/event-stream") && response.contains("\r\n\r\ndata: {"), "{response}");
+    }
     assert!(call(address, "blink", "Origin: http://evil.example\r\n").starts_with("HTTP/1.1 403 "));
     let response = exchange(address, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(response.starts_with("HTTP/1.1 405 ") && response.contains("allow: POST"), "{response}");
