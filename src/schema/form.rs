@@ -73,7 +73,7 @@ impl ElicitResultView<'_> {
         }
         let mut out = Writer::new(BufferMut::Lent(&mut *buffer), 0, usize::MAX);
         write_content(self.content(), T::FIELDS, &mut out);
-        match out.finish().ok().and_then(|end| buffer.get_mut(..end)) {
+        match out.finish().and_then(|end| buffer.get_mut(..end)) {
             Some(text) => decode_in_place(text).map(Some),
             None => Err(TypedError::new(&"the content is longer than the buffer")),
         }
