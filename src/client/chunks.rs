@@ -13,6 +13,7 @@ use crate::error::SendError;
 use crate::framing::Content;
 use crate::json::{Json, Member, Span, Str, decode_text_in_place};
 use crate::peer::outbound::IssuedId;
+use crate::peer::request::Flags;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::objects::base64::decode_in_json;
@@ -180,7 +181,7 @@ impl Client<'_> {
     pub fn receive_chunks(&mut self, ticket: Ticket) -> Result<(), SendError> {
         self.state.open_request(ticket).ok_or(SendError::Gone)?;
         if let Some(outbound) = self.state.peer.in_flight.outbound_mut(ticket) {
-            outbound.timing.set_chunked();
+            outbound.flags.add(Flags::CHUNKED);
         }
         self.chunk_hook = Some(before_line);
         Ok(())
@@ -200,7 +201,7 @@ impl Client<'_> {
         }
         let IssuedId::Request(ticket) = issued else { return None };
         let outbound = self.state.peer.in_flight.outbound(ticket)?;
-        (outbound.timing.is_chunked() && outbound.state.awaits_response()).then_some((ticket, result))
+        (outbound.flags.has(Flags::CHUNKED) && outbound.state.awaits_response()).then_some((ticket, result))
     }
 
     /// Returns the only request that awaits a response. Returns `None` if no request or several requests await a

@@ -10,7 +10,7 @@ use crate::json::{Span, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::lifecycle::{State, Trigger, role};
 use crate::peer::outbound::IssuedId;
-use crate::peer::request::{Outbound, OutboundState, Progress, Request};
+use crate::peer::request::{Flags, Outbound, OutboundState, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::{InFlight, Ticket};
 use crate::peer::tasks::storage::Storage;
@@ -258,14 +258,14 @@ impl<'b> ClientState<'b> {
         // The client sends a level only to a server that declared `logging`.
         let level = options.log_level.filter(|_| self.has_server_capability(ServerCapabilities::LOGGING));
         let timeouts = self.config.timeouts;
-        let progress = match options {
-            Options { progress: false, .. } => Progress::Ignored,
-            Options { ignore_progress: true, .. } => Progress::Reported,
-            _ => Progress::ExtendsTimeout,
+        let flags = match options {
+            Options { progress: false, .. } => Flags::NONE,
+            Options { ignore_progress: true, .. } => Flags::PROGRESS,
+            _ => Flags::PROGRESS_EXTENDS,
         };
         let maximum = options.maximum.unwrap_or(timeouts.maximum);
         let data = SentRequest::new(self.peer.next_sequence, method, maximum, level);
-        let outbound = Outbound::new(options.timeout.unwrap_or(timeouts.request), progress, data);
+        let outbound = Outbound::new(options.timeout.unwrap_or(timeouts.request), flags, data);
         // The deadline is immediate, because the next poll starts the timeout.
         let in_flight = &mut self.peer.in_flight;
         let Some(ticket) = in_flight.take(Request::Outbound(outbound), Some(Millis::ZERO)) else {

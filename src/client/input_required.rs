@@ -7,7 +7,7 @@
 
 use crate::error::SendError;
 use crate::json::{Json, Kind, Str, Writer};
-use crate::peer::request::{OutboundState, Timer};
+use crate::peer::request::{Flags, OutboundState};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
@@ -313,9 +313,9 @@ impl ClientState<'_> {
         }
         // Until the first poll after the request was sent, `maximum` is a duration. From then on, `maximum` is a
         // deadline.
-        let deadline = match outbound.timing.timer() {
-            Timer::Stopped => Millis::ZERO,
-            _ => outbound.data.maximum,
+        let deadline = match outbound.flags.has(Flags::STARTED) {
+            false => Millis::ZERO,
+            true => outbound.data.maximum,
         };
         self.peer.in_flight.set_deadline(ticket, Some(deadline));
         self.emit(PendingEvent::InputRequired { ticket, result: result.span() });

@@ -4,7 +4,7 @@
 use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{Json, SortKey, Writer, digit_bytes};
 use crate::peer::outbound::IssuedId;
-use crate::peer::request::{OutboundData, OutboundState, Timer};
+use crate::peer::request::{OutboundData, OutboundState};
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::level::Level;
@@ -142,9 +142,7 @@ impl ClientState<'_> {
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
             (outbound.data.sequence, outbound.state) = (sequence, OutboundState::AwaitingResponse);
             outbound.last_progress = SortKey::NONE;
-            if outbound.timing.timer() == Timer::Running {
-                outbound.timing.set_timer(Timer::Restarting);
-            }
+            outbound.flags.stop();
         }
         self.peer.in_flight.set_deadline(ticket, Some(Millis::ZERO));
         Ok(())

@@ -5,7 +5,7 @@ use crate::error::ProtocolError;
 use crate::framing::outbound_message::Routing;
 use crate::json::{Decimal, Json, text_of};
 use crate::peer::lifecycle::State;
-use crate::peer::request::{OutboundState, Progress, Timer};
+use crate::peer::request::{Flags, OutboundState};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
@@ -98,7 +98,7 @@ impl<R: Role> Peer<'_, R> {
             IssuedId::Other(_) | IssuedId::Unknown => return Err(ProtocolError::UnknownProgress),
         };
         let outbound = self.in_flight.outbound_mut(ticket).ok_or(ProtocolError::UnknownProgress)?;
-        if outbound.timing.progress() == Progress::Ignored {
+        if !outbound.wants_progress() {
             return Err(ProtocolError::UnknownProgress);
         }
         if outbound.state != OutboundState::AwaitingResponse {
@@ -106,9 +106,7 @@ impl<R: Role> Peer<'_, R> {
         }
         if progress.sort_key() > outbound.last_progress {
             outbound.last_progress = progress.sort_key();
-            if outbound.timing.progress() == Progress::ExtendsTimeout
-                && outbound.timing.timer() == Timer::Running
-            {
+            if outbound.flags.has(Flags::PROGRESS_EXTENDS) && outbound.flags.has(Flags::RUNNING) {
                 let deadline = outbound.deadline_from(self.now);
                 self.in_flight.set_deadline(ticket, Some(deadline));
             }
@@ -120,7 +118,7 @@ impl<R: Role> Peer<'_, R> {
     pub(crate) fn start_timeout(&mut self, ticket: Ticket) -> bool {
         let Some(outbound) = self.in_flight.outbound_mut(ticket) else { return false };
         let is_sent = matches!(outbound.state, OutboundState::AwaitingResponse | OutboundState::NeedsInput)
-            && outbound.timing.timer() != Timer::Running;
+            && !outbound.flags.has(Flags::RUNNING);
         if is_sent {
             let deadline = outbound.start_timeout(self.now);
             self.in_flight.set_deadline(ticket, Some(deadline));
@@ -140,7 +138,8 @@ impl<R: Role> Peer<'_, R> {
         let outbound = self.in_flight.outbound_mut(ticket)?;
         match outbound.state {
             OutboundState::Failed(failure) => Some(failure),
-            OutboundState::AwaitingResponse if may_be_unread && outbound.timing.extend_once() => {
+            OutboundState::AwaitingResponse if may_be_unread && !outbound.flags.has(Flags::EXTENDED) => {
+                outbound.flags.add(Flags::EXTENDED);
                 self.in_flight.set_deadline(ticket, Some(self.now.plus(READ_TIME)));
                 None
             }

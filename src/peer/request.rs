@@ -61,66 +61,47 @@ pub struct Outbound<O> {
     pub(crate) last_progress: SortKey,
     pub(crate) timeout: Timeout,
     pub(crate) state: OutboundState,
-    pub(crate) timing: Timing,
+    pub(crate) flags: Flags,
     pub(crate) data: O,
 }
 
-/// The timer, the effect of progress and the form of the result in one byte, because every slot stores them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Timing(u8);
+/// Properties of a request to the peer, one bit each, because every slot stores them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Flags(u8);
 
-const CHUNKED: u8 = 16;
-const EXTENDED: u8 = 32;
+impl Flags {
+    pub(crate) const NONE: Flags = Flags(0);
+    /// The maximum duration has started.
+    pub(crate) const STARTED: Flags = Flags(1);
+    /// The timeout runs. Otherwise the timeout starts at the first poll after sending.
+    pub(crate) const RUNNING: Flags = Flags(2);
+    /// The running timeout was extended, which happens only once.
+    pub(crate) const EXTENDED: Flags = Flags(4);
+    /// Progress is reported.
+    pub(crate) const PROGRESS: Flags = Flags(8);
+    /// Progress is reported, and restarts the timeout.
+    pub(crate) const PROGRESS_EXTENDS: Flags = Flags(Flags::PROGRESS.0 | 16);
+    /// The content of the result arrives in chunks.
+    pub(crate) const CHUNKED: Flags = Flags(32);
 
-impl Timing {
-    /// Creates the byte, with a stopped timer.
-    fn new(progress: Progress) -> Timing {
-        Timing(match progress {
-            Progress::Ignored => 0,
-            Progress::Reported => 4,
-            Progress::ExtendsTimeout => 8,
-        })
+    /// Returns whether all flags of `flags` are set.
+    pub(crate) fn has(self, flags: Flags) -> bool {
+        self.0 & flags.0 == flags.0
     }
 
-    pub(crate) fn timer(self) -> Timer {
-        match self.0 & 3 {
-            0 => Timer::Stopped,
-            1 => Timer::Restarting,
-            _ => Timer::Running,
-        }
+    pub(crate) fn add(&mut self, flags: Flags) {
+        self.0 |= flags.0;
     }
 
-    pub(crate) fn set_timer(&mut self, timer: Timer) {
-        let bits = match timer {
-            Timer::Stopped => 0,
-            Timer::Restarting => 1,
-            Timer::Running => 2,
-        };
-        self.0 = self.0 & !(3 | EXTENDED) | bits;
+    /// Records that the timeout starts or restarts.
+    pub(crate) fn set_running(&mut self) {
+        self.stop();
+        self.add(Flags(Flags::STARTED.0 | Flags::RUNNING.0));
     }
 
-    /// Records that the running timeout is extended once. Returns `false` if it already was.
-    pub(crate) fn extend_once(&mut self) -> bool {
-        let is_first = self.0 & EXTENDED == 0;
-        self.0 |= EXTENDED;
-        is_first
-    }
-
-    /// Returns whether the content of the result arrives in chunks.
-    pub(crate) fn is_chunked(self) -> bool {
-        self.0 & CHUNKED != 0
-    }
-
-    pub(crate) fn set_chunked(&mut self) {
-        self.0 |= CHUNKED;
-    }
-
-    pub(crate) fn progress(self) -> Progress {
-        match self.0 >> 2 & 3 {
-            0 => Progress::Ignored,
-            1 => Progress::Reported,
-            _ => Progress::ExtendsTimeout,
-        }
+    /// Stops the timeout, while the maximum duration continues.
+    pub(crate) fn stop(&mut self) {
+        self.0 &= !(Flags::RUNNING.0 | Flags::EXTENDED.0);
     }
 }
 
@@ -168,25 +149,6 @@ impl OutboundState {
     }
 }
 
-/// Whether the timeout of a request runs. The timeout starts at the first poll after sending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Timer {
-    Stopped,
-    /// The request was sent again: the timeout restarts at the next poll, while the maximum duration continues.
-    Restarting,
-    Running,
-}
-
-/// Effect of progress notifications on a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
-    Ignored,
-    /// Progress is reported, and the timeout is unchanged.
-    Reported,
-    /// Progress is reported, and restarts the timeout.
-    ExtendsTimeout,
-}
-
 /// Data of an inbound request, needed for the response. The data depends on the role.
 pub trait InboundData: Copy {
     /// Returns the owner of the id of a request on `stream`: see [`Data::owner`].
@@ -224,29 +186,28 @@ impl<I: InboundData, O: Copy> Data for Request<I, O> {
 
 impl<O: OutboundData> Outbound<O> {
     /// Creates a request that awaits its response. The next poll starts the timeout.
-    pub(crate) fn new(timeout: Millis, progress: Progress, data: O) -> Outbound<O> {
+    pub(crate) fn new(timeout: Millis, flags: Flags, data: O) -> Outbound<O> {
         Outbound {
             last_progress: SortKey::NONE,
             timeout: Timeout::new(timeout),
             state: OutboundState::AwaitingResponse,
-            timing: Timing::new(progress),
+            flags,
             data,
         }
     }
 
     /// Returns whether progress was requested.
     pub(crate) fn wants_progress(&self) -> bool {
-        self.timing.progress() != Progress::Ignored
+        self.flags.has(Flags::PROGRESS)
     }
 
     /// Starts or restarts the timeout, and returns the deadline. For a request that needs input, this deadline is the
     /// maximum.
     pub(crate) fn start_timeout(&mut self, now: Millis) -> Millis {
-        let timer = self.timing.timer();
-        self.timing.set_timer(Timer::Running);
-        if timer == Timer::Stopped {
+        if !self.flags.has(Flags::STARTED) {
             self.data.start_maximum(now);
         }
+        self.flags.set_running();
         match self.state {
             OutboundState::AwaitingResponse => self.deadline_from(now),
             _ => self.data.maximum(),

@@ -9,7 +9,7 @@ use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing};
 use crate::json::{Json, Writer};
 use crate::peer::lifecycle::State;
-use crate::peer::request::{Outbound, Progress, Request};
+use crate::peer::request::{Flags, Outbound, Request};
 use crate::peer::response::{Outcome, RpcError};
 use crate::peer::slots::Ticket;
 use crate::protocol::input::{self, Input, To};
@@ -202,9 +202,9 @@ impl Server<'_> {
         };
         self.state.ensure_response_space()?;
         let timeout = options.timeout.unwrap_or(self.state.config.limits.request_timeout);
-        let progress = if options.progress { Progress::Reported } else { Progress::Ignored };
+        let flags = if options.progress { Flags::PROGRESS } else { Flags::NONE };
         let session = OutboundSession::new(self.state.session_key);
-        let outbound = Outbound::new(timeout, progress, session);
+        let outbound = Outbound::new(timeout, flags, session);
         self.state.write_request(routing, outbound, method, &mut |id, out| {
             let valid = params(out);
             if options.progress {

@@ -5,7 +5,7 @@ use crate::client::method_properties::Method;
 use crate::client::options::Meta;
 use crate::client::tasks::record::Record;
 use crate::json::{Json, Writer};
-use crate::peer::request::{OutboundState, Timer};
+use crate::peer::request::{Flags, OutboundState};
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::capabilities::ServerCapabilities;
@@ -38,7 +38,7 @@ impl ClientState<'_> {
         let now = self.peer.now;
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return };
         (outbound.state, outbound.data.method) = (OutboundState::TaskPending, method);
-        if outbound.timing.timer() == Timer::Stopped {
+        if !outbound.flags.has(Flags::STARTED) {
             // The connection ended before the first poll of a resumed task.
             outbound.start_timeout(now);
         }

@@ -8,7 +8,7 @@ use crate::client::request_data::NO_SEQUENCE;
 use crate::client::tasks::config::TaskLimits;
 use crate::client::tasks::record::Record;
 use crate::json::{Json, Kind, Span};
-use crate::peer::request::{OutboundState, Timer};
+use crate::peer::request::{Flags, OutboundState};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::objects::task::TaskStatus;
@@ -74,7 +74,7 @@ impl ClientState<'_> {
         outbound.data.method = Method::TaskGet;
         (outbound.data.partial_results, outbound.data.meta_length) = (0, 0);
         outbound.data.maximum = now.plus(limits.maximum);
-        outbound.timing.set_timer(Timer::Running);
+        outbound.flags.set_running();
         if !self.store_task(ticket, sequence, limits.interval(json), id.bytes().len(), id.bytes()) {
             return self.fail_task(ticket, RequestFailure::StateTooLong);
         }
@@ -191,7 +191,7 @@ impl ClientState<'_> {
         let has_result = self.has(WireFeature::TasksExtension) && status == TaskStatus::Completed;
         match is_relevant {
             // Only the response to a poll arrives in chunks.
-            true if has_result && request.timing.is_chunked() => self.poll_task(ticket),
+            true if has_result && request.flags.has(Flags::CHUNKED) => self.poll_task(ticket),
             true => self.handle_task(ticket, task),
             false => {}
         }

@@ -8,7 +8,7 @@ use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing, SessionKey};
 use crate::json::{Json, Str};
 use crate::peer::lifecycle::State;
-use crate::peer::request::{InboundData, Outbound, OutboundState, Progress};
+use crate::peer::request::{Flags, InboundData, Outbound, OutboundState};
 use crate::peer::response::Outcome;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::{packed, unpacked};
@@ -228,7 +228,7 @@ impl ServerState<'_> {
         self.ensure_response_space()?;
         // The time to live of the task limits the time for the response.
         let session = OutboundSession::new(session);
-        let outbound = Outbound::new(Millis(u64::MAX), Progress::Ignored, session);
+        let outbound = Outbound::new(Millis(u64::MAX), Flags::NONE, session);
         let request = self.write_request(routing, outbound, input.method(), &mut |_, out| {
             let valid = input.write(to, out);
             write_related(&id, out);
