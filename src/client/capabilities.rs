@@ -90,7 +90,7 @@ impl<'i> ClientConfig<'i> {
     pub(crate) fn write_capabilities(
         &self,
         revision: Revision,
-        tasks: Option<&'static dyn ClientTaskHooks>,
+        tasks: Option<&'static ClientTaskHooks>,
         out: &mut Writer<'_>,
     ) {
         use ClientCapabilities as C;
@@ -114,7 +114,7 @@ impl<'i> ClientConfig<'i> {
             write_parts("elicitation", modes, parts, out);
         }
         if let Some(tasks) = tasks.filter(|_| revision.has(WireFeature::Tasks)) {
-            tasks.write_capability(declared, out);
+            (tasks.write_capability)(declared, out);
         }
         write_raw("experimental", [self.experimental, &[]], out);
         if revision.has(WireFeature::Extensions) {

@@ -81,7 +81,7 @@ pub(crate) struct ClientState<'b> {
     pub(crate) peer: Peer<'b, role::Client>,
     /// Cached `_meta` members. These members are the same in all requests of a revision.
     pub(crate) meta_cache: MemberCache,
-    pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
+    pub(crate) keep_alive_hooks: Option<&'static KeepAliveHooks>,
     pub(crate) connecting: Option<Connecting>,
     /// Whether the timeout of the connecting request is extended.
     pub(crate) connect_extended: bool,
@@ -199,7 +199,7 @@ impl<'b> ClientState<'b> {
     /// must be at least this size.
     pub(crate) fn min_reply_size(&self) -> usize {
         let tasks =
-            self.client_task_hooks().map_or(0, |hooks| hooks.max_response_size(self.config.revisions));
+            self.client_task_hooks().map_or(0, |hooks| (hooks.max_response_size)(self.config.revisions));
         RESERVE.max(tasks.saturating_add(ID_LIMIT)).saturating_add(self.peer.output.overhead())
     }
 
@@ -376,7 +376,7 @@ impl<'b> ClientState<'b> {
                 (sent, Some(RequestFailure::Closed))
             }
             (OutboundState::TaskPending, _) => {
-                let sent = self.config.tasks.map_or(Ok(()), |tasks| tasks.hooks.write_queued(self, ticket));
+                let sent = self.config.tasks.map_or(Ok(()), |tasks| (tasks.hooks.write_queued)(self, ticket));
                 (sent, Some(RequestFailure::StateTooLong))
             }
             (OutboundState::CancelPending | OutboundState::TaskCancelPending, _) => {
@@ -415,7 +415,7 @@ impl<'b> ClientState<'b> {
         if let Some(tasks) = self.config.tasks
             && request.method.is_task()
         {
-            return tasks.hooks.write_cancel(self, ticket);
+            return (tasks.hooks.write_cancel)(self, ticket);
         }
         let id = self.id_of(request.sequence, Some(ticket.slot));
         self.peer.write_cancellation(ticket, id, Routing::abort(stream_of(id)), reason, usize::MAX)

@@ -26,7 +26,7 @@ use crate::protocol::objects::view::{list, object};
 pub(crate) fn write_params(
     config: &ClientConfig<'_>,
     revision: Revision,
-    tasks: Option<&'static dyn ClientTaskHooks>,
+    tasks: Option<&'static ClientTaskHooks>,
     out: &mut Writer<'_>,
 ) {
     if revision.era() == Era::Handshake {
@@ -156,7 +156,7 @@ impl ClientState<'_> {
         self.connecting = None;
         let mut declared = ServerCapabilities::from_json(capabilities);
         if let Some(tasks) = self.config.tasks {
-            declared = declared.with(tasks.hooks.server_capabilities(capabilities, revision));
+            declared = declared.with((tasks.hooks.server_capabilities)(capabilities, revision));
         }
         self.peer.session = Some(Session { revision, capabilities: declared });
         self.resubscribe();

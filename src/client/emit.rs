@@ -81,7 +81,7 @@ impl Client<'_> {
             PendingEvent::InputRequired { ticket, result } => {
                 let tasks = state.config.tasks;
                 let answered =
-                    tasks.map(|tasks| tasks.hooks.answered_keys(state, ticket)).unwrap_or_default();
+                    tasks.map(|tasks| (tasks.hooks.answered_keys)(state, ticket)).unwrap_or_default();
                 Event::InputRequired(InputRequired { ticket, result: view(result), answered })
             }
             PendingEvent::Cancelled { ticket, reason } => {

@@ -342,7 +342,7 @@ impl ClientState<'_> {
         let sent = self.resend(ticket, method, &mut |out, state| {
             // The server has stored the parameters of the call that became the task.
             match task {
-                Some(tasks) => tasks.hooks.write_id(state, out),
+                Some(tasks) => (tasks.hooks.write_id)(state, out),
                 None => valid = params(out),
             }
             let mut written = InputResponses { out, revision, count: 0, valid: true };

@@ -17,53 +17,45 @@ use crate::protocol::methods;
 use crate::protocol::revision::Era;
 use crate::time::Millis;
 
-pub(crate) trait KeepAliveHooks: Sync {
+/// Code of keep-alive.
+pub(crate) struct KeepAliveHooks {
     /// Sends a due ping. If the server is unresponsive, emits `PeerUnresponsive` and returns `true`. In this case, also
     /// closes the input if the settings demand this.
-    fn advance(&self, client: &mut Client<'_>) -> bool;
-
+    pub(crate) advance: fn(&mut Client<'_>) -> bool,
     /// Returns the time of the next ping, or the deadline of the current ping. Returns `None` if the client is not
     /// connected, or has no such time.
-    fn deadline(&self, state: &ClientState<'_>) -> Option<Millis>;
-
+    pub(crate) deadline: fn(&ClientState<'_>) -> Option<Millis>,
     /// Records a response to a ping. Returns `false` if no ping had this id.
-    fn record_response(&self, state: &mut ClientState<'_>, id: Json<'_>) -> bool;
+    pub(crate) record_response: fn(&mut ClientState<'_>, Json<'_>) -> bool,
 }
 
-struct Hooks;
+impl KeepAliveHooks {
+    pub(crate) const CODE: KeepAliveHooks = KeepAliveHooks {
+        advance,
+        deadline: |state| state.peer.keep_alive.deadline(state.peer.now).filter(|_| state.is_connected()),
+        record_response: |state, id| state.peer.keep_alive.accept_any_response(id),
+    };
+}
 
-/// The hooks. A client refers to this value with a `&&dyn`, which takes one word instead of two.
-pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
-
-impl KeepAliveHooks for Hooks {
-    fn advance(&self, client: &mut Client<'_>) -> bool {
-        let state = &mut client.state;
-        if !state.is_connected() {
-            return false;
-        }
-        let follows_event = state.peer.line_event == LineEvent::Handled;
-        match state.peer.keep_alive.due(state.peer.now, follows_event) {
-            Due::Nothing => false,
-            Due::Ping => {
-                write_ping(state);
-                false
-            }
-            Due::PeerUnresponsive { close } => {
-                if close {
-                    client.input.close();
-                }
-                state.emit(PendingEvent::PeerUnresponsive);
-                true
-            }
-        }
+fn advance(client: &mut Client<'_>) -> bool {
+    let state = &mut client.state;
+    if !state.is_connected() {
+        return false;
     }
-
-    fn deadline(&self, state: &ClientState<'_>) -> Option<Millis> {
-        state.peer.keep_alive.deadline(state.peer.now).filter(|_| state.is_connected())
-    }
-
-    fn record_response(&self, state: &mut ClientState<'_>, id: Json<'_>) -> bool {
-        state.peer.keep_alive.accept_any_response(id)
+    let follows_event = state.peer.line_event == LineEvent::Handled;
+    match state.peer.keep_alive.due(state.peer.now, follows_event) {
+        Due::Nothing => false,
+        Due::Ping => {
+            write_ping(state);
+            false
+        }
+        Due::PeerUnresponsive { close } => {
+            if close {
+                client.input.close();
+            }
+            state.emit(PendingEvent::PeerUnresponsive);
+            true
+        }
     }
 }
 

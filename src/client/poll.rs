@@ -37,8 +37,9 @@ impl Client<'_> {
     #[inline(never)]
     fn next_timer(&self, timeout: Option<Millis>) -> Option<Millis> {
         let connecting = self.state.connecting.map(|connecting| connecting.deadline);
-        let keep_alive = self.state.keep_alive_hooks.and_then(|hooks| hooks.deadline(&self.state));
-        let tasks = self.state.client_task_hooks().and_then(|hooks| hooks.next_deadline(&self.state));
+        let keep_alive = self.state.keep_alive_hooks.and_then(|hooks| (hooks.deadline)(&self.state));
+        let tasks = self.state.client_task_hooks().zip(self.state.client_tasks.as_ref());
+        let tasks = tasks.and_then(|(hooks, table)| (hooks.next_deadline)(table));
         self.state.peer.next_deadline(timeout, [self.grace_deadline, connecting, keep_alive, tasks])
     }
 
@@ -71,7 +72,7 @@ impl Client<'_> {
             || self.advance_client_tasks()
             || self.state.write_queued()
             || self.emit_writable()
-            || self.state.keep_alive_hooks.is_some_and(|hooks| hooks.advance(self))
+            || self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self))
             || self.process_next_line()
             || self.handle_end_of_input()
     }
@@ -103,7 +104,7 @@ impl Client<'_> {
     /// or an error.
     fn advance_client_tasks(&mut self) -> bool {
         let Some(hooks) = self.state.client_task_hooks() else { return false };
-        hooks.advance(&mut self.state);
+        (hooks.advance)(&mut self.state);
         self.state.pending_event.is_some() || self.state.peer.pending_error.is_some()
     }
 
@@ -156,7 +157,7 @@ impl Client<'_> {
                     && outbound.state == OutboundState::TaskWaiting
                     && outbound.data.maximum > peer.now
                 {
-                    tasks.hooks.poll(&mut self.state, ticket);
+                    (tasks.hooks.poll)(&mut self.state, ticket);
                 } else if let Some(failure) = peer.handle_deadline(ticket) {
                     self.state.abandon(ticket, "timeout");
                     let outcome = PendingOutcome::Failed(failure);

@@ -167,7 +167,7 @@ fn handle_request(
         Some(InputKind::Task) => {
             let Some(hooks) = state.client_task_hooks() else { return Ok(()) };
             let params = params_view.unwrap_or(Json::EMPTY_OBJECT);
-            return hooks.on_request(state, id_view, rpc::text(line, method), params, stream);
+            return (hooks.on_request)(state, id_view, rpc::text(line, method), params, stream);
         }
         Some(kind) => match check_request(state, kind, params_view, stream) {
             Ok(context) => {
@@ -252,7 +252,7 @@ fn handle_notification(
         Some(Notification::Acknowledged) | None => {
             let task = Object::new(line, object, None);
             let is_task =
-                state.config.tasks.is_some_and(|tasks| tasks.hooks.on_notification(state, name, task));
+                state.config.tasks.is_some_and(|tasks| (tasks.hooks.on_notification)(state, name, task));
             if !is_task {
                 let subscription = state.find_tagged_request(rpc::view(line, object))?;
                 state.emit(PendingEvent::Notification { method, params, subscription });
@@ -286,7 +286,7 @@ fn handle_progress(state: &mut ClientState<'_>, line: &[u8], params: Span) -> Re
     let view = rpc::view(line, params);
     let recorded = state.peer.record_progress(view).or_else(|error| {
         let tasks = state.config.tasks.ok_or(error)?;
-        tasks.hooks.find_progress(state, view).ok_or(error)
+        (tasks.hooks.find_progress)(state, view).ok_or(error)
     });
     state.emit(PendingEvent::Progress { ticket: recorded?, params });
     Ok(())
@@ -333,7 +333,7 @@ fn handle_other_response(
         // A late response is not an error. A response to an id that the client never used is an error.
         IssuedId::Request(_) | IssuedId::Ended => {
             if let (Some(tasks), Outcome::Result(result)) = (state.config.tasks, outcome) {
-                tasks.hooks.on_late_result(state, Object::new(line, result, None));
+                (tasks.hooks.on_late_result)(state, Object::new(line, result, None));
             }
         }
         IssuedId::Other(sequence) if state.is_connect_sequence(sequence) => {
@@ -365,7 +365,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
     }
     if let Some(tasks) = state.config.tasks {
         let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
-        if tasks.hooks.on_result(state, ticket, kind, result) {
+        if (tasks.hooks.on_result)(state, ticket, kind, result) {
             return;
         }
     }
@@ -438,7 +438,7 @@ impl ClientState<'_> {
     /// the request is such a subscription, the client polls the task.
     pub(crate) fn release_request(&mut self, ticket: Ticket) {
         if let Some(tasks) = self.config.tasks {
-            tasks.hooks.on_end(self, ticket);
+            (tasks.hooks.on_end)(self, ticket);
         }
         self.peer.in_flight.release(ticket);
     }
@@ -449,7 +449,7 @@ impl ClientState<'_> {
         match self.find_on_stream(stream) {
             IssuedId::Request(ticket) if self.peer.awaits_response(ticket) => {
                 match self.config.tasks.filter(|_| self.method_of(ticket).is_task()) {
-                    Some(tasks) => tasks.hooks.on_lost(self, ticket),
+                    Some(tasks) => (tasks.hooks.on_lost)(self, ticket),
                     None => end_request(self, ticket, PendingOutcome::Failed(RequestFailure::Closed)),
                 }
             }
@@ -474,7 +474,7 @@ impl ClientState<'_> {
 
     /// Returns whether a ping has this id. If so, records the response to this ping.
     fn is_ping(&mut self, id: Json<'_>) -> bool {
-        self.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(self, id))
+        self.keep_alive_hooks.is_some_and(|hooks| (hooks.record_response)(self, id))
     }
 
     /// Returns whether the server declared a capability.

@@ -164,7 +164,7 @@ impl ClientState<'_> {
             };
             match self.config.tasks.filter(|_| is_task) {
                 _ if !continues => {}
-                Some(tasks) if has_tasks => tasks.hooks.on_connected(self, ticket),
+                Some(tasks) if has_tasks => (tasks.hooks.on_connected)(self, ticket),
                 None if self.has(WireFeature::Subscriptions) => {
                     self.peer.in_flight.set_state(ticket, OutboundState::Resubscribe);
                     self.peer.in_flight.enqueue(ticket);

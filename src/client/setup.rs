@@ -3,7 +3,7 @@
 use crate::buffer::Buffer;
 use crate::client::chunks::ChunkState;
 use crate::client::client_state::{ClientState, ID_LIMIT, RequestTable};
-use crate::client::keep_alive::KEEP_ALIVE_HOOKS;
+use crate::client::keep_alive::KeepAliveHooks;
 use crate::client::{Client, ClientConfig, Slot};
 use crate::error::ConfigError;
 use crate::framing::LineDecoder;
@@ -124,7 +124,7 @@ impl<'b> Client<'b> {
     #[must_use]
     pub fn keep_alive(mut self, pings: KeepAlive) -> Client<'b> {
         self.state.peer.keep_alive.set(pings);
-        self.state.keep_alive_hooks = Some(&KEEP_ALIVE_HOOKS);
+        self.state.keep_alive_hooks = Some(&KeepAliveHooks::CODE);
         self
     }
 }

@@ -299,7 +299,7 @@ impl ClientState<'_> {
         if let Some(tasks) = self.config.tasks
             && self.method_of(ticket) == Method::TaskListen
         {
-            tasks.hooks.on_watched(self, ticket, rpc::view(line, params));
+            (tasks.hooks.on_watched)(self, ticket, rpc::view(line, params));
         } else {
             self.emit(PendingEvent::Acknowledged { ticket, params });
         }

@@ -1,7 +1,7 @@
 //! Configuration of the tasks that a client runs, and the table of these tasks.
 
 use crate::client::Client;
-use crate::client::client_tasks::hooks::{ClientTaskHooks, HOOKS};
+use crate::client::client_tasks::hooks::ClientTaskHooks;
 use crate::client::config::ClientConfig;
 use crate::error::ConfigError;
 use crate::json::Writer;
@@ -15,7 +15,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClientTaskConfig {
     pub(crate) options: fn() -> TaskOptions,
-    pub(crate) hooks: &'static dyn ClientTaskHooks,
+    pub(crate) hooks: &'static ClientTaskHooks,
 }
 
 impl<'i> ClientConfig<'i> {
@@ -49,7 +49,7 @@ impl<'i> ClientConfig<'i> {
     /// Specification: 2025-11-25, *Tasks*.
     #[must_use]
     pub const fn client_tasks(mut self, options: fn() -> TaskOptions) -> Self {
-        self.client_tasks = Some(ClientTaskConfig { options, hooks: HOOKS });
+        self.client_tasks = Some(ClientTaskConfig { options, hooks: &ClientTaskHooks::CODE });
         self
     }
 }

@@ -9,29 +9,24 @@ use crate::json::Writer;
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::packed;
-use crate::peer::tasks::options::TaskOptions;
 use crate::peer::tasks::table::{TaskData, TaskTable};
 use crate::protocol::revision::Revision;
 
 /// Turns a deferred request into a task. The slot of the request becomes free, but its ticket stays valid. Returns
 /// `false` if the table is full, or the response does not fit.
-pub(super) fn defer(
-    state: &mut ClientState<'_>,
-    table: &mut TaskTable<'_>,
-    request: Ticket,
-    context: Context,
-    options: TaskOptions,
-    ttl: u64,
-) -> bool {
+pub(super) fn defer(state: &mut ClientState<'_>, request: Ticket, context: Context, ttl: u64) -> bool {
     let [s0, s1, g0, g1, g2, g3] = packed(request);
     let token = [s0, s1, g0, g1, g2, g3, kind_byte(context.kind)];
-    let Some(ticket) = create(state, table, context.revision, options, ttl, &token) else { return false };
     let pending = Pending { source: Source::Slot(request), context, task: None };
-    let is_sent = respond_created(state, table, &pending, ticket).is_ok();
-    if !is_sent {
-        table.slots.release(ticket);
-    }
-    is_sent
+    let deferred = state.with_client_tasks(|state, table| {
+        let Some(ticket) = create(state, table, context.revision, ttl, &token) else { return false };
+        let is_sent = respond_created(state, table, &pending, ticket).is_ok();
+        if !is_sent {
+            table.slots.release(ticket);
+        }
+        is_sent
+    });
+    deferred.unwrap_or(false)
 }
 
 /// Responds with a new task, and ends the task at once with the result that `body` writes. If this is not possible,
@@ -43,12 +38,10 @@ pub(super) fn respond_at_once(
     body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
 ) {
     let pending = Pending { task: None, ..*pending };
-    let options = state.config.client_tasks.map(|tasks| (tasks.options)());
     let responded = state.with_client_tasks(|state, table| {
         let full = ProtocolError::TooManyInFlight { limit: table.slots.limit() };
         let revision = pending.context.revision;
-        let ticket =
-            options.and_then(|options| create(state, table, revision, options, ttl, b"")).ok_or(full)?;
+        let ticket = create(state, table, revision, ttl, b"").ok_or(full)?;
         let limit = state.payload_limit();
         // The response must report the task as `working`. The task ends only after the response is written.
         let Some(end) = table.store_response(ticket, limit, None, body) else {
@@ -107,10 +100,10 @@ fn create(
     state: &ClientState<'_>,
     table: &mut TaskTable<'_>,
     revision: Revision,
-    options: TaskOptions,
     requested: u64,
     token: &[u8],
 ) -> Option<Ticket> {
+    let options = (state.config.client_tasks?.options)();
     let (now, ttl) = (state.peer.now, options.ttl_for(requested));
     let data = table.new_data(now, revision, SessionKey::NONE, options, ttl);
     let data = TaskData { is_automatic: !token.is_empty(), ..data };

@@ -78,7 +78,7 @@ impl Client<'_> {
             write_name(out, tool);
             let is_valid = arguments(out);
             if let (Some((tasks, ttl)), Some(session)) = (task, session) {
-                tasks.hooks.write_request(session, ttl, out);
+                (tasks.hooks.write_request)(session, ttl, out);
             }
             is_valid
         })

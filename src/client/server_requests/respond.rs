@@ -48,7 +48,7 @@ impl ClientState<'_> {
 
     fn kind_of_method(&self, method: Str<'_>) -> Option<InputKind> {
         let is_extension = || self.config.methods.iter().any(|known| method.is_name(known));
-        let is_task = || self.client_task_hooks().is_some_and(|hooks| hooks.accepts(self, method));
+        let is_task = || self.client_task_hooks().is_some_and(|hooks| (hooks.accepts)(self, method));
         check::kind_of_method(method, self.declared())
             .or_else(|| is_extension().then_some(InputKind::Other))
             .or_else(|| is_task().then_some(InputKind::Task))
@@ -64,7 +64,7 @@ impl ClientState<'_> {
         let kind = check::check(kind, params, self.declared(), self.peer.in_flight.seed())?;
         let context = Context { revision: session.revision, kind, stream };
         if let Some(hooks) = self.client_task_hooks() {
-            hooks.requested(context, params.unwrap_or(Json::EMPTY_OBJECT))?;
+            (hooks.requested)(context, params.unwrap_or(Json::EMPTY_OBJECT))?;
         }
         Ok(context)
     }
@@ -93,7 +93,7 @@ impl ClientState<'_> {
         let source = Source::Line { id, meta: meta.bytes(), last_progress: SortKey::NONE };
         let methods = self.config.methods.iter().copied();
         let hooks = self.client_task_hooks();
-        let ttl = hooks.and_then(|hooks| hooks.requested(context, params).ok().flatten());
+        let ttl = hooks.and_then(|hooks| (hooks.requested)(context, params).ok().flatten());
         let task = ttl.map(|ttl| RequestTask::Requested { ttl });
         ServerRequest {
             method: methods.into_iter().find(|known| method.is_name(known)).unwrap_or_default(),
@@ -160,7 +160,7 @@ impl ClientState<'_> {
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) {
         match pending.task.zip(self.client_task_hooks()) {
-            Some((task, hooks)) => hooks.respond(self, pending, task, error, body),
+            Some((task, hooks)) => (hooks.respond)(self, pending, task, error, body),
             None => self.respond_directly(pending, error, body),
         }
     }
@@ -201,7 +201,7 @@ impl ClientState<'_> {
             }
             let valid = body(out);
             if let Some(tasks) = related {
-                tasks.hooks.write_related(source, in_flight, out);
+                (tasks.hooks.write_related)(source, in_flight, out);
             }
             out.token(END);
             valid
@@ -235,10 +235,10 @@ impl ClientState<'_> {
         let time = time.unwrap_or(self.config.timeouts.maximum);
         let ticket = self.peer.defer(source, context.stream, context.kind, Some(time))?;
         if let Some(tasks) = self.config.tasks {
-            tasks.hooks.on_deferred(self, ticket, source);
+            (tasks.hooks.on_deferred)(self, ticket, source);
         }
         if let Some((RequestTask::Requested { ttl }, hooks)) = task.zip(self.client_task_hooks())
-            && !hooks.on_deferred(self, ticket, *context, ttl)
+            && !(hooks.on_deferred)(self, ticket, *context, ttl)
         {
             self.peer.in_flight.release(ticket);
             self.peer.response_pending = true;

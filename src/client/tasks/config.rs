@@ -1,7 +1,7 @@
 //! Configuration of the tasks that a client follows: limits of polls and duration.
 
 use crate::client::config::ClientConfig;
-use crate::client::tasks::hooks::{HOOKS, TaskHooks};
+use crate::client::tasks::hooks::TaskHooks;
 use crate::json::Json;
 use crate::protocol::objects::task::{EXTENSION, poll_interval};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -59,7 +59,7 @@ impl Default for TaskLimits {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TaskConfig {
     pub(crate) limits: TaskLimits,
-    pub(crate) hooks: &'static dyn TaskHooks,
+    pub(crate) hooks: &'static TaskHooks,
 }
 
 impl ClientConfig<'_> {
@@ -84,7 +84,7 @@ impl ClientConfig<'_> {
     /// ```
     #[must_use]
     pub const fn tasks(mut self, limits: TaskLimits) -> Self {
-        self.tasks = Some(TaskConfig { limits, hooks: HOOKS });
+        self.tasks = Some(TaskConfig { limits, hooks: &TaskHooks::CODE });
         self
     }
 
