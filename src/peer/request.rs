@@ -223,17 +223,13 @@ impl<O: OutboundData> Outbound<O> {
 
 impl<I: InboundData, O: Copy> InFlight<'_, Request<I, O>> {
     pub(crate) fn inbound(&self, ticket: Ticket) -> Option<&Inbound<I>> {
-        match self.get(ticket)? {
-            Request::Inbound(inbound) => Some(inbound),
-            Request::Outbound(_) => None,
-        }
+        let Request::Inbound(inbound) = self.get(ticket)? else { return None };
+        Some(inbound)
     }
 
     pub(crate) fn inbound_mut(&mut self, ticket: Ticket) -> Option<&mut Inbound<I>> {
-        match self.get_mut(ticket)? {
-            Request::Inbound(inbound) => Some(inbound),
-            Request::Outbound(_) => None,
-        }
+        let Request::Inbound(inbound) = self.get_mut(ticket)? else { return None };
+        Some(inbound)
     }
 
     /// Returns an inbound request in one of the two deferred states. Returns `None` for any other ticket.
@@ -250,17 +246,13 @@ impl<I: InboundData, O: Copy> InFlight<'_, Request<I, O>> {
     }
 
     pub(crate) fn outbound(&self, ticket: Ticket) -> Option<&Outbound<O>> {
-        match self.get(ticket)? {
-            Request::Outbound(outbound) => Some(outbound),
-            Request::Inbound(_) => None,
-        }
+        let Request::Outbound(outbound) = self.get(ticket)? else { return None };
+        Some(outbound)
     }
 
     pub(crate) fn outbound_mut(&mut self, ticket: Ticket) -> Option<&mut Outbound<O>> {
-        match self.get_mut(ticket)? {
-            Request::Outbound(outbound) => Some(outbound),
-            Request::Inbound(_) => None,
-        }
+        let Request::Outbound(outbound) = self.get_mut(ticket)? else { return None };
+        Some(outbound)
     }
 
     pub(crate) fn set_state(&mut self, ticket: Ticket, state: OutboundState) {
