@@ -157,9 +157,8 @@ impl<R: Role> Peer<'_, R> {
     pub(crate) fn queue_cancellation(&mut self, ticket: Ticket, reason: &str) {
         self.in_flight.set_state(ticket, OutboundState::CancelPending);
         self.in_flight.set_deadline(ticket, None);
-        if !self.in_flight.set_text(ticket, [reason.as_bytes(), b""]) {
-            self.in_flight.set_text(ticket, [b"", b""]);
-        }
+        self.in_flight.set_text_after(ticket, 0, b"");
+        self.in_flight.set_text_after(ticket, 0, reason.as_bytes());
         self.in_flight.enqueue(ticket);
     }
 

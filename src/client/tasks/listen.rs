@@ -36,7 +36,7 @@ impl ClientState<'_> {
             true
         });
         if let Ok(listener) = begun {
-            self.peer.in_flight.set_text(listener, [id.bytes(), b""]);
+            self.peer.in_flight.set_text_after(listener, 0, id.bytes());
         }
     }
 

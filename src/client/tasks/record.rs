@@ -110,7 +110,10 @@ impl ClientState<'_> {
         id: &[u8],
     ) -> bool {
         let header = Record::header(sequence, interval, 0, id_length);
-        id_length <= usize::from(u16::MAX) && self.peer.in_flight.set_text(ticket, [&header, id])
+        let in_flight = &mut self.peer.in_flight;
+        id_length <= usize::from(u16::MAX)
+            && in_flight.set_text_after(ticket, 0, &header)
+            && in_flight.set_text_after(ticket, HEADER, id)
     }
 
     /// Updates the interval and the digest of a stored task. Returns whether the status, its message or its time

@@ -9,6 +9,7 @@
 use crate::framing::outbound_message::StreamId;
 use crate::json::Json;
 use crate::peer::slots::{Data, InFlight, NONE, Slot, Ticket};
+use crate::platform::copy;
 use crate::rpc::{hash_id, same_id};
 
 impl<D: Data> InFlight<'_, D> {
@@ -58,11 +59,13 @@ impl<D: Data> InFlight<'_, D> {
     ///
     /// Returns `false` if the text does not fit.
     pub(crate) fn set_id(&mut self, ticket: Ticket, id: &[u8], more: &[u8]) -> bool {
-        if !self.set_text(ticket, [id, more]) {
-            return false;
-        }
+        let length = id.len().wrapping_add(more.len());
+        let space = self.text_space(ticket, length).and_then(|text| text.split_at_mut_checked(id.len()));
+        let Some((head, tail)) = space else { return false };
+        copy(head, id);
+        copy(tail, more);
         if let Some(slot) = self.slot_mut(ticket.slot) {
-            slot.id_length = id.len() as u16;
+            (slot.text_length, slot.id_length) = (length as u16, id.len() as u16);
         }
         self.link_id(ticket);
         true

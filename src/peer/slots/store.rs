@@ -67,17 +67,6 @@ impl<D: Data> InFlight<'_, D> {
         text.get(from..to).unwrap_or_default()
     }
 
-    /// Stores the concatenation of `pieces` as the text of a request. Returns `false` if the text does not fit.
-    pub(crate) fn set_text(&mut self, ticket: Ticket, pieces: [&[u8]; 2]) -> bool {
-        let [first, second] = pieces;
-        let length = first.len().wrapping_add(second.len());
-        let space = self.text_space(ticket, length).and_then(|text| text.split_at_mut_checked(first.len()));
-        let Some((head, tail)) = space else { return false };
-        copy(head, first);
-        copy(tail, second);
-        self.set_text_length(ticket, length)
-    }
-
     /// Keeps the first `kept` bytes of the text of a request, and replaces the rest with `piece`. Returns `false` if
     /// `piece` does not fit, or if the text is shorter than `kept`.
     pub(crate) fn set_text_after(&mut self, ticket: Ticket, kept: usize, piece: &[u8]) -> bool {
@@ -176,7 +165,7 @@ impl<D: Data> InFlight<'_, D> {
     /// Returns the request's whole part of the text, which has at least `length` bytes.
     ///
     /// Returns `None` if the request has ended or the part cannot have this length.
-    fn text_space(&mut self, ticket: Ticket, length: usize) -> Option<&mut [u8]> {
+    pub(super) fn text_space(&mut self, ticket: Ticket, length: usize) -> Option<&mut [u8]> {
         self.get(ticket)?;
         if length > self.part.into() {
             self.grow_text(length)?;
@@ -278,7 +267,7 @@ mod tests {
             let length = lengths[(n / 230).min(lengths.len() - 1)];
             let text: String = (0..length).map(|at| char::from(b'a' + ((n + at) % 26) as u8)).collect();
             assert!(match n % 3 {
-                0 => table.set_text(ticket, [text.as_bytes(), b""]),
+                0 => table.splice_text(ticket, 0..0, text.as_bytes()),
                 1 => table.set_text_after(ticket, 0, text.as_bytes()),
                 _ => table.write_text(ticket, 0, &mut |out| out.json_bytes(text.as_bytes())),
             });
@@ -290,9 +279,7 @@ mod tests {
         assert!(requests.iter().all(|(ticket, text)| table.text(*ticket) == text.as_bytes()));
         assert!(table.take(7, None).is_none(), "the table is full");
         let (first, text) = &requests[0];
-        assert!(
-            !table.set_text(*first, [&[b'x'; 101], b""]) && !table.set_text_after(*first, 0, &[b'x'; 101])
-        );
+        assert!(!table.set_text_after(*first, 0, &[b'x'; 101]));
         assert!(
             !table.write_text(*first, 0, &mut |out| out.string(core::str::from_utf8(&[b'x'; 99]).unwrap()))
         );
@@ -309,9 +296,9 @@ mod tests {
         assert_eq!(sizes(&table), (0, 0));
         let tickets: Vec<_> = (0..8).map(|_| table.take(7, None).unwrap()).collect();
         assert_eq!(sizes(&table), (8, 0));
-        assert!(table.set_text(tickets[3], [b"0123456789", b"abcdef"]));
+        assert!(table.set_text_after(tickets[3], 0, b"0123456789abcdef"));
         assert_eq!(sizes(&table), (8, 8 * 16));
-        assert!(table.set_text(tickets[3], [b"0123456789", b"abcdefg"]));
+        assert!(table.set_text_after(tickets[3], 0, b"0123456789abcdefg"));
         assert_eq!(sizes(&table), (8, 8 * 32));
         (0..5000).for_each(|_| _ = table.take(7, None).unwrap());
         let (slots, text) = sizes(&table);

@@ -237,7 +237,7 @@ fn text_longer_than_its_part_is_refused() {
     assert!(table.set_id(ticket, b"12", b"ab"));
     assert_eq!((table.id(ticket), table.text_after_id(ticket)), (&b"12"[..], &b"ab"[..]));
     assert_eq!(table.text(ticket), b"12ab");
-    assert!(!table.set_text(ticket, [b"12", b"abc"]));
+    assert!(!table.set_text_after(ticket, 0, b"12abc"));
     assert!(!table.set_id(ticket, b"12", b"abc"));
     assert_eq!((table.id(ticket), table.text_after_id(ticket)), (&b"12"[..], &b"ab"[..]));
 }
@@ -247,7 +247,7 @@ fn set_text_after_replaces_the_rest_of_a_text() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let (ticket, other) = (table.take(Plain, None).unwrap(), table.take(Plain, None).unwrap());
-    assert!(table.set_text(ticket, [b"a", b""]) && table.set_text(other, [b"", b"wxyz"]));
+    assert!(table.set_text_after(ticket, 0, b"a") && table.set_text_after(other, 0, b"wxyz"));
     assert!(table.set_text_after(ticket, 1, b"bcd"), "the whole part is usable");
     assert_eq!(table.text(ticket), b"abcd");
     assert!(!table.set_text_after(ticket, 2, b"cde"), "one byte too long");
@@ -264,7 +264,7 @@ fn write_text_stores_only_output_that_fits() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 8]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     let (first, second) = (table.take(Plain, None).unwrap(), table.take(Plain, None).unwrap());
-    assert!(table.set_text(first, [b"abcd", b""]));
+    assert!(table.set_text_after(first, 0, b"abcd"));
     assert!(!table.write_text(second, 0, &mut |out| out.string("xyz")), "five bytes");
     assert_eq!(table.text(second), b"");
     assert!(table.write_text(second, 0, &mut |out| out.string("xy")));
@@ -279,7 +279,7 @@ fn ended_request_has_no_id_text_or_deadline() {
     table.release(ended);
     assert_eq!((table.id(ended), table.text(ended)), (&b""[..], &b""[..]));
     let ticket = take(&mut table, "2").unwrap();
-    assert!(!table.set_text(ended, [b"x", b""]) && !table.set_text_after(ended, 0, b"x"));
+    assert!(!table.set_text_after(ended, 0, b"x"));
     assert!(!table.write_text(ended, 0, &mut |out| out.string("x")) && !table.set_id(ended, b"3", b""));
     table.set_deadline(ended, Some(Millis(1)));
     table.remove_id(ended);

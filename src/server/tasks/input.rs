@@ -235,7 +235,7 @@ impl ServerState<'_> {
             valid
         })?;
         let in_flight = &mut self.peer.in_flight;
-        let is_stored = in_flight.set_text(request, [&packed(ticket), b""])
+        let is_stored = in_flight.set_text_after(request, 0, &packed(ticket))
             && in_flight.write_text(request, LINK, &mut |out| out.string(key));
         // The response needs space for the key in the text of the task.
         let length = in_flight.text(request).len().saturating_sub(LINK);
