@@ -11,7 +11,8 @@ use crate::time::Millis;
 
 use crate::client::capabilities::RawMembers;
 use crate::client::client_tasks::config::ClientTaskConfig;
-use crate::client::handshake::HandshakeEra;
+use crate::client::connect::HandleConnectResponse;
+use crate::client::handshake::handle_initialize_response;
 use crate::client::options::Meta;
 use crate::client::server_requests::respond::ServerRequests;
 use crate::client::stateless::StatelessEra;
@@ -34,7 +35,8 @@ pub struct ClientConfig<'i> {
     pub(crate) result_types: &'i [&'i str],
     pub(crate) connect: Connect,
     pub(crate) revisions: Revisions,
-    pub(crate) handshake: Option<&'static HandshakeEra>,
+    /// Handles the response to `initialize`. `None` if the client does not connect in the handshake era.
+    pub(crate) handshake: Option<HandleConnectResponse>,
     pub(crate) stateless: Option<&'static StatelessEra>,
     pub(crate) timeouts: Timeouts,
     pub(crate) depth: u8,
@@ -119,7 +121,7 @@ impl<'i> ClientConfig<'i> {
             result_types: &[],
             connect: Connect::Automatic,
             revisions: Revisions::ALL,
-            handshake: Some(&HandshakeEra::CODE),
+            handshake: Some(handle_initialize_response),
             stateless: Some(&StatelessEra::CODE),
             timeouts: Timeouts::DEFAULT,
             depth: DEPTH_LIMIT,
@@ -180,7 +182,7 @@ impl<'i> ClientConfig<'i> {
         let stateless = !matches!(self.connect, Connect::Handshake);
         let handshake = handshake && self.revisions.intersects(Revisions::HANDSHAKE);
         let stateless = stateless && self.revisions.intersects(Revisions::STATELESS);
-        self.handshake = if handshake { Some(&HandshakeEra::CODE) } else { None };
+        self.handshake = if handshake { Some(handle_initialize_response) } else { None };
         self.stateless = if stateless { Some(&StatelessEra::CODE) } else { None };
         self
     }

@@ -38,6 +38,9 @@ pub(crate) fn write_params(
     }
 }
 
+/// A function that handles the response to the connecting request.
+pub(crate) type HandleConnectResponse = fn(&mut ClientState<'_>, &[u8], Outcome);
+
 impl ClientState<'_> {
     /// Sends the first connecting request. Emits `ConnectFailed` if the configuration has no revision to request.
     pub(crate) fn connect(&mut self) {
@@ -140,7 +143,7 @@ impl ClientState<'_> {
     pub(crate) fn handle_connect_response(&mut self, line: &[u8], outcome: Outcome) {
         let handle = match self.peer.lifecycle.state() {
             State::Probing => self.config.stateless.map(|era| era.handle_probe_response),
-            _ => self.config.handshake.map(|era| era.handle_initialize_response),
+            _ => self.config.handshake,
         };
         if let Some(handle) = handle {
             handle(self, line, outcome);

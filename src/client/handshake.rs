@@ -10,19 +10,9 @@ use crate::peer::lifecycle::Trigger;
 use crate::protocol::revision::{Revision, Revisions};
 use crate::rpc::{self, Outcome, code};
 
-/// Code of the handshake era. A configuration without revisions of this era does not refer to this code, so its client
-/// does not link the code.
-#[derive(Debug)]
-pub(crate) struct HandshakeEra {
-    /// Handles the response to `initialize`.
-    pub(crate) handle_initialize_response: fn(&mut ClientState<'_>, &[u8], Outcome),
-}
-
-impl HandshakeEra {
-    pub(crate) const CODE: HandshakeEra = HandshakeEra { handle_initialize_response };
-}
-
-fn handle_initialize_response(state: &mut ClientState<'_>, line: &[u8], outcome: Outcome) {
+/// Handles the response to `initialize`. A configuration without revisions of the handshake era does not refer to this
+/// function, so its client does not link the code of the era.
+pub(crate) fn handle_initialize_response(state: &mut ClientState<'_>, line: &[u8], outcome: Outcome) {
     match outcome {
         Outcome::Result(result) => state.handle_initialize_result(line, result),
         Outcome::Error(error) => state.handle_initialize_error(line, error),

@@ -4,7 +4,7 @@
 
 use crate::client::client_state::ClientState;
 use crate::client::config::ClientConfig;
-use crate::client::connect::{code_of, known_revisions, supported_revisions};
+use crate::client::connect::{HandleConnectResponse, code_of, known_revisions, supported_revisions};
 use crate::client::pending_event::PendingFailure;
 use crate::client::receive::is_complete;
 use crate::json::writer::member_cache::MemberCache;
@@ -21,9 +21,9 @@ use crate::rpc::{self, Object, Outcome, code};
 #[derive(Debug)]
 pub(crate) struct StatelessEra {
     /// Handles the response to `server/discover`.
-    pub(crate) handle_probe_response: fn(&mut ClientState<'_>, &[u8], Outcome),
+    pub(crate) handle_probe_response: HandleConnectResponse,
     /// Stores the revisions in the response to the abandoned probe.
-    pub(crate) handle_late_probe_response: fn(&mut ClientState<'_>, &[u8], Outcome),
+    pub(crate) handle_late_probe_response: HandleConnectResponse,
     /// Handles a result that requires input.
     pub(crate) handle_input_required:
         fn(&mut ClientState<'_>, Ticket, Object<'_>) -> Result<(), RequestFailure>,
