@@ -231,11 +231,16 @@ impl Client<'_> {
     /// for requests in flight. All tickets of the old connection become invalid, except those of tasks in a table with
     /// [`keep_on_reset`](crate::client::TaskTable::keep_on_reset).
     pub fn reset(&mut self) {
-        self.input.reset();
         self.state.peer.in_flight.clear();
         self.state.end_client_tasks(false);
-        self.state.reset_connection();
         (self.state.pending_event, self.state.event_received) = (None, false);
+        self.reset_connection();
+    }
+
+    /// Resets the connection, but keeps the requests in flight and the pending event.
+    fn reset_connection(&mut self) {
+        self.input.reset();
+        self.state.reset_connection();
         self.grace_deadline = None;
         self.next_ended_slot = 0;
         self.chunks = ChunkState::START;

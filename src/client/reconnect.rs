@@ -10,7 +10,6 @@ use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
-use crate::client::chunks::ChunkState;
 use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
 use crate::client::pending_event::{PendingEvent, PendingOutcome, PendingResponse};
@@ -41,17 +40,13 @@ impl Client<'_> {
     /// Subscriptions of the handshake era (`resources/subscribe`) end with the connection, without an event. The
     /// application must subscribe again.
     pub fn reconnect(&mut self) {
-        self.input.reset();
         self.state.drop_received_event();
         if let Some(PendingEvent::InputRequired { ticket, .. }) = self.state.pending_event {
             self.state.require_input_again(ticket);
         }
         self.state.end_connection();
-        self.state.reset_connection();
+        self.reset_connection();
         self.state.pending_event = self.state.pending_event.take().and_then(PendingEvent::without_line);
-        self.grace_deadline = None;
-        self.next_ended_slot = 0;
-        self.chunks = ChunkState::START;
     }
 }
 
@@ -61,15 +56,11 @@ impl PendingEvent {
     fn without_line(self) -> Option<PendingEvent> {
         Some(match self {
             PendingEvent::Response(response) => {
-                let failure = if let PendingOutcome::Failed(failure) = response.outcome {
-                    failure
-                } else {
-                    RequestFailure::Closed
+                let outcome = match response.outcome {
+                    PendingOutcome::Failed(_) => response.outcome,
+                    _ => PendingOutcome::Failed(RequestFailure::Closed),
                 };
-                PendingEvent::Response(PendingResponse {
-                    outcome: PendingOutcome::Failed(failure),
-                    ..response
-                })
+                PendingEvent::Response(PendingResponse { outcome, ..response })
             }
             PendingEvent::Page { ticket, list, last: true, .. } => {
                 let outcome = PendingOutcome::Failed(RequestFailure::Closed);
@@ -78,7 +69,7 @@ impl PendingEvent {
             PendingEvent::Cancelled { ticket, .. } => {
                 PendingEvent::Cancelled { ticket, reason: Span::MISSING }
             }
-            PendingEvent::Expired(ticket) => PendingEvent::Expired(ticket),
+            PendingEvent::Expired(_) => self,
             _ => return None,
         })
     }
