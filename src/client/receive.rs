@@ -20,7 +20,6 @@ use crate::client::client_state::{ClientState, ID_LIMIT};
 use crate::client::event::Listed;
 use crate::client::method_properties::Method;
 use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
-use crate::client::server_requests::Context;
 use crate::client::server_requests::input_request::InputKind;
 
 /// Processes a line that is valid JSON, and returns the error of an invalid or unexpected message. For a request, the
@@ -169,14 +168,17 @@ fn handle_request(
             let params = params_view.unwrap_or(Json::EMPTY_OBJECT);
             return (hooks.on_request)(state, id_view, rpc::text(line, method), params, stream);
         }
-        Some(kind) => match check_request(state, kind, params_view, stream) {
-            Ok(context) => {
-                (state.request_id, state.peer.response_pending) = (id, true);
-                state.emit(PendingEvent::ServerRequest { id, method, params, context });
-                return Ok(());
+        Some(kind) => {
+            let requests = state.config.server_requests.ok_or(ProtocolError::UnknownMethod);
+            match requests.and_then(|requests| (requests.check)(state, kind, params_view, stream)) {
+                Ok(context) => {
+                    (state.request_id, state.peer.response_pending) = (id, true);
+                    state.emit(PendingEvent::ServerRequest { id, method, params, context });
+                    return Ok(());
+                }
+                Err(error) => error,
             }
-            Err(error) => error,
-        },
+        }
         None if rpc::text(line, method).is_name(methods::PING.name) => {
             state.respond_by_itself(id_text, stream, None);
             return Ok(());
@@ -185,16 +187,6 @@ fn handle_request(
     };
     state.respond_by_itself(id_text, stream, Some(refused));
     Err(refused)
-}
-
-fn check_request(
-    state: &ClientState<'_>,
-    kind: InputKind,
-    params: Option<Json<'_>>,
-    stream: StreamId,
-) -> Result<Context, ProtocolError> {
-    let requests = state.config.server_requests.ok_or(ProtocolError::UnknownMethod)?;
-    (requests.check)(state, kind, params, stream)
 }
 
 /// Returns the kind of a server request with this method. Returns `None` if the client does not accept the method, and

@@ -216,8 +216,7 @@ impl Client<'_> {
         if self.state.is_connected() && !is_supported {
             return Err(SendError::Unsupported);
         }
-        let mut options = options.maximum(Millis(u64::MAX));
-        options.progress = false;
+        let options = Options { progress: false, ..options.maximum(Millis::MAX) };
         let ticket = self.state.begin_request(LISTEN, options, &mut |out| {
             out.key("notifications");
             filter.write(out)

@@ -1,13 +1,9 @@
 //! Outcome of an outbound request, in either role: a result, an error or a failure.
-#![allow(clippy::as_conversions, reason = "`From` is not usable in constants")]
 
 use crate::json::{Json, Kind, Str, WriteText, prints};
 use crate::protocol::elicitation::OpenUrlView;
 use crate::protocol::revision::Era;
 use crate::rpc::code;
-
-const RESOURCE_NOT_FOUND: i64 = code::RESOURCE_NOT_FOUND as i64;
-const INVALID_PARAMS: i64 = code::INVALID_PARAMS as i64;
 
 /// Outcome of an outbound request.
 #[derive(Debug, Clone, Copy)]
@@ -118,12 +114,9 @@ impl<'a> RpcError<'a> {
     /// Specification: *Resources*, *Error handling*.
     #[must_use]
     pub fn is_resource_not_found(&self) -> bool {
-        let named = || self.data()?.get("uri")?.string();
-        match self.code() {
-            RESOURCE_NOT_FOUND => true,
-            INVALID_PARAMS => named().is_some(),
-            _ => false,
-        }
+        let uri = self.data().and_then(|data| data.get("uri")).and_then(Json::string);
+        self.code() == i64::from(code::RESOURCE_NOT_FOUND)
+            || self.code() == i64::from(code::INVALID_PARAMS) && uri.is_some()
     }
 
     /// Returns the probable meaning of an error code that the specification leaves open.

@@ -23,8 +23,7 @@ impl ClientState<'_> {
         if !is_wanted || !fits || !self.has(WireFeature::Subscriptions) {
             return;
         }
-        let mut options = Options::DEFAULT.maximum(Millis(u64::MAX));
-        options.progress = false;
+        let options = Options::DEFAULT.maximum(Millis::MAX);
         let begun = self.begin_request_as(Method::TaskListen, LISTEN, options, &mut |out| {
             out.key("notifications");
             out.begin_object();

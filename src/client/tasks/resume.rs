@@ -64,9 +64,9 @@ impl ClientState<'_> {
         if length.saturating_add(HEADER) > self.peer.in_flight.text_limit() {
             return Err(SendError::Unwritable);
         }
-        let mut options = options.maximum(options.maximum.unwrap_or(tasks.limits.maximum));
+        let maximum = options.maximum.unwrap_or(tasks.limits.maximum);
         // The progress token of the original call is unknown.
-        options.progress = false;
+        let options = Options { progress: false, ..options.maximum(maximum) };
         let sequence = self.peer.next_sequence;
         let name = methods::TASKS_GET.name;
         let ticket = self.begin_request_as(Method::TaskGet, name, options, &mut |out| {
