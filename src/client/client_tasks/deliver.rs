@@ -129,10 +129,7 @@ pub(super) fn respond_result(
             state.respond_directly(pending, Some(code), &mut |out| write_members(error, "code", out));
         }
         Some(TaskEnd::ByApplication) | None => {
-            let space = state.peer.available();
-            let error = ProtocolError::InvalidParams;
-            let _ = state.write_error(&pending.source, pending.context.stream, error, space);
-            state.peer.close(&pending.source);
+            state.respond_with_error(pending, ProtocolError::InvalidParams);
         }
     }
 }

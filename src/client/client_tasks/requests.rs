@@ -56,8 +56,7 @@ impl ClientState<'_> {
         });
         let outcome = handled.unwrap_or(Err(ProtocolError::UnknownMethod));
         if let Err(error) = outcome {
-            let space = self.peer.available();
-            let _ = self.write_error(&source, stream, error, space);
+            self.respond_with_error(&pending, error);
         }
         outcome
     }

@@ -210,6 +210,13 @@ impl ClientState<'_> {
         Ok(())
     }
 
+    /// Responds with an error, and closes the request.
+    pub(crate) fn respond_with_error(&mut self, pending: &Pending<'_>, error: ProtocolError) {
+        let space = self.peer.available();
+        let _ = self.write_error(&pending.source, pending.context.stream, error, space);
+        self.peer.close(&pending.source);
+    }
+
     /// Responds with an error. The next poll reports this error.
     pub(crate) fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
         match pending.task {
@@ -219,11 +226,7 @@ impl ClientState<'_> {
                 out.display(&error.message());
                 true
             }),
-            _ => {
-                let space = self.peer.available();
-                let _ = self.write_error(&pending.source, pending.context.stream, error, space);
-                self.peer.close(&pending.source);
-            }
+            _ => self.respond_with_error(pending, error),
         }
         self.peer.pending_error = Some(error);
     }
