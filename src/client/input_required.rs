@@ -255,16 +255,10 @@ impl Client<'_> {
     }
 }
 
-/// The number of input requests in a result, and its raw `requestState`.
-struct InputRequests<'l> {
-    count: u32,
-    state: &'l [u8],
-}
-
 impl ClientState<'_> {
-    /// Validates an input-required result against the declared capabilities. Returns `None` if the result is not
-    /// valid.
-    fn check_input_requests<'l>(&self, result: Json<'l>) -> Option<InputRequests<'l>> {
+    /// Validates an input-required result against the declared capabilities. Returns the number of input requests, and
+    /// the raw `requestState`. Returns `None` if the result is not valid.
+    fn check_input_requests<'l>(&self, result: Json<'l>) -> Option<(u32, &'l [u8])> {
         let [requests, state] = result.pick(["inputRequests", "requestState"]);
         let present = |value: &Json<'_>| !value.is_null();
         let (requests, state) = (requests.filter(present), state.filter(present));
@@ -275,7 +269,7 @@ impl ClientState<'_> {
         }
         let count = self.count_requests(requests.unwrap_or(Json::NULL))?;
         let is_valid = count > 0 || state.is_some();
-        is_valid.then_some(InputRequests { count, state: state.map_or(b"", Json::bytes) })
+        is_valid.then_some((count, state.map_or(b"", Json::bytes)))
     }
 
     /// Counts the input requests of an object. Returns `None` if a request is not valid, or requires a capability that
@@ -295,20 +289,19 @@ impl ClientState<'_> {
         result: Object<'_>,
     ) -> Result<(), RequestFailure> {
         let outbound = self.peer.in_flight.outbound(ticket).copied().ok_or(RequestFailure::Invalid)?;
-        let input_requests =
-            outbound.data.method.resumable_name().and_then(|_| self.check_input_requests(result.json()));
-        let input_requests = input_requests.ok_or(RequestFailure::Invalid)?;
+        let method = outbound.data.method.resumable_name();
+        let checked = method.and_then(|_| self.check_input_requests(result.json()));
+        let (count, state) = checked.ok_or(RequestFailure::Invalid)?;
         if outbound.data.partial_results >= self.config.rounds {
             return Err(RequestFailure::TooManyRounds);
         }
-        if !self.peer.in_flight.set_text_after(ticket, outbound.data.meta_length.into(), input_requests.state)
-        {
+        if !self.peer.in_flight.set_text_after(ticket, outbound.data.meta_length.into(), state) {
             return Err(RequestFailure::StateTooLong);
         }
         if let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) {
             outbound.data.partial_results = outbound.data.partial_results.saturating_add(1);
             // Retire the id, so that the client ignores later messages with this id.
-            outbound.data.sequence = NO_SEQUENCE.saturating_add(input_requests.count.into());
+            outbound.data.sequence = NO_SEQUENCE.saturating_add(count.into());
             outbound.state = OutboundState::NeedsInput;
         }
         // Until the first poll after the request was sent, `maximum` is a duration. From then on, `maximum` is a

@@ -205,13 +205,8 @@ impl ServerRequestReply<'_> {
     /// Values are strings, numbers and booleans. From `2025-11-25` on, a value may also be an array of strings.
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
         let revision = self.pending.context.revision;
-        let mut content = Some(content);
-        self.accept_dyn(&mut |out| {
-            write_form(out, revision, &mut |out| match content.take() {
-                Some(content) => write_object(out, &mut once(content)),
-                None => false,
-            })
-        });
+        let mut content = once(content);
+        self.accept_dyn(&mut |out| write_form(out, revision, &mut |out| write_object(out, &mut content)));
     }
 
     /// Responds that the user accepts a form. `content` must serialize to an object.
