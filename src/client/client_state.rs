@@ -158,7 +158,13 @@ impl<'b> ClientState<'b> {
     /// Sets the event for the end of a request.
     #[inline]
     pub(crate) fn emit_response(&mut self, ticket: Ticket, method: Method, outcome: PendingOutcome) {
+        let method = method.in_events();
         self.emit(PendingEvent::Response(PendingResponse { ticket, method, outcome }));
+    }
+
+    /// Sets the event for the failure of a request.
+    pub(crate) fn emit_failure(&mut self, ticket: Ticket, method: Method, failure: RequestFailure) {
+        self.emit_response(ticket, method, PendingOutcome::Failed(failure));
     }
 
     /// Drops the pending event if the application has called `Client::event` since the last poll.
@@ -188,11 +194,6 @@ impl<'b> ClientState<'b> {
             largest = largest.max(out.len().saturating_add(REQUEST_HEAD));
         }
         largest.saturating_add(self.peer.output.overhead())
-    }
-
-    /// Returns the maximum size, in bytes, of a response from the client itself.
-    pub(crate) fn own_response_size(&self) -> usize {
-        RESERVE.saturating_add(self.peer.output.overhead())
     }
 
     /// Returns the maximum size, in bytes, of a response from the client itself or about a task. The limit of a reply
@@ -362,7 +363,7 @@ impl<'b> ClientState<'b> {
         };
         let (written, failure) = match (outbound.state, outbound.data.method) {
             (OutboundState::NextPage, Method::List(list)) => {
-                let sent = self.resend(ticket, list.method(), &mut |out, cursor| {
+                let sent = self.resend(ticket, list.properties().method, &mut |out, cursor| {
                     out.key("cursor");
                     out.json_bytes(cursor);
                 });
@@ -473,8 +474,8 @@ impl<'b> ClientState<'b> {
 
     /// Returns whether the output has contiguous space for a response from the client itself.
     pub(crate) fn has_own_response_space(&mut self) -> bool {
-        let size = self.own_response_size();
-        self.peer.output.has_space(size)
+        let overhead = self.peer.output.overhead();
+        self.peer.output.has_space(RESERVE.saturating_add(overhead))
     }
 
     /// Responds to a server request with `error`, or with an empty result if `error` is `None`. The caller has

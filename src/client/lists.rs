@@ -26,36 +26,26 @@ pub(crate) enum List {
     Skills,
 }
 
+/// The properties of a list.
+pub(crate) struct Properties {
+    pub(crate) method: &'static str,
+    /// The member of a page that contains the entries.
+    pub(crate) member: &'static str,
+    /// The capability that a server with this list declares.
+    pub(crate) capability: ServerCapabilities,
+}
+
 impl List {
-    pub(crate) fn method(self) -> &'static str {
-        match self {
-            List::Tools => methods::TOOLS_LIST.name,
-            List::Resources => methods::RESOURCES_LIST.name,
-            List::Templates => methods::RESOURCES_TEMPLATES_LIST.name,
-            List::Prompts => methods::PROMPTS_LIST.name,
-            List::Skills => methods::SKILLS_LIST.name,
-        }
-    }
-
-    /// Returns the member of a page that contains the entries.
-    pub(crate) fn member(self) -> &'static str {
-        match self {
-            List::Tools => "tools",
-            List::Resources => "resources",
-            List::Templates => "resourceTemplates",
-            List::Prompts => "prompts",
-            List::Skills => "skills",
-        }
-    }
-
-    /// Returns the capability that a server with this list declares.
-    pub(crate) fn capability(self) -> ServerCapabilities {
-        match self {
-            List::Tools => ServerCapabilities::TOOLS,
-            List::Resources | List::Templates => ServerCapabilities::RESOURCES,
-            List::Prompts => ServerCapabilities::PROMPTS,
-            List::Skills => ServerCapabilities::SKILLS,
-        }
+    pub(crate) fn properties(self) -> Properties {
+        use ServerCapabilities as C;
+        let (method, member, capability) = match self {
+            List::Tools => (methods::TOOLS_LIST, "tools", C::TOOLS),
+            List::Resources => (methods::RESOURCES_LIST, "resources", C::RESOURCES),
+            List::Templates => (methods::RESOURCES_TEMPLATES_LIST, "resourceTemplates", C::RESOURCES),
+            List::Prompts => (methods::PROMPTS_LIST, "prompts", C::PROMPTS),
+            List::Skills => (methods::SKILLS_LIST, "skills", C::SKILLS),
+        };
+        Properties { method: method.name, member, capability }
     }
 
     /// Builds the event for a page.

@@ -85,7 +85,7 @@ impl Method {
         match self {
             Method::Listen | Method::TaskListen | Method::ReadOnly | Method::Other => None,
             Method::TaskGet | Method::TaskUpdate | Method::TaskResult => None,
-            Method::List(list) => Some(list.member()),
+            Method::List(list) => Some(list.properties().member),
             Method::CallTool => Some("content"),
             Method::ReadResource => Some("contents"),
             Method::GetPrompt => Some("messages"),

@@ -10,7 +10,7 @@ use crate::protocol::objects::completion::Reference;
 use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
-use crate::client::lists::List;
+use crate::client::lists::{List, Properties};
 use crate::client::method_properties::Method;
 use crate::client::options::Options;
 
@@ -47,8 +47,9 @@ impl Client<'_> {
     }
 
     pub(crate) fn list(&mut self, list: List, options: Options<'_>) -> Result<Ticket, SendError> {
-        self.require_capability(list.capability())?;
-        self.state.begin_request_as(Method::List(list), list.method(), options, &mut |_| true)
+        let Properties { method, capability, .. } = list.properties();
+        self.require_capability(capability)?;
+        self.state.begin_request_as(Method::List(list), method, options, &mut |_| true)
     }
 
     /// Reads a resource. [`Response::resource`](crate::client::Response::resource) returns its contents.
