@@ -2,16 +2,15 @@
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
-use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome};
+use crate::client::pending_event::{PendingEvent, PendingFailure};
 use crate::client::receive;
-use crate::client::request_data::SentRequest;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{Content as LineContent, Line};
 use crate::json::{Member, Shape, Span};
 use crate::peer::LineEvent;
 use crate::peer::lifecycle::{State, Trigger};
-use crate::peer::request::{InboundState, Outbound, OutboundState, Request};
+use crate::peer::request::{InboundState, OutboundState, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::WireFeature;
@@ -152,7 +151,7 @@ impl Client<'_> {
                 self.state.emit(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }
             Some(Request::Outbound(outbound)) => {
-                let method = outbound.data.method.in_events();
+                let method = outbound.data.method;
                 if let Some(tasks) = self.state.config.tasks
                     && outbound.state == OutboundState::TaskWaiting
                     && outbound.data.maximum > peer.now
@@ -160,8 +159,7 @@ impl Client<'_> {
                     (tasks.hooks.poll)(&mut self.state, ticket);
                 } else if let Some(failure) = peer.handle_deadline(ticket) {
                     self.state.abandon(ticket, "timeout");
-                    let outcome = PendingOutcome::Failed(failure);
-                    self.state.emit_response(ticket, method, outcome);
+                    self.state.emit_failure(ticket, method, failure);
                 }
             }
         }
@@ -286,15 +284,13 @@ impl Client<'_> {
                 self.next_ended_slot = ticket.slot.saturating_add(1);
                 return true;
             }
-            let open = self.state.open_request(ticket).copied();
+            let method = self.state.open_request(ticket).map(|outbound| outbound.data.method);
             let inbound = self.state.peer.in_flight.inbound(ticket);
             let is_server_request =
                 inbound.is_some_and(|it| it.state != InboundState::Expired && it.is_for_application());
             self.state.peer.in_flight.release(ticket);
-            if let Some(Outbound { data: SentRequest { method, .. }, .. }) = open {
-                let outcome = PendingOutcome::Failed(RequestFailure::Closed);
-                let method = method.in_events();
-                self.state.emit_response(ticket, method, outcome);
+            if let Some(method) = method {
+                self.state.emit_failure(ticket, method, RequestFailure::Closed);
             } else if is_server_request {
                 self.state.emit(PendingEvent::Cancelled { ticket, reason: Span::MISSING });
             }

@@ -372,7 +372,7 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
         _ => {
             state.peer.in_flight.release(ticket);
             let outcome = PendingOutcome::Result { result: result.span(), member, is_nested: false };
-            state.emit_response(ticket, method.in_events(), outcome);
+            state.emit_response(ticket, method, outcome);
         }
     }
 }
@@ -420,7 +420,7 @@ pub(crate) fn is_complete(kind: Json<'_>) -> bool {
 /// a task.
 #[cold]
 pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: PendingOutcome) {
-    let method = state.method_of(ticket).in_events();
+    let method = state.method_of(ticket);
     state.release_request(ticket);
     state.emit_response(ticket, method, outcome);
 }

@@ -21,7 +21,7 @@ use crate::client::client_state::ClientState;
 use crate::client::event::Listed;
 use crate::client::method_properties::Method;
 use crate::client::options::Options;
-use crate::client::pending_event::{PendingEvent, PendingOutcome};
+use crate::client::pending_event::PendingEvent;
 use crate::client::request_data::SentRequest;
 
 /// The changes that a subscription reports.
@@ -346,8 +346,7 @@ impl ClientState<'_> {
             }
             Some((ticket, outbound)) if outbound.is_subscription() => {
                 self.peer.in_flight.release(ticket);
-                let (method, outcome) = (Method::Listen, PendingOutcome::Failed(RequestFailure::Ended));
-                self.emit_response(ticket, method, outcome);
+                self.emit_failure(ticket, Method::Listen, RequestFailure::Ended);
                 Ok(())
             }
             // The server ended the subscription before the client sent a cancellation. The client therefore sends no
