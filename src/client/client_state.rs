@@ -7,7 +7,7 @@ use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Span, Writer};
-use crate::peer::inbound::Source;
+use crate::peer::inbound::{Source, write_response};
 use crate::peer::lifecycle::{State, Trigger, role};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::{Flags, Outbound, OutboundState, Request};
@@ -486,7 +486,7 @@ impl<'b> ClientState<'b> {
             Some(error) => self.write_error(&Source::from_id(id), stream, error, usize::MAX),
             None => {
                 let routing = Routing::response(OutboundMessageKind::Result, stream);
-                self.peer.write_response(&Source::from_id(id), routing, usize::MAX, |out, id| {
+                write_response(&mut self.peer.output, routing, usize::MAX, |out| {
                     out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{}}"#);
                     true
                 })

@@ -98,7 +98,10 @@ pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8], code: i32) {
     out.integer(code.into());
 }
 
-/// Writes a response of at most `space` bytes: see [`Peer::write_response`].
+/// Writes a response of at most `space` bytes. `body` writes the message, and returns whether the message is valid.
+///
+/// # Errors
+/// [`ProtocolError::ReplyTooLarge`] or [`ProtocolError::InvalidReply`]. Nothing was written.
 #[inline]
 pub(crate) fn write_response(
     output: &mut TransmitBuffer<'_>,
@@ -160,23 +163,6 @@ impl<R: Role> Peer<'_, R> {
             return Err(self.busy());
         }
         Ok(())
-    }
-
-    /// Writes a response of at most `space` bytes. `body` writes the message for an id, and returns whether the message
-    /// is valid.
-    ///
-    /// # Errors
-    /// [`ProtocolError::ReplyTooLarge`] or [`ProtocolError::InvalidReply`]. Nothing was written.
-    #[inline]
-    pub(crate) fn write_response(
-        &mut self,
-        source: &Source<'_>,
-        routing: Routing,
-        space: usize,
-        body: impl FnOnce(&mut Writer<'_>, &[u8]) -> bool,
-    ) -> Result<(), ProtocolError> {
-        let id = source.id(&self.in_flight);
-        write_response(&mut self.output, routing, space, |out| body(out, id))
     }
 
     /// Sends progress of an inbound request, and keeps `reserved` bytes for the response. Omits an empty `message`.

@@ -141,7 +141,9 @@ impl ClientState<'_> {
     ) -> Result<(), ProtocolError> {
         let code = error.response_code();
         let routing = Routing::response(OutboundMessageKind::Error { code }, stream);
-        self.peer.write_response(source, routing, space, |out, id| {
+        let Peer { output, in_flight, .. } = &mut self.peer;
+        let id = source.id(in_flight);
+        write_response(output, routing, space, |out| {
             begin_error(out, id, code);
             out.key("message");
             out.display(&error.message());
