@@ -122,7 +122,7 @@ fn next_chunk(client: &mut Client<'_>, is_complete: bool) -> bool {
                     client.chunks.assumed = Some(ticket);
                 }
                 client.state.emit(PendingEvent::Chunk(PendingChunk { ticket, block, is_blob, data }));
-                client.restart_timeout(ticket);
+                client.state.peer.restart_timeout(ticket);
                 client.state.peer.keep_alive.record_part(client.state.peer.now);
                 return true;
             }
@@ -236,13 +236,5 @@ impl Client<'_> {
         }
         let consumed = text.len();
         Some((consumed, decode_text_in_place(text).0))
-    }
-
-    fn restart_timeout(&mut self, ticket: Ticket) {
-        let now = self.state.peer.now;
-        if let Some(outbound) = self.state.peer.in_flight.outbound(ticket) {
-            let deadline = outbound.deadline_from(now);
-            self.state.peer.in_flight.set_deadline(ticket, Some(deadline));
-        }
     }
 }

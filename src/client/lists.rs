@@ -90,8 +90,7 @@ impl ClientState<'_> {
                 (outbound.data.partial_results, outbound.state) = (pages, OutboundState::NextPage);
             }
             // This deadline limits the wait for transmit space. A new timeout starts when the request is sent.
-            let deadline = outbound.deadline_from(self.peer.now);
-            self.peer.in_flight.set_deadline(ticket, Some(deadline));
+            self.peer.restart_timeout(ticket);
             self.peer.in_flight.enqueue(ticket);
         }
         self.emit(PendingEvent::Page { ticket, list, result: result.span(), last: false });

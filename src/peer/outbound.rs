@@ -114,6 +114,14 @@ impl<R: Role> Peer<'_, R> {
         Ok(ticket)
     }
 
+    /// Sets the deadline of a request as if its timeout started now.
+    pub(crate) fn restart_timeout(&mut self, ticket: Ticket) {
+        if let Some(outbound) = self.in_flight.outbound(ticket) {
+            let deadline = outbound.deadline_from(self.now);
+            self.in_flight.set_deadline(ticket, Some(deadline));
+        }
+    }
+
     /// Starts the timeout of a sent request if the timer does not run. Returns whether this call started the timeout.
     pub(crate) fn start_timeout(&mut self, ticket: Ticket) -> bool {
         let Some(outbound) = self.in_flight.outbound_mut(ticket) else { return false };

@@ -42,8 +42,7 @@ impl ClientState<'_> {
             // The connection ended before the first poll of a resumed task.
             outbound.start_timeout(now);
         }
-        let deadline = outbound.deadline_from(now);
-        self.peer.in_flight.set_deadline(ticket, Some(deadline));
+        self.peer.restart_timeout(ticket);
         self.peer.in_flight.enqueue(ticket);
     }
 
