@@ -182,18 +182,10 @@ impl<R: role::Role> Lifecycle<R> {
 
     /// Applies a transition. Returns `false`, and keeps the state, if the table has no such transition.
     pub(crate) fn apply(&mut self, trigger: Trigger) -> bool {
-        match self.next(trigger) {
-            Some(state) => {
-                self.state = state;
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn next(&self, trigger: Trigger) -> Option<State> {
-        let row = R::TABLE.iter().find(|(from, by, _)| (*from, *by) == (self.state, trigger))?;
-        Some(row.2)
+        let row = R::TABLE.iter().find(|(from, by, _)| (*from, *by) == (self.state, trigger));
+        let Some((_, _, to)) = row else { return false };
+        self.state = *to;
+        true
     }
 }
 

@@ -19,17 +19,11 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Returns whether a deadline has expired at `now`.
-    #[inline]
-    pub(crate) fn is_due(&self, now: Millis) -> bool {
-        self.next_deadline().is_some_and(|deadline| deadline <= now)
-    }
-
     /// Returns the request with the earliest deadline, if this deadline has expired at `now`.
     ///
     /// The request keeps the deadline until the request ends or the caller sets another deadline.
     pub(crate) fn due(&self, now: Millis) -> Option<Ticket> {
-        if !self.is_due(now) {
+        if self.next_deadline().is_none_or(|deadline| deadline > now) {
             return None;
         }
         self.request_in_slot(self.slot(0)?.earliest.into()).map(|(ticket, _)| ticket)
