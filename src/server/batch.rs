@@ -27,7 +27,7 @@ use crate::server::server_state::ServerState;
 pub(crate) struct Batch<'b> {
     /// Hooks of batches, or `None` without a batch buffer. Only [`Batch::new`] refers to the hooks, so that the
     /// linker can drop the code of batches.
-    pub(crate) hooks: Option<&'static &'static dyn BatchHooks>,
+    pub(crate) hooks: Option<&'static BatchHooks>,
     /// The encoded counts, followed by the responses. The responses to the open batch precede the responses to the
     /// batch in the line.
     buffer: Buffer<'b>,
@@ -127,142 +127,126 @@ impl Counts {
 }
 
 /// Hooks of batches. A server without a batch buffer does not link the code of batches.
-pub(crate) trait BatchHooks: Sync {
+pub(crate) struct BatchHooks {
     /// Begins the batch of a line.
-    fn begin(&self, state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received;
-    /// Handles the next member or the end of the batch. The output must have space for a response.
-    fn handle_next(
-        &self,
-        state: &mut ServerState<'_>,
-        line: &[u8],
-        stream: StreamId,
-        spans: &mut Spans,
-    ) -> Received;
+    pub(super) begin: fn(&mut ServerState<'_>, &[u8], StreamId) -> Received,
+    /// Handles the next member or the end of the batch in a line. The output must have space for a response.
+    pub(super) handle_next: fn(&mut ServerState<'_>, &[u8], StreamId, &mut Spans) -> Received,
     /// Returns the maximum size of the next response, in bytes.
-    fn available(&self, state: &ServerState<'_>) -> usize;
-    /// Increments the number of deferred members if `more`, otherwise decrements the number.
-    fn count_deferred(&self, state: &mut ServerState<'_>, more: bool);
+    pub(super) available: fn(&ServerState<'_>) -> usize,
+    /// With `true`, increments the number of deferred members, otherwise decrements the number.
+    pub(super) count_deferred: fn(&mut ServerState<'_>, bool),
     /// Returns whether a batch is open and has all responses, and no batch is in the line.
-    fn is_complete(&self, state: &ServerState<'_>) -> bool;
-    /// Moves the last response from the output into the batch buffer. `length` is the size of the response in bytes.
-    fn collect(&self, state: &mut ServerState<'_>, length: usize);
+    pub(super) is_complete: fn(&ServerState<'_>) -> bool,
+    /// Moves the last response, of this size in bytes, from the output into the batch buffer.
+    pub(super) collect: fn(&mut ServerState<'_>, usize),
     /// Writes the open batch's responses if the batch is complete. Writes nothing if the output has no space.
-    fn write_open(&self, state: &mut ServerState<'_>);
+    pub(super) write_open: fn(&mut ServerState<'_>),
 }
 
-struct Hooks;
-
-/// The hooks of all servers. [`Batch::hooks`] stores a reference to this reference, because `&&dyn` takes one word and
-/// `&dyn` takes two.
-static BATCH_HOOKS: &dyn BatchHooks = &Hooks;
+/// The hooks of all servers.
+static BATCH_HOOKS: BatchHooks =
+    BatchHooks { begin, handle_next, available, count_deferred, is_complete, collect, write_open };
 
 /// Size of an array without its responses: two brackets and a newline. The size of each response includes a newline.
 /// The array has a comma in place of this newline.
 const ARRAY: usize = 3;
 
-impl BatchHooks for Hooks {
-    fn begin(&self, state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received {
-        let allow_missing_jsonrpc = state.config.compat.missing_jsonrpc;
-        let first = line.iter().position(|byte| *byte == b'[').map_or(0, |bracket| bracket.saturating_add(1));
-        let (mut responses, mut at) = (0usize, first);
-        while let Some(element) = next_element(line, at) {
-            at = element.end;
-            let class = classify_member(line, element, allow_missing_jsonrpc);
-            responses = responses.saturating_add(needs_response(&class).into());
-        }
-        if at == first {
-            return Received::ProtocolError(state.refuse(b"", stream, ProtocolError::EmptyBatch));
-        }
-        let mut counts = if state.batches.open() { state.batch.counts() } else { Counts::START };
-        let (limit, _) = divide(total_limit(state, counts) as u64, state.min_error_size() as u32);
-        let limit = limit as usize;
-        let fits = responses <= limit && u32::try_from(line.len()).is_ok();
-        if !fits || !state.batch.set(counts) {
-            return Received::ProtocolError(too_large(state, stream, limit));
-        }
-        state.invalid_in_a_row = 0;
-        (counts.end, counts.left) = (counts.open_end, responses as u32);
-        counts.next = first as u32;
-        state.batch.set(counts);
-        state.batches.set(Batches::IN_LINE, true);
-        Received::BatchBegun
+fn begin(state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received {
+    let allow_missing_jsonrpc = state.config.compat.missing_jsonrpc;
+    let first = line.iter().position(|byte| *byte == b'[').map_or(0, |bracket| bracket.saturating_add(1));
+    let (mut responses, mut at) = (0usize, first);
+    while let Some(element) = next_element(line, at) {
+        at = element.end;
+        let class = classify_member(line, element, allow_missing_jsonrpc);
+        responses = responses.saturating_add(needs_response(&class).into());
     }
+    if at == first {
+        return Received::ProtocolError(state.refuse(b"", stream, ProtocolError::EmptyBatch));
+    }
+    let mut counts = if state.batches.open() { state.batch.counts() } else { Counts::START };
+    let (limit, _) = divide(total_limit(state, counts) as u64, state.min_error_size() as u32);
+    let limit = limit as usize;
+    let fits = responses <= limit && u32::try_from(line.len()).is_ok();
+    if !fits || !state.batch.set(counts) {
+        return Received::ProtocolError(too_large(state, stream, limit));
+    }
+    state.invalid_in_a_row = 0;
+    (counts.end, counts.left) = (counts.open_end, responses as u32);
+    counts.next = first as u32;
+    state.batch.set(counts);
+    state.batches.set(Batches::IN_LINE, true);
+    Received::BatchBegun
+}
 
-    fn handle_next(
-        &self,
-        state: &mut ServerState<'_>,
-        line: &[u8],
-        stream: StreamId,
-        spans: &mut Spans,
-    ) -> Received {
-        let mut counts = state.batch.counts();
-        let Some(element) = next_element(line, counts.next as usize) else {
-            end_line(state, counts, stream);
-            return Received::Done;
-        };
-        counts.next = element.end as u32;
-        state.batch.set(counts);
-        let class = classify_member(line, element, state.config.compat.missing_jsonrpc);
-        if let Class::Request { id, method, params } = class {
-            let id = rpc::view(line, id).bytes();
-            if rpc::text(line, method).is_name(methods::INITIALIZE.name) {
-                return Received::ProtocolError(state.refuse(id, stream, ProtocolError::AlreadyInitialized));
-            }
-            // Revisions of the stateless era have no batches, and a subscription would leave this batch open.
-            let meta = rpc::view(line, params).get("_meta").filter(|meta| meta.kind() == Kind::Object);
-            if let (Some(era), Some(meta)) = (state.config.stateless, meta)
-                && (era.parse_meta)(&mut state.request_cache, meta).is_some()
-            {
-                return Received::ProtocolError(state.refuse(id, stream, ProtocolError::Batch));
-            }
+fn handle_next(state: &mut ServerState<'_>, line: &[u8], stream: StreamId, spans: &mut Spans) -> Received {
+    let mut counts = state.batch.counts();
+    let Some(element) = next_element(line, counts.next as usize) else {
+        end_line(state, counts, stream);
+        return Received::Done;
+    };
+    counts.next = element.end as u32;
+    state.batch.set(counts);
+    let class = classify_member(line, element, state.config.compat.missing_jsonrpc);
+    if let Class::Request { id, method, params } = class {
+        let id = rpc::view(line, id).bytes();
+        if rpc::text(line, method).is_name(methods::INITIALIZE.name) {
+            return Received::ProtocolError(state.refuse(id, stream, ProtocolError::AlreadyInitialized));
         }
-        dispatch::handle_message(state, line, &class, None, stream, spans)
-    }
-
-    fn available(&self, state: &ServerState<'_>) -> usize {
-        let (from, to, left) = state.batch.counts().region(state.batches.in_line());
-        // The result excludes the space for an error response to each further member of the batch.
-        let others = state.min_error_size().saturating_mul(left.saturating_sub(1));
-        let most = state.peer.output.max_reply_size().saturating_sub(ARRAY);
-        let most = most.min(state.batch.buffer.limit().saturating_sub(from));
-        most.saturating_sub(to.saturating_sub(from)).saturating_sub(others)
-    }
-
-    fn count_deferred(&self, state: &mut ServerState<'_>, more: bool) {
-        let mut counts = state.batch.counts();
-        counts.deferred =
-            if more { counts.deferred.saturating_add(1) } else { counts.deferred.saturating_sub(1) };
-        state.batch.set(counts);
-    }
-
-    fn is_complete(&self, state: &ServerState<'_>) -> bool {
-        state.batches == Batches::OPEN && state.batch.counts().deferred == 0
-    }
-
-    fn collect(&self, state: &mut ServerState<'_>, length: usize) {
-        let in_line = state.batches.in_line();
-        let ServerState { peer, batch, .. } = state;
-        let mut counts = batch.counts();
-        let (from, to, _) = counts.region(in_line);
-        let response = peer.output.remove_last(length);
-        let comma = usize::from(to > from);
-        let end = to.saturating_add(comma).saturating_add(response.len());
-        if let Some(target) = batch.buffer.reborrow().ensure(end).and_then(|all| all.get_mut(to..end)) {
-            // The first response overwrites the comma.
-            copy(target, b",");
-            copy(target.get_mut(comma..).unwrap_or_default(), response);
-            *(if in_line { &mut counts.end } else { &mut counts.open_end }) = end as u32;
+        // Revisions of the stateless era have no batches, and a subscription would leave this batch open.
+        let meta = rpc::view(line, params).get("_meta").filter(|meta| meta.kind() == Kind::Object);
+        if let (Some(era), Some(meta)) = (state.config.stateless, meta)
+            && (era.parse_meta)(&mut state.request_cache, meta).is_some()
+        {
+            return Received::ProtocolError(state.refuse(id, stream, ProtocolError::Batch));
         }
-        counts.left = counts.left.saturating_sub(1);
-        batch.set(counts);
     }
+    dispatch::handle_message(state, line, &class, None, stream, spans)
+}
 
-    fn write_open(&self, state: &mut ServerState<'_>) {
-        if self.is_complete(state) && state.peer.reserve_response() {
-            let Counts { open_end, stream, .. } = state.batch.counts();
-            state.batches = Batches::NONE;
-            write_array(state, COUNTS, open_end as usize, StreamId(stream));
-        }
+fn available(state: &ServerState<'_>) -> usize {
+    let (from, to, left) = state.batch.counts().region(state.batches.in_line());
+    // The result excludes the space for an error response to each further member of the batch.
+    let others = state.min_error_size().saturating_mul(left.saturating_sub(1));
+    let most = state.peer.output.max_reply_size().saturating_sub(ARRAY);
+    let most = most.min(state.batch.buffer.limit().saturating_sub(from));
+    most.saturating_sub(to.saturating_sub(from)).saturating_sub(others)
+}
+
+fn count_deferred(state: &mut ServerState<'_>, more: bool) {
+    let mut counts = state.batch.counts();
+    counts.deferred =
+        if more { counts.deferred.saturating_add(1) } else { counts.deferred.saturating_sub(1) };
+    state.batch.set(counts);
+}
+
+fn is_complete(state: &ServerState<'_>) -> bool {
+    state.batches == Batches::OPEN && state.batch.counts().deferred == 0
+}
+
+fn collect(state: &mut ServerState<'_>, length: usize) {
+    let in_line = state.batches.in_line();
+    let ServerState { peer, batch, .. } = state;
+    let mut counts = batch.counts();
+    let (from, to, _) = counts.region(in_line);
+    let response = peer.output.remove_last(length);
+    let comma = usize::from(to > from);
+    let end = to.saturating_add(comma).saturating_add(response.len());
+    if let Some(target) = batch.buffer.reborrow().ensure(end).and_then(|all| all.get_mut(to..end)) {
+        // The first response overwrites the comma.
+        copy(target, b",");
+        copy(target.get_mut(comma..).unwrap_or_default(), response);
+        *(if in_line { &mut counts.end } else { &mut counts.open_end }) = end as u32;
+    }
+    counts.left = counts.left.saturating_sub(1);
+    batch.set(counts);
+}
+
+fn write_open(state: &mut ServerState<'_>) {
+    if is_complete(state) && state.peer.reserve_response() {
+        let Counts { open_end, stream, .. } = state.batch.counts();
+        state.batches = Batches::NONE;
+        write_array(state, COUNTS, open_end as usize, StreamId(stream));
     }
 }
 

@@ -95,7 +95,7 @@ impl ServerState<'_> {
     /// returns `true` if a task causes an event.
     fn write_all_changes(&mut self) -> bool {
         if let Some(hooks) = self.task_hooks()
-            && hooks.advance(self)
+            && (hooks.advance)(self)
         {
             return true;
         }

@@ -45,7 +45,7 @@ impl ServerState<'_> {
         }
         self.count_deferred(context.is_batched(), true);
         if let Some(hooks) = self.task_hooks() {
-            hooks.on_deferred(self, ticket);
+            (hooks.on_deferred)(self, ticket);
         }
         Some(ticket)
     }

@@ -131,7 +131,7 @@ fn handle_invalid(
 ) -> Received {
     let error = match why {
         Invalid::Batch => match state.batch_hooks() {
-            Some(hooks) => return hooks.begin(state, line, stream),
+            Some(hooks) => return (hooks.begin)(state, line, stream),
             None => ProtocolError::Batch,
         },
         Invalid::NotAnObject => ProtocolError::NotAnObject,
@@ -182,7 +182,7 @@ pub(crate) fn handle_unreadable_line(
     let Line { content, stream, .. } = line;
     let (bytes, scanner) = (input.bytes(), input.scanner());
     if let Some(ended) =
-        state.outbound_hooks().and_then(|hooks| hooks.on_unreadable_line(state, bytes, content, scanner))
+        state.outbound_hooks().and_then(|hooks| (hooks.on_unreadable_line)(state, bytes, content, scanner))
     {
         return ended;
     }
@@ -335,7 +335,7 @@ fn handle_notification(
         return received;
     }
     if let Some(received) =
-        state.outbound_hooks().and_then(|hooks| hooks.on_notification(state, line, method, params, spans))
+        state.outbound_hooks().and_then(|hooks| (hooks.on_notification)(state, line, method, params, spans))
     {
         return received;
     }
@@ -380,14 +380,11 @@ fn handle_response(
     spans: &mut Spans,
 ) -> Received {
     let malformed = matches!(outcome, Outcome::Malformed);
-    if !malformed && state.keep_alive_hooks.is_some_and(|hooks| hooks.record_response(state, id)) {
+    if !malformed && state.keep_alive_hooks.is_some_and(|hooks| (hooks.record_response)(state, id)) {
         return Received::Done;
     }
     let error = if malformed { ProtocolError::MalformedResponse } else { ProtocolError::UnknownResponse };
-    match state.outbound_hooks() {
-        Some(hooks) => {
-            hooks.on_response(state, line, id, outcome, spans).unwrap_or(Received::ProtocolError(error))
-        }
-        None => Received::ProtocolError(error),
-    }
+    let received =
+        state.outbound_hooks().and_then(|hooks| (hooks.on_response)(state, line, id, outcome, spans));
+    received.unwrap_or(Received::ProtocolError(error))
 }

@@ -156,11 +156,11 @@ impl Server<'_> {
             PendingEvent::Ready => Event::Ready,
             PendingEvent::Expired(ticket) => Event::Expired(ticket),
             PendingEvent::OutboundEvent(event) => {
-                state.outbound_hooks()?.event(event, part(input, spans_of(input).arguments))
+                (state.outbound_hooks()?.event)(event, part(input, spans_of(input).arguments))
             }
             PendingEvent::Task(_) | PendingEvent::TaskInput(_) | PendingEvent::TaskResult { .. } => {
                 let arguments = part(input, spans_of(input).arguments);
-                return state.task_hooks()?.event(pending_event, state, arguments);
+                return (state.task_hooks()?.event)(pending_event, state, arguments);
             }
             PendingEvent::Cancelled(ticket) => {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }

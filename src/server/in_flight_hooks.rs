@@ -26,7 +26,7 @@ pub(crate) struct InFlightHooks {
     expire: fn(&mut ServerState<'_>) -> bool,
     write_queued: fn(&mut ServerState<'_>),
     /// Hooks of outbound requests. The first outbound request, or `replace_session`, sets these hooks.
-    outbound: Option<&'static dyn OutboundHooks>,
+    outbound: Option<&'static OutboundHooks>,
 }
 
 /// The hooks of a server without outbound requests.
@@ -36,7 +36,7 @@ pub(crate) static INBOUND: InFlightHooks = InFlightHooks::new(None);
 pub(crate) static WITH_OUTBOUND: InFlightHooks = InFlightHooks::new(Some(OUTBOUND_HOOKS));
 
 impl InFlightHooks {
-    const fn new(outbound: Option<&'static dyn OutboundHooks>) -> InFlightHooks {
+    const fn new(outbound: Option<&'static OutboundHooks>) -> InFlightHooks {
         InFlightHooks {
             find: |table, id, owner| table.find(id, owner),
             id: |table, ticket| table.id_or_text(ticket),
@@ -53,7 +53,7 @@ impl InFlightHooks {
 impl ServerState<'_> {
     /// Returns the hooks of outbound requests. Returns `None` if the server has sent no request and replaces no
     /// session.
-    pub(crate) fn outbound_hooks(&self) -> Option<&'static dyn OutboundHooks> {
+    pub(crate) fn outbound_hooks(&self) -> Option<&'static OutboundHooks> {
         self.in_flight_hooks?.outbound
     }
 
@@ -134,7 +134,7 @@ fn expire(state: &mut ServerState<'_>) -> bool {
     }
     let is_outbound = state.peer.in_flight.outbound(ticket).is_some();
     if let Some(hooks) = state.outbound_hooks().filter(|_| is_outbound) {
-        hooks.on_deadline(state, ticket);
+        (hooks.on_deadline)(state, ticket);
         return true;
     }
     state.peer.expire(ticket);
@@ -154,7 +154,7 @@ fn write_queued(state: &mut ServerState<'_>) {
             }
             Some(Request::Outbound(_)) => {
                 if let Some(hooks) = state.outbound_hooks() {
-                    hooks.write_cancelled(state, ticket);
+                    (hooks.write_cancelled)(state, ticket);
                 }
             }
             None => {}

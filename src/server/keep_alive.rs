@@ -15,59 +15,50 @@ use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
-pub(crate) trait KeepAliveHooks: Sync {
+pub(crate) struct KeepAliveHooks {
     /// Sends a due ping if the output has space. If the client does not respond, sets the pending event, disconnects if
     /// the settings demand this, and returns `true`. Returns `false` in all other cases.
-    fn advance(&self, server: &mut Server<'_>) -> bool;
+    pub(super) advance: fn(&mut Server<'_>) -> bool,
 
     /// Returns the time of the next ping, or of the current ping's timeout. Returns `None` if neither is pending, or if
     /// the handshake is not complete.
-    fn deadline(&self, state: &ServerState<'_>) -> Option<Millis>;
+    pub(super) deadline: fn(&ServerState<'_>) -> Option<Millis>,
 
     /// Records a response to the ping in flight. Returns `false` if no ping in flight has this id.
-    fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool;
+    pub(super) record_response: fn(&mut ServerState<'_>, Json<'_>) -> bool,
 }
 
-struct Hooks;
+/// The hooks of all servers.
+pub(super) static KEEP_ALIVE_HOOKS: KeepAliveHooks = KeepAliveHooks { advance, deadline, record_response };
 
-/// The hooks of all servers. `ServerState` stores a reference to this reference, because `&&dyn` takes one word and
-/// `&dyn` takes two.
-pub(crate) static KEEP_ALIVE_HOOKS: &dyn KeepAliveHooks = &Hooks;
-
-impl KeepAliveHooks for Hooks {
-    fn advance(&self, server: &mut Server<'_>) -> bool {
-        let state = &mut server.state;
-        if state.peer.lifecycle.state() != State::Ready {
-            return false;
+fn advance(server: &mut Server<'_>) -> bool {
+    let state = &mut server.state;
+    if state.peer.lifecycle.state() != State::Ready {
+        return false;
+    }
+    let follows_event = state.peer.line_event == LineEvent::Handled;
+    match state.peer.keep_alive.due(state.peer.now, follows_event) {
+        Due::Nothing => false,
+        Due::Ping => {
+            if state.peer.reserve_response() {
+                state.peer.write_ping(&mut |out| out.field_string("method", methods::PING.name));
+            }
+            false
         }
-        let follows_event = state.peer.line_event == LineEvent::Handled;
-        match state.peer.keep_alive.due(state.peer.now, follows_event) {
-            Due::Nothing => false,
-            Due::Ping => {
-                if state.peer.reserve_response() {
-                    state.peer.write_ping(&mut |out| out.field_string("method", methods::PING.name));
-                }
-                false
+        Due::PeerUnresponsive { close } => {
+            if close {
+                server.disconnect();
             }
-            Due::PeerUnresponsive { close } => {
-                if close {
-                    server.disconnect();
-                }
-                server.state.pending_event = Some(PendingEvent::PeerUnresponsive);
-                true
-            }
+            server.state.pending_event = Some(PendingEvent::PeerUnresponsive);
+            true
         }
     }
+}
 
-    fn deadline(&self, state: &ServerState<'_>) -> Option<Millis> {
-        state
-            .peer
-            .keep_alive
-            .deadline(state.peer.now)
-            .filter(|_| state.peer.lifecycle.state() == State::Ready)
-    }
+fn deadline(state: &ServerState<'_>) -> Option<Millis> {
+    state.peer.keep_alive.deadline(state.peer.now).filter(|_| state.peer.lifecycle.state() == State::Ready)
+}
 
-    fn record_response(&self, state: &mut ServerState<'_>, id: Json<'_>) -> bool {
-        state.peer.keep_alive.accept_response(id)
-    }
+fn record_response(state: &mut ServerState<'_>, id: Json<'_>) -> bool {
+    state.peer.keep_alive.accept_response(id)
 }

@@ -254,9 +254,9 @@ impl Server<'_> {
     fn earliest_deadline(&self) -> Option<Millis> {
         let state = &self.state;
         let ending = Some(state.ending_deadline).filter(|_| state.ending != Ending::Open);
-        let keep_alive = state.keep_alive_hooks.and_then(|hooks| hooks.deadline(state));
+        let keep_alive = state.keep_alive_hooks.and_then(|hooks| (hooks.deadline)(state));
         let keep_alive = match state.task_hooks() {
-            Some(hooks) => hooks.earliest_deadline(state, keep_alive),
+            Some(hooks) => (hooks.earliest_deadline)(state, keep_alive),
             None => keep_alive,
         };
         state.peer.next_deadline(state.in_flight_deadline(), [ending, keep_alive])
@@ -273,7 +273,7 @@ impl Server<'_> {
         let inbound = self.state.peer.in_flight.inbound(ticket).filter(|inbound| inbound.is_open());
         let Some(inbound) = inbound else {
             let hooks = self.state.task_hooks().ok_or(SendError::Gone)?;
-            return hooks.reply(self, ticket);
+            return (hooks.reply)(self, ticket);
         };
         let context = inbound.context();
         self.state.ensure_response_space()?;
@@ -376,7 +376,7 @@ impl Server<'_> {
     pub fn shutdown_by(&mut self, now: Millis, deadline: Millis) {
         self.shutdown(now);
         if let Some(hooks) = self.state.outbound_hooks() {
-            hooks.end_all(&mut self.state, false);
+            (hooks.end_all)(&mut self.state, false);
         }
         (self.state.ending, self.state.ending_deadline) = (Ending::Grace, deadline);
     }

@@ -24,185 +24,168 @@ use crate::server::send_request::Response;
 use crate::server::server_state::{NegotiatedSession, ServerState};
 
 /// Hooks of outbound requests.
-pub(crate) trait OutboundHooks: Sync {
-    /// Handles a response. Returns `None` if the server never used the id, or used it in another session.
-    fn on_response(
-        &self,
-        state: &mut ServerState<'_>,
-        line: &[u8],
-        id: Json<'_>,
-        outcome: rpc::Outcome,
-        spans: &mut Spans,
-    ) -> Option<Received>;
+pub(crate) struct OutboundHooks {
+    /// Handles a response: the line, the id and the outcome. Returns `None` if the server never used the id, or used it
+    /// in another session.
+    pub(super) on_response:
+        fn(&mut ServerState<'_>, &[u8], Json<'_>, rpc::Outcome, &mut Spans) -> Option<Received>,
 
     /// Handles an unreadable line. Returns `None` if the line is not a response to an outbound request.
-    fn on_unreadable_line(
-        &self,
-        state: &mut ServerState<'_>,
-        bytes: &[u8],
-        content: Content,
-        scanner: &Scanner,
-    ) -> Option<Received>;
+    pub(super) on_unreadable_line: fn(&mut ServerState<'_>, &[u8], Content, &Scanner) -> Option<Received>,
 
-    /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification. Returns
-    /// `None` for any other notification.
-    fn on_notification(
-        &self,
-        state: &mut ServerState<'_>,
-        line: &[u8],
-        method: Str<'_>,
-        params: Span,
-        spans: &mut Spans,
-    ) -> Option<Received>;
+    /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification: the line,
+    /// the method and the parameters. Returns `None` for any other notification.
+    pub(super) on_notification:
+        fn(&mut ServerState<'_>, &[u8], Str<'_>, Span, &mut Spans) -> Option<Received>,
 
-    /// Converts an [`OutboundEvent`] into the [`Event`] for the application.
-    fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a>;
+    /// Converts an [`OutboundEvent`] and its arguments into the [`Event`] for the application.
+    pub(super) event: for<'a> fn(OutboundEvent, Json<'a>) -> Event<'a>,
 
     /// Handles the deadline of a request. Starts the timeout, or ends the request.
-    fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket);
+    pub(super) on_deadline: fn(&mut ServerState<'_>, Ticket),
 
-    /// Writes the cancellation of `ticket`, the first request in the queue. The caller must have reserved the space.
-    fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket);
+    /// Writes the cancellation of the first request in the queue. The caller must have reserved the space.
+    pub(super) write_cancelled: fn(&mut ServerState<'_>, Ticket),
 
-    /// Fails all outbound requests that await a response. Each failure causes an event. If `deferred`, also discards
-    /// all queued messages, and releases all requests that have not failed.
-    fn end_all(&self, state: &mut ServerState<'_>, deferred: bool);
+    /// Fails all outbound requests that await a response. Each failure causes an event. With `true`, also discards all
+    /// queued messages, and releases all requests that have not failed.
+    pub(super) end_all: fn(&mut ServerState<'_>, bool),
 
     /// Ends one of several sessions: removes its subscriptions, and fails its outbound requests that await a response.
     /// Each failure causes an event.
-    fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey);
+    pub(super) end_session: fn(&mut ServerState<'_>, SessionKey),
 }
-
-struct Hooks;
 
 /// The hooks of outbound requests. Only [`WITH_OUTBOUND`](crate::server::in_flight_hooks::WITH_OUTBOUND) refers to
 /// these hooks.
-pub(crate) const OUTBOUND_HOOKS: &dyn OutboundHooks = &Hooks;
+pub(super) const OUTBOUND_HOOKS: &OutboundHooks = &OutboundHooks {
+    on_response,
+    on_unreadable_line,
+    on_notification,
+    event,
+    on_deadline,
+    write_cancelled,
+    end_all,
+    end_session,
+};
 
-impl OutboundHooks for Hooks {
-    fn on_response(
-        &self,
-        state: &mut ServerState<'_>,
-        line: &[u8],
-        id: Json<'_>,
-        outcome: rpc::Outcome,
-        spans: &mut Spans,
-    ) -> Option<Received> {
-        let ticket = match state.peer.find_issued(id) {
-            IssuedId::Request(ticket) if !state.owns_outbound(ticket) => return None,
-            IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
-            // A late response is valid. A response to an id that the server never used is an error.
-            IssuedId::Request(_) | IssuedId::Ended => return Some(Received::Done),
-            IssuedId::Other(_) | IssuedId::Unknown => return None,
-        };
-        let kind = match outcome {
-            rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
-            rpc::Outcome::Error(error) => {
-                spans.arguments = error;
-                ResponseKind::Error
-            }
-            rpc::Outcome::Result(result) => {
-                spans.arguments = result;
-                match rpc::kind(line, result) {
-                    Kind::Object | Kind::Null => ResponseKind::Result,
-                    _ => ResponseKind::Failed(RequestFailure::Invalid),
-                }
-            }
-        };
-        Some(state.finish(ticket, kind))
-    }
-
-    fn on_unreadable_line(
-        &self,
-        state: &mut ServerState<'_>,
-        bytes: &[u8],
-        content: Content,
-        scanner: &Scanner,
-    ) -> Option<Received> {
-        if !scanner.looks_like_response() {
-            return None;
+fn on_response(
+    state: &mut ServerState<'_>,
+    line: &[u8],
+    id: Json<'_>,
+    outcome: rpc::Outcome,
+    spans: &mut Spans,
+) -> Option<Received> {
+    let ticket = match state.peer.find_issued(id) {
+        IssuedId::Request(ticket) if !state.owns_outbound(ticket) => return None,
+        IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
+        // A late response is valid. A response to an id that the server never used is an error.
+        IssuedId::Request(_) | IssuedId::Ended => return Some(Received::Done),
+        IssuedId::Other(_) | IssuedId::Unknown => return None,
+    };
+    let kind = match outcome {
+        rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
+        rpc::Outcome::Error(error) => {
+            spans.arguments = error;
+            ResponseKind::Error
         }
-        let (id, failure) = match content {
-            Content::TooLong { id_fits: true, .. } => (bytes, RequestFailure::TooLong),
-            Content::Broken(_) => (scanner.span(Member::Id).bytes(bytes), RequestFailure::Invalid),
-            _ => return None,
-        };
-        let id = Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?;
-        let ticket = state.peer.find_awaiting(id).filter(|ticket| state.owns_outbound(*ticket))?;
-        Some(state.finish(ticket, ResponseKind::Failed(failure)))
-    }
-
-    fn on_notification(
-        &self,
-        state: &mut ServerState<'_>,
-        line: &[u8],
-        method: Str<'_>,
-        params: Span,
-        spans: &mut Spans,
-    ) -> Option<Received> {
-        if method == methods::PROGRESS.name {
-            return Some(on_progress(state, line, params, spans));
-        }
-        let has_roots =
-            |session: NegotiatedSession| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
-        let changed = method == methods::ROOTS_LIST_CHANGED.name && state.peer.session.is_some_and(has_roots);
-        changed.then(|| state.emit(PendingEvent::OutboundEvent(OutboundEvent::RootsChanged)))
-    }
-
-    fn event<'a>(&self, event: OutboundEvent, arguments: Json<'a>) -> Event<'a> {
-        match event {
-            OutboundEvent::RootsChanged => Event::RootsChanged,
-            OutboundEvent::Progress(ticket) => Event::Progress(Progress { ticket, params: arguments }),
-            OutboundEvent::Response { ticket, kind } => {
-                Event::Response(Response::new(ticket, kind, arguments))
+        rpc::Outcome::Result(result) => {
+            spans.arguments = result;
+            match rpc::kind(line, result) {
+                Kind::Object | Kind::Null => ResponseKind::Result,
+                _ => ResponseKind::Failed(RequestFailure::Invalid),
             }
         }
-    }
+    };
+    Some(state.finish(ticket, kind))
+}
 
-    fn on_deadline(&self, state: &mut ServerState<'_>, ticket: Ticket) {
-        match state.peer.handle_deadline(ticket) {
-            None => {}
-            Some(failure @ RequestFailure::TimedOut) => {
-                state.peer.queue_cancellation(ticket, "");
-                state.emit_response(ticket, ResponseKind::Failed(failure));
+fn on_unreadable_line(
+    state: &mut ServerState<'_>,
+    bytes: &[u8],
+    content: Content,
+    scanner: &Scanner,
+) -> Option<Received> {
+    if !scanner.looks_like_response() {
+        return None;
+    }
+    let (id, failure) = match content {
+        Content::TooLong { id_fits: true, .. } => (bytes, RequestFailure::TooLong),
+        Content::Broken(_) => (scanner.span(Member::Id).bytes(bytes), RequestFailure::Invalid),
+        _ => return None,
+    };
+    let id = Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?;
+    let ticket = state.peer.find_awaiting(id).filter(|ticket| state.owns_outbound(*ticket))?;
+    Some(state.finish(ticket, ResponseKind::Failed(failure)))
+}
+
+fn on_notification(
+    state: &mut ServerState<'_>,
+    line: &[u8],
+    method: Str<'_>,
+    params: Span,
+    spans: &mut Spans,
+) -> Option<Received> {
+    if method == methods::PROGRESS.name {
+        return Some(on_progress(state, line, params, spans));
+    }
+    let has_roots =
+        |session: NegotiatedSession| session.capabilities.has(ClientCapabilities::ROOTS_LIST_CHANGED);
+    let changed = method == methods::ROOTS_LIST_CHANGED.name && state.peer.session.is_some_and(has_roots);
+    changed.then(|| state.emit(PendingEvent::OutboundEvent(OutboundEvent::RootsChanged)))
+}
+
+fn event<'a>(event: OutboundEvent, arguments: Json<'a>) -> Event<'a> {
+    match event {
+        OutboundEvent::RootsChanged => Event::RootsChanged,
+        OutboundEvent::Progress(ticket) => Event::Progress(Progress { ticket, params: arguments }),
+        OutboundEvent::Response { ticket, kind } => Event::Response(Response::new(ticket, kind, arguments)),
+    }
+}
+
+fn on_deadline(state: &mut ServerState<'_>, ticket: Ticket) {
+    match state.peer.handle_deadline(ticket) {
+        None => {}
+        Some(failure @ RequestFailure::TimedOut) => {
+            state.peer.queue_cancellation(ticket, "");
+            state.emit_response(ticket, ResponseKind::Failed(failure));
+        }
+        Some(failure) => _ = state.finish(ticket, ResponseKind::Failed(failure)),
+    }
+}
+
+fn write_cancelled(state: &mut ServerState<'_>, ticket: Ticket) {
+    let outbound = state.peer.in_flight.outbound(ticket);
+    if let Some(outbound) = outbound.filter(|outbound| outbound.state == OutboundState::CancelPending) {
+        let routing = Routing::of_session(OutboundMessageKind::Notification, outbound.data.key());
+        let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());
+        let mut write = |reason| state.peer.write_cancellation(ticket, id, routing, reason, space);
+        // The cancellation always fits without its reason.
+        let _ = write(None).or_else(|_| write(Some("")));
+    }
+}
+
+fn end_all(state: &mut ServerState<'_>, deferred: bool) {
+    if deferred {
+        state.peer.in_flight.clear_queue();
+    }
+    let mut from = 0;
+    while let Some(ticket) = state.peer.in_flight.first_from(from) {
+        from = ticket.slot.wrapping_add(1);
+        match state.peer.in_flight.outbound(ticket).map(|outbound| outbound.state) {
+            Some(OutboundState::AwaitingResponse) => {
+                state.peer.fail_request(ticket, RequestFailure::Closed);
             }
-            Some(failure) => _ = state.finish(ticket, ResponseKind::Failed(failure)),
+            Some(OutboundState::Failed(_)) => {}
+            _ if deferred => state.peer.in_flight.release(ticket),
+            _ => {}
         }
     }
+}
 
-    fn write_cancelled(&self, state: &mut ServerState<'_>, ticket: Ticket) {
-        let outbound = state.peer.in_flight.outbound(ticket);
-        if let Some(outbound) = outbound.filter(|outbound| outbound.state == OutboundState::CancelPending) {
-            let routing = Routing::of_session(OutboundMessageKind::Notification, outbound.data.key());
-            let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());
-            let mut write = |reason| state.peer.write_cancellation(ticket, id, routing, reason, space);
-            // The cancellation always fits without its reason.
-            let _ = write(None).or_else(|_| write(Some("")));
-        }
-    }
-
-    fn end_all(&self, state: &mut ServerState<'_>, deferred: bool) {
-        if deferred {
-            state.peer.in_flight.clear_queue();
-        }
-        let mut from = 0;
-        while let Some(ticket) = state.peer.in_flight.first_from(from) {
-            from = ticket.slot.wrapping_add(1);
-            match state.peer.in_flight.outbound(ticket).map(|outbound| outbound.state) {
-                Some(OutboundState::AwaitingResponse) => {
-                    state.peer.fail_request(ticket, RequestFailure::Closed);
-                }
-                Some(OutboundState::Failed(_)) => {}
-                _ if deferred => state.peer.in_flight.release(ticket),
-                _ => {}
-            }
-        }
-    }
-
-    fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey) {
-        state.registry.remove_session(key);
-        end_session_requests(state, key);
-    }
+fn end_session(state: &mut ServerState<'_>, key: SessionKey) {
+    state.registry.remove_session(key);
+    end_session_requests(state, key);
 }
 
 fn end_session_requests(state: &mut ServerState<'_>, key: SessionKey) {
@@ -243,7 +226,7 @@ impl ServerState<'_> {
     /// task, the hooks of tasks end the request instead.
     fn finish(&mut self, ticket: Ticket, kind: ResponseKind) -> Received {
         let hooks = self.task_hooks();
-        if let Some(received) = hooks.and_then(|hooks| hooks.on_response(self, ticket, kind)) {
+        if let Some(received) = hooks.and_then(|hooks| (hooks.on_response)(self, ticket, kind)) {
             return received;
         }
         self.peer.in_flight.release(ticket);

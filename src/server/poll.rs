@@ -94,7 +94,7 @@ impl Server<'_> {
         if self.state.write_changes() {
             return true;
         }
-        if self.state.keep_alive_hooks.is_some_and(|hooks| hooks.advance(self)) {
+        if self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self)) {
             return true;
         }
         self.handle_next_line() || self.drain()
@@ -245,7 +245,7 @@ impl Server<'_> {
                 self.set_ending(Ending::Grace);
                 // Fail the outbound requests that await a response, because the session ends.
                 if let Some(hooks) = self.state.outbound_hooks() {
-                    hooks.end_all(&mut self.state, false);
+                    (hooks.end_all)(&mut self.state, false);
                     return true;
                 }
             }

@@ -127,7 +127,7 @@ pub(crate) struct ServerState<'b> {
     /// Deadline of the current phase of `ending`.
     pub(crate) ending_deadline: Millis,
     /// Hooks of keep-alive. Set by [`Server::keep_alive`](crate::Server::keep_alive).
-    pub(crate) keep_alive_hooks: Option<&'static &'static dyn KeepAliveHooks>,
+    pub(crate) keep_alive_hooks: Option<&'static KeepAliveHooks>,
     /// Hooks of requests in flight. Slots, an outbound request or `replace_session` set the field.
     pub(crate) in_flight_hooks: Option<&'static InFlightHooks>,
     pub(crate) tasks: Option<TaskStorage<'b>>,
@@ -181,14 +181,14 @@ impl<'b> ServerState<'b> {
         self.session_key = SessionKey::NONE;
         self.registry.clear();
         if let Some(hooks) = self.task_hooks() {
-            hooks.reset(self);
+            (hooks.reset)(self);
         }
     }
 }
 
 impl ServerState<'_> {
     /// Returns the hooks of tasks. Returns `None` if the server has no table of tasks.
-    pub(crate) fn task_hooks(&self) -> Option<&'static dyn TaskHooks> {
+    pub(crate) fn task_hooks(&self) -> Option<&'static TaskHooks> {
         self.tasks.as_ref().map(TaskStorage::hooks)
     }
 
@@ -213,7 +213,7 @@ impl ServerState<'_> {
 
     /// Returns the hooks of batches. Returns `None` without a batch buffer, or if the session's revision has no
     /// batches.
-    pub(crate) fn batch_hooks(&self) -> Option<&'static &'static dyn BatchHooks> {
+    pub(crate) fn batch_hooks(&self) -> Option<&'static BatchHooks> {
         let hooks = self.batch.hooks?;
         let has_batches = self.peer.session.is_some_and(|session| session.revision.has(WireFeature::Batches));
         has_batches.then_some(hooks)
@@ -223,32 +223,32 @@ impl ServerState<'_> {
     #[cold]
     fn collect(&mut self, before: usize) {
         if let Some(hooks) = self.batch.hooks {
-            hooks.collect(self, self.peer.output.end().saturating_sub(before));
+            (hooks.collect)(self, self.peer.output.end().saturating_sub(before));
         }
     }
 
     /// Returns whether a batch is open and has all responses, and no batch is in the line.
     pub(crate) fn batch_is_complete(&self) -> bool {
-        self.batch.hooks.is_some_and(|hooks| hooks.is_complete(self))
+        self.batch.hooks.is_some_and(|hooks| (hooks.is_complete)(self))
     }
 
     /// Increments the number of deferred batch members if `more`, otherwise decrements the number. No effect unless
     /// `batched`.
     pub(super) fn count_deferred(&mut self, batched: bool, more: bool) {
         if batched && let Some(hooks) = self.batch.hooks {
-            hooks.count_deferred(self, more);
+            (hooks.count_deferred)(self, more);
         }
     }
 
     /// Handles the next member of the batch in the line.
     pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, spans: &mut Spans) -> Received {
-        self.batch.hooks.map_or(Received::Done, |hooks| hooks.handle_next(self, line, stream, spans))
+        self.batch.hooks.map_or(Received::Done, |hooks| (hooks.handle_next)(self, line, stream, spans))
     }
 
     /// Writes the responses of the open batch if the batch is complete and the output has space.
     pub(crate) fn write_batch(&mut self) {
         if let Some(hooks) = self.batch.hooks {
-            hooks.write_open(self);
+            (hooks.write_open)(self);
         }
     }
 
@@ -263,7 +263,7 @@ impl ServerState<'_> {
         let space = self.peer.available();
         // The batch buffer reserves space for further members of the batch.
         match self.batch.hooks {
-            Some(hooks) if batched => space.min(hooks.available(self)),
+            Some(hooks) if batched => space.min((hooks.available)(self)),
             _ => space,
         }
     }
@@ -376,7 +376,7 @@ impl ServerState<'_> {
         self.peer.session = None;
         self.drop_in_flight();
         if let Some(hooks) = self.task_hooks() {
-            hooks.restart(self);
+            (hooks.restart)(self);
         }
         self.pending_changes = ChangeSet::NONE;
         self.registry.clear();
@@ -388,7 +388,7 @@ impl ServerState<'_> {
     /// Drops the requests in flight. Emits an event for each outbound request that awaits a response.
     pub(crate) fn drop_in_flight(&mut self) {
         match self.outbound_hooks() {
-            Some(hooks) => hooks.end_all(self, true),
+            Some(hooks) => (hooks.end_all)(self, true),
             None => self.clear_in_flight(),
         }
     }

@@ -100,10 +100,10 @@ impl ServerState<'_> {
             return;
         }
         if let Some(hooks) = self.outbound_hooks() {
-            hooks.end_session(self, key);
+            (hooks.end_session)(self, key);
         }
         if let Some(hooks) = self.task_hooks() {
-            hooks.end_session(self, key);
+            (hooks.end_session)(self, key);
         }
     }
 }

@@ -280,7 +280,7 @@ impl Tools<'_> {
         let tool = if let Found::Tool(tool) = found { Some(tool) } else { None };
         let kind = self.kind(tool, request.pending.context.revision());
         if let Some(hooks) = request.state.task_hooks()
-            && let Some(refused) = hooks.check_call(request, tool)
+            && let Some(refused) = (hooks.check_call)(request, tool)
         {
             return refused;
         }

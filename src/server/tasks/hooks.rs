@@ -27,234 +27,212 @@ use crate::server::tasks::{deliver, input, result};
 use crate::time::Millis;
 
 /// The functions that the rest of the server calls for tasks.
-pub(crate) trait TaskHooks: Sync {
-    /// Returns the earlier of `other` and the earliest deadline of a task. Ignores times that have passed.
-    fn earliest_deadline(&self, state: &ServerState<'_>, other: Option<Millis>) -> Option<Millis>;
+pub(crate) struct TaskHooks {
+    /// Returns the earlier of a time and the earliest deadline of a task. Ignores times that have passed.
+    pub(crate) earliest_deadline: fn(&ServerState<'_>, Option<Millis>) -> Option<Millis>,
 
     /// Converts overdue calls to tasks. Then expires a task, or sends pending messages about tasks. Returns `true` if
     /// there is an event.
-    fn advance(&self, state: &mut ServerState<'_>) -> bool;
+    pub(crate) advance: fn(&mut ServerState<'_>) -> bool,
 
     /// Checks a call against the task support of its tool. Returns `None` if the call is valid. In revisions with
     /// tasks, also records whether a valid call may become a task automatically. In `2025-11-25`, sets the span `state`
     /// to the member `task` of a valid call.
-    fn check_call(&self, request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received>;
+    pub(crate) check_call: fn(&mut Request<'_, '_>, Option<&Tool<'_>>) -> Option<Received>,
 
     /// Reserves a slot for a deferred call that may become a task.
-    fn on_deferred(&self, state: &mut ServerState<'_>, call: Ticket);
+    pub(crate) on_deferred: fn(&mut ServerState<'_>, Ticket),
 
     /// Returns the handle that responds to a call that has become a task.
-    fn reply<'s>(&self, server: &'s mut Server<'_>, call: Ticket) -> Result<Reply<'s>, SendError>;
+    pub(crate) reply: for<'s> fn(&'s mut Server<'_>, Ticket) -> Result<Reply<'s>, SendError>,
 
-    /// Converts a pending event of a task into the [`Event`] for the application.
-    fn event<'a>(
-        &self,
-        event: PendingEvent,
-        state: &'a mut ServerState<'_>,
-        arguments: Json<'a>,
-    ) -> Option<Event<'a>>;
+    /// Converts a pending event of a task and its arguments into the [`Event`] for the application.
+    pub(crate) event: for<'a> fn(PendingEvent, &'a mut ServerState<'_>, Json<'a>) -> Option<Event<'a>>,
 
     /// Ends a request of the server that is an input request of a task. Returns `None` for any other request.
-    fn on_response(
-        &self,
-        state: &mut ServerState<'_>,
-        request: Ticket,
-        kind: ResponseKind,
-    ) -> Option<Received>;
+    pub(crate) on_response: fn(&mut ServerState<'_>, Ticket, ResponseKind) -> Option<Received>,
 
-    /// Registers the tasks that a subscription watches. Omits ids that the client may not access.
-    fn watch(&self, request: &mut Request<'_, '_>, listener: Ticket, ids: Json<'_>);
+    /// Registers the tasks that a subscription watches, from an array of ids. Omits ids that the client may not access.
+    pub(crate) watch: fn(&mut Request<'_, '_>, Ticket, Json<'_>),
 
     /// Writes the member `taskIds` of an acknowledgment. Removes and omits tasks that do not fit. Writes nothing if the
     /// subscription watches no task.
-    fn write_watched(&self, registry: &mut SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>);
+    pub(crate) write_watched: fn(&mut SubscriptionRegistry<'_>, Owner, &mut Writer<'_>),
 
     /// Makes the tasks of an ended session inaccessible. The tasks expire, except for tasks that belong to a user.
-    fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey);
+    pub(crate) end_session: fn(&mut ServerState<'_>, SessionKey),
 
     /// Prepares the table for a new client on the same connection: removes the tasks, unless the table keeps tasks on a
     /// reset. Tasks that the table keeps may have open input requests, which end with events.
-    fn restart(&self, state: &mut ServerState<'_>);
+    pub(crate) restart: fn(&mut ServerState<'_>),
 
-    /// Prepares the table for a new connection. Like [`restart`](TaskHooks::restart), but the input requests have ended
-    /// without events.
-    fn reset(&self, state: &mut ServerState<'_>);
+    /// Prepares the table for a new connection. Like `restart`, but the input requests have ended without events.
+    pub(crate) reset: fn(&mut ServerState<'_>),
 }
 
-struct Hooks;
-
-pub(crate) static HOOKS: &dyn TaskHooks = &Hooks;
+pub(crate) static HOOKS: TaskHooks = TaskHooks {
+    earliest_deadline,
+    advance,
+    check_call,
+    on_deferred: |state, call| _ = state.with_tasks(|state, table| automatic::reserve(state, table, call)),
+    reply: automatic::reply,
+    event,
+    on_response: |state, request, kind| {
+        state.with_tasks(|state, table| input::on_response(state, table, request, kind))?
+    },
+    watch,
+    write_watched,
+    end_session,
+    restart,
+    reset,
+};
 
 /// The session key of tasks whose session has ended. No session has this key.
 pub(super) const NO_SESSION: SessionKey = SessionKey(u16::MAX);
 
-impl TaskHooks for Hooks {
-    fn earliest_deadline(&self, state: &ServerState<'_>, other: Option<Millis>) -> Option<Millis> {
-        let expiry = state.tasks.as_ref().and_then(|table| table.slots.next_deadline());
-        expiry.into_iter().chain(other).filter(|at| *at > state.peer.now).min()
-    }
+fn earliest_deadline(state: &ServerState<'_>, other: Option<Millis>) -> Option<Millis> {
+    let expiry = state.tasks.as_ref().and_then(|table| table.slots.next_deadline());
+    expiry.into_iter().chain(other).filter(|at| *at > state.peer.now).min()
+}
 
-    fn advance(&self, state: &mut ServerState<'_>) -> bool {
-        // Messages about tasks must not be part of a batch response.
-        if state.batches.in_line() {
-            return false;
+fn advance(state: &mut ServerState<'_>) -> bool {
+    // Messages about tasks must not be part of a batch response.
+    if state.batches.in_line() {
+        return false;
+    }
+    state.with_tasks(deliver::advance).unwrap_or(false)
+}
+
+fn check_call(request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received> {
+    let revision = request.pending.context.revision();
+    let support = tool.map(Tool::supports_tasks);
+    set_candidate(request.state, None);
+    if revision.has(WireFeature::TasksExtension) {
+        let is_declared = declares_tasks(request);
+        if support == Some(TaskSupport::Required) && !is_declared {
+            return Some(refuse_undeclared(request));
         }
-        state.with_tasks(deliver::advance).unwrap_or(false)
+        let is_candidate = is_declared && support != Some(TaskSupport::Forbidden);
+        set_candidate(request.state, is_candidate.then_some(0));
+        return None;
     }
-
-    fn check_call(&self, request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<Received> {
-        let revision = request.pending.context.revision();
-        let support = tool.map(Tool::supports_tasks);
-        set_candidate(request.state, None);
-        if revision.has(WireFeature::TasksExtension) {
-            let is_declared = declares_tasks(request);
-            if support == Some(TaskSupport::Required) && !is_declared {
-                return Some(refuse_undeclared(request));
-            }
-            let is_candidate = is_declared && support != Some(TaskSupport::Forbidden);
-            set_candidate(request.state, is_candidate.then_some(0));
+    if !revision.has(WireFeature::Tasks) {
+        return None;
+    }
+    let task = request.param_span("task");
+    if !task.is_missing() && request.kind(task) != Kind::Object {
+        return Some(request.invalid_params("`task` must be an object"));
+    }
+    let why = match support {
+        Some(TaskSupport::Forbidden) if !task.is_missing() => "the tool does not support tasks",
+        Some(TaskSupport::Required) if task.is_missing() => "the tool requires a task",
+        _ => {
+            request.spans.state = task;
+            let requested = if task.is_missing() { None } else { requested_ttl(request.view(task)) };
+            set_candidate(request.state, requested);
             return None;
         }
-        if !revision.has(WireFeature::Tasks) {
-            return None;
+    };
+    Some(request.refuse(ProtocolError::UnknownMethod, &why))
+}
+
+fn event<'a>(event: PendingEvent, state: &'a mut ServerState<'_>, arguments: Json<'a>) -> Option<Event<'a>> {
+    let call_of = |task: TaskTicket| state.tasks.as_ref().and_then(|table| table.call_of(task.0));
+    match event {
+        PendingEvent::Task(TaskEvent::Cancelled(task)) => Some(match call_of(task) {
+            Some(ticket) => Event::Cancelled { ticket, reason: None },
+            None => Event::TaskCancelled(task),
+        }),
+        PendingEvent::Task(TaskEvent::Expired(task)) => {
+            Some(call_of(task).map_or(Event::TaskExpired(task), Event::Expired))
         }
-        let task = request.param_span("task");
-        if !task.is_missing() && request.kind(task) != Kind::Object {
-            return Some(request.invalid_params("`task` must be an object"));
+        PendingEvent::TaskResult { receiver, task } => result::offer(state, receiver, task),
+        PendingEvent::Task(TaskEvent::Unanswered { ticket, failure }) => {
+            input::response(state, ticket, ResponseKind::Failed(failure), Json::NULL)
         }
-        let why = match support {
-            Some(TaskSupport::Forbidden) if !task.is_missing() => "the tool does not support tasks",
-            Some(TaskSupport::Required) if task.is_missing() => "the tool requires a task",
-            _ => {
-                request.spans.state = task;
-                let requested = if task.is_missing() { None } else { requested_ttl(request.view(task)) };
-                set_candidate(request.state, requested);
-                return None;
-            }
-        };
-        Some(request.refuse(ProtocolError::UnknownMethod, &why))
-    }
-
-    fn on_deferred(&self, state: &mut ServerState<'_>, call: Ticket) {
-        state.with_tasks(|state, table| automatic::reserve(state, table, call));
-    }
-
-    fn reply<'s>(&self, server: &'s mut Server<'_>, call: Ticket) -> Result<Reply<'s>, SendError> {
-        automatic::reply(server, call)
-    }
-
-    fn event<'a>(
-        &self,
-        event: PendingEvent,
-        state: &'a mut ServerState<'_>,
-        arguments: Json<'a>,
-    ) -> Option<Event<'a>> {
-        let call_of = |task: TaskTicket| state.tasks.as_ref().and_then(|table| table.call_of(task.0));
-        match event {
-            PendingEvent::Task(TaskEvent::Cancelled(task)) => Some(match call_of(task) {
-                Some(ticket) => Event::Cancelled { ticket, reason: None },
-                None => Event::TaskCancelled(task),
-            }),
-            PendingEvent::Task(TaskEvent::Expired(task)) => {
-                Some(call_of(task).map_or(Event::TaskExpired(task), Event::Expired))
-            }
-            PendingEvent::TaskResult { receiver, task } => result::offer(state, receiver, task),
-            PendingEvent::Task(TaskEvent::Unanswered { ticket, failure }) => {
-                input::response(state, ticket, ResponseKind::Failed(failure), Json::NULL)
-            }
-            PendingEvent::TaskInput(TaskInputEvent::Responses { ticket, accepted }) => {
-                Some(Event::TaskInput(input::responses(ticket, arguments, accepted)))
-            }
-            PendingEvent::TaskInput(TaskInputEvent::Response { ticket, is_error }) => {
-                let kind = if is_error { ResponseKind::Error } else { ResponseKind::Result };
-                input::response(state, ticket, kind, arguments)
-            }
-            _ => None,
+        PendingEvent::TaskInput(TaskInputEvent::Responses { ticket, accepted }) => {
+            Some(Event::TaskInput(input::responses(ticket, arguments, accepted)))
         }
+        PendingEvent::TaskInput(TaskInputEvent::Response { ticket, is_error }) => {
+            let kind = if is_error { ResponseKind::Error } else { ResponseKind::Result };
+            input::response(state, ticket, kind, arguments)
+        }
+        _ => None,
     }
+}
 
-    fn on_response(
-        &self,
-        state: &mut ServerState<'_>,
-        request: Ticket,
-        kind: ResponseKind,
-    ) -> Option<Received> {
-        state.with_tasks(|state, table| input::on_response(state, table, request, kind))?
-    }
-
-    fn watch(&self, request: &mut Request<'_, '_>, listener: Ticket, ids: Json<'_>) {
-        let (context, session) = (request.pending.context, request.state.session_key);
-        request.state.with_tasks(|state, table| {
-            for id in ids.elements().filter_map(Json::string) {
-                if table.find(id, context.revision(), session).is_some() {
-                    let ServerState { registry, peer, .. } = &mut *state;
-                    // If the registry has no space for an id, the acknowledgment omits the id.
-                    let owner = Owner::Listener(listener);
-                    let _ = registry.add(owner, Watched::Task, id, &peer.in_flight, &mut |_| Ok(()));
-                }
-            }
-        });
-    }
-
-    fn write_watched(&self, registry: &mut SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>) {
-        let (mut at, mut any) = (0, false);
-        while let Some(watch) = registry.at(at) {
-            let (here, before) = (at, out.mark());
-            at = watch.next;
-            if watch.owner != owner || watch.kind != Watched::Task || watch.is_removed {
-                continue;
-            }
-            if !any {
-                out.key("taskIds");
-                out.begin_array();
-            }
-            out.string(watch.uri);
-            // The closing brackets of the message must still fit.
-            if out.remaining() < "]}}}".len() {
-                out.rollback(before);
-                registry.set_removed(here);
-            } else {
-                any = true;
+fn watch(request: &mut Request<'_, '_>, listener: Ticket, ids: Json<'_>) {
+    let (context, session) = (request.pending.context, request.state.session_key);
+    request.state.with_tasks(|state, table| {
+        for id in ids.elements().filter_map(Json::string) {
+            if table.find(id, context.revision(), session).is_some() {
+                let ServerState { registry, peer, .. } = &mut *state;
+                // If the registry has no space for an id, the acknowledgment omits the id.
+                let owner = Owner::Listener(listener);
+                let _ = registry.add(owner, Watched::Task, id, &peer.in_flight, &mut |_| Ok(()));
             }
         }
-        if any {
-            out.end_array();
+    });
+}
+
+fn write_watched(registry: &mut SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>) {
+    let (mut at, mut any) = (0, false);
+    while let Some(watch) = registry.at(at) {
+        let (here, before) = (at, out.mark());
+        at = watch.next;
+        if watch.owner != owner || watch.kind != Watched::Task || watch.is_removed {
+            continue;
+        }
+        if !any {
+            out.key("taskIds");
+            out.begin_array();
+        }
+        out.string(watch.uri);
+        // The closing brackets of the message must still fit.
+        if out.remaining() < "]}}}".len() {
+            out.rollback(before);
+            registry.set_removed(here);
+        } else {
+            any = true;
         }
     }
+    if any {
+        out.end_array();
+    }
+}
 
-    fn end_session(&self, state: &mut ServerState<'_>, key: SessionKey) {
-        let Some(table) = state.tasks.as_mut() else { return };
-        let mut slot = 0;
-        while let Some(ticket) = table.slots.first_from(slot) {
-            slot = ticket.slot.wrapping_add(1);
-            let Some(data) = table.slots.get_mut(ticket).filter(|data| data.session == key) else { continue };
-            data.session = NO_SESSION;
-            // In the stateless era, the id alone gives access.
-            let is_accessible = data.owner != halves(0) || data.revision.era() == Era::Stateless;
-            if !is_accessible && data.state != TaskState::Removed {
-                table.slots.set_deadline(ticket, Some(state.peer.now));
-            }
+fn end_session(state: &mut ServerState<'_>, key: SessionKey) {
+    let Some(table) = state.tasks.as_mut() else { return };
+    let mut slot = 0;
+    while let Some(ticket) = table.slots.first_from(slot) {
+        slot = ticket.slot.wrapping_add(1);
+        let Some(data) = table.slots.get_mut(ticket).filter(|data| data.session == key) else { continue };
+        data.session = NO_SESSION;
+        // In the stateless era, the id alone gives access.
+        let is_accessible = data.owner != halves(0) || data.revision.era() == Era::Stateless;
+        if !is_accessible && data.state != TaskState::Removed {
+            table.slots.set_deadline(ticket, Some(state.peer.now));
         }
     }
+}
 
-    fn restart(&self, state: &mut ServerState<'_>) {
-        if let Some(table) = state.tasks.as_mut()
-            && !table.keeps_on_reset
-        {
-            table.slots.clear();
+fn restart(state: &mut ServerState<'_>) {
+    if let Some(table) = state.tasks.as_mut()
+        && !table.keeps_on_reset
+    {
+        table.slots.clear();
+    }
+}
+
+fn reset(state: &mut ServerState<'_>) {
+    restart(state);
+    let Some(table) = state.tasks.as_mut() else { return };
+    table.owner = 0;
+    table.for_each(|_, data| {
+        if data.revision.has(WireFeature::Tasks) {
+            data.open = 0;
         }
-    }
-
-    fn reset(&self, state: &mut ServerState<'_>) {
-        self.restart(state);
-        let Some(table) = state.tasks.as_mut() else { return };
-        table.owner = 0;
-        table.for_each(|_, data| {
-            if data.revision.has(WireFeature::Tasks) {
-                data.open = 0;
-            }
-        });
-    }
+    });
 }
 
 /// Records whether the current call may become a task automatically.

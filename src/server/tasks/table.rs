@@ -27,7 +27,7 @@ use crate::time::Millis;
 pub struct TaskTable<'b> {
     tasks: Tasks<'b>,
     /// Only the table refers to the hooks, so that servers without tasks do not link the hooks.
-    hooks: &'static dyn TaskHooks,
+    hooks: &'static TaskHooks,
 }
 
 impl<'b> TaskTable<'b> {
@@ -37,14 +37,14 @@ impl<'b> TaskTable<'b> {
     /// the share also stores the result of the task.
     #[must_use]
     pub fn new(slots: &'b mut [TaskSlot], text: &'b mut [u8]) -> TaskTable<'b> {
-        TaskTable { tasks: Tasks::new(slots, text), hooks: HOOKS }
+        TaskTable { tasks: Tasks::new(slots, text), hooks: &HOOKS }
     }
 
     /// Creates a table that grows on the heap, to `limit` tasks with up to `text` bytes of text each.
     #[cfg(feature = "alloc")]
     #[must_use]
     pub fn grown(limit: usize, text: usize) -> TaskTable<'static> {
-        TaskTable { tasks: Tasks::grown(limit, text), hooks: HOOKS }
+        TaskTable { tasks: Tasks::grown(limit, text), hooks: &HOOKS }
     }
 
     /// Sets the Unix time at the origin of the caller's clock, in milliseconds.
@@ -96,7 +96,7 @@ impl core::fmt::Debug for TaskTable<'_> {
 pub(crate) struct TaskStorage<'b>(pub(crate) Storage<'b, TaskTable<'b>>);
 
 impl TaskStorage<'_> {
-    pub(crate) fn hooks(&self) -> &'static dyn TaskHooks {
+    pub(crate) fn hooks(&self) -> &'static TaskHooks {
         self.0.hooks
     }
 

@@ -208,7 +208,7 @@ fn listen(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     };
     let hooks = request.state.tasks.as_ref().map(TaskStorage::hooks).filter(|_| !tasks.is_null());
     if let Some(hooks) = hooks {
-        hooks.watch(request, ticket, tasks);
+        (hooks.watch)(request, ticket, tasks);
     }
     if !write_acknowledgment(request, ticket, filter, uris, hooks, accept) {
         request.state.peer.in_flight.release(ticket);
@@ -270,7 +270,7 @@ fn write_acknowledgment(
     ticket: Ticket,
     filter: ChangeSet,
     uris: Json<'_>,
-    hooks: Option<&dyn TaskHooks>,
+    hooks: Option<&TaskHooks>,
     accept: Accept<'_>,
 ) -> bool {
     let (id, requested) = (request.id(), request.view(request.spans.arguments));
@@ -304,7 +304,7 @@ fn write_acknowledgment(
             out.end_array();
         }
         if let Some(hooks) = hooks {
-            hooks.write_watched(registry, owner, out);
+            (hooks.write_watched)(registry, owner, out);
         }
         config.features.iter().for_each(|feature| feature.write_filter(requested, out));
     };
