@@ -158,9 +158,9 @@ impl Server<'_> {
             PendingEvent::OutboundEvent(event) => {
                 (state.outbound_hooks()?.event)(event, part(input, spans_of(input).arguments))
             }
-            PendingEvent::Task(_) | PendingEvent::TaskInput(_) | PendingEvent::TaskResult { .. } => {
+            PendingEvent::Task(event) => {
                 let arguments = part(input, spans_of(input).arguments);
-                return (state.task_hooks()?.event)(pending_event, state, arguments);
+                return (state.task_hooks()?.event)(event, state, arguments);
             }
             PendingEvent::Cancelled(ticket) => {
                 Event::Cancelled { ticket, reason: part(input, spans_of(input).arguments).string() }

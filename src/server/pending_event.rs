@@ -25,13 +25,6 @@ pub(crate) enum PendingEvent {
     Expired(Ticket),
     OutboundEvent(OutboundEvent),
     Task(TaskEvent),
-    TaskInput(TaskInputEvent),
-    /// A request or subscription in flight awaits the result of the task in this slot of the table. The application
-    /// keeps the result.
-    TaskResult {
-        receiver: Ticket,
-        task: [u8; 2],
-    },
     /// A chunk of a streamed argument, or the abort of its chunks.
     Argument(PendingArgument),
     /// The span `arguments` is the reason.
@@ -96,20 +89,23 @@ pub(crate) enum OutboundEvent {
 pub(crate) enum TaskEvent {
     Cancelled(TaskTicket),
     Expired(TaskTicket),
-    /// An input request that the server has sent ended without a response.
-    Unanswered {
+    /// The client's responses to input requests. The span `arguments` is the object of responses. `accepted` has one
+    /// bit for each of the first 32 members.
+    Responses {
         ticket: TaskTicket,
-        failure: RequestFailure,
+        accepted: u32,
     },
-}
-
-/// The client's responses to input requests of a task.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum TaskInputEvent {
-    /// The span `arguments` is the object of responses. `accepted` has one bit for each of the first 32 members.
-    Responses { ticket: TaskTicket, accepted: u32 },
-    /// The span `arguments` is the result or the error of the input request.
-    Response { ticket: TaskTicket, is_error: bool },
+    /// The outcome of an input request that the server has sent.
+    Response {
+        ticket: TaskTicket,
+        kind: ResponseKind,
+    },
+    /// A request or subscription in flight awaits the result of the task in this slot of the table. The application
+    /// keeps the result.
+    Result {
+        receiver: Ticket,
+        task: [u8; 2],
+    },
 }
 
 /// The outcome of an outbound request. The span `arguments` is the result or the error.

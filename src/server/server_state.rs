@@ -26,7 +26,7 @@ use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::in_flight_hooks::{INBOUND, InFlightHooks, id_of};
 use crate::server::keep_alive::KeepAliveHooks;
-use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
+use crate::server::pending_event::{PendingEvent, RequestKind, Spans, TaskEvent};
 use crate::server::reply::Pending;
 use crate::server::request_cache::RequestCache;
 use crate::server::request_context::{Context, PackedContext};
@@ -429,7 +429,7 @@ impl ServerState<'_> {
         self.peer.response_pending
             || matches!(
                 self.pending_event,
-                Some(PendingEvent::Request { .. } | PendingEvent::TaskResult { .. })
+                Some(PendingEvent::Request { .. } | PendingEvent::Task(TaskEvent::Result { .. }))
             )
     }
 

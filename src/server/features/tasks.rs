@@ -21,7 +21,7 @@ use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::extension_request::write_extension;
 use crate::server::features::extensions::{Extensions, write_extensions};
 use crate::server::features::pagination;
-use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent, TaskInputEvent};
+use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent};
 use crate::server::request_context::PackedContext;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::TaskOptions;
@@ -328,9 +328,8 @@ fn update(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
         return received;
     }
     request.spans.arguments = responses;
-    request
-        .state
-        .emit(PendingEvent::TaskInput(TaskInputEvent::Responses { ticket: TaskTicket(ticket), accepted }))
+    let event = TaskEvent::Responses { ticket: TaskTicket(ticket), accepted };
+    request.state.emit(PendingEvent::Task(event))
 }
 
 /// Handles `tasks/list`. A cursor is the slot of the next task.

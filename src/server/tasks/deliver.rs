@@ -125,7 +125,7 @@ fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
             if let Some(inbound) = state.peer.in_flight.inbound_mut(receiver) {
                 inbound.set_kind(RequestKind::TaskResult { task, is_offered: true });
             }
-            state.pending_event = Some(PendingEvent::TaskResult { receiver, task });
+            state.pending_event = Some(PendingEvent::Task(TaskEvent::Result { receiver, task }));
             return Err(Stop::Event);
         }
     }
@@ -154,8 +154,8 @@ fn notify_listeners(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> R
             }
             if data.is_kept_by_application() {
                 state.registry.set_changed(here, false);
-                let task = slot_of(ticket);
-                state.pending_event = Some(PendingEvent::TaskResult { receiver: listener, task });
+                let event = TaskEvent::Result { receiver: listener, task: slot_of(ticket) };
+                state.pending_event = Some(PendingEvent::Task(event));
                 return Err(Stop::Event);
             }
             notify_listener(state, listener, &mut |out| {

@@ -19,7 +19,7 @@ use crate::server::event::Event;
 use crate::server::feature::Request;
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, Watched};
 use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
-use crate::server::pending_event::{PendingEvent, ResponseKind, TaskEvent, TaskInputEvent};
+use crate::server::pending_event::{ResponseKind, TaskEvent};
 use crate::server::reply::Reply;
 use crate::server::server_state::ServerState;
 use crate::server::tasks::automatic;
@@ -47,7 +47,7 @@ pub(crate) struct TaskHooks {
     pub(crate) reply: for<'s> fn(&'s mut Server<'_>, Ticket) -> Result<Reply<'s>, SendError>,
 
     /// Converts a pending event of a task and its arguments into the [`Event`] for the application.
-    pub(crate) event: for<'a> fn(PendingEvent, &'a mut ServerState<'_>, Json<'a>) -> Option<Event<'a>>,
+    pub(crate) event: for<'a> fn(TaskEvent, &'a mut ServerState<'_>, Json<'a>) -> Option<Event<'a>>,
 
     /// Ends a request of the server that is an input request of a task. Returns `None` for any other request.
     pub(crate) on_response: fn(&mut ServerState<'_>, Ticket, ResponseKind) -> Option<Received>,
@@ -136,28 +136,19 @@ fn check_call(request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<
     Some(request.refuse(ProtocolError::UnknownMethod, &why))
 }
 
-fn event<'a>(event: PendingEvent, state: &'a mut ServerState<'_>, arguments: Json<'a>) -> Option<Event<'a>> {
+fn event<'a>(event: TaskEvent, state: &'a mut ServerState<'_>, arguments: Json<'a>) -> Option<Event<'a>> {
     let call_of = |task: TaskTicket| state.tasks.as_ref().and_then(|table| table.call_of(task.0));
     match event {
-        PendingEvent::Task(TaskEvent::Cancelled(task)) => Some(match call_of(task) {
+        TaskEvent::Cancelled(task) => Some(match call_of(task) {
             Some(ticket) => Event::Cancelled { ticket, reason: None },
             None => Event::TaskCancelled(task),
         }),
-        PendingEvent::Task(TaskEvent::Expired(task)) => {
-            Some(call_of(task).map_or(Event::TaskExpired(task), Event::Expired))
-        }
-        PendingEvent::TaskResult { receiver, task } => result::offer(state, receiver, task),
-        PendingEvent::Task(TaskEvent::Unanswered { ticket, failure }) => {
-            input::response(state, ticket, ResponseKind::Failed(failure), Json::NULL)
-        }
-        PendingEvent::TaskInput(TaskInputEvent::Responses { ticket, accepted }) => {
+        TaskEvent::Expired(task) => Some(call_of(task).map_or(Event::TaskExpired(task), Event::Expired)),
+        TaskEvent::Responses { ticket, accepted } => {
             Some(Event::TaskInput(input::responses(ticket, arguments, accepted)))
         }
-        PendingEvent::TaskInput(TaskInputEvent::Response { ticket, is_error }) => {
-            let kind = if is_error { ResponseKind::Error } else { ResponseKind::Result };
-            input::response(state, ticket, kind, arguments)
-        }
-        _ => None,
+        TaskEvent::Response { ticket, kind } => input::response(state, ticket, kind, arguments),
+        TaskEvent::Result { receiver, task } => result::offer(state, receiver, task),
     }
 }
 

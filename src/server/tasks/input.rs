@@ -19,7 +19,7 @@ use crate::protocol::input::{self, Input, To};
 use crate::protocol::revision::WireFeature;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
-use crate::server::pending_event::{PendingEvent, RequestKind, ResponseKind, TaskEvent, TaskInputEvent};
+use crate::server::pending_event::{PendingEvent, RequestKind, ResponseKind, TaskEvent};
 use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 use crate::server::session::OutboundSession;
@@ -146,13 +146,7 @@ pub(super) fn on_response(
         data.open = data.open.saturating_sub(1);
     }
     state.touch_task(table, task.0);
-    Some(state.emit(match kind {
-        ResponseKind::Failed(failure) => PendingEvent::Task(TaskEvent::Unanswered { ticket: task, failure }),
-        kind => {
-            let is_error = matches!(kind, ResponseKind::Error);
-            PendingEvent::TaskInput(TaskInputEvent::Response { ticket: task, is_error })
-        }
-    }))
+    Some(state.emit(PendingEvent::Task(TaskEvent::Response { ticket: task, kind })))
 }
 
 /// Returns the task whose input request is this request of the server. Returns `None` for any other request.
