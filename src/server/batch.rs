@@ -18,9 +18,8 @@ use crate::platform::copy;
 use crate::platform::divide;
 use crate::protocol::methods;
 use crate::rpc::{self, Class, Invalid};
-use crate::server::dispatch::{self, Received};
+use crate::server::dispatch::{Received, handle_message, may_need_response};
 use crate::server::pending_event::Spans;
-use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 
 /// The hooks and the buffer of batches.
@@ -159,17 +158,18 @@ fn begin(state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received
     while let Some(element) = next_element(line, at) {
         at = element.end;
         let class = classify_member(line, element, allow_missing_jsonrpc);
-        responses = responses.saturating_add(needs_response(&class).into());
+        responses = responses.saturating_add(may_need_response(&class).into());
     }
     if at == first {
-        return Received::ProtocolError(state.refuse(b"", stream, ProtocolError::EmptyBatch));
+        return state.refuse(b"", stream, ProtocolError::EmptyBatch, None);
     }
     let mut counts = if state.batches.open() { state.batch.counts() } else { Counts::START };
     let (limit, _) = divide(total_limit(state, counts) as u64, state.min_error_size() as u32);
     let limit = limit as usize;
     let fits = responses <= limit && u32::try_from(line.len()).is_ok();
     if !fits || !state.batch.set(counts) {
-        return Received::ProtocolError(too_large(state, stream, limit));
+        let error = ProtocolError::BatchTooLarge { limit };
+        return state.refuse(b"", stream, error, Some(&("at most ", limit, " requests")));
     }
     state.invalid_in_a_row = 0;
     (counts.end, counts.left) = (counts.open_end, responses as u32);
@@ -191,17 +191,17 @@ fn handle_next(state: &mut ServerState<'_>, line: &[u8], stream: StreamId, spans
     if let Class::Request { id, method, params } = class {
         let id = rpc::view(line, id).bytes();
         if rpc::text(line, method).is_name(methods::INITIALIZE.name) {
-            return Received::ProtocolError(state.refuse(id, stream, ProtocolError::AlreadyInitialized));
+            return state.refuse(id, stream, ProtocolError::AlreadyInitialized, None);
         }
         // Revisions of the stateless era have no batches, and a subscription would leave this batch open.
         let meta = rpc::view(line, params).get("_meta").filter(|meta| meta.kind() == Kind::Object);
         if let (Some(era), Some(meta)) = (state.config.stateless, meta)
             && (era.parse_meta)(&mut state.request_cache, meta).is_some()
         {
-            return Received::ProtocolError(state.refuse(id, stream, ProtocolError::Batch));
+            return state.refuse(id, stream, ProtocolError::Batch, None);
         }
     }
-    dispatch::handle_message(state, line, &class, None, stream, spans)
+    handle_message(state, line, &class, None, stream, spans)
 }
 
 fn available(state: &ServerState<'_>) -> usize {
@@ -261,19 +261,6 @@ fn end_line(state: &mut ServerState<'_>, counts: Counts, stream: StreamId) {
     }
 }
 
-/// Refuses a whole batch, and returns the error. After too many errors without an id, sends no response and returns
-/// `Muted`. The batch counts as an invalid message, because the error has no id.
-fn too_large(state: &mut ServerState<'_>, stream: StreamId, limit: usize) -> ProtocolError {
-    if state.invalid_in_a_row >= state.config.limits.invalid_in_a_row {
-        return ProtocolError::Muted;
-    }
-    state.invalid_in_a_row = state.invalid_in_a_row.saturating_add(1);
-    let error = ProtocolError::BatchTooLarge { limit };
-    let pending = Pending::from_line(b"", stream, false);
-    state.write_error_response(&pending, error, Some(&("at most ", limit, " requests")));
-    error
-}
-
 /// Returns the total size limit of the responses to the line's batch, in bytes.
 fn total_limit(state: &ServerState<'_>, counts: Counts) -> usize {
     let own = state.batch.buffer.limit().saturating_sub(counts.open_end as usize);
@@ -310,8 +297,4 @@ fn classify_member(line: &[u8], element: Span, allow_missing_jsonrpc: bool) -> C
         }
         class => class,
     }
-}
-
-fn needs_response(class: &Class) -> bool {
-    matches!(class, Class::Request { .. } | Class::Invalid { answerable: true, .. })
 }

@@ -82,11 +82,7 @@ pub(crate) fn handle_message(
             if id.len() > limit {
                 // The request counts as an invalid message, because its error has no id. `refuse` limits errors
                 // without an id.
-                return Received::ProtocolError(state.refuse(
-                    b"",
-                    stream,
-                    ProtocolError::IdTooLong { limit },
-                ));
+                return state.refuse(b"", stream, ProtocolError::IdTooLong { limit }, None);
             }
             state.invalid_in_a_row = 0;
             let pending = Pending::from_line(id, stream, state.batches.in_line());
@@ -139,35 +135,37 @@ fn handle_invalid(
         Invalid::Id => ProtocolError::InvalidId,
         Invalid::Method => ProtocolError::InvalidMethod,
     };
-    Received::ProtocolError(match id {
-        Some(id) => state.refuse(id, stream, error),
-        None => error,
-    })
+    match id {
+        Some(id) => state.refuse(id, stream, error, None),
+        None => Received::ProtocolError(error),
+    }
 }
 
 impl ServerState<'_> {
-    /// Responds to an invalid message with an error, and returns the error. After too many errors without an id,
-    /// sends no response and returns `Muted`.
+    /// Responds to an invalid message with an error. After too many errors without an id, sends no response, and the
+    /// result is `Muted`.
     ///
     /// If `id` is empty or too long, the error has no id. [`Limits::invalid_in_a_row`](crate::server::Limits) limits
     /// consecutive errors without an id.
     #[cold]
-    pub(crate) fn refuse(&mut self, id: &[u8], stream: StreamId, error: ProtocolError) -> ProtocolError {
+    pub(crate) fn refuse(
+        &mut self,
+        id: &[u8],
+        stream: StreamId,
+        error: ProtocolError,
+        detail: Option<&dyn WriteText>,
+    ) -> Received {
         let id = if id.len() <= self.id_limit() { id } else { b"" };
         // Errors within a batch have no limit, because they share one line.
         if id.is_empty() && !self.batches.in_line() {
             if self.invalid_in_a_row >= self.config.limits.invalid_in_a_row {
-                return ProtocolError::Muted;
+                return Received::ProtocolError(ProtocolError::Muted);
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
         let pending = Pending::from_line(id, stream, self.batches.in_line());
-        let detail: Option<&dyn WriteText> = match &error {
-            ProtocolError::NotJson(scan_error) => Some(scan_error),
-            _ => None,
-        };
         self.write_error_response(&pending, error, detail);
-        error
+        Received::ProtocolError(error)
     }
 }
 
@@ -186,14 +184,16 @@ pub(crate) fn handle_unreadable_line(
     {
         return ended;
     }
-    Received::ProtocolError(match content {
-        Content::Message | Content::Truncated | Content::StreamClosed => ProtocolError::Truncated,
+    match content {
+        Content::Message | Content::Truncated | Content::StreamClosed => {
+            Received::ProtocolError(ProtocolError::Truncated)
+        }
         Content::Broken(scan_error) => {
-            let error = match scan_error.kind {
+            let (error, detail): (_, Option<&dyn WriteText>) = match scan_error.kind {
                 ScanErrorKind::TooDeep => {
-                    ProtocolError::TooDeep { limit: state.config.limits.depth.min(DEPTH_LIMIT) }
+                    (ProtocolError::TooDeep { limit: state.config.limits.depth.min(DEPTH_LIMIT) }, None)
                 }
-                _ => ProtocolError::NotJson(scan_error),
+                _ => (ProtocolError::NotJson(scan_error), Some(&scan_error)),
             };
             let id = match Class::new(bytes, scanner, false) {
                 Class::Request { id, .. } | Class::Invalid { id, answerable: true, .. } => id,
@@ -206,7 +206,7 @@ pub(crate) fn handle_unreadable_line(
             if is_abandoned || scanner.looks_like_response() {
                 return Received::ProtocolError(error);
             }
-            state.refuse(rpc::view(bytes, id).bytes(), stream, error)
+            state.refuse(rpc::view(bytes, id).bytes(), stream, error, detail)
         }
         Content::TooLong { id_fits, limit } => {
             let error = ProtocolError::LineTooLong { limit };
@@ -214,9 +214,9 @@ pub(crate) fn handle_unreadable_line(
                 return Received::ProtocolError(error);
             }
             let is_id = id_fits && rpc::is_id(Json::trusted(bytes));
-            state.refuse(if is_id { bytes } else { b"" }, stream, error)
+            state.refuse(if is_id { bytes } else { b"" }, stream, error, None)
         }
-    })
+    }
 }
 
 #[inline]
