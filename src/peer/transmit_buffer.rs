@@ -4,7 +4,7 @@
 mod open_message;
 
 use crate::buffer::Buffer;
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{
     HEADER_SIZE, HEADERS, Header, HeaderFormat, OutboundMessage, OutboundMessageKind, Routing,
 };
@@ -291,6 +291,18 @@ impl<'b> TransmitBuffer<'b> {
         body(&mut writer);
         let to = writer.finish();
         self.end_message(routing, to)
+    }
+
+    /// Writes one message of at most the maximum size of a reply.
+    ///
+    /// # Errors
+    /// [`SendError::Unwritable`] if the message does not fit. The buffer is then unchanged.
+    pub(crate) fn write_message(
+        &mut self,
+        routing: Routing,
+        body: &mut dyn FnMut(&mut Writer<'_>),
+    ) -> Result<(), SendError> {
+        self.write(routing, self.max_reply_size, body).map_err(|Overflow| SendError::Unwritable)
     }
 
     /// Starts a message, and returns a writer for its text. The message has at most `space` bytes, including its

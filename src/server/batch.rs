@@ -272,8 +272,7 @@ fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: Stre
     let ServerState { peer: Peer { output, .. }, batch, .. } = state;
     let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();
     if !responses.is_empty() {
-        let space = output.max_reply_size();
-        let _ = output.write(Routing::response(OutboundMessageKind::Result, stream), space, &mut |out| {
+        let _ = output.write_message(Routing::response(OutboundMessageKind::Result, stream), &mut |out| {
             out.begin_array();
             out.json_bytes(responses);
             out.end_array();

@@ -4,7 +4,7 @@
 //! has space.
 
 use crate::framing::outbound_message::OutboundMessageKind;
-use crate::peer::transmit_buffer::Overflow;
+use crate::json::Writer;
 use crate::server::feature::Change;
 use crate::server::server_state::ServerState;
 
@@ -104,7 +104,7 @@ impl ServerState<'_> {
             for feature in config.features {
                 if let Some((change, method)) = feature.change_notification()
                     && self.pending_changes.any(change.list())
-                    && self.write_notification(method).is_ok()
+                    && self.write_notification(method)
                 {
                     self.pending_changes.remove(change.list());
                 }
@@ -118,18 +118,15 @@ impl ServerState<'_> {
         false
     }
 
-    /// Writes a notification if the output has space for a whole response.
+    /// Writes a notification if the output has space for a whole response. Returns whether the notification was written.
     ///
     /// The server applies the same condition to responses, so the fill level of the output does not change the order of
     /// messages.
-    fn write_notification(&mut self, method: &str) -> Result<(), Overflow> {
-        if !self.peer.reserve_response() {
-            return Err(Overflow);
-        }
-        let space = self.peer.output.max_reply_size();
+    fn write_notification(&mut self, method: &str) -> bool {
         let routing = self.session_routing(OutboundMessageKind::Notification);
-        self.peer.output.write(routing, space, &mut |out| {
+        let mut write = |out: &mut Writer<'_>| {
             out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), "\"}");
-        })
+        };
+        self.peer.reserve_response() && self.peer.output.write_message(routing, &mut write).is_ok()
     }
 }

@@ -6,7 +6,6 @@ use crate::json::Writer;
 use crate::peer::Peer;
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
-use crate::peer::transmit_buffer::TransmitBuffer;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::write_notification;
 use crate::protocol::methods;
@@ -86,10 +85,11 @@ impl ServerState<'_> {
         self.ensure_response_space()?;
         let Peer { in_flight, output, .. } = &mut self.peer;
         let id = in_flight.id(ticket);
-        write(output, routing, method, &mut |out| {
+        let mut tagged = |out: &mut Writer<'_>| {
             write_tag(out, id);
             params(out)
-        })
+        };
+        output.write_message(routing, &mut |out| write_notification(out, method, &mut tagged))
     }
 
     fn notify(
@@ -99,7 +99,7 @@ impl ServerState<'_> {
         params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), SendError> {
         self.ensure_response_space()?;
-        write(&mut self.peer.output, routing, method, params)
+        self.peer.output.write_message(routing, &mut |out| write_notification(out, method, params))
     }
 }
 
@@ -108,16 +108,4 @@ impl ServerState<'_> {
 fn may_notify(inbound: &Inbound<PackedContext>) -> bool {
     let is_answered = inbound.subscription().is_some_and(|[_, flags]| flags.any(ChangeSet::SUBSCRIBED));
     inbound.state.is_deferred() && !is_answered
-}
-
-fn write(
-    output: &mut TransmitBuffer<'_>,
-    routing: Routing,
-    method: &str,
-    params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) -> Result<(), SendError> {
-    let space = output.max_reply_size();
-    output
-        .write(routing, space, &mut |out| write_notification(out, method, params))
-        .map_err(|_| SendError::Unwritable)
 }

@@ -228,8 +228,8 @@ impl ServerState<'_> {
         // The deadline is immediate: the next poll starts the timeout.
         let request = Request::Outbound(outbound);
         let ticket = self.peer.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
-        let (id, space) = (self.peer.id_of(ticket), self.peer.output.max_reply_size());
-        let written = self.peer.output.write(routing, space, &mut |out| {
+        let id = self.peer.id_of(ticket);
+        let written = self.peer.output.write_message(routing, &mut |out| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
             let valid = input::write_request(out, method, &mut |out| params(id, out));
@@ -238,9 +238,9 @@ impl ServerState<'_> {
                 out.fail();
             }
         });
-        if written.is_err() {
+        if let Err(error) = written {
             self.peer.in_flight.release(ticket);
-            return Err(SendError::Unwritable);
+            return Err(error);
         }
         self.in_flight_hooks = Some(&WITH_OUTBOUND);
         Ok(ticket)

@@ -98,11 +98,7 @@ impl Server<'_> {
             return Err(SendError::NotWanted);
         }
         self.state.ensure_response_space()?;
-        let space = self.state.peer.output.max_reply_size();
         let routing = self.state.session_routing(OutboundMessageKind::Notification);
-        let output = &mut self.state.peer.output;
-        output
-            .write(routing, space, &mut |out| write_log(out, level, logger, data))
-            .map_err(|_| SendError::Unwritable)
+        self.state.peer.output.write_message(routing, &mut |out| write_log(out, level, logger, data))
     }
 }

@@ -76,9 +76,8 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
                 return Err(Stop::Blocked);
             }
             let routing = Routing::of_session(OutboundMessageKind::Notification, session);
-            let output = &mut state.peer.output;
             // The server drops a notification that does not fit, because the client also polls.
-            let _ = output.write(routing, output.max_reply_size(), &mut |out| {
+            let _ = state.peer.output.write_message(routing, &mut |out| {
                 begin_notification(out, methods::TASKS_STATUS.name);
                 table.write_members(ticket, out);
                 out.token("}}");
@@ -180,7 +179,7 @@ pub(super) fn notify_listener(
     let Some(stream) = in_flight.inbound(listener).map(|inbound| inbound.stream) else { return };
     let id = in_flight.id(listener);
     let routing = Routing::subscription_notification(stream);
-    let _ = output.write(routing, output.max_reply_size(), &mut |out| {
+    let _ = output.write_message(routing, &mut |out| {
         begin_notification(out, methods::TASKS.name);
         write_tag(out, id);
         let is_valid = body(out);

@@ -246,13 +246,11 @@ impl ServerState<'_> {
         let kind = OutboundMessageKind::Notification;
         let (routing, _) = self.task_routing(ticket, data, kind, ClientCapabilities::NONE)?;
         self.ensure_response_space()?;
-        let output = &mut self.peer.output;
-        let written = output.write(routing, output.max_reply_size(), &mut |out| {
+        self.peer.output.write_message(routing, &mut |out| {
             begin_progress(out, token, progress, total, message);
             write_related(&id, out);
             out.token(END);
-        });
-        written.map_err(|_| SendError::Unwritable)?;
+        })?;
         if let Some(data) = table.slots.get_mut(ticket) {
             data.last_progress = key;
         }

@@ -275,8 +275,7 @@ fn write_acknowledgment(
 ) -> bool {
     let (id, requested) = (request.id(), request.view(request.spans.arguments));
     let ServerState { config, peer: Peer { output, in_flight, .. }, registry, .. } = &mut *request.state;
-    let space = output.max_reply_size();
-    let longest = space.saturating_sub(output.overhead());
+    let longest = output.max_reply_size().saturating_sub(output.overhead());
     let routing = Routing::subscription_notification(request.pending.context.stream);
     let owner = Owner::Listener(ticket);
     let mut check = |uri: &str| check(Some(id), uri, longest, accept);
@@ -308,7 +307,7 @@ fn write_acknowledgment(
         }
         config.features.iter().for_each(|feature| feature.write_filter(requested, out));
     };
-    output.write(routing, space, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
+    output.write_message(routing, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
 }
 
 #[cfg(test)]

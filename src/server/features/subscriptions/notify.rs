@@ -219,7 +219,7 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
                 }
             };
             let uri = registry.at(here)?.uri;
-            let _ = output.write(routing, output.max_reply_size(), &mut |out| write_updated(out, id, uri));
+            let _ = output.write_message(routing, &mut |out| write_updated(out, id, uri));
         }
         state.registry.set_changed(here, false);
     }
@@ -285,7 +285,7 @@ fn send_as(
     let Peer { in_flight, output, .. } = &mut state.peer;
     let id = in_flight.id(ticket);
     // The message fits, because `Server::new` checks the buffer size.
-    let _ = output.write(routing, output.max_reply_size(), &mut |out| body(out, id));
+    let _ = output.write_message(routing, &mut |out| body(out, id));
     Some(())
 }
 
