@@ -33,6 +33,12 @@ pub(crate) enum Received {
     BatchBegun,
 }
 
+impl From<Result<(), ProtocolError>> for Received {
+    fn from(handled: Result<(), ProtocolError>) -> Received {
+        handled.map_or_else(Received::ProtocolError, |()| Received::Done)
+    }
+}
+
 /// Returns whether a message may need a response. Such a message is a request, or an invalid message that may be a
 /// request.
 pub(crate) fn may_need_response(class: &Class) -> bool {

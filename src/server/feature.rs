@@ -36,7 +36,7 @@ pub trait Feature: Sync + Sealed {}
 /// The interface between the dispatcher and a feature. The dispatcher calls features only through this trait.
 pub(crate) trait Sealed {
     /// Writes the members of `capabilities` that declare the feature.
-    fn write_capability(&self, config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>);
+    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, _: &mut Writer<'_>) {}
 
     /// Returns the methods of the feature, without those that the application defines: see `has_extension_method`.
     fn methods(&self) -> &'static [Method] {
@@ -104,21 +104,13 @@ pub(crate) trait Sealed {
         None
     }
 
-    /// Returns whether the feature enables log messages.
-    fn is_logging(&self) -> bool {
-        false
-    }
-
     /// Validates the configuration of the feature for a revision.
     ///
     /// Passes to `measure` each result that the server itself writes for the feature. The caller determines the minimum
     /// buffer size from these results.
-    fn check(
-        &self,
-        revision: Revision,
-        config: &ServerConfig<'_>,
-        measure: Measure<'_>,
-    ) -> Result<(), ConfigError>;
+    fn check(&self, _: Revision, _: &ServerConfig<'_>, _: Measure<'_>) -> Result<(), ConfigError> {
+        Ok(())
+    }
 }
 
 /// Measures a response. The inner function writes the members of the response.
@@ -232,10 +224,7 @@ impl<'r, 'b> Request<'r, 'b> {
             body(out);
             true
         };
-        match self.state.respond(&self.pending, shape, &mut body) {
-            Ok(()) => Received::Done,
-            Err(error) => Received::ProtocolError(error),
-        }
+        self.state.respond(&self.pending, shape, &mut body).into()
     }
 
     /// Responds with an error. `body` writes the members after the code.
@@ -277,6 +266,13 @@ impl<'r, 'b> Request<'r, 'b> {
         self.refuse(ProtocolError::UnknownMethod, &method)
     }
 
+    /// Responds that every slot is taken.
+    #[cold]
+    pub(crate) fn refuse_full(&mut self) -> Received {
+        let limit = self.state.peer.in_flight.limit();
+        self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit))
+    }
+
     /// Sets the spans `subject` and `arguments` of the event.
     pub(crate) fn set_parts(&mut self, subject: Span, arguments: Span) {
         (self.spans.subject, self.spans.arguments) = (subject, arguments);
@@ -301,9 +297,9 @@ impl<'r, 'b> Request<'r, 'b> {
     /// also refuses a request while every slot is taken.
     #[inline]
     pub(crate) fn emit_request(&mut self, kind: RequestKind, event: MakeEvent) -> Received {
-        let limit = self.state.peer.in_flight.limit();
-        if self.state.config.refuse_when_full && limit > 0 && self.state.peer.in_flight.len() >= limit {
-            return self.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
+        let (limit, taken) = (self.state.peer.in_flight.limit(), self.state.peer.in_flight.len());
+        if self.state.config.refuse_when_full && limit > 0 && taken >= limit {
+            return self.refuse_full();
         }
         if let Some(era) = self.state.config.stateless
             && kind.can_require_input(self.pending.context.revision())

@@ -15,6 +15,7 @@ use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
+use crate::protocol::methods;
 use crate::protocol::objects::log_message::write_log;
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::Ending;
@@ -474,7 +475,7 @@ impl ServerState<'_> {
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), SendError> {
-        if !self.config.features.iter().any(|feature| feature.is_logging()) {
+        if !self.config.has_feature(methods::LOGGING_SET_LEVEL) {
             return Err(SendError::Unsupported);
         }
         let is_task = matches!(context.kind, RequestKind::CallTool { is_task: true, .. });

@@ -2,7 +2,7 @@
 //!
 //! Specification: *Server features*, *Utilities*, *Logging*.
 
-use crate::error::{ConfigError, SendError};
+use crate::error::SendError;
 use crate::framing::outbound_message::OutboundMessageKind;
 use crate::json::{WriteText, Writer};
 use crate::peer::lifecycle::State;
@@ -13,7 +13,7 @@ use crate::protocol::objects::log_message::write_log;
 use crate::protocol::revision::Revision;
 use crate::server::Server;
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
+use crate::server::feature::{Feature, Received, Request, Sealed};
 
 /// The feature *logging*: log messages, filtered by level.
 ///
@@ -42,14 +42,6 @@ impl Sealed for Logging {
             session.level = Some(level);
         }
         request.result(&mut |_| {})
-    }
-
-    fn is_logging(&self) -> bool {
-        true
-    }
-
-    fn check(&self, _: Revision, _: &ServerConfig<'_>, _: Measure<'_>) -> Result<(), ConfigError> {
-        Ok(())
     }
 }
 
@@ -89,7 +81,7 @@ impl Server<'_> {
         logger: Option<&str>,
         data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), SendError> {
-        if !self.state.config.features.iter().any(|feature| feature.is_logging()) {
+        if !self.state.config.has_feature(methods::LOGGING_SET_LEVEL) {
             return Err(SendError::Unsupported);
         }
         let session = self.state.peer.session.filter(|_| self.state() != State::Closed);

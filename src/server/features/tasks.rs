@@ -233,10 +233,7 @@ fn respond(request: &mut Request<'_, '_>, body: impl Fn(&TaskTable<'_>, &mut Wri
             body(table, out);
             true
         };
-        match state.respond(&pending, Shape::Result, &mut body) {
-            Ok(()) => Received::Done,
-            Err(error) => Received::ProtocolError(error),
-        }
+        state.respond(&pending, Shape::Result, &mut body).into()
     })
 }
 
@@ -284,8 +281,7 @@ fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     if state.peer.defer(&request.pending.source, context.stream, packed, deadline).is_some() {
         return Received::Done;
     }
-    let limit = state.peer.in_flight.limit();
-    request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit))
+    request.refuse_full()
 }
 
 /// Handles `tasks/cancel`. Cancels a task that has not ended, and then responds. If the task has ended, refuses a

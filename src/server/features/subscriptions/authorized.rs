@@ -3,7 +3,7 @@
 use crate::error::ConfigError;
 use crate::framing::LineDecoder;
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Json, Span, Str, WriteText, Writer};
+use crate::json::{Json, Span, Str, WriteText};
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::methods::{self, Method};
@@ -56,8 +56,6 @@ pub struct AuthorizedSubscriptions;
 impl Feature for AuthorizedSubscriptions {}
 
 impl Sealed for AuthorizedSubscriptions {
-    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, _: &mut Writer<'_>) {}
-
     fn methods(&self) -> &'static [Method] {
         Subscriptions.methods()
     }

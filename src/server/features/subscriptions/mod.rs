@@ -64,8 +64,6 @@ const SUBSCRIBE: usize = 1;
 impl Feature for Subscriptions {}
 
 impl Sealed for Subscriptions {
-    fn write_capability(&self, _: &ServerConfig<'_>, _: Revision, _: &mut Writer<'_>) {}
-
     fn methods(&self) -> &'static [Method] {
         &[methods::SUBSCRIPTIONS_LISTEN, methods::RESOURCES_SUBSCRIBE, methods::RESOURCES_UNSUBSCRIBE]
     }
@@ -203,8 +201,7 @@ fn listen(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
         Err(refused) => return refused,
     };
     let Some(ticket) = reserve_slot(request, filter) else {
-        let limit = request.state.peer.in_flight.limit();
-        return request.refuse(ProtocolError::TooManyInFlight { limit }, &("at most ", limit));
+        return request.refuse_full();
     };
     let hooks = request.state.tasks.as_ref().map(TaskStorage::hooks).filter(|_| !tasks.is_null());
     if let Some(hooks) = hooks {
