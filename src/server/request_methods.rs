@@ -1,7 +1,23 @@
-//! Macros for the common methods of request events: progress, log, defer, error.
+//! Macros for the common parts of request events: constructor, properties, progress, log, defer, error.
 
-/// Common methods of request events. The event needs a field `parts`.
-macro_rules! request_methods {
+/// The constructor of a request event. The event has only the field `parts`.
+macro_rules! request_event {
+    ($request:ident, $event:ident) => {
+        impl $request<'_> {
+            pub(crate) fn event<'e>(
+                input: &'e mut $crate::framing::LineDecoder<'_>,
+                state: &'e mut $crate::server::server_state::ServerState<'_>,
+                context: $crate::server::request_context::PackedContext,
+            ) -> Option<$crate::server::event::Event<'e>> {
+                let parts = $crate::server::event::RequestParts::new(input, state, context);
+                Some($crate::server::event::Event::$event($request { parts }))
+            }
+        }
+    };
+}
+
+/// The properties of a request event. The event needs a field `parts`.
+macro_rules! request_properties {
     ($request:ident) => {
         impl<'a> $request<'a> {
             /// Returns the id of the request, as JSON: a string or a number.
@@ -29,6 +45,21 @@ macro_rules! request_methods {
                 self.parts.reply.client()
             }
 
+            /// Returns the stream of the request, in message mode.
+            #[must_use]
+            pub fn stream(&self) -> $crate::StreamId {
+                self.parts.reply.stream()
+            }
+        }
+    };
+}
+
+/// Common methods of request events. The event needs a field `parts`.
+macro_rules! request_methods {
+    ($request:ident) => {
+        $crate::server::request_methods::request_properties!($request);
+
+        impl<'a> $request<'a> {
             /// Returns the declared capabilities as JSON, with `experimental` and `extensions`.
             ///
             /// The object is empty before `2026-07-28`: use
@@ -44,12 +75,6 @@ macro_rules! request_methods {
             #[must_use]
             pub fn extension(&self, name: &str) -> Option<$crate::json::Json<'a>> {
                 $crate::server::features::extension_request::extension_in(self.meta(), name)
-            }
-
-            /// Returns the stream of the request, in message mode.
-            #[must_use]
-            pub fn stream(&self) -> $crate::StreamId {
-                self.parts.reply.stream()
             }
 
             /// Responds with a JSON-RPC error. Choose application codes outside of -32768 to -32000.
@@ -192,4 +217,4 @@ macro_rules! input_methods {
     };
 }
 
-pub(crate) use {input_methods, request_methods};
+pub(crate) use {input_methods, request_event, request_methods, request_properties};

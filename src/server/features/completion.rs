@@ -4,28 +4,26 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::framing::LineDecoder;
 use crate::json::{Chars, Json, Span, Str, WriteText, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::completion::{ReferenceView, write_completion};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
-use crate::server::event::{Event, RequestParts};
+use crate::server::event::RequestParts;
 use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
 use crate::server::features::catalog::{Catalog, Found, find};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
-use crate::server::request_context::PackedContext;
-use crate::server::request_methods::request_methods;
-use crate::server::server_state::ServerState;
+use crate::server::request_methods::{request_event, request_methods};
 use crate::server::server_state::Shape;
 
 /// The feature *completion*: suggests values for prompt arguments and URI template variables.
 ///
 /// If an argument has [`values`](crate::server::PromptArgument::values), the server completes the argument without an
-/// event. For all other arguments and variables the server emits [`Event::Complete`]. If the catalog is static, the
-/// server refuses requests for unknown prompts, templates, arguments and variables.
+/// event. For all other arguments and variables the server emits
+/// [`Event::Complete`](crate::server::Event::Complete). If the catalog is static, the server refuses requests for
+/// unknown prompts, templates, arguments and variables.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Completion;
 
@@ -142,14 +140,6 @@ pub struct Complete<'a> {
 }
 
 impl<'a> Complete<'a> {
-    fn event<'e>(
-        input: &'e mut LineDecoder<'_>,
-        state: &'e mut ServerState<'_>,
-        context: PackedContext,
-    ) -> Option<Event<'e>> {
-        Some(Event::Complete(Complete { parts: RequestParts::new(input, state, context) }))
-    }
-
     /// Returns the prompt or resource template that has the argument.
     #[must_use]
     pub fn reference(&self) -> ReferenceView<'a> {
@@ -198,6 +188,7 @@ impl<'a> Complete<'a> {
     }
 }
 
+request_event!(Complete, Complete);
 request_methods!(Complete);
 
 impl Reply<'_> {

@@ -4,7 +4,6 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at least 32 bits on all supported targets")]
 
 use crate::error::ProtocolError;
-use crate::framing::LineDecoder;
 use crate::json::Writer;
 use crate::protocol::objects::application_json::not_an_object;
 use crate::protocol::objects::base_metadata::ListedObject;
@@ -12,12 +11,10 @@ use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::pagination::{write, write_cursor};
-use crate::server::event::{Event, RequestParts};
+use crate::server::event::RequestParts;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
-use crate::server::request_context::PackedContext;
-use crate::server::request_methods::request_methods;
-use crate::server::server_state::ServerState;
+use crate::server::request_methods::{request_event, request_methods};
 use crate::server::server_state::Shape;
 
 impl Reply<'_> {
@@ -80,14 +77,6 @@ macro_rules! list {
         }
 
         impl $request<'_> {
-            pub(crate) fn event<'e>(
-                input: &'e mut LineDecoder<'_>,
-                state: &'e mut ServerState<'_>,
-                context: PackedContext,
-            ) -> Option<Event<'e>> {
-                Some(Event::$request($request { parts: RequestParts::new(input, state, context) }))
-            }
-
             /// Responds with as many entries as fit into one message. Adds a cursor if entries remain.
             ///
             /// `entry` returns the entry at an index, counted from 0, or `None` after the last entry. The page omits an
@@ -141,6 +130,7 @@ macro_rules! list {
             }
         }
 
+        request_event!($request, $request);
         request_methods!($request);
     };
 }

@@ -13,8 +13,7 @@ use crate::server::event::{Event, RequestParts, part, spans_of};
 use crate::server::feature::{Received, Request};
 use crate::server::pending_event::{RequestKind, Spans};
 use crate::server::reply::Reply;
-use crate::server::request_context::PackedContext;
-use crate::server::request_methods::request_methods;
+use crate::server::request_methods::{request_event, request_methods};
 use crate::server::server_state::{ServerState, Shape};
 
 /// A request with a method of an [extension](crate::server::Extensions): method, parameters and response methods.
@@ -48,14 +47,6 @@ pub(crate) fn notification_event<'e>(
 }
 
 impl<'a> ExtensionRequest<'a> {
-    fn event<'e>(
-        input: &'e mut LineDecoder<'_>,
-        state: &'e mut ServerState<'_>,
-        context: PackedContext,
-    ) -> Option<Event<'e>> {
-        Some(Event::Request(ExtensionRequest { parts: RequestParts::new(input, state, context) }))
-    }
-
     /// Returns the method of the request.
     #[must_use]
     pub fn method(&self) -> &'a str {
@@ -92,6 +83,7 @@ impl<'a> ExtensionRequest<'a> {
     }
 }
 
+request_event!(ExtensionRequest, Request);
 request_methods!(ExtensionRequest);
 
 impl Reply<'_> {

@@ -3,20 +3,17 @@
 //! Specification: *Resources*, *Reading resources*.
 
 use crate::error::ProtocolError;
-use crate::framing::LineDecoder;
 use crate::json::{Chars, WriteText, Writer};
 use crate::protocol::objects::application_json::write_once;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::resource_contents::{Body, Contents, write_contents, write_json_contents};
 use crate::protocol::uri_template::{self, Variable};
-use crate::server::event::{Event, RequestParts};
+use crate::server::event::RequestParts;
 use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::resources::{unknown_resource_code, write_not_found};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
-use crate::server::request_context::PackedContext;
-use crate::server::request_methods::{input_methods, request_methods};
-use crate::server::server_state::ServerState;
+use crate::server::request_methods::{input_methods, request_event, request_methods};
 use crate::server::server_state::Shape;
 
 /// A request to read a resource (`resources/read`): URI and response methods.
@@ -44,14 +41,6 @@ pub struct ReadResource<'a> {
 }
 
 impl<'a> ReadResource<'a> {
-    pub(crate) fn event<'e>(
-        input: &'e mut LineDecoder<'_>,
-        state: &'e mut ServerState<'_>,
-        context: PackedContext,
-    ) -> Option<Event<'e>> {
-        Some(Event::ReadResource(ReadResource { parts: RequestParts::new(input, state, context) }))
-    }
-
     /// Returns the URI of the resource.
     #[must_use]
     pub fn uri(&self) -> &'a str {
@@ -149,6 +138,7 @@ impl<'a> ReadResource<'a> {
     }
 }
 
+request_event!(ReadResource, ReadResource);
 request_methods!(ReadResource);
 input_methods!(ReadResource);
 

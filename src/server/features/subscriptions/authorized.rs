@@ -1,16 +1,13 @@
 //! Feature `AuthorizedSubscriptions`: the application accepts or refuses subscriptions before the server responds.
 
 use crate::error::ConfigError;
-use crate::framing::LineDecoder;
-use crate::framing::outbound_message::StreamId;
 use crate::json::{Json, Span, Str, WriteText};
 use crate::peer::slots::Ticket;
-use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::Object;
 use crate::server::config::ServerConfig;
-use crate::server::event::{Event, RequestParts};
+use crate::server::event::RequestParts;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::features::resources::{can_watch, may_exist, not_found};
 use crate::server::features::subscriptions::{
@@ -19,15 +16,17 @@ use crate::server::features::subscriptions::{
 };
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::{Pending, Reply};
-use crate::server::request_context::PackedContext;
+use crate::server::request_methods::{request_event, request_properties};
 use crate::server::server_state::ServerState;
 #[cfg(feature = "alloc")]
 use crate::server::server_state::Shape;
 
 /// The feature [`Subscriptions`], for an application that decides which client may subscribe to which resource.
 ///
-/// For a valid `resources/subscribe` or `subscriptions/listen`, the server emits [`Event::SubscriptionRequest`] before
-/// it responds. After the response, the server emits neither [`Event::Subscribed`] nor [`Event::Listening`].
+/// For a valid `resources/subscribe` or `subscriptions/listen`, the server emits
+/// [`Event::SubscriptionRequest`](crate::server::Event::SubscriptionRequest) before it responds. After the response,
+/// the server emits neither [`Event::Subscribed`](crate::server::Event::Subscribed) nor
+/// [`Event::Listening`](crate::server::Event::Listening).
 ///
 /// ```
 /// use mcp_proto::server::{AuthorizedSubscriptions, Event, Resource, Resources, ServerConfig};
@@ -115,16 +114,6 @@ pub struct SubscriptionRequest<'a> {
 }
 
 impl<'a> SubscriptionRequest<'a> {
-    fn event<'e>(
-        input: &'e mut LineDecoder<'_>,
-        state: &'e mut ServerState<'_>,
-        context: PackedContext,
-    ) -> Option<Event<'e>> {
-        Some(Event::SubscriptionRequest(SubscriptionRequest {
-            parts: RequestParts::new(input, state, context),
-        }))
-    }
-
     /// Returns whether the request is `subscriptions/listen` (`2026-07-28`), which may name several resources.
     fn is_listen(&self) -> bool {
         self.revision().has(WireFeature::Subscriptions)
@@ -159,36 +148,6 @@ impl<'a> SubscriptionRequest<'a> {
         self.uri().into_iter().chain(several)
     }
 
-    /// Returns the id of the request, as JSON: a string or a number.
-    #[must_use]
-    pub fn id(&self) -> Json<'a> {
-        self.parts.reply.id()
-    }
-
-    /// Returns the `_meta` of the request, as an object. If the request has no `_meta`, the object is empty.
-    #[must_use]
-    pub fn meta(&self) -> Json<'a> {
-        self.parts.reply.meta()
-    }
-
-    /// Returns the revision of the request.
-    #[must_use]
-    pub fn revision(&self) -> Revision {
-        self.parts.reply.revision()
-    }
-
-    /// Returns the capabilities that the client declared.
-    #[must_use]
-    pub fn client(&self) -> ClientCapabilities {
-        self.parts.reply.client()
-    }
-
-    /// Returns the stream of the request, in message mode.
-    #[must_use]
-    pub fn stream(&self) -> StreamId {
-        self.parts.reply.stream()
-    }
-
     /// Accepts all requested resources, and the notifications of all requested lists.
     ///
     /// Returns the ticket or `None`, as [`accept_if`](SubscriptionRequest::accept_if) does.
@@ -221,6 +180,9 @@ impl<'a> SubscriptionRequest<'a> {
         self.parts.reply.error(code, message);
     }
 }
+
+request_event!(SubscriptionRequest, SubscriptionRequest);
+request_properties!(SubscriptionRequest);
 
 /// Handles the request. Returns the ticket of a new subscription, otherwise `None`.
 fn open(
