@@ -22,6 +22,7 @@ use crate::server::call::Call;
 use crate::server::features::read_resource::ReadResource;
 use crate::server::pending_event::PendingEvent;
 use crate::server::reply::{Pending, Reply, StateAccess};
+use crate::server::response_status::ResponseStatus;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::write_message::begin_result;
 
@@ -263,8 +264,8 @@ impl ServerState<'_> {
     fn end_chunks(&mut self, ticket: Ticket, failed: bool, why: Option<&dyn WriteText>) -> bool {
         let Some(mut chunks) = self.chunk_state(ticket) else { return false };
         chunks.set(FAILED, failed);
-        #[cfg(feature = "alloc")]
-        self.record_chunks(chunks.has(TOOL) && failed);
+        let is_failure = chunks.has(TOOL) && failed;
+        self.record_status(if is_failure { ResponseStatus::ToolFailure } else { ResponseStatus::Result });
         if self.close_chunks(ticket, chunks, why) {
             self.peer.in_flight.release(ticket);
         } else {
@@ -319,18 +320,15 @@ impl Reply<'_> {
     /// In [message mode](Server::message_mode), also a transport that accepts no [pieces](Server::accept_pieces)
     /// causes this error. [`SendError::Full`]: no slot is free. [`SendError::Unwritable`]: the transmit buffer has no
     /// space for the members around the content.
-    pub fn chunked(self, content: ChunkedContent<'_>) -> Result<Ticket, SendError> {
-        let Reply { state, pending, .. } = self;
-        let mut opened = Err(SendError::Gone);
-        state.with(&mut |state| opened = state.open_chunks(&pending, content));
-        opened
+    pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, SendError> {
+        self.open_chunks(content)
     }
 
-    fn open_chunks(&mut self, content: ChunkedContent<'_>) -> Option<Ticket> {
+    fn open_chunks(&mut self, content: ChunkedContent<'_>) -> Result<Ticket, SendError> {
         let Reply { state, pending, .. } = self;
-        let mut ticket = None;
-        state.with(&mut |state| ticket = state.open_chunks(pending, content).ok());
-        ticket
+        let mut opened = Err(SendError::Gone);
+        state.with(&mut |state| opened = state.open_chunks(pending, content));
+        opened
     }
 }
 
@@ -388,7 +386,7 @@ impl<'a> Call<'a> {
     /// [pieces](Server::accept_pieces).
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked(mut self, content: ChunkedContent<'_>) -> Result<Ticket, Call<'a>> {
-        self.parts.reply.open_chunks(content).ok_or(self)
+        self.parts.reply.open_chunks(content).map_err(|_| self)
     }
 }
 
@@ -404,7 +402,7 @@ impl<'a> ReadResource<'a> {
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked_text(mut self) -> Result<Ticket, ReadResource<'a>> {
         let (uri, mime_type) = (self.uri(), self.mime_type());
-        self.parts.reply.open_chunks(ChunkedContent::ResourceText { uri, mime_type }).ok_or(self)
+        self.parts.reply.open_chunks(ChunkedContent::ResourceText { uri, mime_type }).map_err(|_| self)
     }
 
     /// Responds with bytes that the application writes in chunks, like [`chunked_text`](Self::chunked_text). The media
@@ -415,7 +413,7 @@ impl<'a> ReadResource<'a> {
     #[allow(clippy::result_large_err, reason = "boxing needs a heap")]
     pub fn chunked_blob(mut self) -> Result<Ticket, ReadResource<'a>> {
         let (uri, mime_type) = (self.uri(), self.mime_type());
-        self.parts.reply.open_chunks(ChunkedContent::ResourceBlob { uri, mime_type }).ok_or(self)
+        self.parts.reply.open_chunks(ChunkedContent::ResourceBlob { uri, mime_type }).map_err(|_| self)
     }
 }
 

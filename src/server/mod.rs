@@ -57,7 +57,6 @@ mod reply;
 mod request_cache;
 mod request_context;
 mod request_methods;
-#[cfg(feature = "alloc")]
 mod response_status;
 #[cfg(feature = "derive")]
 mod router;

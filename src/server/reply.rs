@@ -16,9 +16,9 @@ use crate::server::feature::Change;
 use crate::server::features::catalog::{Catalog, Found, find};
 use crate::server::pending_event::RequestKind;
 use crate::server::request_context::Context;
-#[cfg(feature = "alloc")]
 use crate::server::response_status::record_failure;
 use crate::server::server_state::{ServerState, Shape};
+use crate::server::write_message::{once_tool_result, write_error_message};
 use crate::time::Millis;
 
 /// A request that awaits its response.
@@ -137,23 +137,14 @@ impl<'a> Reply<'a> {
 
     /// Responds to a tool call with content blocks, structured content, or both.
     pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
-        let mut body = Some(body);
         let ((fits, pad_structured), revision) = (self.call_kind(), self.revision());
         let Reply { state, config, pending } = self;
-        #[cfg(feature = "alloc")]
-        let mut failed = false;
+        let (mut write, mut failed) = (once_tool_result(body), false);
         Reply { state: &mut *state, config, pending }.result(fits, Shape::Result, &mut |out| {
-            let mut result = ToolResult::begin(out, revision);
-            if let Some(body) = body.take() {
-                body(&mut result);
-            }
-            #[cfg(feature = "alloc")]
-            {
-                failed = result.is_failed();
-            }
-            result.end(pad_structured)
+            let (is_valid, is_failure) = write(out, revision, pad_structured);
+            failed = is_failure;
+            is_valid
         });
-        #[cfg(feature = "alloc")]
         if failed {
             record_failure(state);
         }
@@ -292,7 +283,6 @@ impl<'a> Reply<'a> {
             write_text(out, text, failed, pad_structured);
             true
         });
-        #[cfg(feature = "alloc")]
         if failed {
             record_failure(state);
         }
@@ -324,11 +314,6 @@ impl<'a> Reply<'a> {
         state.refuse(&pending, error);
         state.with(&mut |state| state.peer.pending_error = Some(error));
     }
-}
-
-fn write_error_message(out: &mut Writer<'_>, message: &dyn WriteText) {
-    out.key("message");
-    out.display(message);
 }
 
 impl core::fmt::Debug for Reply<'_> {

@@ -1,11 +1,13 @@
 //! `ResponseStatus`: the kind of a response, for adapters that report responses.
 
+#[cfg(feature = "alloc")]
 use crate::server::Server;
 use crate::server::reply::StateAccess;
-use crate::server::server_state::{ServerState, Shape};
+use crate::server::server_state::ServerState;
 
 /// The kind of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "alloc"), expect(unreachable_pub, reason = "public with a heap"))]
 pub enum ResponseStatus {
     /// A result.
     Result,
@@ -18,6 +20,7 @@ pub enum ResponseStatus {
     },
 }
 
+#[cfg(feature = "alloc")]
 impl Server<'_> {
     /// Removes and returns the kind of the last response that the server has written since this method was last
     /// called. A [chunked](crate::server::Call::chunked) response counts when it ends.
@@ -32,26 +35,23 @@ impl Server<'_> {
 }
 
 impl ServerState<'_> {
-    /// Records the kind of a response that the server has written.
-    pub(super) fn record_status(&mut self, shape: Shape) {
-        self.response_status = Some(match shape {
-            Shape::Error(code) => ResponseStatus::Error { code },
-            _ => ResponseStatus::Result,
-        });
-    }
-
-    /// Records the end of a chunked response.
-    pub(super) fn record_chunks(&mut self, is_failure: bool) {
-        let status = if is_failure { ResponseStatus::ToolFailure } else { ResponseStatus::Result };
-        self.response_status = Some(status);
+    /// Records the kind of a response that the server has written. Servers without a heap record nothing.
+    pub(super) fn record_status(&mut self, status: ResponseStatus) {
+        #[cfg(feature = "alloc")]
+        {
+            self.response_status = Some(status);
+        }
+        let _ = status;
     }
 }
 
-/// Records that the last result is the failure of a tool.
+/// Records that the last result is the failure of a tool. Servers without a heap record nothing.
 pub(super) fn record_failure(state: &mut dyn StateAccess) {
+    #[cfg(feature = "alloc")]
     state.with(&mut |state| {
         if state.response_status == Some(ResponseStatus::Result) {
             state.response_status = Some(ResponseStatus::ToolFailure);
         }
     });
+    let _ = state;
 }

@@ -31,6 +31,7 @@ use crate::server::pending_event::{PendingEvent, RequestKind, Spans, TaskEvent};
 use crate::server::reply::Pending;
 use crate::server::request_cache::RequestCache;
 use crate::server::request_context::{Context, PackedContext};
+use crate::server::response_status::ResponseStatus;
 use crate::server::session::OutboundSession;
 use crate::server::tasks::hooks::TaskHooks;
 use crate::server::tasks::table::TaskStorage;
@@ -141,7 +142,7 @@ pub(crate) struct ServerState<'b> {
     pub(crate) result_cache: MemberCache,
     /// The kind of the last response.
     #[cfg(feature = "alloc")]
-    pub(crate) response_status: Option<crate::server::response_status::ResponseStatus>,
+    pub(crate) response_status: Option<ResponseStatus>,
 }
 
 impl<'b> ServerState<'b> {
@@ -311,8 +312,10 @@ impl ServerState<'_> {
         });
         let error = match written {
             Ok(()) => {
-                #[cfg(feature = "alloc")]
-                self.record_status(shape);
+                self.record_status(match shape {
+                    Shape::Error(code) => ResponseStatus::Error { code },
+                    _ => ResponseStatus::Result,
+                });
                 if let Some(before) = batched_at {
                     self.collect(before);
                 }
@@ -351,8 +354,7 @@ impl ServerState<'_> {
                 true
             });
             if written.is_ok() {
-                #[cfg(feature = "alloc")]
-                self.record_status(Shape::Error(code));
+                self.record_status(ResponseStatus::Error { code });
                 if batched {
                     self.collect(before);
                 }

@@ -3,6 +3,7 @@
 use crate::error::ProtocolError;
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Str, WriteText, Writer};
+use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Received, Request};
@@ -29,18 +30,40 @@ pub(crate) fn begin_result(
     }
 }
 
+/// Returns a function that writes a tool result, with the contents that `body` writes. The flag tells whether to add
+/// empty structured content if the result has none. The function returns whether the result is valid, and whether it
+/// is a failure.
+pub(crate) fn once_tool_result(
+    body: impl FnOnce(&mut ToolResult<'_, '_>),
+) -> impl FnMut(&mut Writer<'_>, Revision, bool) -> (bool, bool) {
+    let mut body = Some(body);
+    move |out, revision, pad_structured| {
+        let mut result = ToolResult::begin(out, revision);
+        if let Some(body) = body.take() {
+            body(&mut result);
+        }
+        let is_failure = result.is_failed();
+        (result.end(pad_structured), is_failure)
+    }
+}
+
+/// Writes the message of an error object.
+pub(crate) fn write_error_message(out: &mut Writer<'_>, message: &dyn WriteText) {
+    out.key("message");
+    out.display(message);
+}
+
 /// Writes the message of the error object for a `ProtocolError`.
 pub(crate) fn write_error(out: &mut Writer<'_>, error: ProtocolError, detail: Option<&dyn WriteText>) {
-    out.key("message");
     let limit = match error {
         ProtocolError::TooManyInFlight { limit } => Some((limit, ")")),
         ProtocolError::ReplyTooLarge { limit } => Some((limit, " bytes)")),
         _ => None,
     };
     match (detail, limit) {
-        (Some(detail), _) => out.display(&(error.message(), ": ", detail)),
-        (None, Some(limit)) => out.display(&(error.message(), " (at most ", limit)),
-        (None, None) => out.display(&error.message()),
+        (Some(detail), _) => write_error_message(out, &(error.message(), ": ", detail)),
+        (None, Some(limit)) => write_error_message(out, &(error.message(), " (at most ", limit)),
+        (None, None) => write_error_message(out, &error.message()),
     }
 }
 
@@ -58,8 +81,7 @@ pub(crate) fn refuse_revision(
 /// Writes the message and the data of the unsupported-revision error. Quotes the requested version if it is short and
 /// consists of harmless characters.
 pub(super) fn write_unsupported(out: &mut Writer<'_>, requested: Str<'_>, offer: Revisions) {
-    out.key("message");
-    out.display(&ProtocolError::UnsupportedRevision.message());
+    write_error_message(out, &ProtocolError::UnsupportedRevision.message());
     out.key("data");
     out.begin_object();
     write_revisions("supported", offer, out);

@@ -27,6 +27,7 @@ use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::TaskOptions;
 use crate::server::tasks::input::accept;
 use crate::server::tasks::result::{Stored, TaskResult, respond_stored};
+use crate::server::write_message::write_error_message;
 use crate::time::Millis;
 
 /// The feature *tasks* (since `2025-11-25`): tool calls whose result the client fetches later.
@@ -205,8 +206,7 @@ pub(crate) fn is_declared(capabilities: Json<'_>) -> bool {
 pub(crate) fn refuse_undeclared(request: &mut Request<'_, '_>) -> Received {
     let error = ProtocolError::MissingClientCapability;
     request.refuse_with(error, code::MISSING_CLIENT_CAPABILITY, &mut |out| {
-        out.key("message");
-        out.display(&ProtocolError::MissingClientCapability.message());
+        write_error_message(out, &error.message());
         out.token(r#","data":{"requiredCapabilities":"#);
         write_extension(EXTENSION, out);
         out.token("}");

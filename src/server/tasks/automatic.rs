@@ -17,8 +17,10 @@ use crate::server::Server;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Pending, Reply, StateAccess};
 use crate::server::request_context::Context;
+use crate::server::response_status::ResponseStatus;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::create::respond_created;
+use crate::server::write_message::write_error_message;
 use crate::time::Millis;
 
 /// Reserves a slot for a deferred call that may become a task.
@@ -112,8 +114,7 @@ impl StateAccess for Server<'_> {
 
     fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
         self.end_call(pending, Some(error.response_code()), &mut |out| {
-            out.key("message");
-            out.display(&error.message());
+            write_error_message(out, &error.message());
             true
         });
     }
@@ -131,11 +132,8 @@ impl Server<'_> {
             let Some(ticket) = table.find_call(call) else { return };
             let limit = state.payload_limit(table, ticket, 0);
             let (end, refused) = table.store_or_refuse(ticket, limit, error, body);
-            #[cfg(feature = "alloc")]
-            {
-                let error = refused.map(|refused| refused.response_code()).or(error);
-                state.record_status(error.map_or(Shape::Result, Shape::Error));
-            }
+            let code = refused.map(|refused| refused.response_code()).or(error);
+            state.record_status(code.map_or(ResponseStatus::Result, |code| ResponseStatus::Error { code }));
             state.peer.pending_error = refused.or(state.peer.pending_error);
             state.end_task(table, ticket, end);
         });

@@ -17,7 +17,7 @@ use crate::server::reply::{Pending, Reply};
 use crate::server::request_context::PackedContext;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::deliver::notify_listener;
-use crate::server::write_message::begin_result;
+use crate::server::write_message::{begin_result, once_tool_result, write_error_message};
 
 /// A request for the result of a task that the application keeps: see [`Task::finish`](crate::server::Task::finish).
 ///
@@ -70,14 +70,8 @@ impl<'a> TaskResult<'a> {
 
     /// Responds with content blocks, structured content, or both.
     pub fn content(self, body: impl FnOnce(&mut ToolResult<'_, '_>)) {
-        let mut body = Some(body);
-        self.respond(None, &mut |out, revision, pad_structured| {
-            let mut result = ToolResult::begin(out, revision);
-            if let Some(body) = body.take() {
-                body(&mut result);
-            }
-            result.end(pad_structured)
-        });
+        let mut write = once_tool_result(body);
+        self.respond(None, &mut |out, revision, pad_structured| write(out, revision, pad_structured).0);
     }
 
     /// Responds with structured content and a text copy.
@@ -89,8 +83,7 @@ impl<'a> TaskResult<'a> {
     /// Responds with the JSON-RPC error of a [failed](crate::server::TaskOutcome::Failed) task.
     pub fn error(self, code: i32, message: impl WriteText) {
         self.respond(Some(code), &mut |out, _, _| {
-            out.key("message");
-            out.display(&message);
+            write_error_message(out, &message);
             true
         });
     }
@@ -99,8 +92,7 @@ impl<'a> TaskResult<'a> {
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
         self.respond(Some(code), &mut |out, _, _| {
-            out.key("message");
-            out.display(&message);
+            write_error_message(out, &message);
             out.key("data");
             write_once(out, &mut data)
         });

@@ -15,6 +15,7 @@ use crate::server::Server;
 use crate::server::reply::StateAccess;
 use crate::server::server_state::ServerState;
 use crate::server::tasks::input::cancel_input_requests;
+use crate::server::write_message::{once_tool_result, write_error_message};
 
 /// The outcome of a task whose result the application keeps: see [`Task::finish`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -150,17 +151,10 @@ impl Task<'_> {
     /// result would not fit the transmit buffer. The task is still open, but its input requests are removed. Call
     /// [`finish`](Task::finish) to keep the result in the application.
     pub fn complete(mut self, body: impl FnOnce(&mut ToolResult<'_, '_>)) -> Result<(), SendError> {
-        let (mut body, mut has_failed) = (Some(body), false);
+        let mut write = once_tool_result(body);
         self.end_stored(None, &mut |out, revision, pad_structured| {
-            let mut result = ToolResult::begin(out, revision);
-            if let Some(body) = body.take() {
-                body(&mut result);
-            }
-            has_failed = result.is_failed();
-            (
-                result.end(pad_structured),
-                if has_failed { TaskState::ToolFailed } else { TaskState::Completed },
-            )
+            let (is_valid, is_failure) = write(out, revision, pad_structured);
+            (is_valid, if is_failure { TaskState::ToolFailed } else { TaskState::Completed })
         })
     }
 
@@ -171,8 +165,7 @@ impl Task<'_> {
     /// As for [`complete`](Task::complete).
     pub fn fail(mut self, code: i32, message: impl WriteText) -> Result<(), SendError> {
         self.end_stored(Some(code), &mut |out, _, _| {
-            out.key("message");
-            out.display(&message);
+            write_error_message(out, &message);
             (true, TaskState::Failed)
         })
     }
@@ -218,13 +211,9 @@ impl Task<'_> {
         &mut self,
         act: &mut dyn FnMut(&mut ServerState<'_>, &mut TaskTable<'_>) -> Result<(), SendError>,
     ) -> Result<(), SendError> {
-        let mut result = Err(SendError::Gone);
-        self.state.with(&mut |state| {
-            if let Some(outcome) = state.with_tasks(&mut *act) {
-                result = outcome;
-            }
-        });
-        result
+        let mut result = None;
+        self.state.with(&mut |state| result = state.with_tasks(&mut *act));
+        result.unwrap_or(Err(SendError::Gone))
     }
 }
 

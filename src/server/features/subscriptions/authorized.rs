@@ -17,9 +17,8 @@ use crate::server::features::subscriptions::{
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::{Pending, Reply};
 use crate::server::request_methods::{request_event, request_properties};
+use crate::server::response_status::ResponseStatus;
 use crate::server::server_state::ServerState;
-#[cfg(feature = "alloc")]
-use crate::server::server_state::Shape;
 
 /// The feature [`Subscriptions`], for an application that decides which client may subscribe to which resource.
 ///
@@ -203,8 +202,7 @@ fn open(
     // The application knows what it has accepted, so no event follows.
     match state.pending_event.take() {
         Some(PendingEvent::Feature { ticket, .. }) if is_listen => {
-            #[cfg(feature = "alloc")]
-            state.record_status(Shape::Result);
+            state.record_status(ResponseStatus::Result);
             Some(ticket)
         }
         _ => None,
