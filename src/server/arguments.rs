@@ -16,11 +16,7 @@ impl<'t> Tool<'t> {
     /// See [`schema`](crate::schema) for an example.
     #[must_use]
     pub const fn with_arguments<T: ToolArguments>(name: &'t str) -> Tool<'t> {
-        let tool = Tool::new(name, T::INPUT_SCHEMA);
-        match T::DESCRIPTION {
-            Some(description) => tool.description(description),
-            None => tool,
-        }
+        Tool::from_input::<T>(name)
     }
 }
 

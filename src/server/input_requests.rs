@@ -6,15 +6,15 @@ use core::mem;
 
 use crate::error::SendError;
 use crate::json::Json;
-use crate::peer::response::{Outcome, RequestFailure, RpcError};
+use crate::peer::response::{Outcome, RequestFailure};
 use crate::peer::slots::Ticket;
 use crate::protocol::input::Input;
-use crate::protocol::revision::Era;
 use crate::server::Server;
 use crate::server::call::Call;
 use crate::server::event::Event;
+use crate::server::pending_event::ResponseKind;
 use crate::server::reply::Reply;
-use crate::server::send_request::RequestOptions;
+use crate::server::send_request::{RequestOptions, Response};
 use crate::time::Millis;
 
 /// A function that responds to a tool call when the call's input request has an outcome.
@@ -127,20 +127,12 @@ struct WaitingCall<'b, C: ?Sized, K> {
 enum Stage {
     Unsent,
     Sent(Ticket),
-    /// The client responded. The stored JSON text has this length.
-    Response(Kind, usize),
-    Failed(RequestFailure),
+    /// The input request has an outcome. The stored JSON text has this length.
+    Response(ResponseKind, usize),
     /// The server cannot send the request.
     NotSent,
     /// The call ended before its input request. The next step cancels the input request.
     Ended(Option<Ticket>),
-}
-
-/// The kind of a stored response.
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    Result,
-    Error,
 }
 
 impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
@@ -269,7 +261,7 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
                 *place = None;
                 false
             }
-            Stage::Response(..) | Stage::Failed(_) | Stage::NotSent => true,
+            Stage::Response(..) | Stage::NotSent => true,
         }
     }
 
@@ -288,24 +280,18 @@ impl<'b, C: ?Sized, K, const CALLS: usize> InputRequests<'b, C, K, CALLS> {
                 return;
             }
         };
-        let Some(WaitingCall { handler, kept, stage, .. }) = place.take() else { return };
+        let Some(WaitingCall { call, handler, kept, stage, .. }) = place.take() else { return };
         // The handler borrows the context, which contains the table. Move the responses out of the table while the
         // handler runs.
         let responses = mem::take(&mut table.responses);
         let share = responses.len().checked_div(CALLS).unwrap_or_default();
-        let text = |length| {
-            let share = responses.chunks(share.max(1)).nth(index);
-            Json::trusted(share.and_then(|share| share.get(..length)).unwrap_or_default())
-        };
         match stage {
-            Stage::Response(Kind::Result, length) => {
-                handler(context, kept, Outcome::Result(text(length)), reply);
+            Stage::Response(kind, length) => {
+                let share = responses.chunks(share.max(1)).nth(index);
+                let text = Json::trusted(share.and_then(|share| share.get(..length)).unwrap_or_default());
+                // `Response` requires a ticket, but only the outcome is used.
+                handler(context, kept, Response::new(call, kind, text).outcome(), reply);
             }
-            Stage::Response(Kind::Error, length) => {
-                let error = RpcError { error: text(length), era: Some(Era::Handshake) };
-                handler(context, kept, Outcome::Error(error), reply);
-            }
-            Stage::Failed(failure) => handler(context, kept, Outcome::Failed(failure), reply),
             Stage::NotSent => reply.fail("the server cannot request input now"),
             Stage::Unsent | Stage::Sent(_) | Stage::Ended(_) => {}
         }
@@ -322,15 +308,15 @@ impl<C: ?Sized, K, const CALLS: usize> fmt::Debug for InputRequests<'_, C, K, CA
 /// Stores the outcome of an input request in `share`, and returns the new stage.
 fn store(outcome: Outcome<'_>, share: &mut [u8]) -> Stage {
     let (kind, text) = match outcome {
-        Outcome::Result(result) => (Kind::Result, result.bytes()),
-        Outcome::Error(error) => (Kind::Error, error.error.bytes()),
-        Outcome::Failed(failure) => return Stage::Failed(failure),
+        Outcome::Result(result) => (ResponseKind::Result, result.bytes()),
+        Outcome::Error(error) => (ResponseKind::Error, error.error.bytes()),
+        Outcome::Failed(failure) => (ResponseKind::Failed(failure), &[][..]),
     };
     match share.get_mut(..text.len()) {
         Some(place) => {
             place.copy_from_slice(text);
             Stage::Response(kind, text.len())
         }
-        None => Stage::Failed(RequestFailure::TooLong),
+        None => Stage::Response(ResponseKind::Failed(RequestFailure::TooLong), 0),
     }
 }

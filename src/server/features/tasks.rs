@@ -241,8 +241,7 @@ fn get(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     if !request.pending.context.revision().has(WireFeature::TasksExtension) {
         return respond(request, |table, out| table.write_members(ticket, out));
     }
-    let table = request.state.tasks.as_ref();
-    match table.and_then(|table| table.data(ticket)).is_some_and(|data| data.is_kept_by_application()) {
+    match request.state.task_data(ticket).is_some_and(|data| data.is_kept_by_application()) {
         true => request_result(request, ticket),
         false => respond(request, |table, out| table.write_detailed(ticket, out)),
     }
@@ -257,8 +256,7 @@ fn request_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 
 /// Handles `tasks/result`. The response waits until the task has ended.
 fn result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
-    let table = request.state.tasks.as_ref();
-    if table.and_then(|table| table.data(ticket)).is_some_and(|data| data.is_open()) {
+    if request.state.task_data(ticket).is_some_and(|data| data.is_open()) {
         return wait_for_result(request, ticket);
     }
     let pending = request.pending;
@@ -288,8 +286,7 @@ fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 /// request of `2025-11-25`.
 fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let is_extension = request.pending.context.revision().has(WireFeature::TasksExtension);
-    let table = request.state.tasks.as_ref();
-    let is_open = table.and_then(|table| table.data(ticket)).is_some_and(|data| data.is_open());
+    let is_open = request.state.task_data(ticket).is_some_and(|data| data.is_open());
     if !is_open && !is_extension {
         return request.invalid_params("the task has ended");
     }

@@ -8,7 +8,7 @@ use crate::json::{Json, Kind, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::requested_ttl;
 use crate::peer::tasks::storage::with_taken;
-use crate::peer::tasks::table::{TaskState, TaskTable, TaskTicket, halves};
+use crate::peer::tasks::table::{TaskData, TaskState, TaskTable, TaskTicket, halves};
 use crate::protocol::objects::task::TaskSupport;
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::revision::{Era, WireFeature};
@@ -240,6 +240,11 @@ impl ServerState<'_> {
         act: impl FnOnce(&mut ServerState<'_>, &mut TaskTable<'_>) -> R,
     ) -> Option<R> {
         with_taken(self, |state| &mut state.tasks, |state, table| act(state, table))
+    }
+
+    /// Returns the data of a task. Returns `None` without a table, or if the table does not have the task.
+    pub(crate) fn task_data(&self, ticket: Ticket) -> Option<&TaskData> {
+        self.tasks.as_ref()?.data(ticket)
     }
 
     /// Records a change of a task: its time, and its pending notifications.

@@ -60,8 +60,7 @@ impl Server<'_> {
     /// # Errors
     /// [`SendError::Gone`]: the task has ended, the client cancelled it, or its time to live expired.
     pub fn task(&mut self, ticket: TaskTicket) -> Result<Task<'_>, SendError> {
-        let data = self.state.tasks.as_ref().and_then(|table| table.data(ticket.0));
-        data.filter(|data| data.is_open()).ok_or(SendError::Gone)?;
+        self.state.task_data(ticket.0).filter(|data| data.is_open()).ok_or(SendError::Gone)?;
         Ok(Task { state: &mut self.state, ticket: ticket.0 })
     }
 
@@ -70,8 +69,7 @@ impl Server<'_> {
     /// Clients then get the error for an unknown task (-32602). The slot is free as soon as the server has sent all
     /// pending messages about tasks. An unknown ticket has no effect.
     pub fn remove_task(&mut self, ticket: TaskTicket) {
-        let is_known = self.state.tasks.as_ref().is_some_and(|table| table.data(ticket.0).is_some());
-        if is_known {
+        if self.state.task_data(ticket.0).is_some() {
             self.state.with_tasks(|state, table| state.end_task(table, ticket.0, TaskState::Removed));
         }
     }

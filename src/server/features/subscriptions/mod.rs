@@ -24,7 +24,7 @@ use crate::server::event::{Event, MakeFeatureEvent, part, spans_of};
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
 use crate::server::features::resources::{can_watch, may_exist, not_found};
 use crate::server::features::subscriptions::notify::{
-    Listening, write_acknowledged, write_ended, write_updated,
+    LIST_MEMBERS, Listening, write_acknowledged, write_ended, write_updated,
 };
 use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, WatchError, Watched};
 use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
@@ -227,22 +227,14 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
     if wanted.kind() != Kind::Object {
         return Err(request.invalid_params("`notifications` must be an object"));
     }
-    let [tools, prompts, resources, uris, tasks] = wanted.pick([
-        "toolsListChanged",
-        "promptsListChanged",
-        "resourcesListChanged",
-        "resourceSubscriptions",
-        "taskIds",
-    ]);
+    let [uris, tasks] = wanted.pick(["resourceSubscriptions", "taskIds"]);
     if tasks.is_some_and(|tasks| !tasks.is_null()) && !declares_tasks(request) {
         return Err(refuse_undeclared(request));
     }
     let listed = request.state.config.declared_lists();
     let mut filter = ChangeSet::NONE;
-    for (requested, list) in
-        [(tools, ChangeSet::TOOLS), (prompts, ChangeSet::PROMPTS), (resources, ChangeSet::RESOURCES)]
-    {
-        if listed.any(list) && requested.and_then(Json::boolean) == Some(true) {
+    for (name, list) in LIST_MEMBERS {
+        if listed.any(list) && wanted.get(name).and_then(Json::boolean) == Some(true) {
             filter.add(list);
         }
     }

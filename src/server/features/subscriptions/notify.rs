@@ -298,6 +298,13 @@ pub(crate) fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
     out.end_object();
 }
 
+/// The members of a filter that select lists.
+pub(crate) const LIST_MEMBERS: [(&str, ChangeSet); 3] = [
+    ("toolsListChanged", ChangeSet::TOOLS),
+    ("promptsListChanged", ChangeSet::PROMPTS),
+    ("resourcesListChanged", ChangeSet::RESOURCES),
+];
+
 /// Writes the acknowledgment, the first message of a subscription.
 pub(crate) fn write_acknowledged(
     out: &mut Writer<'_>,
@@ -308,12 +315,7 @@ pub(crate) fn write_acknowledged(
     out.token(r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"#);
     write_tag(out, id);
     out.token(r#","notifications":{"#);
-    let lists = [
-        ("toolsListChanged", ChangeSet::TOOLS),
-        ("promptsListChanged", ChangeSet::PROMPTS),
-        ("resourcesListChanged", ChangeSet::RESOURCES),
-    ];
-    for (name, list) in lists {
+    for (name, list) in LIST_MEMBERS {
         if filter.any(list) {
             out.field_boolean(name, true);
         }
