@@ -118,7 +118,8 @@ impl ServerState<'_> {
         false
     }
 
-    /// Writes a notification if the output has space for a whole response. Returns whether the notification was written.
+    /// Writes a notification if the output has space for a whole response. Returns whether the server has written the
+    /// notification.
     ///
     /// The server applies the same condition to responses, so the fill level of the output does not change the order of
     /// messages.

@@ -113,6 +113,16 @@ pub(crate) trait Sealed {
     }
 }
 
+/// Writes the capability of a feature with a list, and declares `listChanged` if it is set.
+pub(crate) fn write_list_capability(key: &str, list_changed: bool, out: &mut Writer<'_>) {
+    out.key(key);
+    out.begin_object();
+    if list_changed {
+        out.field_boolean("listChanged", true);
+    }
+    out.end_object();
+}
+
 /// Measures a response. The inner function writes the members of the response.
 pub(crate) type Measure<'m> = &'m mut dyn FnMut(Shape, &mut dyn FnMut(&mut Writer<'_>));
 

@@ -3,7 +3,7 @@
 #[cfg(feature = "alloc")]
 use crate::server::Server;
 use crate::server::reply::StateAccess;
-use crate::server::server_state::ServerState;
+use crate::server::server_state::{ServerState, Shape};
 
 /// The kind of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,15 @@ impl Server<'_> {
     #[must_use]
     pub fn take_response_status(&mut self) -> Option<ResponseStatus> {
         self.state.response_status.take()
+    }
+}
+
+impl From<Shape> for ResponseStatus {
+    fn from(shape: Shape) -> ResponseStatus {
+        match shape {
+            Shape::Error(code) => ResponseStatus::Error { code },
+            _ => ResponseStatus::Result,
+        }
     }
 }
 

@@ -312,10 +312,7 @@ impl ServerState<'_> {
         });
         let error = match written {
             Ok(()) => {
-                self.record_status(match shape {
-                    Shape::Error(code) => ResponseStatus::Error { code },
-                    _ => ResponseStatus::Result,
-                });
+                self.record_status(shape.into());
                 if let Some(before) = batched_at {
                     self.collect(before);
                 }

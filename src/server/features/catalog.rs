@@ -172,30 +172,35 @@ pub(crate) fn find_in<'f, E: ListedObject>(
     }
 }
 
+/// Returns the index of the first entry that satisfies a condition, in a `const fn`. The condition may use the index.
+macro_rules! position {
+    ($entries:expr, |$entry:ident, $index:ident| $condition:expr) => {{
+        let (mut rest, mut $index, mut found) = ($entries, 0usize, None);
+        while let [$entry, tail @ ..] = rest {
+            if $condition {
+                found = Some($index);
+                break;
+            }
+            (rest, $index) = (tail, $index.wrapping_add(1));
+        }
+        found
+    }};
+}
+
 /// Defines a `const fn` that finds a duplicate key.
 macro_rules! duplicate_of {
     ($name:ident, $entry:ident, $($key:tt)+) => {
         /// Returns the index of the first entry that repeats an earlier key.
         const fn $name(entries: &[$entry<'_>]) -> Option<usize> {
-            let (mut rest, mut index) = (entries, 0usize);
-            while let [entry, tail @ ..] = rest {
-                rest = tail;
-                let mut earlier = entries;
-                let mut other = 0usize;
-                while let [before, tail @ ..] = earlier
-                    && other < index
-                {
-                    let (before, key) = (before.$($key)+, entry.$($key)+);
-                    if $crate::protocol::objects::const_text::is_same_text(before, key) {
-                        return Some(index);
-                    }
-                    earlier = tail;
-                    other = other.wrapping_add(1);
-                }
-                index = index.wrapping_add(1);
-            }
-            None
+            use $crate::protocol::objects::const_text::is_same_text;
+            use $crate::server::features::catalog::position;
+
+            position!(entries, |entry, index| {
+                let key = entry.$($key)+;
+                let first = position!(entries, |other, at| at == index || is_same_text(other.$($key)+, key));
+                matches!(first, Some(first) if first < index)
+            })
         }
     };
 }
-pub(crate) use duplicate_of;
+pub(crate) use {duplicate_of, position};

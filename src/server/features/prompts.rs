@@ -9,8 +9,8 @@ use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 use crate::protocol::revision::Revision;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalog::{Catalog, Found, duplicate_of, find_in, owner};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed, write_list_capability};
+use crate::server::features::catalog::{Catalog, Found, duplicate_of, find_in, owner, position};
 use crate::server::features::dynamic_list::ListPrompts;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::pagination;
@@ -38,14 +38,7 @@ duplicate_of!(duplicate_argument, PromptArgument, name);
 
 /// Returns the index of the first prompt with duplicate argument names.
 const fn duplicate_in_arguments(prompts: &[Prompt<'_>]) -> Option<usize> {
-    let (mut rest, mut entry) = (prompts, 0usize);
-    while let [prompt, tail @ ..] = rest {
-        if duplicate_argument(prompt.arguments).is_some() {
-            return Some(entry);
-        }
-        (rest, entry) = (tail, entry.wrapping_add(1));
-    }
-    None
+    position!(prompts, |prompt, index| duplicate_argument(prompt.arguments).is_some())
 }
 
 // Indices in `methods`.
@@ -121,12 +114,8 @@ impl Feature for Prompts<'_> {}
 
 impl Sealed for Prompts<'_> {
     fn write_capability(&self, config: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
-        out.key("prompts");
-        out.begin_object();
-        if config.declares_changes(self.list_changed, ChangeSet::PROMPTS) {
-            out.field_boolean("listChanged", true);
-        }
-        out.end_object();
+        let list_changed = config.declares_changes(self.list_changed, ChangeSet::PROMPTS);
+        write_list_capability("prompts", list_changed, out);
     }
 
     fn methods(&self) -> &'static [Method] {

@@ -11,7 +11,7 @@ use crate::protocol::uri_template;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
-use crate::server::features::catalog::{Catalog, Found, JOINS, duplicate_of, find_in};
+use crate::server::features::catalog::{Catalog, Found, JOINS, duplicate_of, find_in, position};
 use crate::server::features::dynamic_list::{ListResources, ListTemplates};
 use crate::server::features::pagination;
 use crate::server::features::read_resource::ReadResource;
@@ -41,14 +41,7 @@ duplicate_of!(duplicate_template, ResourceTemplate, uri);
 
 /// Returns the index of the first invalid template.
 const fn invalid_template(templates: &[ResourceTemplate<'_>]) -> Option<usize> {
-    let (mut rest, mut entry) = (templates, 0usize);
-    while let [template, tail @ ..] = rest {
-        if !uri_template::is_valid(template.uri) {
-            return Some(entry);
-        }
-        (rest, entry) = (tail, entry.wrapping_add(1));
-    }
-    None
+    position!(templates, |template, index| !uri_template::is_valid(template.uri))
 }
 
 // Indices in `methods`.

@@ -11,7 +11,7 @@ use crate::protocol::objects::resource_contents::write_members;
 use crate::protocol::objects::skill::{EXTENSION, Skill, SkillFile};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
+use crate::server::feature::{Feature, Measure, Received, Request, Sealed, write_list_capability};
 use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::extensions::{Extensions, write_extensions};
 use crate::server::features::pagination;
@@ -151,9 +151,7 @@ impl Feature for Skills<'_> {}
 impl Sealed for Skills<'_> {
     fn write_capability(&self, config: &ServerConfig<'_>, revision: Revision, out: &mut Writer<'_>) {
         if resources_of(config.features, methods::RESOURCES_READ.name).is_none() {
-            out.key("resources");
-            out.begin_object();
-            out.end_object();
+            write_list_capability("resources", false, out);
         }
         write_extensions(self.declared(), config, revision, out);
     }

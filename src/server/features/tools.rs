@@ -15,7 +15,7 @@ use crate::server::argument_chunks::{ArgumentHook, handle_streamed};
 use crate::server::call::Call;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
+use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed, write_list_capability};
 use crate::server::features::catalog::{Catalog, Found, duplicate_of, find_in, owner};
 use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
@@ -219,12 +219,8 @@ impl Feature for Tools<'_> {}
 
 impl Sealed for Tools<'_> {
     fn write_capability(&self, config: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
-        out.key("tools");
-        out.begin_object();
-        if config.declares_changes(self.list_changed, ChangeSet::TOOLS) {
-            out.field_boolean("listChanged", true);
-        }
-        out.end_object();
+        let list_changed = config.declares_changes(self.list_changed, ChangeSet::TOOLS);
+        write_list_capability("tools", list_changed, out);
     }
 
     fn methods(&self) -> &'static [Method] {
