@@ -98,6 +98,12 @@ impl<'a> Reply<'a> {
         self.pending.context.capabilities
     }
 
+    /// Returns whether the request is a tool call.
+    #[must_use]
+    pub fn is_tool_call(&self) -> bool {
+        self.call_kind().0
+    }
+
     /// Returns the id of a request in the current line, as JSON. Returns `null` for other requests.
     pub(crate) fn id(&self) -> Json<'a> {
         match self.pending.source {
@@ -186,8 +192,7 @@ impl<'a> Reply<'a> {
     /// arguments. In earlier revisions, and for all other requests, the response is an error (-32602).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
-        let (is_call, _) = self.call_kind();
-        if is_call && self.revision().has(WireFeature::ArgumentErrorResults) {
+        if self.is_tool_call() && self.revision().has(WireFeature::ArgumentErrorResults) {
             self.fail(("Invalid arguments: ", why));
         } else {
             self.error(code::INVALID_PARAMS, ("Invalid arguments: ", why));

@@ -120,7 +120,7 @@ impl Current<'_> {
     ) -> mcp_status_t {
         match mem::replace(self, Current::Nothing) {
             Current::Call(call) => to_call(call),
-            Current::Deferred(reply) => to_deferred(reply),
+            Current::Deferred(reply) if reply.is_tool_call() => to_deferred(reply),
             other => return self.put_back(other),
         }
         mcp_status_t::MCP_OK
@@ -134,7 +134,8 @@ impl Current<'_> {
     ) -> mcp_status_t {
         match mem::replace(self, Current::Nothing) {
             Current::Read(request) => to_read(request),
-            Current::Deferred(reply) => to_deferred(reply),
+            // Only tool calls and reads can be deferred.
+            Current::Deferred(reply) if !reply.is_tool_call() => to_deferred(reply),
             other => return self.put_back(other),
         }
         mcp_status_t::MCP_OK

@@ -15,6 +15,15 @@ use crate::value::*;
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 
+const READ: &str = r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x:y"}}"#;
+
+const RESOURCE: mcp_resource_t = mcp_resource_t {
+    uri: c"x:y".as_ptr(),
+    name: c"y".as_ptr(),
+    description: ptr::null(),
+    mime_type: c"a/b".as_ptr(),
+};
+
 const fn tool(name: &'static CStr) -> mcp_tool_t {
     let none = ptr::null();
     mcp_tool_t {
@@ -248,23 +257,37 @@ fn deferred_call_ends_at_cancellation_timeout_and_reset() {
 #[test]
 fn resources_are_read_from_the_table() {
     let mut program = Program::new();
-    let entry = mcp_resource_t {
-        uri: c"x:y".as_ptr(),
-        name: c"y".as_ptr(),
-        description: ptr::null(),
-        mime_type: c"a/b".as_ptr(),
-    };
-    let read = r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x:y"}}"#;
-    program.says(read, MCP_EVENT_READ);
+    program.says(READ, MCP_EVENT_READ);
     assert_eq!((program.event.index, text_of(program.event.name)), (0, "x:y"));
     assert_eq!(unsafe { mcp_call_text(program.event.call, c"".as_ptr()) }, MCP_ERROR_GONE);
-    assert_eq!(unsafe { mcp_read_text(program.event.call, &entry, c"t".as_ptr()) }, MCP_OK);
+    assert_eq!(unsafe { mcp_read_text(program.event.call, &RESOURCE, c"t".as_ptr()) }, MCP_OK);
     assert!(program.last_line().contains(r#"{"uri":"x:y","mimeType":"a/b","text":"t"}"#));
-    program.says(read, MCP_EVENT_READ);
-    assert_eq!(unsafe { mcp_read_blob(program.event.call, &entry, [0, 255].as_ptr(), 2) }, MCP_OK);
+    program.says(READ, MCP_EVENT_READ);
+    assert_eq!(unsafe { mcp_read_blob(program.event.call, &RESOURCE, [0, 255].as_ptr(), 2) }, MCP_OK);
     assert!(program.last_line().contains(r#""blob":"AP8=""#));
-    program.says(&read.replace("x:y", "x:z"), MCP_EVENT_IO);
+    program.says(&READ.replace("x:y", "x:z"), MCP_EVENT_IO);
     assert!(program.last_line().contains("-32002"));
+}
+
+#[test]
+fn response_of_another_kind_keeps_a_deferred_request() {
+    type Respond = fn(*mut crate::event::mcp_call_t) -> mcp_status_t;
+    let text: Respond = |call| unsafe { mcp_call_text(call, c"ok".as_ptr()) };
+    let contents: Respond = |call| unsafe { mcp_read_text(call, &RESOURCE, c"ok".as_ptr()) };
+    for (kind, wrong, right) in [(MCP_EVENT_CALL, contents, text), (MCP_EVENT_READ, text, contents)] {
+        let mut program = Program::new();
+        if kind == MCP_EVENT_CALL {
+            program.calls(1, "")
+        } else {
+            program.says(READ, kind)
+        }
+        let (_, ticket) = program.defer();
+        assert_eq!(program.run(), MCP_EVENT_IO);
+        let (_, call) = program.resume(ticket);
+        assert_eq!(wrong(call), MCP_ERROR_GONE, "{kind:?}");
+        assert_eq!(right(call), MCP_OK, "{kind:?}");
+        assert!(program.last_line().contains(r#""text":"ok"}"#), "{kind:?}");
+    }
 }
 
 #[test]
