@@ -115,6 +115,8 @@ enum mcp_status_t
   MCP_ERROR_TYPE,
   // The caller's buffer is too small.
   MCP_ERROR_SPACE,
+  // The function cannot be called now: for example, the bytes of a poll are reported a second time.
+  MCP_ERROR_SEQUENCE,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -481,15 +483,24 @@ mcp_client_event_kind_t mcp_client_poll(mcp_client_t *client,
 
 // Returns the bytes to send, and writes their number to `length`. Call this after `MCP_CLIENT_IO`.
 //
+// Send the bytes and report their number before any other function takes the client, except the functions that move
+// bytes. Otherwise the bytes and the space of the last poll are invalid, even if the other function fails. An example
+// is `mcp_client_call_tool`.
+//
 // # Safety
 // `client` is initialized. `length` points to a number.
-const uint8_t *mcp_client_output(mcp_client_t *client, size_t *length);
+const uint8_t *mcp_client_output(mcp_client_t *client,
+                                 size_t *length);
 
-// Reports that the first `count` bytes of the output were sent. Has an effect once for each poll.
+// Reports that the first `count` bytes of the output were sent, once for each poll.
+//
+// Errors: `MCP_ERROR_SEQUENCE` if the program has reported sent bytes since the last poll, or another function has
+// made the bytes invalid. The next output then contains these bytes again.
 //
 // # Safety
 // `client` is initialized.
-void mcp_client_consumed(mcp_client_t *client, size_t count);
+mcp_status_t mcp_client_consumed(mcp_client_t *client,
+                                 size_t count);
 
 // Passes received bytes to the client after `MCP_CLIENT_IO`, once for each poll. Returns the number of bytes that the
 // client takes. Pass the remaining bytes after the next `MCP_CLIENT_IO`.
@@ -501,20 +512,25 @@ size_t mcp_client_feed(mcp_client_t *client,
                        size_t count);
 
 // Returns the space for received bytes, and writes its size to `size`. In place of `mcp_client_feed`, receive into
-// this space, and report the number of bytes with `mcp_client_filled`.
+// this space, and report the number of bytes with `mcp_client_filled`, before any other function takes the client: see
+// `mcp_client_output`.
 //
 // # Safety
 // `client` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
 uint8_t *mcp_client_input(mcp_client_t *client,
                           size_t *size);
 
-// Reports that `count` bytes were received into the space. Has an effect once for each poll.
+// Reports that `count` bytes were received into the space, once for each poll.
+//
+// Errors: `MCP_ERROR_SEQUENCE` if the program has passed received bytes since the last poll, or another function has
+// made the space invalid. The client then has not received these bytes.
 //
 // # Safety
 // `client` is initialized.
-void mcp_client_filled(mcp_client_t *client, size_t count);
+mcp_status_t mcp_client_filled(mcp_client_t *client,
+                               size_t count);
 
-// Reports the end of the input. Requests in flight fail. Call this after `MCP_CLIENT_IO`.
+// Reports the end of the input. Requests in flight fail.
 //
 // # Safety
 // `client` is initialized.
@@ -636,15 +652,24 @@ mcp_event_kind_t mcp_server_poll(mcp_server_t *server,
 
 // Returns the bytes to send, and writes their number to `length`. Call this after `MCP_EVENT_IO`.
 //
+// Send the bytes and report their number before any other function takes the server, except the functions that move
+// bytes. Otherwise the bytes and the space of the last poll are invalid, even if the other function fails. An example
+// is `mcp_server_resume`.
+//
 // # Safety
 // `server` is initialized. `length` points to a number.
-const uint8_t *mcp_server_output(mcp_server_t *server, size_t *length);
+const uint8_t *mcp_server_output(mcp_server_t *server,
+                                 size_t *length);
 
-// Reports that the first `count` bytes of the output were sent. Has an effect once for each poll.
+// Reports that the first `count` bytes of the output were sent, once for each poll.
+//
+// Errors: `MCP_ERROR_SEQUENCE` if the program has reported sent bytes since the last poll, or another function has
+// made the bytes invalid. The next output then contains these bytes again.
 //
 // # Safety
 // `server` is initialized.
-void mcp_server_consumed(mcp_server_t *server, size_t count);
+mcp_status_t mcp_server_consumed(mcp_server_t *server,
+                                 size_t count);
 
 // Passes received bytes to the server after `MCP_EVENT_IO`, once for each poll. Returns the number of bytes that the
 // server takes.
@@ -659,21 +684,26 @@ size_t mcp_server_feed(mcp_server_t *server,
                        size_t count);
 
 // Returns the space for received bytes, and writes its size to `size`. In place of `mcp_server_feed`, receive into
-// this space, and report the number of bytes with `mcp_server_filled`.
+// this space, and report the number of bytes with `mcp_server_filled`, before any other function takes the server: see
+// `mcp_server_output`.
 //
 // # Safety
 // `server` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
 uint8_t *mcp_server_input(mcp_server_t *server,
                           size_t *size);
 
-// Reports that `count` bytes were received into the space. Has an effect once for each poll.
+// Reports that `count` bytes were received into the space, once for each poll.
+//
+// Errors: `MCP_ERROR_SEQUENCE` if the program has passed received bytes since the last poll, or another function has
+// made the space invalid. The server then has not received these bytes.
 //
 // # Safety
 // `server` is initialized.
-void mcp_server_filled(mcp_server_t *server, size_t count);
+mcp_status_t mcp_server_filled(mcp_server_t *server,
+                               size_t count);
 
 // Reports the end of the input. The server finishes its requests, and then `mcp_server_poll` returns
-// `MCP_EVENT_CLOSED`. Call this after `MCP_EVENT_IO`.
+// `MCP_EVENT_CLOSED`.
 //
 // # Safety
 // `server` is initialized.
@@ -690,7 +720,8 @@ void mcp_server_reset(mcp_server_t *server);
 // call of a function that takes the server. If the program does not respond, the request stays deferred.
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
-// response, until `MCP_EVENT_WRITABLE`. After an error, `call` is unchanged.
+// response, until `MCP_EVENT_WRITABLE`; `MCP_ERROR_SEQUENCE` if the request of the last event is open: respond to that
+// request or defer it first. After an error, `call` is unchanged.
 //
 // # Safety
 // `server` is initialized. `call` points to space for a pointer.

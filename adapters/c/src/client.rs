@@ -5,13 +5,14 @@
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
+use core::mem;
 
 use mcp_proto::client::{Client, ClientConfig, Connect, Options, Slot};
 use mcp_proto::{Action, Millis, SendError, Ticket};
 
 use crate::client_event::{mcp_client_event_kind_t, mcp_client_event_t, on_event};
 use crate::event::MCP_NO_TICKET;
-use crate::io::{Moves, deadline};
+use crate::io::{Moves, deadline, end};
 use crate::memory::{filled, optional_string, slice, string, write};
 use crate::request::{from_c, to_c};
 use crate::status::mcp_status_t;
@@ -64,6 +65,8 @@ struct Storage {
     config: ClientConfig<'static>,
     client: Client<'static>,
     moves: Moves<'static>,
+    /// Whether the program has reported the end of the input, and the client has not received the report.
+    ended: bool,
 }
 
 const _: () = assert!(size_of::<Storage>() <= size_of::<mcp_client_t>(), "MCP_CLIENT_WORDS is too small");
@@ -121,6 +124,7 @@ unsafe fn init(
     unsafe {
         (&raw mut (*storage).config).write(ClientConfig::new(name, version).connect(connect));
         (&raw mut (*storage).moves).write(Moves::default());
+        (&raw mut (*storage).ended).write(false);
         (&raw mut (*storage).client).write(Client::new(&(*storage).config, rx, tx)?);
     }
     Ok(())
@@ -147,6 +151,15 @@ unsafe fn machine(client: *mut mcp_client_t) -> &'static mut Client<'static> {
 unsafe fn moves<'a>(client: *mut mcp_client_t) -> &'a mut Moves<'static> {
     // SAFETY: the client is initialized, and nothing else refers to the field `moves`.
     unsafe { &mut (*client.cast::<Storage>()).moves }
+}
+
+/// Returns the flag `ended`.
+///
+/// # Safety
+/// The pointer is to an initialized client. The calling function does not keep the reference after it returns.
+unsafe fn ended<'a>(client: *mut mcp_client_t) -> &'a mut bool {
+    // SAFETY: the client is initialized, and nothing else refers to the field `ended`.
+    unsafe { &mut (*client.cast::<Storage>()).ended }
 }
 
 /// Lends storage for requests in flight. Call this before the first poll. A slot needs 16 bytes of `text`,
@@ -188,20 +201,28 @@ pub unsafe extern "C" fn mcp_client_poll(
     event: *mut mcp_client_event_t,
 ) -> mcp_client_event_kind_t {
     let mut out = mcp_client_event_t::new(mcp_client_event_kind_t::MCP_CLIENT_OTHER);
-    // SAFETY: the caller promises the same requirements.
-    match unsafe { machine(client) }.poll(Millis(now)) {
-        Action::Io(io) => {
-            (out.kind, out.deadline) = (mcp_client_event_kind_t::MCP_CLIENT_IO, deadline(&io));
+    loop {
+        // SAFETY: the caller promises the same requirements. The reference of the last iteration has no later use.
+        match unsafe { machine(client) }.poll(Millis(now)) {
             // SAFETY: the caller promises the same requirements.
-            unsafe { *moves(client) = Moves::new(io) };
-        }
-        Action::Closed => out.kind = mcp_client_event_kind_t::MCP_CLIENT_CLOSED,
-        Action::Event => {
-            // SAFETY: the caller promises the same requirements. The reference for `poll` has no later use.
-            if let Some(event) = unsafe { machine(client) }.event() {
-                on_event(event, &mut out);
+            Action::Io(io) if mem::take(unsafe { ended(client) }) => {
+                end(io);
+                continue;
+            }
+            Action::Io(io) => {
+                (out.kind, out.deadline) = (mcp_client_event_kind_t::MCP_CLIENT_IO, deadline(&io));
+                // SAFETY: the caller promises the same requirements.
+                unsafe { *moves(client) = Moves::new(io) };
+            }
+            Action::Closed => out.kind = mcp_client_event_kind_t::MCP_CLIENT_CLOSED,
+            Action::Event => {
+                // SAFETY: the caller promises the same requirements. The reference for `poll` has no later use.
+                if let Some(event) = unsafe { machine(client) }.event() {
+                    on_event(event, &mut out);
+                }
             }
         }
+        break;
     }
     // SAFETY: the caller promises space for an event.
     unsafe { write(event, out) };
@@ -209,6 +230,10 @@ pub unsafe extern "C" fn mcp_client_poll(
 }
 
 /// Returns the bytes to send, and writes their number to `length`. Call this after `MCP_CLIENT_IO`.
+///
+/// Send the bytes and report their number before any other function takes the client, except the functions that move
+/// bytes. Otherwise the bytes and the space of the last poll are invalid, even if the other function fails. An example
+/// is `mcp_client_call_tool`.
 ///
 /// # Safety
 /// `client` is initialized. `length` points to a number.
@@ -221,14 +246,17 @@ pub unsafe extern "C" fn mcp_client_output(client: *mut mcp_client_t, length: *m
     output.as_ptr()
 }
 
-/// Reports that the first `count` bytes of the output were sent. Has an effect once for each poll.
+/// Reports that the first `count` bytes of the output were sent, once for each poll.
+///
+/// Errors: `MCP_ERROR_SEQUENCE` if the program has reported sent bytes since the last poll, or another function has
+/// made the bytes invalid. The next output then contains these bytes again.
 ///
 /// # Safety
 /// `client` is initialized.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_client_consumed(client: *mut mcp_client_t, count: usize) {
+pub unsafe extern "C" fn mcp_client_consumed(client: *mut mcp_client_t, count: usize) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
-    unsafe { moves(client) }.consumed(count);
+    unsafe { moves(client) }.consumed(count)
 }
 
 /// Passes received bytes to the client after `MCP_CLIENT_IO`, once for each poll. Returns the number of bytes that the
@@ -243,7 +271,8 @@ pub unsafe extern "C" fn mcp_client_feed(client: *mut mcp_client_t, bytes: *cons
 }
 
 /// Returns the space for received bytes, and writes its size to `size`. In place of `mcp_client_feed`, receive into
-/// this space, and report the number of bytes with `mcp_client_filled`.
+/// this space, and report the number of bytes with `mcp_client_filled`, before any other function takes the client: see
+/// `mcp_client_output`.
 ///
 /// # Safety
 /// `client` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
@@ -256,24 +285,27 @@ pub unsafe extern "C" fn mcp_client_input(client: *mut mcp_client_t, size: *mut 
     input.as_mut_ptr()
 }
 
-/// Reports that `count` bytes were received into the space. Has an effect once for each poll.
+/// Reports that `count` bytes were received into the space, once for each poll.
+///
+/// Errors: `MCP_ERROR_SEQUENCE` if the program has passed received bytes since the last poll, or another function has
+/// made the space invalid. The client then has not received these bytes.
 ///
 /// # Safety
 /// `client` is initialized.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_client_filled(client: *mut mcp_client_t, count: usize) {
+pub unsafe extern "C" fn mcp_client_filled(client: *mut mcp_client_t, count: usize) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
-    unsafe { moves(client) }.filled(count);
+    unsafe { moves(client) }.filled(count)
 }
 
-/// Reports the end of the input. Requests in flight fail. Call this after `MCP_CLIENT_IO`.
+/// Reports the end of the input. Requests in flight fail.
 ///
 /// # Safety
 /// `client` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_end_of_input(client: *mut mcp_client_t) {
     // SAFETY: the caller promises the same requirements.
-    unsafe { moves(client) }.end();
+    unsafe { *ended(client) = true };
 }
 
 /// Ends the connection: `mcp_client_poll` returns `MCP_CLIENT_CLOSED` after the last bytes were sent, or after a grace

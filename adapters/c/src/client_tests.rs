@@ -224,6 +224,40 @@ fn end_of_input_fails_requests() {
 }
 
 #[test]
+fn end_of_input_in_the_poll_of_a_feed_fails_requests() {
+    let mut program = Program::connected();
+    let ticket = program.calls();
+    assert_eq!(unsafe { mcp_client_feed(program.client, b"\n".as_ptr(), 1) }, 1);
+    unsafe { mcp_client_end_of_input(program.client) };
+    assert_eq!(program.run(), MCP_CLIENT_FAILED);
+    assert_eq!(program.event.ticket, ticket);
+    assert_eq!(program.run(), MCP_CLIENT_CLOSED);
+}
+
+#[test]
+fn bytes_are_reported_once_and_before_another_request() {
+    let program = Program::connected();
+    let (client, mut event, mut size) = (program.client, mcp_client_event_t::new(MCP_CLIENT_OTHER), 0);
+    let (mut ticket, name) = (MCP_NO_TICKET, c"add".as_ptr());
+    unsafe {
+        assert_eq!(mcp_client_call_tool(client, name, ptr::null(), 0, &mut ticket), MCP_OK);
+        assert_eq!(mcp_client_poll(client, 0, &mut event), MCP_CLIENT_IO);
+        mcp_client_output(client, &mut size);
+        let unsent = size;
+        assert_eq!(mcp_client_call_tool(client, name, ptr::null(), 0, &mut ticket), MCP_ERROR_FULL);
+        assert_eq!(mcp_client_consumed(client, unsent), MCP_ERROR_SEQUENCE);
+        assert_eq!(mcp_client_filled(client, 1), MCP_ERROR_SEQUENCE);
+        assert_eq!(mcp_client_poll(client, 0, &mut event), MCP_CLIENT_IO);
+        mcp_client_output(client, &mut size);
+        assert_eq!(size, unsent);
+        for expected in [MCP_OK, MCP_ERROR_SEQUENCE] {
+            assert_eq!(mcp_client_consumed(client, size), expected);
+            assert_eq!(mcp_client_filled(client, 0), expected);
+        }
+    }
+}
+
+#[test]
 fn shutdown_closes_the_connection() {
     let mut program = Program::connected();
     unsafe { mcp_client_shutdown(program.client, 0) };

@@ -2,6 +2,8 @@
 
 use mcp_proto::{Io, Millis, Receive, Transmit};
 
+use crate::status::mcp_status_t;
+
 /// Bytes to send and space for received bytes. Each direction can move bytes once for each poll.
 #[derive(Default)]
 pub(crate) struct Moves<'a> {
@@ -12,6 +14,11 @@ pub(crate) struct Moves<'a> {
 /// Returns the deadline in milliseconds, or `u64::MAX` if no timeout is running.
 pub(crate) fn deadline(io: &Io<'_>) -> u64 {
     io.deadline().map_or(u64::MAX, |Millis(deadline)| deadline)
+}
+
+/// Reports the end of the input to the machine.
+pub(crate) fn end(io: Io<'_>) {
+    io.split().1.eof();
 }
 
 impl<'a> Moves<'a> {
@@ -25,11 +32,11 @@ impl<'a> Moves<'a> {
         self.transmit.as_ref().map(Transmit::bytes).unwrap_or_default()
     }
 
-    /// Reports that the first `count` bytes of the output were sent.
-    pub(crate) fn consumed(&mut self, count: usize) {
-        if let Some(transmit) = self.transmit.take() {
-            transmit.sent(count);
-        }
+    /// Reports that the first `count` bytes of the output were sent. Returns `MCP_ERROR_SEQUENCE` the second time.
+    pub(crate) fn consumed(&mut self, count: usize) -> mcp_status_t {
+        let Some(transmit) = self.transmit.take() else { return mcp_status_t::MCP_ERROR_SEQUENCE };
+        transmit.sent(count);
+        mcp_status_t::MCP_OK
     }
 
     /// Returns the space for received bytes. The space is empty if the machine takes no bytes now.
@@ -40,11 +47,11 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// Reports that `count` bytes were received into the space.
-    pub(crate) fn filled(&mut self, count: usize) {
-        if let Some(receive) = self.receive.take() {
-            receive.filled(count);
-        }
+    /// Reports that `count` bytes were received into the space. Returns `MCP_ERROR_SEQUENCE` the second time.
+    pub(crate) fn filled(&mut self, count: usize) -> mcp_status_t {
+        let Some(receive) = self.receive.take() else { return mcp_status_t::MCP_ERROR_SEQUENCE };
+        receive.filled(count);
+        mcp_status_t::MCP_OK
     }
 
     /// Copies received bytes into the space. Returns the number of bytes that fit.
@@ -54,12 +61,5 @@ impl<'a> Moves<'a> {
             self.filled(count);
         }
         count
-    }
-
-    /// Reports the end of the input.
-    pub(crate) fn end(&mut self) {
-        if let Some(receive) = self.receive.take() {
-            receive.eof();
-        }
     }
 }

@@ -196,6 +196,11 @@ impl<'a> Current<'a> {
         if let Current::Moves(moves) = self { Some(moves) } else { None }
     }
 
+    /// Returns whether the request of the current event awaits its response.
+    pub(crate) fn is_open_request(&self) -> bool {
+        matches!(self, Current::Call(_) | Current::Read(_))
+    }
+
     fn put_back(&mut self, other: Current<'a>) -> mcp_status_t {
         *self = other;
         mcp_status_t::MCP_ERROR_GONE

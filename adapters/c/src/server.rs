@@ -7,14 +7,14 @@
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
-use core::mem::MaybeUninit;
+use core::mem::{self, MaybeUninit};
 use core::ptr;
 
 use mcp_proto::server::{Feature, Resources, SecondInitialize, ServerConfig, Slot, Tools};
 use mcp_proto::{Action, Millis, Server};
 
 use crate::event::{mcp_call_t, mcp_event_kind_t, mcp_event_t};
-use crate::io::{Moves, deadline};
+use crate::io::{Moves, deadline, end};
 use crate::memory::{filled, optional_string, slice, string, write};
 use crate::request::{Current, from_c, on_event, on_resource_event};
 use crate::status::mcp_status_t;
@@ -59,6 +59,8 @@ struct Storage {
     tables: Tables,
     server: Server<'static>,
     current: Current<'static>,
+    /// Whether the program has reported the end of the input, and the server has not received the report.
+    ended: bool,
 }
 
 const _: () = assert!(size_of::<Storage>() <= size_of::<mcp_server_t>(), "MCP_SERVER_WORDS is too small");
@@ -129,6 +131,7 @@ unsafe fn init(
         (&raw mut (*storage).config).write(settings);
         (&raw mut (*storage).tables).write(tables);
         (&raw mut (*storage).current).write(Current::Nothing);
+        (&raw mut (*storage).ended).write(false);
         &(*storage).config
     };
     // SAFETY: the storage is valid, and nothing else refers to the field `server`.
@@ -158,6 +161,15 @@ unsafe fn machine(server: *mut mcp_server_t) -> &'static mut Server<'static> {
 unsafe fn current<'a>(server: *mut mcp_server_t) -> &'a mut Current<'static> {
     // SAFETY: the server is initialized, and the value of `current` does not refer to itself.
     unsafe { &mut (*server.cast::<Storage>()).current }
+}
+
+/// Returns the flag `ended`.
+///
+/// # Safety
+/// The pointer is to an initialized server. The calling function does not keep the reference after it returns.
+unsafe fn ended<'a>(server: *mut mcp_server_t) -> &'a mut bool {
+    // SAFETY: the server is initialized, and nothing else refers to the field `ended`.
+    unsafe { &mut (*server.cast::<Storage>()).ended }
 }
 
 /// Stores the request, or the bytes to move, for the next function calls of C. Returns the handle of the request.
@@ -215,6 +227,11 @@ pub unsafe extern "C" fn mcp_server_poll(
     let next = loop {
         // SAFETY: the caller promises the same requirements. The reference of the last iteration has no later use.
         match unsafe { machine(server) }.poll(Millis(now)) {
+            // SAFETY: the caller promises the same requirements.
+            Action::Io(io) if mem::take(unsafe { ended(server) }) => {
+                end(io);
+                continue;
+            }
             Action::Io(io) => {
                 (out.kind, out.deadline) = (mcp_event_kind_t::MCP_EVENT_IO, deadline(&io));
                 break Current::Moves(Moves::new(io));
@@ -245,6 +262,10 @@ pub unsafe extern "C" fn mcp_server_poll(
 
 /// Returns the bytes to send, and writes their number to `length`. Call this after `MCP_EVENT_IO`.
 ///
+/// Send the bytes and report their number before any other function takes the server, except the functions that move
+/// bytes. Otherwise the bytes and the space of the last poll are invalid, even if the other function fails. An example
+/// is `mcp_server_resume`.
+///
 /// # Safety
 /// `server` is initialized. `length` points to a number.
 #[unsafe(no_mangle)]
@@ -256,16 +277,17 @@ pub unsafe extern "C" fn mcp_server_output(server: *mut mcp_server_t, length: *m
     output.as_ptr()
 }
 
-/// Reports that the first `count` bytes of the output were sent. Has an effect once for each poll.
+/// Reports that the first `count` bytes of the output were sent, once for each poll.
+///
+/// Errors: `MCP_ERROR_SEQUENCE` if the program has reported sent bytes since the last poll, or another function has
+/// made the bytes invalid. The next output then contains these bytes again.
 ///
 /// # Safety
 /// `server` is initialized.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: usize) {
+pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: usize) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
-    if let Some(moves) = unsafe { current(server) }.moves() {
-        moves.consumed(count);
-    }
+    unsafe { current(server) }.moves().map_or(mcp_status_t::MCP_ERROR_SEQUENCE, |moves| moves.consumed(count))
 }
 
 /// Passes received bytes to the server after `MCP_EVENT_IO`, once for each poll. Returns the number of bytes that the
@@ -284,7 +306,8 @@ pub unsafe extern "C" fn mcp_server_feed(server: *mut mcp_server_t, bytes: *cons
 }
 
 /// Returns the space for received bytes, and writes its size to `size`. In place of `mcp_server_feed`, receive into
-/// this space, and report the number of bytes with `mcp_server_filled`.
+/// this space, and report the number of bytes with `mcp_server_filled`, before any other function takes the server: see
+/// `mcp_server_output`.
 ///
 /// # Safety
 /// `server` is initialized. `size` points to a number. The program writes only into the space, before the next poll.
@@ -297,29 +320,28 @@ pub unsafe extern "C" fn mcp_server_input(server: *mut mcp_server_t, size: *mut 
     input.as_mut_ptr()
 }
 
-/// Reports that `count` bytes were received into the space. Has an effect once for each poll.
+/// Reports that `count` bytes were received into the space, once for each poll.
+///
+/// Errors: `MCP_ERROR_SEQUENCE` if the program has passed received bytes since the last poll, or another function has
+/// made the space invalid. The server then has not received these bytes.
 ///
 /// # Safety
 /// `server` is initialized.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcp_server_filled(server: *mut mcp_server_t, count: usize) {
+pub unsafe extern "C" fn mcp_server_filled(server: *mut mcp_server_t, count: usize) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
-    if let Some(moves) = unsafe { current(server) }.moves() {
-        moves.filled(count);
-    }
+    unsafe { current(server) }.moves().map_or(mcp_status_t::MCP_ERROR_SEQUENCE, |moves| moves.filled(count))
 }
 
 /// Reports the end of the input. The server finishes its requests, and then `mcp_server_poll` returns
-/// `MCP_EVENT_CLOSED`. Call this after `MCP_EVENT_IO`.
+/// `MCP_EVENT_CLOSED`.
 ///
 /// # Safety
 /// `server` is initialized.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server_t) {
     // SAFETY: the caller promises the same requirements.
-    if let Some(moves) = unsafe { current(server) }.moves() {
-        moves.end();
-    }
+    unsafe { *ended(server) = true };
 }
 
 /// Starts a new connection: drops the requests, the unsent output and a partial message of the old connection. All
@@ -330,14 +352,18 @@ pub unsafe extern "C" fn mcp_server_end_of_input(server: *mut mcp_server_t) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server_t) {
     // SAFETY: the caller promises the same requirements.
-    unsafe { machine(server) }.reset();
+    unsafe {
+        *ended(server) = false;
+        machine(server).reset();
+    }
 }
 
 /// Writes the handle of a deferred request to `call`, for progress or the response. The handle is valid until the next
 /// call of a function that takes the server. If the program does not respond, the request stays deferred.
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
-/// response, until `MCP_EVENT_WRITABLE`. After an error, `call` is unchanged.
+/// response, until `MCP_EVENT_WRITABLE`; `MCP_ERROR_SEQUENCE` if the request of the last event is open: respond to that
+/// request or defer it first. After an error, `call` is unchanged.
 ///
 /// # Safety
 /// `server` is initialized. `call` points to space for a pointer.
@@ -347,6 +373,10 @@ pub unsafe extern "C" fn mcp_server_resume(
     ticket: u64,
     call: *mut *mut mcp_call_t,
 ) -> mcp_status_t {
+    // SAFETY: the caller promises the same requirements.
+    if unsafe { current(server) }.is_open_request() {
+        return mcp_status_t::MCP_ERROR_SEQUENCE;
+    }
     // SAFETY: the caller promises the same requirements.
     mcp_status_t::from(unsafe { machine(server) }.reply(from_c(ticket)).map(|reply| {
         // SAFETY: the caller promises the same requirements.

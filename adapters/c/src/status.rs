@@ -40,6 +40,8 @@ pub enum mcp_status_t {
     MCP_ERROR_TYPE,
     /// The caller's buffer is too small.
     MCP_ERROR_SPACE,
+    /// The function cannot be called now: for example, the bytes of a poll are reported a second time.
+    MCP_ERROR_SEQUENCE,
 }
 
 impl From<SendError> for mcp_status_t {
@@ -78,7 +80,7 @@ impl<E: Into<mcp_status_t>> From<Result<(), E>> for mcp_status_t {
 
 /// Returns a short English text for a status.
 pub(crate) fn text(status: i32) -> &'static core::ffi::CStr {
-    const TEXTS: [&core::ffi::CStr; 17] = [
+    const TEXTS: [&core::ffi::CStr; 18] = [
         c"success",
         c"a required pointer is NULL",
         c"a text is not UTF-8",
@@ -96,6 +98,7 @@ pub(crate) fn text(status: i32) -> &'static core::ffi::CStr {
         c"no value has this path",
         c"the value has another type",
         c"the buffer is too small",
+        c"the function cannot be called now",
     ];
     usize::try_from(status).ok().and_then(|index| TEXTS.get(index)).copied().unwrap_or(c"unknown status")
 }

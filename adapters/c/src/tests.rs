@@ -305,6 +305,55 @@ fn end_of_input_closes_the_server() {
 }
 
 #[test]
+fn end_of_input_in_the_poll_of_a_feed_closes_the_server() {
+    let mut program = Program::new();
+    for expected in [MCP_EVENT_CLOSED, MCP_EVENT_IO] {
+        assert_eq!(program.run(), MCP_EVENT_IO);
+        assert_eq!(unsafe { mcp_server_feed(program.server, b"\n".as_ptr(), 1) }, 1);
+        unsafe { mcp_server_end_of_input(program.server) };
+        if expected == MCP_EVENT_IO {
+            unsafe { mcp_server_reset(program.server) };
+        }
+        assert_eq!(program.run(), expected);
+        unsafe { mcp_server_reset(program.server) };
+    }
+}
+
+#[test]
+fn bytes_are_reported_once_and_before_another_function() {
+    let mut program = Program::new();
+    let (server, mut size) = (program.server, 0);
+    program.calls(1, "");
+    assert_eq!(unsafe { mcp_call_text(program.event.call, c"hi".as_ptr()) }, MCP_OK);
+    assert_eq!(unsafe { mcp_server_consumed(server, 1) }, MCP_ERROR_SEQUENCE);
+    assert_eq!(program.poll(), MCP_EVENT_IO);
+    unsafe { mcp_server_output(server, &mut size) };
+    let unsent = size;
+    assert_eq!(program.resume(MCP_NO_TICKET).0, MCP_ERROR_GONE);
+    assert_eq!(unsafe { mcp_server_consumed(server, unsent) }, MCP_ERROR_SEQUENCE);
+    assert_eq!(unsafe { mcp_server_filled(server, 1) }, MCP_ERROR_SEQUENCE);
+    assert_eq!(program.poll(), MCP_EVENT_IO);
+    unsafe { mcp_server_output(server, &mut size) };
+    assert_eq!(size, unsent);
+    for expected in [MCP_OK, MCP_ERROR_SEQUENCE] {
+        assert_eq!(unsafe { mcp_server_consumed(server, size) }, expected);
+        assert_eq!(unsafe { mcp_server_filled(server, 0) }, expected);
+    }
+}
+
+#[test]
+fn resume_with_an_open_request_has_no_effect() {
+    let mut program = Program::new();
+    program.calls(1, "");
+    let (_, ticket) = program.defer();
+    program.calls(2, "");
+    assert_eq!(program.resume(ticket).0, MCP_ERROR_SEQUENCE);
+    assert_eq!(unsafe { mcp_call_text(program.event.call, c"two".as_ptr()) }, MCP_OK);
+    assert!(program.last_line().contains("two"));
+    assert_eq!(program.resume(ticket).0, MCP_OK);
+}
+
+#[test]
 fn values_are_read_by_their_path() {
     let json = concat!(
         r#"{"a":[{"b":-7},1.25],"s":"\u00e4\n","t":true,"n":null,"big":9223372036854775808,"#,
@@ -363,7 +412,7 @@ fn values_are_read_by_their_path() {
 
 #[test]
 fn every_status_has_a_text() {
-    for status in -1..=MCP_ERROR_SPACE as i32 + 1 {
+    for status in -1..=MCP_ERROR_SEQUENCE as i32 + 1 {
         let text = unsafe { CStr::from_ptr(mcp_status_text(status)) };
         assert!(text.to_str().unwrap().len() > 1, "{status}");
     }
