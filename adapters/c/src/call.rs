@@ -11,7 +11,7 @@ use mcp_proto::json::Writer;
 use mcp_proto::server::Contents;
 
 use crate::event::{MCP_NO_TICKET, mcp_call_t};
-use crate::memory::{optional_string, slice, string, write};
+use crate::memory::{check_not_null, optional_string, slice, string, write};
 use crate::request::Current;
 use crate::status::mcp_status_t;
 use crate::table::mcp_resource_t;
@@ -162,7 +162,8 @@ pub unsafe extern "C" fn mcp_call_defer(
 ) -> mcp_status_t {
     let timeout = (timeout != 0).then_some(Millis(timeout));
     // SAFETY: the caller promises the same requirements.
-    let deferred = unsafe { request(call) }.and_then(|call| call.defer(timeout));
+    let call = check_not_null(ticket).and_then(|()| unsafe { request(call) });
+    let deferred = call.and_then(|call| call.defer(timeout));
     // SAFETY: the caller promises space for a ticket.
     unsafe { write(ticket, deferred.unwrap_or(MCP_NO_TICKET)) };
     mcp_status_t::from(deferred.map(|_| ()))
@@ -201,9 +202,10 @@ pub unsafe extern "C" fn mcp_read_blob(
 ) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
     let (resource, bytes) = unsafe { (entry(resource), slice(bytes, count)) };
-    status(resource.map(|(uri, mime_type)| {
+    status(resource.and_then(|(uri, mime_type)| {
+        let bytes = bytes?;
         // SAFETY: the caller promises the same requirements.
-        unsafe { read(call, |contents| contents.blob(uri, mime_type, bytes)) }
+        Ok(unsafe { read(call, |contents| contents.blob(uri, mime_type, bytes)) })
     }))
 }
 

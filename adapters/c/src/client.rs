@@ -13,7 +13,7 @@ use mcp_proto::{Action, Millis, SendError, Ticket};
 use crate::client_event::{mcp_client_event_kind_t, mcp_client_event_t, on_event};
 use crate::event::MCP_NO_TICKET;
 use crate::io::{Moves, deadline, end};
-use crate::memory::{filled, optional_string, slice, string, write};
+use crate::memory::{check_not_null, filled, optional_string, slice, string, write};
 use crate::request::{from_c, to_c};
 use crate::status::mcp_status_t;
 
@@ -267,7 +267,7 @@ pub unsafe extern "C" fn mcp_client_consumed(client: *mut mcp_client_t, count: u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_client_feed(client: *mut mcp_client_t, bytes: *const u8, count: usize) -> usize {
     // SAFETY: the caller promises the same requirements.
-    unsafe { moves(client).feed(slice(bytes, count)) }
+    unsafe { moves(client).feed(slice(bytes, count).unwrap_or_default()) }
 }
 
 /// Returns the space for received bytes, and writes its size to `size`. In place of `mcp_client_feed`, receive into
@@ -342,7 +342,8 @@ pub unsafe extern "C" fn mcp_client_call_tool(
     ticket: *mut u64,
 ) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
-    let sent = unsafe { string(name).and_then(|name| Ok((name, optional_string(arguments)?))) };
+    let sent =
+        check_not_null(ticket).and_then(|()| unsafe { Ok((string(name)?, optional_string(arguments)?)) });
     let sent = sent.map(|(name, arguments)| {
         // SAFETY: the caller promises the same requirements.
         unsafe { machine(client) }.call_json(
@@ -368,7 +369,9 @@ pub unsafe extern "C" fn mcp_client_read_resource(
     ticket: *mut u64,
 ) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
-    let sent = unsafe { string(uri).map(|uri| machine(client).read_resource(uri, options(timeout))) };
+    let uri = check_not_null(ticket).and_then(|()| unsafe { string(uri) });
+    // SAFETY: the caller promises the same requirements.
+    let sent = uri.map(|uri| unsafe { machine(client) }.read_resource(uri, options(timeout)));
     // SAFETY: the caller promises space for a ticket.
     unsafe { finish(sent, ticket) }
 }

@@ -125,6 +125,10 @@ fn requests_that_cannot_be_sent_are_refused() {
     let program = Program::connected();
     assert_eq!(call(&program, c"{"), MCP_ERROR_UNWRITABLE);
     assert_eq!(call(&program, c"\xFF"), MCP_ERROR_UTF8);
+    let (client, name) = (program.client, c"add".as_ptr());
+    let status = unsafe { mcp_client_call_tool(client, name, ptr::null(), 0, ptr::null_mut()) };
+    assert_eq!(status, MCP_ERROR_NULL);
+    assert_eq!(unsafe { mcp_client_read_resource(client, name, 0, ptr::null_mut()) }, MCP_ERROR_NULL);
     assert_eq!(call(&program, c"{}"), MCP_OK);
     assert_eq!(call(&program, c"{}"), MCP_ERROR_FULL);
 }

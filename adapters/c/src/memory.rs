@@ -37,16 +37,28 @@ pub(crate) unsafe fn optional_string<'a>(text: *const c_char) -> Result<Option<&
     unsafe { string(text) }.map(Some)
 }
 
-/// Returns a C array as a slice. NULL is an empty array.
+/// Checks that the pointer is not NULL.
+///
+/// # Errors
+/// `MCP_ERROR_NULL`: the pointer is NULL.
+pub(crate) fn check_not_null<T>(pointer: *const T) -> Result<(), mcp_status_t> {
+    if pointer.is_null() { Err(mcp_status_t::MCP_ERROR_NULL) } else { Ok(()) }
+}
+
+/// Returns a C array as a slice.
+///
+/// # Errors
+/// `MCP_ERROR_NULL`: the array is NULL, and has values. NULL without values is an empty array.
 ///
 /// # Safety
 /// `first` is NULL, or points to `count` values that do not change for `'a`.
-pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> &'a [T] {
-    if first.is_null() {
-        return &[];
+pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [T], mcp_status_t> {
+    if count == 0 {
+        return Ok(&[]);
     }
+    check_not_null(first)?;
     // SAFETY: the caller promises an array of this length.
-    unsafe { core::slice::from_raw_parts(first, count) }
+    Ok(unsafe { core::slice::from_raw_parts(first, count) })
 }
 
 /// Fills a C buffer with `value`, and returns the buffer as a slice. NULL is an empty buffer.

@@ -301,7 +301,7 @@ pub unsafe extern "C" fn mcp_server_consumed(server: *mut mcp_server_t, count: u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcp_server_feed(server: *mut mcp_server_t, bytes: *const u8, count: usize) -> usize {
     // SAFETY: the caller promises the same requirements.
-    let (current, bytes) = unsafe { (current(server), slice(bytes, count)) };
+    let (current, bytes) = unsafe { (current(server), slice(bytes, count).unwrap_or_default()) };
     current.moves().map_or(0, |moves| moves.feed(bytes))
 }
 
@@ -373,6 +373,9 @@ pub unsafe extern "C" fn mcp_server_resume(
     ticket: u64,
     call: *mut *mut mcp_call_t,
 ) -> mcp_status_t {
+    if call.is_null() {
+        return mcp_status_t::MCP_ERROR_NULL;
+    }
     // SAFETY: the caller promises the same requirements.
     if unsafe { current(server) }.is_open_request() {
         return mcp_status_t::MCP_ERROR_SEQUENCE;

@@ -114,7 +114,7 @@ impl Tables {
     /// Checks the tables of a configuration.
     ///
     /// # Errors
-    /// `MCP_ERROR_NULL`: an entry has no name or URI. `MCP_ERROR_UTF8`: a text is not UTF-8. `MCP_ERROR_CONFIG`: two
+    /// `MCP_ERROR_NULL`: a table with entries is NULL, or an entry has no name or URI. `MCP_ERROR_UTF8`: a text is not UTF-8. `MCP_ERROR_CONFIG`: two
     /// entries have the same name or URI.
     ///
     /// # Safety
@@ -124,9 +124,9 @@ impl Tables {
         let mcp_server_config_t { tools, resources, .. } = config;
         let tables = Tables {
             // SAFETY: the caller promises valid arrays.
-            tools: unsafe { slice(tools.entries, tools.count) },
+            tools: unsafe { slice(tools.entries, tools.count) }?,
             // SAFETY: the caller promises valid arrays.
-            resources: unsafe { slice(resources.entries, resources.count) },
+            resources: unsafe { slice(resources.entries, resources.count) }?,
             // SAFETY: the caller promises a valid pointer or NULL.
             resources_feature: unsafe { resources.feature.as_ref() },
         };

@@ -166,6 +166,9 @@ fn configuration_is_checked() {
         let status = unsafe { mcp_server_init(server, &config, rx, 512, tx, size) };
         assert_eq!(status, expected);
     }
+    let mut config: mcp_server_config_t = unsafe { MaybeUninit::zeroed().assume_init() };
+    (config.name, config.version, config.tools.count) = (c"s".as_ptr(), c"1".as_ptr(), 1);
+    assert_eq!(unsafe { mcp_server_init(lend(1), &config, lend(512), 512, lend(512), 512) }, MCP_ERROR_NULL);
     let status = unsafe { mcp_server_init(ptr::null_mut(), ptr::null(), lend(1), 1, lend(1), 1) };
     assert_eq!(status, MCP_ERROR_NULL);
 }
@@ -288,6 +291,25 @@ fn response_of_another_kind_keeps_a_deferred_request() {
         assert_eq!(right(call), MCP_OK, "{kind:?}");
         assert!(program.last_line().contains(r#""text":"ok"}"#), "{kind:?}");
     }
+}
+
+#[test]
+fn null_has_no_effect() {
+    let mut program = Program::new();
+    program.says(READ, MCP_EVENT_READ);
+    let call = program.event.call;
+    assert_eq!(unsafe { mcp_read_blob(call, &RESOURCE, ptr::null(), 1) }, MCP_ERROR_NULL);
+    assert_eq!(unsafe { mcp_call_defer(call, 0, ptr::null_mut()) }, MCP_ERROR_NULL);
+    let (status, ticket) = program.defer();
+    assert_eq!(status, MCP_OK);
+    assert_eq!(unsafe { mcp_server_resume(program.server, ticket, ptr::null_mut()) }, MCP_ERROR_NULL);
+    let (_, call) = program.resume(ticket);
+    assert_eq!(unsafe { mcp_read_blob(call, &RESOURCE, ptr::null(), 0) }, MCP_OK);
+    assert!(program.last_line().contains(r#""blob":"""#));
+    let (json, mut value) = (mcp_text_t { text: ptr::null(), length: 1 }, 0);
+    assert_eq!(unsafe { mcp_json_int(json, c"".as_ptr(), &mut value) }, MCP_ERROR_NULL);
+    assert_eq!(unsafe { mcp_json_int(mcp_text_t::EMPTY, c"".as_ptr(), &mut value) }, MCP_ERROR_TYPE);
+    assert_eq!(unsafe { mcp_server_feed(program.server, ptr::null(), 1) }, 0);
 }
 
 #[test]

@@ -117,7 +117,7 @@ unsafe fn read<T>(
     // SAFETY: the caller promises a text.
     let json = unsafe { slice(json.text.cast::<u8>(), json.length) };
     // SAFETY: the caller promises a string.
-    let value = unsafe { string(path) }.and_then(|path| match Json::parse(json) {
+    let value = unsafe { string(path) }.and_then(|path| match Json::parse(json?) {
         Ok(json) => read(json, path),
         Err(_) => Err(mcp_status_t::MCP_ERROR_TYPE),
     });
