@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the time since the start, in milliseconds. */
+/* Returns the time since the start, in milliseconds. The time never decreases. */
 uint64_t board_now(void);
 
 /* Sends bytes. Returns the number of bytes sent, which may be 0. */

@@ -17,8 +17,11 @@ void tick(void) {
     milliseconds += 1;
 }
 
+/* Extends the counter of 32 bits, which begins again at 0 after 49 days. The loop of the program calls this more often. */
 uint64_t board_now(void) {
-    return milliseconds;
+    static uint64_t now;
+    now += milliseconds - (uint32_t)now;
+    return now;
 }
 
 /* Sends as many bytes as the UART takes now. */
