@@ -49,7 +49,7 @@ async def device(world):
     for name in ("a", 'p\u00e4\u00efv\n\\"', "\U0001f600" * 20, ""):
         expect("set_name", await world.text("set_name", {"name": name}), "ok")
         expect("name", (await world.read("board://name"))[0]["text"], name)
-    for arguments in ({}, {"name": 5}, {"name": "x" * 81}):
+    for arguments in ({}, {"name": 5}, {"name": "x" * 21}, {"name": "x" * 81}, {"name": "x\0y"}):
         await world.text("set_name", {"name": "kept"})
         await refused(world, "set_name", arguments)
         expect("name after a refusal", (await world.read("board://name"))[0]["text"], "kept")

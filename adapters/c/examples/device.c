@@ -102,19 +102,29 @@ static void mean(const mcp_event_t *event) {
     mcp_call_text(event->call, text);
 }
 
+/* Returns whether a text of UTF-8 has at most 20 characters and no zero byte. */
+static bool is_name(const char *text, size_t length) {
+    int characters = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\0') {
+            return false;
+        }
+        characters += (text[i] & 0xC0) != 0x80; /* the first byte of a character */
+    }
+    return characters <= 20;
+}
+
 static void set_name(const mcp_event_t *event) {
     struct name next; /* because an error leaves the buffer unspecified */
-    switch (mcp_json_string(event->arguments, "name", next.text, sizeof next.text, NULL)) {
-    case MCP_OK:
+    size_t length;
+    mcp_status_t status = mcp_json_string(event->arguments, "name", next.text, sizeof next.text, &length);
+    if (status == MCP_ERROR_SPACE || (status == MCP_OK && !is_name(next.text, length))) {
+        mcp_call_invalid(event->call, "`name` must have at most 20 characters, and no zero character");
+    } else if (status != MCP_OK) {
+        mcp_call_invalid(event->call, "`name` must be a string");
+    } else {
         name = next;
         mcp_call_text(event->call, "ok");
-        return;
-    case MCP_ERROR_SPACE:
-        mcp_call_invalid(event->call, "`name` is too long");
-        return;
-    default:
-        mcp_call_invalid(event->call, "`name` must be a string");
-        return;
     }
 }
 
