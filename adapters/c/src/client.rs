@@ -96,7 +96,11 @@ pub unsafe extern "C" fn mcp_client_init(
     tx_size: usize,
 ) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
-    mcp_status_t::from(unsafe { init(client.cast(), config, filled(rx, rx_size, 0), filled(tx, tx_size, 0)) })
+    match unsafe { (filled(rx, rx_size, 0), filled(tx, tx_size, 0)) } {
+        // SAFETY: the caller promises the same requirements.
+        (Ok(rx), Ok(tx)) => unsafe { init(client.cast(), config, rx, tx) }.into(),
+        _ => mcp_status_t::MCP_ERROR_NULL,
+    }
 }
 
 /// Initializes the storage, part by part.
@@ -180,6 +184,7 @@ pub unsafe extern "C" fn mcp_client_lend_slots(
     // fit.
     let (slots, text) =
         unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
+    let (slots, text) = (slots.unwrap_or_default(), text.unwrap_or_default());
     // SAFETY: the client is initialized. `read` moves the client out, and `write` moves the client back. `in_flight`
     // does not unwind.
     unsafe {

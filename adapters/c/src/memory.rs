@@ -61,21 +61,29 @@ pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [
     Ok(unsafe { core::slice::from_raw_parts(first, count) })
 }
 
-/// Fills a C buffer with `value`, and returns the buffer as a slice. NULL is an empty buffer.
+/// Fills a C buffer with `value`, and returns the buffer as a slice.
+///
+/// # Errors
+/// `MCP_ERROR_NULL`: the buffer is NULL, and has space for values. NULL without space is an empty buffer.
 ///
 /// # Safety
 /// `first` is NULL, or aligned and points to space for `count` values, which nothing else uses for `'a`.
-pub(crate) unsafe fn filled<'a, T: Copy>(first: *mut T, count: usize, value: T) -> &'a mut [T] {
-    if first.is_null() {
-        return &mut [];
+pub(crate) unsafe fn filled<'a, T: Copy>(
+    first: *mut T,
+    count: usize,
+    value: T,
+) -> Result<&'a mut [T], mcp_status_t> {
+    if count == 0 {
+        return Ok(&mut []);
     }
+    check_not_null(first)?;
     // SAFETY: the caller promises space for this number of values.
     let space = unsafe { core::slice::from_raw_parts_mut(first.cast::<MaybeUninit<T>>(), count) };
     for place in &mut *space {
         place.write(value);
     }
     // SAFETY: the loop has written all values.
-    unsafe { core::slice::from_raw_parts_mut(first, count) }
+    Ok(unsafe { core::slice::from_raw_parts_mut(first, count) })
 }
 
 /// Writes an out parameter. Does nothing if the pointer is NULL.

@@ -90,7 +90,11 @@ pub unsafe extern "C" fn mcp_server_init(
     tx_size: usize,
 ) -> mcp_status_t {
     // SAFETY: the caller promises the same requirements.
-    mcp_status_t::from(unsafe { init(server.cast(), config, filled(rx, rx_size, 0), filled(tx, tx_size, 0)) })
+    match unsafe { (filled(rx, rx_size, 0), filled(tx, tx_size, 0)) } {
+        // SAFETY: the caller promises the same requirements.
+        (Ok(rx), Ok(tx)) => unsafe { init(server.cast(), config, rx, tx) }.into(),
+        _ => mcp_status_t::MCP_ERROR_NULL,
+    }
 }
 
 /// Initializes the storage, part by part.
@@ -204,10 +208,11 @@ pub unsafe extern "C" fn mcp_server_lend_slots(
 ) -> mcp_status_t {
     // SAFETY: the caller promises valid arrays. A slot of the core is not larger than a slot of C, so `count` of them
     // fit.
-    let (slots, text) =
-        unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
-    // SAFETY: the caller promises the same requirements.
-    unsafe { machine(server) }.set_in_flight(slots, text).into()
+    match unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) } {
+        // SAFETY: the caller promises the same requirements.
+        (Ok(slots), Ok(text)) => unsafe { machine(server) }.set_in_flight(slots, text).into(),
+        _ => mcp_status_t::MCP_ERROR_NULL,
+    }
 }
 
 /// Advances the server, and returns the kind of the event, which `event` describes.

@@ -169,6 +169,10 @@ fn configuration_is_checked() {
     let mut config: mcp_server_config_t = unsafe { MaybeUninit::zeroed().assume_init() };
     (config.name, config.version, config.tools.count) = (c"s".as_ptr(), c"1".as_ptr(), 1);
     assert_eq!(unsafe { mcp_server_init(lend(1), &config, lend(512), 512, lend(512), 512) }, MCP_ERROR_NULL);
+    config.tools.count = 0;
+    for (rx, tx) in [(ptr::null_mut(), lend(512)), (lend(512), ptr::null_mut())] {
+        assert_eq!(unsafe { mcp_server_init(lend(1), &config, rx, 512, tx, 512) }, MCP_ERROR_NULL);
+    }
     let status = unsafe { mcp_server_init(ptr::null_mut(), ptr::null(), lend(1), 1, lend(1), 1) };
     assert_eq!(status, MCP_ERROR_NULL);
 }
@@ -310,6 +314,11 @@ fn null_has_no_effect() {
     assert_eq!(unsafe { mcp_json_int(json, c"".as_ptr(), &mut value) }, MCP_ERROR_NULL);
     assert_eq!(unsafe { mcp_json_int(mcp_text_t::EMPTY, c"".as_ptr(), &mut value) }, MCP_ERROR_TYPE);
     assert_eq!(unsafe { mcp_server_feed(program.server, ptr::null(), 1) }, 0);
+    let (server, none) = (program.server, ptr::null_mut());
+    assert_eq!(unsafe { mcp_server_lend_slots(server, ptr::null_mut(), 1, lend(64), 64) }, MCP_ERROR_NULL);
+    assert_eq!(unsafe { mcp_server_lend_slots(server, lend(1), 1, none, 64) }, MCP_ERROR_NULL);
+    let json = mcp_text_t::new("\"\"");
+    assert_eq!(unsafe { mcp_json_string(json, c"".as_ptr(), ptr::null_mut(), 1, &mut 0) }, MCP_ERROR_NULL);
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub unsafe extern "C" fn mcp_json_string(
     // SAFETY: the caller promises `size` bytes.
     let buffer = unsafe { filled(buffer.cast::<u8>(), size, 0) };
     // SAFETY: the caller promises the same requirements.
-    unsafe { read(json, path, length, |json, path| copy_string(json, path, buffer)) }
+    unsafe { read(json, path, length, |json, path| copy_string(json, path, buffer?)) }
 }
 
 /// Finds a value as JSON text, in the same memory as `json`. An empty path finds the whole text.
