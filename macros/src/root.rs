@@ -12,8 +12,8 @@ const CRATES: [&str; 4] = ["mcp-proto", "mcp-proto-tokio", "mcp-proto-std", "mcp
 /// Returns the path of `mcp-proto`, or of the adapter through which the compiled package uses `mcp-proto`.
 ///
 /// An adapter exports all items of `mcp-proto`, so an application with an adapter does not depend on `mcp-proto`
-/// itself. The macro searches the manifest of the package for these crates. If the dependency is renamed, the
-/// application must write `#[tool(crate = path)]`.
+/// itself. The macro searches the manifest of the package for these crates. If the dependency is renamed, or if an
+/// optional one is preferred, the application must write `#[tool(crate = path)]`.
 pub(crate) fn default_root() -> TokenStream {
     // Read again for each use, because an editor runs the macros of many packages in one process.
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
@@ -23,25 +23,68 @@ pub(crate) fn default_root() -> TokenStream {
 }
 
 /// Returns the first of the [`CRATES`] that is a dependency in this manifest, or `mcp-proto` without such a
-/// dependency.
+/// dependency. Prefers dependencies that all targets of the package have, then optional ones and those of a platform.
 fn root_of(manifest: &str) -> &'static str {
-    let has = |name: &&&str| dependencies(manifest).any(|dependency| dependency == **name);
-    CRATES.iter().find(has).unwrap_or(&CRATES[0])
+    let rank_of = |dependency: &Dependency<'_>| {
+        let index = CRATES.iter().position(|name| *name == dependency.name)?;
+        Some((dependency.is_for_development, dependency.is_conditional, index))
+    };
+    dependencies(manifest).iter().filter_map(rank_of).min().map_or(CRATES[0], |(.., index)| CRATES[index])
 }
 
-/// Returns the names of all dependencies in a manifest, including those for builds and tests.
-fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
-    let mut is_table = false;
-    manifest.lines().map(str::trim).filter_map(move |line| {
-        let Some(header) = line.strip_prefix('[') else {
+/// A dependency in a manifest.
+struct Dependency<'m> {
+    name: &'m str,
+    /// Whether only tests or build scripts can use the dependency.
+    is_for_development: bool,
+    /// Whether the dependency is optional, or that of a platform.
+    is_conditional: bool,
+}
+
+/// A table of a manifest.
+#[derive(Clone, Copy)]
+enum Table<'m> {
+    /// A table of dependencies, with its path, such as `dev-dependencies`.
+    Dependencies(&'m str),
+    /// The table of the last dependency.
+    Dependency,
+    Other,
+}
+
+/// Returns all dependencies in a manifest, including those for builds and tests.
+fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
+    let is_dependencies = |path: &str| path.ends_with("dependencies") && !path.starts_with("workspace.");
+    let mut dependencies = Vec::new();
+    let mut table = Table::Other;
+    for line in manifest.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        let mut found = None;
+        if let Some(header) = line.strip_prefix('[') {
+            let path = header.split(']').next().unwrap_or_default();
+            table = match path.rsplit_once('.') {
+                _ if is_dependencies(path) => Table::Dependencies(path),
+                Some((parent, name)) if is_dependencies(parent) => {
+                    found = Some((parent, name));
+                    Table::Dependency
+                }
+                _ => Table::Other,
+            };
+        } else if let Table::Dependencies(path) = table {
             let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_';
-            return line.split(is_end).next().filter(|_| is_table);
-        };
-        let header = header.split(']').next().unwrap_or_default();
-        is_table = header.ends_with("dependencies") && !header.starts_with("workspace.");
-        let (table, name) = header.rsplit_once('.')?;
-        (table.ends_with("dependencies") && !table.starts_with("workspace.")).then_some(name)
-    })
+            found = line.split(is_end).next().map(|name| (path, name)).filter(|(_, name)| !name.is_empty());
+        }
+        dependencies.extend(found.map(|(path, name)| Dependency {
+            name,
+            is_for_development: path.ends_with("dev-dependencies") || path.ends_with("build-dependencies"),
+            is_conditional: path.starts_with("target."),
+        }));
+        if !matches!(table, Table::Other)
+            && line.replace(' ', "").contains("optional=true")
+            && let Some(last) = dependencies.last_mut()
+        {
+            last.is_conditional = true;
+        }
+    }
+    dependencies
 }
 
 #[cfg(test)]
@@ -59,6 +102,39 @@ mod tests {
             ("[dependencies.mcp-proto-tower]\nversion = \"1\"", "mcp-proto-tower"),
             ("[target.'cfg(unix)'.dependencies]\nmcp-proto-std = \"1\"", "mcp-proto-std"),
             ("[dev-dependencies]\nmcp-proto-std = \"1\"", "mcp-proto-std"),
+            // Only tests and build scripts can use these dependencies.
+            (
+                "[dev-dependencies]\nmcp-proto = \"1\"\n[dependencies]\nmcp-proto-tower = \"1\"",
+                "mcp-proto-tower",
+            ),
+            ("[dependencies]\nmcp-proto-tower = \"1\"\n[dev-dependencies.mcp-proto-std]", "mcp-proto-tower"),
+            (
+                "[dependencies.mcp-proto-tower]\n[target.'cfg(unix)'.dev-dependencies]\nmcp-proto = \"1\"",
+                "mcp-proto-tower",
+            ),
+            (
+                "[build-dependencies]\nmcp-proto = \"1\"\n[dependencies]\nmcp-proto-std = \"1\"",
+                "mcp-proto-std",
+            ),
+            ("[build-dependencies]\nmcp-proto-std = \"1\"", "mcp-proto-std"),
+            // These dependencies may be absent.
+            (
+                "[dependencies]\nmcp-proto = { version = \"1\", optional = true }\nmcp-proto-std = \"1\"",
+                "mcp-proto-std",
+            ),
+            (
+                "[dependencies]\nmcp-proto-std = \"1\"\n[dependencies.mcp-proto]\noptional=true",
+                "mcp-proto-std",
+            ),
+            (
+                "[dependencies]\nmcp-proto = { features = [\n    \"std\",\n], optional = true }\nmcp-proto-std = \"1\"",
+                "mcp-proto-std",
+            ),
+            ("[dependencies]\nmcp-proto-tokio = { optional = true }", "mcp-proto-tokio"),
+            (
+                "[dependencies]\nmcp-proto-tokio = \"1\"\n[target.'cfg(windows)'.dependencies]\nmcp-proto = \"1\"",
+                "mcp-proto-tokio",
+            ),
             // These names are not dependencies of the package.
             ("[package]\nname = \"mcp-proto-std\"\n[features]\nmcp-proto-tokio = []", "mcp-proto"),
             (
