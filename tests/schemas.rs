@@ -383,3 +383,55 @@ fn types_that_contain_each_other_need_one_schema_by_hand() {
     let error = decode::<Book>(&quoting("1")).unwrap_err();
     assert_eq!(error, "`chapters[0].quotes[0].chapters[0].title`: expected a string, found 1");
 }
+
+#[derive(Debug, PartialEq, ToolArguments)]
+#[serde(tag = "kind")]
+enum Shape<'a, T, const N: usize> {
+    Line { to: T, more: Option<Vec<T>>, label: &'a str },
+    Curve { points: heapless::Vec<T, N> },
+    Square(Side<T>),
+    Nothing,
+}
+
+#[derive(Debug, PartialEq, ToolArguments)]
+struct Side<T> {
+    side: T,
+}
+
+#[derive(mcp_proto::Schema, serde::Serialize)]
+#[serde(tag = "outcome")]
+#[allow(dead_code)]
+enum Outcome<T> {
+    Done { value: T },
+    Failed { reason: String },
+}
+
+#[test]
+fn tagged_union_may_have_parameters() {
+    assert_eq!(
+        Shape::<i8, 3>::INPUT_SCHEMA,
+        [
+            r#"{"type":"object","oneOf":[{"type":"object","properties":{"kind":{"type":"string","const":"Line"},"#,
+            r#""to":BYTE,"more":{"type":["array","null"],"items":BYTE},"label":{"type":"string"}},"#,
+            r#""required":["kind","to","label"],"additionalProperties":false},"#,
+            r#"{"type":"object","properties":{"kind":{"type":"string","const":"Curve"},"#,
+            r#""points":{"type":"array","items":BYTE,"maxItems":3}},"#,
+            r#""required":["kind","points"],"additionalProperties":false},"#,
+            r#"{"type":"object","properties":{"kind":{"type":"string","const":"Square"},"side":BYTE},"#,
+            r#""required":["kind","side"],"additionalProperties":false},"#,
+            r#"{"type":"object","properties":{"kind":{"type":"string","const":"Nothing"}},"#,
+            r#""required":["kind"],"additionalProperties":false}]}"#,
+        ]
+        .concat()
+        .replace("BYTE", r#"{"type":"integer","minimum":-128,"maximum":127}"#)
+    );
+    let line = decode::<Shape<i8, 3>>(r#"{"kind":"Line","to":5,"label":"a"}"#).unwrap();
+    assert_eq!(line, Shape::Line { to: 5, more: None, label: "a" });
+    assert_eq!(
+        decode::<Shape<i8, 3>>(r#"{"side":5,"kind":"Square"}"#).unwrap(),
+        Shape::Square(Side { side: 5 })
+    );
+    assert!(decode::<Shape<i8, 1>>(r#"{"kind":"Curve","points":[1,2]}"#).is_err());
+    let done = r#""outcome":{"type":"string","const":"Done"},"value":{"type":"boolean"}"#;
+    assert!(Outcome::<bool>::JSON_SCHEMA.contains(done));
+}

@@ -153,7 +153,7 @@ fn expand_tagged_union(variants: &[Named<'_>], tag: &LitStr, open: bool) -> Gene
         quote_spanned!(located_at(variant.ident)=> __schema::Variant {
             name: #name,
             description: #description,
-            fields: { const __FIELDS: &__schema::Fields = #fields; __FIELDS.without(#tag) },
+            fields: const { #fields }.without(#tag),
         })
     });
     let arms = variants.iter().enumerate().map(|(index, variant)| {
