@@ -3,6 +3,7 @@
 #![cfg(feature = "derive")]
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
 
 use mcp_proto::ToolArguments;
 use mcp_proto::json::{Json, decode_in_place};
@@ -434,4 +435,37 @@ fn tagged_union_may_have_parameters() {
     assert!(decode::<Shape<i8, 1>>(r#"{"kind":"Curve","points":[1,2]}"#).is_err());
     let done = r#""outcome":{"type":"string","const":"Done"},"value":{"type":"boolean"}"#;
     assert!(Outcome::<bool>::JSON_SCHEMA.contains(done));
+}
+
+#[derive(Debug, PartialEq, ToolArguments)]
+struct Route {
+    #[tool(schema = Node::string(7, Some(15)))]
+    gateway: Option<Ipv4Addr>,
+    #[tool(schema = Node::Optional(&Node::string(7, Some(15))), format = "ipv4")]
+    other: Option<Ipv4Addr>,
+    #[tool(schema = Node::string(7, Some(15)), format = "ipv4")]
+    target: std::option::Option<Ipv4Addr>,
+    through: Hop,
+}
+
+#[derive(Debug, PartialEq, ToolArguments)]
+struct Hop(#[tool(schema = Node::string(7, Some(15)))] Option<Ipv4Addr>);
+
+#[test]
+fn schema_of_an_option_is_optional() {
+    let address = r#"{"type":["string","null"],"minLength":7,"maxLength":15}"#;
+    let formatted = r#"{"type":["string","null"],"format":"ipv4","minLength":7,"maxLength":15}"#;
+    assert_eq!(
+        Route::INPUT_SCHEMA,
+        format!(
+            r#"{{"type":"object","properties":{{"gateway":{address},"other":{formatted},"target":{formatted},{}"#,
+            format_args!(r#""through":{address}}},"additionalProperties":false}}"#)
+        )
+    );
+    let none = Route { gateway: None, other: None, target: None, through: Hop(None) };
+    assert_eq!(decode::<Route>("{}").unwrap(), none);
+    assert_eq!(decode::<Route>(r#"{"gateway":null,"through":null}"#).unwrap(), none);
+    let route = decode::<Route>(r#"{"gateway":"10.0.0.1","through":"10.0.0.2"}"#).unwrap();
+    assert_eq!(route.gateway, Some(Ipv4Addr::new(10, 0, 0, 1)));
+    assert_eq!(route.through, Hop(Some(Ipv4Addr::new(10, 0, 0, 2))));
 }

@@ -7,6 +7,7 @@ use syn::spanned::Spanned;
 use syn::{Error, Expr, Field, FieldsNamed, Ident, Result, Type};
 
 use crate::attributes::{DefaultValue, FieldAttributes};
+use crate::handler::is_named;
 use crate::names::Case;
 use crate::parse::{Literal, with_static_lifetimes};
 use crate::scope::Scope;
@@ -71,6 +72,11 @@ impl Value {
         self.attributes.schema.is_some()
     }
 
+    /// Returns whether the type is an `Option`.
+    pub(crate) fn is_option(&self) -> bool {
+        is_named(&self.ty, "Option")
+    }
+
     pub(crate) fn ty(&self) -> &Type {
         &self.ty
     }
@@ -110,6 +116,11 @@ impl Value {
     /// Generates the node of the type, without the limits of attributes.
     fn type_node(&self) -> TokenStream {
         match &self.attributes.schema {
+            // The decoder accepts `null`.
+            Some(schema) if self.is_option() => quote!(match &const { #schema } {
+                __node if __node.is_optional() => *__node,
+                __node => __schema::Node::Optional(__node),
+            }),
             Some(schema) => quote!({ #schema }),
             None => {
                 let ty = &self.schema_ty;

@@ -108,7 +108,12 @@ fn expand_object(fields: &Fields) -> Generated {
 /// Generates the parts for a newtype struct.
 fn expand_newtype(value: &Value) -> Generated {
     let (node, ty) = (value.node(), value.ty());
-    let absent = (!value.has_schema()).then(|| quote!(<#ty as __schema::Schema>::absent().map(Self)));
+    let absent = match value.has_schema() {
+        true => value
+            .is_option()
+            .then(|| quote!(::core::option::Option::Some(Self(::core::option::Option::None)))),
+        false => Some(quote!(<#ty as __schema::Schema>::absent().map(Self))),
+    };
     Generated {
         node: quote!(*#node),
         deserialize: value.decode(

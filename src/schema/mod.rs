@@ -223,7 +223,8 @@
 //! # Types of other crates
 //!
 //! A field may have any type that implements `Deserialize`. An attribute then gives a [`Node`] that describes the
-//! accepted values. The decoder does not compare values with this description:
+//! accepted values. For an `Option`, the node describes the values in it, and the schema also accepts `null` and the
+//! absence of the field. The decoder does not compare values with this description:
 //!
 //! ```
 //! use mcp_proto::ToolArguments;
@@ -233,8 +234,11 @@
 //! struct Dial {
 //!     #[tool(schema = Node::string(7, Some(15)))]
 //!     address: core::net::Ipv4Addr,
+//!     #[tool(schema = Node::integer(1, 65535))]
+//!     port: Option<core::num::NonZeroU16>,
 //! }
 //! # assert!(Dial::INPUT_SCHEMA.contains(r#""address":{"type":"string","minLength":7,"maxLength":15}"#));
+//! # assert!(Dial::INPUT_SCHEMA.contains(r#""port":{"type":["integer","null"],"minimum":1,"maximum":65535}"#));
 //! ```
 #![allow(clippy::as_conversions, reason = "evaluated only at compile time, and `From` is not constant")]
 

@@ -52,7 +52,7 @@ impl Role {
 }
 
 /// Returns whether the last segment of the type's path has this name.
-fn is_named(ty: &Type, name: &str) -> bool {
+pub(crate) fn is_named(ty: &Type, name: &str) -> bool {
     match ty {
         Type::Path(path) => path.path.segments.last().is_some_and(|segment| segment.ident == name),
         Type::Group(group) => is_named(&group.elem, name),
