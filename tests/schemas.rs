@@ -469,3 +469,32 @@ fn schema_of_an_option_is_optional() {
     assert_eq!(route.gateway, Some(Ipv4Addr::new(10, 0, 0, 1)));
     assert_eq!(route.through, Hop(Some(Ipv4Addr::new(10, 0, 0, 2))));
 }
+
+#[derive(Debug, PartialEq, ToolArguments)]
+enum Mode {
+    RGB,
+    #[serde(rename = "print")]
+    CMYK,
+}
+
+impl Mode {
+    const USUAL: Mode = Mode::CMYK;
+}
+
+#[derive(Debug, PartialEq, ToolArguments)]
+struct Scan {
+    #[tool(default = Mode::RGB)]
+    mode: Mode,
+    #[tool(default = self::Mode::USUAL)]
+    preview: Mode,
+}
+
+#[test]
+fn default_may_be_a_variant_in_capitals() {
+    let schema = Scan::INPUT_SCHEMA;
+    let mode = r#"{"type":"string","enum":["RGB","print"],"default":"RGB"}"#;
+    assert!(
+        schema.contains(&format!(r#""mode":{mode},"preview":{}"#, mode.replace(r#""RGB"}"#, r#""print"}"#)))
+    );
+    assert_eq!(decode::<Scan>("{}").unwrap(), Scan { mode: Mode::RGB, preview: Mode::CMYK });
+}

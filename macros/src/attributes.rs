@@ -4,6 +4,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
 use syn::meta::ParseNestedMeta;
 use syn::{Attribute, Error, Expr, ExprPath, LitStr, Path, Result, Token};
 
@@ -213,6 +214,10 @@ fn parse_serde_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     parse_string(meta)?.parse().map(DefaultValue::Function)
 }
 
+/// The error for a default that is neither a literal nor a variant.
+pub(crate) const HIDDEN_DEFAULT: &str =
+    "the schema shows only literals and variants: use `#[serde(default = \"path\")]` for other values";
+
 fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     if !meta.input.peek(Token![=]) {
         let message = "`default` needs a value, which the schema shows, such as `#[tool(default = 5)]`: use \
@@ -223,19 +228,20 @@ fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     match (Literal::parse(&expression), expression) {
         (Some(literal), expression) => Ok(DefaultValue::Literal { json: literal.json(), expression }),
         (None, Expr::Path(path)) if is_variant(&path) => Ok(DefaultValue::Variant(path)),
-        (None, expression) => Err(Error::new_spanned(
-            expression,
-            "the schema shows only literals and variants: use `#[serde(default = \"path\")]` for other values",
-        )),
+        (None, expression) => Err(Error::new_spanned(expression, HIDDEN_DEFAULT)),
     }
 }
 
-/// Returns whether a path may name a variant, such as `Speed::Slow`: it has several segments, and the last one contains
-/// a lowercase letter.
+/// Returns whether a path may name a variant, such as `Speed::Slow` or `Mode::RGB`: it has several segments, and the
+/// last one contains a lowercase letter, or the type before it begins with a capital.
 fn is_variant(path: &ExprPath) -> bool {
-    let segments = &path.path.segments;
-    let name = segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-    segments.len() > 1 && name.contains(char::is_lowercase)
+    let mut segments = path.path.segments.iter().rev().map(|segment| segment.ident.unraw().to_string());
+    match (segments.next(), segments.next()) {
+        (Some(name), Some(parent)) => {
+            name.contains(char::is_lowercase) || parent.starts_with(char::is_uppercase)
+        }
+        _ => false,
+    }
 }
 
 fn rename(meta: &ParseNestedMeta<'_>, target: &mut Option<String>, direction: Direction) -> Result<()> {

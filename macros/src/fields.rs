@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Error, Expr, Field, FieldsNamed, Ident, Result, Type};
 
-use crate::attributes::{DefaultValue, FieldAttributes};
+use crate::attributes::{DefaultValue, FieldAttributes, HIDDEN_DEFAULT};
 use crate::handler::is_named;
 use crate::names::Case;
 use crate::parse::{Literal, with_static_lifetimes};
@@ -45,6 +45,11 @@ pub(crate) struct Value {
 impl Value {
     pub(crate) fn new(field: &Field, scope: &Scope) -> Result<Value> {
         let attributes = FieldAttributes::parse(&field.attrs, scope.direction())?;
+        if let Some(DefaultValue::Variant(path)) = &attributes.default
+            && is_primitive(&field.ty)
+        {
+            return refuse(path.span(), HIDDEN_DEFAULT);
+        }
         let value = Value { ty: field.ty.clone(), schema_ty: scope.schema_type(&field.ty)?, attributes };
         if value.limit().is_some() && scope.depends_on_parameter(&field.ty) {
             return refuse(field.ty.span(), "a limit needs a type without type or const parameters");
@@ -426,6 +431,15 @@ fn default_value(default: &DefaultValue) -> TokenStream {
             _ => quote!(#expression),
         },
     }
+}
+
+/// Returns whether the type is a number, `bool` or `char`.
+fn is_primitive(ty: &Type) -> bool {
+    const NAMES: [&str; 16] = [
+        "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64",
+        "u128", "usize",
+    ];
+    NAMES.iter().any(|name| is_named(ty, name))
 }
 
 /// Generates an `Option` of the tokens.

@@ -135,4 +135,10 @@ struct SkippedHeader {
 #[derive(ToolArguments)]
 struct HeaderOfNewtype(#[tool(header = "Region")] u8);
 
+#[derive(ToolArguments)]
+struct DefaultIsConstant {
+    #[tool(default = Limits::MAX)]
+    a: u8,
+}
+
 fn main() {}
