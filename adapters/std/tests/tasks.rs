@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::LazyLock;
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +13,8 @@ use mcp_proto::client::{Connect, TaskLimits};
 use mcp_proto::server::{Event, ServerConfig, TaskOptions, Tasks, Tool, Tools};
 use mcp_proto::{ClientCapabilities, Millis, TaskStatus, TaskSupport};
 use mcp_proto_std::{
-    CallError, CallOptions, ClientHandle, Connector, InputResponse, Serve, ServerHandle, Stop, TaskCall,
+    CallError, CallOptions, ClientHandle, Connector, InputResponse, Router, Serve, ServerHandle, Stop,
+    TaskCall, route, router, tool,
 };
 
 static TOOLS: Tools = Tools::new(&[Tool::new("slow", "{}").task_support(TaskSupport::Optional)]);
@@ -171,4 +174,40 @@ fn panic_of_an_update_fails_the_task() {
         let result = client.call_tool_with("slow", &NO_ARGUMENTS, OPTIONS, |_| {});
         assert!(matches!(&result, Err(CallError::Server(error)) if error.code == -32603), "{result:?}");
     });
+}
+
+/// Waits, and returns a text.
+#[tool(blocking, task_support = optional)]
+fn wait() -> &'static str {
+    thread::sleep(Duration::from_millis(500));
+    "42"
+}
+
+#[tool(blocking)]
+fn wait_for_response() -> &'static str {
+    thread::sleep(Duration::from_millis(50));
+    "43"
+}
+
+#[test]
+fn slow_function_of_a_router_becomes_a_task() {
+    static ROUTER: Router<()> = router![wait, wait_for_response];
+    static AUTOMATIC: Tasks = Tasks::new().automatic(Millis(10), || TaskOptions::new([9; 16]));
+    static CONFIG: LazyLock<ServerConfig> = LazyLock::new(|| {
+        let features = [ROUTER.features(), &[&AUTOMATIC]].concat();
+        ServerConfig::new("test", "1").features(features.leak())
+    });
+    for era in [Connect::Stateless, Connect::Handshake] {
+        within(TEST_TIMEOUT, move || {
+            let (here, there) = UnixStream::pair().unwrap();
+            thread::spawn(move || Serve::new(&CONFIG).stream(there, route(&ROUTER, ())));
+            let client = connector(era).tasks(LIMITS).stream(here).unwrap();
+            let started = client.call_task("wait", &NO_ARGUMENTS, CallOptions::new()).unwrap();
+            let TaskCall::Task { call, .. } = started else { panic!("{started:?}") };
+            assert_eq!(call.wait().unwrap().text().as_deref(), Some("42"));
+            let result = client.call_json("wait_for_response", "{}").unwrap();
+            assert_eq!(result.text().as_deref(), Some("43"));
+            client.close();
+        });
+    }
 }

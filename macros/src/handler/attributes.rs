@@ -26,6 +26,8 @@ pub(crate) struct HandlerAttributes {
     pub(crate) argument: Option<LitStr>,
     /// The suggested values of arguments of a prompt.
     pub(crate) values: Vec<(Ident, TokenStream)>,
+    /// The variant of `TaskSupport` of a tool.
+    pub(crate) task_support: Option<Ident>,
     /// Method calls that set properties of the entry.
     pub(crate) methods: TokenStream,
 }
@@ -82,6 +84,10 @@ impl HandlerAttributes {
                     self.methods.extend(quote!(.output_schema(#schema)));
                     Ok(())
                 }
+                "task_support" => {
+                    let support = parse_task_support(&meta)?;
+                    set_once(&meta, &mut self.task_support, support)
+                }
                 "blocking" if self.is_blocking => unsupported(),
                 "blocking" => {
                     self.is_blocking = true;
@@ -101,6 +107,17 @@ impl HandlerAttributes {
         }
         Ok(self)
     }
+}
+
+/// Parses `= optional` or `= required`. Returns the variant of `TaskSupport`.
+fn parse_task_support(meta: &ParseNestedMeta<'_>) -> Result<Ident> {
+    let support: Ident = meta.value()?.parse()?;
+    let variant = match &*support.to_string() {
+        "optional" => "Optional",
+        "required" => "Required",
+        _ => return Err(syn::Error::new(support.span(), "expected `optional` or `required`")),
+    };
+    Ok(Ident::new(variant, support.span()))
 }
 
 /// Parses `= true` or `= false`. Returns `true` if there is no value.

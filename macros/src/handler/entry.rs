@@ -66,7 +66,12 @@ impl Handler {
             None => quote!(#root::server::Tool::new(#name, "{}")),
         };
         let output = self.output().map(|ty| quote!(.result_of::<#ty>()));
-        Ok(quote!(#root::server::routes::Entry::Tool(#tool #output #methods)))
+        let tasks = self
+            .attributes
+            .task_support
+            .as_ref()
+            .map(|support| quote!(.task_support(#root::TaskSupport::#support)));
+        Ok(quote!(#root::server::routes::Entry::Tool(#tool #output #methods #tasks)))
     }
 
     fn prompt(&self) -> Result<TokenStream> {

@@ -32,6 +32,7 @@ impl Kind {
                 "destructive",
                 "idempotent",
                 "open_world",
+                "task_support",
                 "blocking",
                 "crate",
             ],

@@ -67,8 +67,11 @@ impl Tasks {
     /// When the call becomes a task, the timeout of deferred requests no longer applies. `options` returns options
     /// with new random bits for each task.
     ///
-    /// - `2026-07-28`: a call of a client that declares the extension becomes a task. A tool of a static catalog must
-    ///   [support](crate::server::Tool::task_support) tasks. While the connection ends, a call stays a call, unless the
+    /// A tool of a static catalog must [support](crate::server::Tool::task_support) tasks. A function with the attribute
+    /// `tool` supports tasks with the item `task_support = optional`, and its calls are deferred if it runs outside of
+    /// the event loop.
+    ///
+    /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, a call stays a call, unless the
     ///   table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
     /// - `2025-11-25`: a deferred call becomes a task at the next poll if the client requests a task, and never without
     ///   this request. A call to which the application responds before that poll gets its result, although the
