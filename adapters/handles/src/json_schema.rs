@@ -44,10 +44,10 @@
 //! # let _ = info;
 //! ```
 //!
-//! The generated schemas are kept until the process ends: one for each type of arguments, and one for each type of
-//! results.
+//! The generated schemas are kept until the process ends, equal schemas once. Each call of [`arguments`] and [`result`]
+//! generates a schema, so create the tools once.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use mcp_proto::server::Tool;
@@ -66,7 +66,7 @@ use serde_json::Value;
 /// nor a newtype of such types. A unit variant is an object only with `#[serde(tag = "…")]`.
 #[must_use]
 pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
-    let (schema, description) = stored::<T>(Contract::Deserialize);
+    let (schema, description) = generate::<T>(Contract::Deserialize);
     let tool = Tool::new(name, schema);
     match description {
         Some(description) => tool.description(description),
@@ -81,7 +81,7 @@ pub fn arguments<T: JsonSchema>(name: &'static str) -> Tool<'static> {
 /// The schema of `T` does not describe an object, as in [`arguments`].
 #[must_use]
 pub fn result<T: JsonSchema>(tool: Tool<'static>) -> Tool<'static> {
-    tool.output_schema(stored::<T>(Contract::Serialize).0)
+    tool.output_schema(generate::<T>(Contract::Serialize).0)
 }
 
 /// A value whose type derives `JsonSchema`: the arguments or the result of a function with the attribute
@@ -135,12 +135,12 @@ impl<'de, T: serde_core::Deserialize<'de>> serde_core::Deserialize<'de> for Sche
 
 #[cfg(feature = "derive")]
 impl<T: JsonSchema> ToolInput for Schemars<T> {
-    const GENERATOR: Option<fn() -> Stored> = Some(|| stored::<T>(Contract::Deserialize));
+    const GENERATOR: Option<fn() -> Generated> = Some(|| generate::<T>(Contract::Deserialize));
 }
 
 #[cfg(feature = "derive")]
 impl<T: JsonSchema + serde_core::Serialize> IntoToolResult for Schemars<T> {
-    const GENERATOR: Option<fn() -> Stored> = Some(|| stored::<T>(Contract::Serialize));
+    const GENERATOR: Option<fn() -> Generated> = Some(|| generate::<T>(Contract::Serialize));
 
     fn respond(self, reply: Reply<'_>) {
         reply.structured(&self.0);
@@ -148,33 +148,36 @@ impl<T: JsonSchema + serde_core::Serialize> IntoToolResult for Schemars<T> {
 }
 
 /// A schema, and the description of its type.
-type Stored = (&'static str, Option<&'static str>);
+type Generated = (&'static str, Option<&'static str>);
 
-/// The schemas that were generated, by their contract and type.
-static STORED: Mutex<BTreeMap<(bool, String), Stored>> = Mutex::new(BTreeMap::new());
+/// The texts of the schemas and of their descriptions.
+static STORED: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// Returns the schema of `T`. The first call generates the schema.
-fn stored<T: JsonSchema>(contract: Contract) -> Stored {
-    let key = (contract == Contract::Serialize, T::schema_id().into_owned());
-    let known = STORED.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
-    known.unwrap_or_else(|| {
-        let stored = generate::<T>(contract);
-        *STORED.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(stored)
-    })
+/// Stores a text until the process ends. Equal texts are stored once.
+fn stored(text: String) -> &'static str {
+    let mut stored = STORED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = stored.get(&*text) {
+        return known;
+    }
+    let text = text.leak();
+    stored.insert(text);
+    text
 }
 
-fn generate<T: JsonSchema>(contract: Contract) -> Stored {
+/// Generates the schema of `T`. Nothing is cached by [`schema_id`](JsonSchema::schema_id), because local types of
+/// different functions may have the same one.
+fn generate<T: JsonSchema>(contract: Contract) -> Generated {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.contract = contract;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     let description = match schema.remove("description") {
-        Some(Value::String(text)) => Some(&*text.leak()),
+        Some(Value::String(text)) => Some(stored(text)),
         _ => None,
     };
     assert!(is_object(&mut schema), "the schema of `{}` does not describe an object", T::schema_name());
-    (schema.as_value().to_string().leak(), description)
+    (stored(schema.as_value().to_string()), description)
 }
 
 /// Returns whether the schema describes an object. Adds `"type": "object"`, which the specification requires, to the

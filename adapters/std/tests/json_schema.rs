@@ -180,9 +180,32 @@ fn each_value_of_an_enum_must_be_an_object() {
 }
 
 #[test]
-fn schema_of_one_type_is_generated_once() {
+fn schema_of_one_type_is_stored_once() {
     let [first, second] = [arguments::<Move>("a"), arguments::<Move>("b")];
     assert!(std::ptr::eq(first.input_schema(), second.input_schema()));
+}
+
+#[test]
+fn types_with_the_same_name_have_their_own_schemas() {
+    let first = {
+        /// The first one.
+        #[derive(JsonSchema)]
+        #[allow(dead_code)]
+        struct Args {
+            first: u8,
+        }
+        arguments::<Args>("first")
+    };
+    let second = {
+        #[derive(JsonSchema)]
+        #[allow(dead_code)]
+        struct Args {
+            second: bool,
+        }
+        arguments::<Args>("second")
+    };
+    assert!(first.input_schema().contains(r#""properties":{"first":{"#), "{}", first.input_schema());
+    assert!(second.input_schema().contains(r#""properties":{"second":{"#), "{}", second.input_schema());
 }
 
 /// Two types that contain each other.

@@ -24,7 +24,7 @@ impl<C: ?Sized> Router<'static, C> {
     /// Returns the features of the router, with schemas that are generated at run time. The type `Schemars` of the
     /// adapters for hosts has such schemas (feature `schemars`).
     ///
-    /// Call this method once, because each call leaks the list. Each type generates its schema once.
+    /// Call this method once, because each call generates the schemas and leaks the list.
     ///
     /// # Panics
     /// The schema of a tool's arguments or result does not describe an object.
