@@ -62,7 +62,7 @@ pub(super) fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Resu
 
 /// The description of `i64` and `i128` in errors. Clients read these errors, and a client knows JSON, but not Rust.
 pub(super) const INTEGER: &str = "an integer";
-/// The description of `u64` and `u128`.
+/// The description of `u128`.
 pub(super) const NATURAL: &str = "an integer of at least 0";
 pub(super) const NUMBER: &str = "a number";
 
@@ -88,7 +88,7 @@ macro_rules! all_integers {
             deserialize_u8 visit_u8 u8 "an integer from 0 to 255";
             deserialize_u16 visit_u16 u16 "an integer from 0 to 65535";
             deserialize_u32 visit_u32 u32 "an integer from 0 to 4294967295";
-            deserialize_u64 visit_u64 u64 NATURAL;
+            deserialize_u64 visit_u64 u64 "an integer from 0 to 18446744073709551615";
         );
     };
 }

@@ -169,7 +169,10 @@ fn error_names_path_and_reason() {
     assert_eq!(error::<Never>("\"x\""), "unknown value `x`, there are none");
     // A visitor's own check supplies its own message.
     assert_eq!(error::<std::num::NonZeroU8>("0"), "expected a nonzero u8, found 0");
-    assert_eq!(error::<u64>("-1"), "expected an integer of at least 0, found -1");
+    for number in ["-1", "18446744073709551616"] {
+        let expected = format!("expected an integer from 0 to 18446744073709551615, found {number}");
+        assert_eq!(error::<u64>(number), expected);
+    }
     assert_eq!(error::<i64>("9223372036854775808"), "expected an integer, found 9223372036854775808");
     assert_eq!(error::<f64>("1e999"), "expected a number, found 1e999");
     assert_eq!(error::<char>("\"ab\""), "expected a character, found \"ab\"");
