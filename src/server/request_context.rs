@@ -126,6 +126,11 @@ impl Inbound<PackedContext> {
         self.context.unpack(self.stream)
     }
 
+    /// Returns the owner of the request's id: see [`InboundData::owner`].
+    pub(crate) fn owner(&self) -> StreamId {
+        self.context.owner(self.stream)
+    }
+
     pub(crate) fn is_batched(&self) -> bool {
         self.context.flags.is_batched()
     }
@@ -136,7 +141,7 @@ impl Inbound<PackedContext> {
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
         let has_owner =
             self.context.flags.revision().era() == Era::Stateless || self.context.flags.is_keyed();
-        let is_owned = has_owner && self.context.owner(self.stream) == stream;
+        let is_owned = has_owner && self.owner() == stream;
         match self.state {
             InboundState::Open => is_owned || self.stream == stream,
             state => state.is_deferred() && is_owned,

@@ -48,8 +48,8 @@ impl RequestOptions {
         self
     }
 
-    /// Relates the request to this deferred request. In message mode the server sends the request on the stream of the
-    /// deferred request.
+    /// Relates the request to this deferred request of the current session. In message mode the server sends the
+    /// request on the stream of the deferred request.
     #[must_use]
     pub const fn during(mut self, request: Ticket) -> Self {
         self.during = Some(request);
@@ -135,10 +135,11 @@ impl Server<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`SendError::NotConnected`]: the handshake is not complete, or the connection is ending.
-    /// [`SendError::Unsupported`]: the client did not declare the capability, the revision does not have the request,
-    /// or the related call has become a task [automatically](crate::server::Tasks::automatic). [`SendError::Gone`]: the
-    /// related request has ended. [`SendError::Full`]: every slot is taken.
+    /// [`SendError::NotConnected`]: the handshake is not complete, the connection is ending, or the related request
+    /// belongs to another [session](Server::replace_session). [`SendError::Unsupported`]: the client did not declare
+    /// the capability, the revision of the client or of the related request does not have the request, or the related
+    /// call has become a task [automatically](crate::server::Tasks::automatic). [`SendError::Gone`]: the related
+    /// request has ended. [`SendError::Full`]: every slot is taken.
     /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages;
     /// [`Event::Writable`](crate::server::Event::Writable) reports new space. [`SendError::Unwritable`]: the request
     /// exceeds the size limit of a response, or is not valid.
@@ -156,7 +157,7 @@ impl Server<'_> {
     /// Any response, even an error, shows that the client is alive.
     ///
     /// # Errors
-    /// The errors of [`request`](Server::request), except [`SendError::Unsupported`].
+    /// The errors of [`request`](Server::request). [`SendError::Unsupported`] concerns the related request only.
     pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
         self.state.peer.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
@@ -192,9 +193,16 @@ impl Server<'_> {
         let routing = match options.during {
             None => self.state.session_routing(OutboundMessageKind::Request),
             Some(during) => {
-                let related = self.state.peer.in_flight.deferred(during).map(|inbound| inbound.stream);
-                match related {
-                    Some(stream) => Routing::related_request(stream),
+                match self.state.peer.in_flight.deferred(during) {
+                    // In the stateless era servers send no requests.
+                    Some(inbound) if inbound.context().revision().era() == Era::Stateless => {
+                        return Err(SendError::Unsupported);
+                    }
+                    // The capabilities of the current session do not apply, and its client may not respond.
+                    Some(inbound) if inbound.owner() != self.state.session_key.stream() => {
+                        return Err(SendError::NotConnected);
+                    }
+                    Some(inbound) => Routing::related_request(inbound.stream),
                     // The call has become a task, and its requests would need the metadata of the task.
                     None => return Err(self.reply(during).err().unwrap_or(SendError::Unsupported)),
                 }

@@ -170,6 +170,38 @@ fn session_messages_and_responses_belong_to_their_session() {
     });
 }
 
+/// A request during a call belongs to the call's session, and in `2026-07-28` servers send no requests.
+#[test]
+fn request_during_a_call_needs_the_session_of_the_call() {
+    with_sessions(|mut sessions| {
+        let ready = |key| Session::ready(SessionKey(key), Revision::V2025_11_25, ClientCapabilities::ROOTS);
+        sessions.stored[1] = Some(ready(1));
+        sessions.server.replace_session(ready(2)).unwrap();
+        sessions.post(1, 2, &call(1));
+        let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
+        let params = format!(r#"{{"name":"defer","_meta":{{{meta}}}}}"#);
+        let stateless = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}"#);
+        sessions.post(2, 2, &stateless);
+        let during = |number: usize| RequestOptions::DEFAULT.during(sessions.tickets[number]);
+        for (number, error) in [(0, SendError::NotConnected), (1, SendError::Unsupported)] {
+            assert_eq!(sessions.server.request(&ListRoots, during(number)), Err(error));
+            assert_eq!(sessions.server.ping(during(number)), Err(error));
+        }
+        let options = during(0);
+        sessions.select(1);
+        sessions.server.request(&ListRoots, options).unwrap();
+        sessions
+            .expect(&[r#"Request(StreamId(65538)) {"jsonrpc":"2.0","id":3,"method":"roots/list"}"#.into()]);
+        let response = r#"{"jsonrpc":"2.0","id":3,"result":{"roots":[]}}"#;
+        sessions.post(2, 7, response);
+        sessions.post(1, 7, response);
+        assert_eq!(
+            sessions.events,
+            ["a response that matches no request in flight", r#"Result({"roots":[]})"#]
+        );
+    });
+}
+
 /// A changed list is pending for the session that was current when the application reported it.
 #[test]
 fn pending_changes_stay_with_their_session() {

@@ -28,9 +28,6 @@ impl<P: Policy> HttpServer<'_, P> {
             return Ok(());
         }
         let Some(slot) = self.exchanges.slot(index).copied() else { return Err(NotSelected::Busy) };
-        if slot.flags.has(Flags::MODERN) {
-            return Ok(());
-        }
         let is_initialize = slot.flags.has(Flags::INITIALIZE);
         let own_key = SessionKey(index.wrapping_add(1));
         let session = match self.config.mode {
@@ -169,18 +166,30 @@ impl<P: Policy> HttpServer<'_, P> {
     /// Selects the session of a deferred request in the core server. The caller then calls [`Server::reply`] with the
     /// ticket, or [`Server::request`].
     ///
-    /// Without this call, a request for input or a log message may go to another session.
+    /// Without this call, the core server refuses a request for input, and a log message may go to another session.
+    /// A request of `2026-07-28` has no session, so the core server then serves no session.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has ended. [`SendError::NotConnected`]: the session has ended, or the server is
     /// shutting down. [`SendError::Busy`]: call this method again after the next [`poll`](HttpServer::poll).
     pub fn enter(&mut self, server: &mut Server<'_>, ticket: Ticket) -> Result<(), SendError> {
         let stream = server.stream_of(ticket).ok_or(SendError::Gone)?;
-        let Some(index) = self.exchanges.find(stream) else { return Ok(()) };
-        self.select(server, index).map_err(|reason| match reason {
-            NotSelected::Busy => SendError::Busy,
-            NotSelected::Refused(_) => SendError::NotConnected,
-        })
+        let is_modern = |index: &u16| self.exchanges.slot(*index).is_some_and(Self::is_modern);
+        match self.exchanges.find(stream).filter(|index| !is_modern(index)) {
+            Some(index) => self.select(server, index).map_err(|reason| match reason {
+                NotSelected::Busy => SendError::Busy,
+                NotSelected::Refused(_) => SendError::NotConnected,
+            }),
+            // Otherwise a request would reach the client of the current session.
+            None if P::HANDSHAKE && self.sessions.current() != SessionKey::NONE => {
+                match self.replace(server, Session::new(SessionKey::NONE)) {
+                    Err(NotSelected::Busy) => Err(SendError::Busy),
+                    // A server that is shutting down sends no requests.
+                    Ok(()) | Err(NotSelected::Refused(_)) => Ok(()),
+                }
+            }
+            None => Ok(()),
+        }
     }
 
     /// Reports a changed list or resource to the clients that subscribe to it. Also reports a changed list to the

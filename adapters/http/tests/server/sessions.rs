@@ -1,7 +1,7 @@
 //! Handshake era: sessions, their end, general streams, both eras on one endpoint.
 
 use super::support::{Harness, Request, Sizes, initialize, old_call};
-use mcp_proto::server::Change;
+use mcp_proto::server::{Change, RequestOptions};
 use mcp_proto::{Millis, SendError};
 use mcp_proto_http::server::{HttpConfig, HttpTimes, SessionMode};
 
@@ -289,6 +289,22 @@ fn request_of_the_server_belongs_to_its_call() {
     assert_eq!(harness.events.last().unwrap(), "Result({})");
     harness.respond(0);
     assert_eq!(harness.reply(id).events().len(), 2);
+}
+
+/// A call of 2026-07-28 has no session, so the server sends its client no requests.
+#[test]
+fn modern_call_selects_no_session() {
+    let mut harness = Harness::new(HTTP);
+    let session = harness.initialize("2025-11-25");
+    let call = harness.send(&Request::call(1, "defer")).unwrap();
+    assert_eq!(harness.ask(&Request::old(PING, &session)).status, 200);
+    let during = RequestOptions::DEFAULT.during(harness.tickets[0]);
+    assert_eq!(harness.server.ping(during), Err(SendError::Unsupported));
+    harness.http.enter(&mut harness.server, harness.tickets[0]).unwrap();
+    assert_eq!(harness.server.ping(RequestOptions::DEFAULT), Err(SendError::NotConnected));
+    harness.respond(0);
+    assert!(harness.reply(call).body.contains("late"));
+    assert_eq!(harness.ask(&Request::old(PING, &session)).status, 200);
 }
 
 /// B-S12, B-S13, B-S14, B-S15, B-S16: general streams.
