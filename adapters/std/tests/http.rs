@@ -233,6 +233,48 @@ fn server_that_cannot_be_reached_is_named() {
     assert_eq!(failure.to_string(), format!("{url}: status 401, WWW-Authenticate: Bearer scope=\"a\""));
 }
 
+/// Starts a server of 2025-11-25 that closes the connection within the response to messages with this method.
+fn start_server_that_cuts(method: &'static str) -> String {
+    start(move |request, stream| {
+        let response = if request.has("server/discover") {
+            json(&format!(
+                r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32601,"message":"x"}}}}"#,
+                request.id()
+            ))
+        } else if request.has("initialize\"") {
+            request.result(
+                r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#,
+            )
+        } else if request.has("tools/call") {
+            request.result(TEXT)
+        } else {
+            return write(stream, if request.line.starts_with("GET") { NOT_ALLOWED } else { ACCEPTED });
+        };
+        if !request.has(method) {
+            return write(stream, &response);
+        }
+        write(stream, &response[..response.len() - 12]);
+        let _ = stream.shutdown(std::net::Shutdown::Both);
+    })
+}
+
+/// The connection is lost within a JSON body.
+#[test]
+fn partial_response_is_a_lost_connection() {
+    let url = start_server_that_cuts("tools/call");
+    let client = connector().http(HttpEndpoint::new(&url)).unwrap();
+    let Err(CallError::Http(failure)) = client.call_json("act", "{}") else { panic!("a response") };
+    assert!(failure.url == url && failure.status.is_none() && !failure.reason.is_empty(), "{failure}");
+    let url = start_server_that_cuts("initialize");
+    let Err(ConnectError::Http(failure)) = connector().http(HttpEndpoint::new(&url)) else {
+        panic!("connected")
+    };
+    assert!(failure.url == url && failure.status.is_none() && !failure.reason.is_empty(), "{failure}");
+    // The client falls back to the handshake.
+    let client = connector().http(HttpEndpoint::new(start_server_that_cuts("server/discover"))).unwrap();
+    assert_eq!(client.call_json("act", "{}").unwrap().text().as_deref(), Some("7"));
+}
+
 #[test]
 fn refused_call_fails_alone_with_status_and_challenge() {
     const ERROR: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}"#;

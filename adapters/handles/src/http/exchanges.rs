@@ -241,7 +241,7 @@ impl HttpExchanges {
         now: Millis,
         take: impl FnOnce(HttpReceived<'_>),
     ) -> HttpAction {
-        let refusal = self.refusals.remove(&exchange);
+        let (refusal, is_lost) = (self.refusals.remove(&exchange), reason.is_some());
         let failure = refusal.or_else(|| Some(HttpFailure::from_reason(&self.endpoint.url, reason?)));
         match self.http.finish(exchange, now) {
             Finish::Ended | Finish::Continues => {}
@@ -253,6 +253,10 @@ impl HttpExchanges {
             }
             // The application needs the header fields, which the message does not contain.
             Finish::Message(inbound) if failure.as_ref().is_some_and(has_advice) => {
+                take(HttpReceived::Closed(inbound.stream, failure));
+            }
+            // The connection was lost within the message.
+            Finish::Message(inbound) if is_lost && Json::parse(inbound.message).is_err() => {
                 take(HttpReceived::Closed(inbound.stream, failure));
             }
             Finish::Message(inbound) => {
