@@ -81,7 +81,7 @@ pub struct Limits {
     ///
     /// An invalid message gets such a response if its id is missing, invalid or too long. After the limit, the server
     /// does not respond to further messages of this kind until a valid message arrives. Invalid members of a batch do
-    /// not count.
+    /// not count. In message mode only messages with [`StreamId::NONE`](crate::StreamId::NONE) count.
     pub invalid_in_a_row: u8,
 }
 

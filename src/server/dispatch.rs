@@ -162,8 +162,9 @@ impl ServerState<'_> {
         detail: Option<&dyn WriteText>,
     ) -> Received {
         let id = if id.len() <= self.id_limit() { id } else { b"" };
-        // Errors within a batch have no limit, because they share one line.
-        if id.is_empty() && !self.batches.in_line() {
+        // Errors within a batch have no limit, because they share one line. Errors on a stream have none, because the
+        // transport expects one response to each request.
+        if id.is_empty() && !self.batches.in_line() && stream == StreamId::NONE {
             if self.invalid_in_a_row >= self.config.limits.invalid_in_a_row {
                 return Received::ProtocolError(ProtocolError::Muted);
             }

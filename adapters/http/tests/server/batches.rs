@@ -27,6 +27,21 @@ fn batch_gets_one_array_of_responses() {
     assert!(reply.status == 200 && reply.body.contains("-32600"), "{reply:?}");
 }
 
+/// B-S7: the limit of consecutive errors without an id is for lines.
+#[test]
+fn every_refused_message_gets_an_error() {
+    let mut harness = Harness::new(HTTP);
+    let session = harness.initialize("2025-03-26");
+    let batch = format!("[{}]", [r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#; 45].join(","));
+    let long = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"ping"}}"#, "x".repeat(80));
+    for body in [batch, long] {
+        for _ in 0..9 {
+            assert_eq!(harness.ask(&Request::old(&*body, &session)).code(), -32600);
+        }
+    }
+    assert_eq!(harness.http.open_exchanges(), 0);
+}
+
 /// B-S7, B-S9: a batch whose call reports progress gets an event stream that ends with the array.
 #[test]
 fn batch_with_progress_gets_a_stream() {
