@@ -48,7 +48,7 @@ impl Value {
         if let Some(DefaultValue::Variant(path)) = &attributes.default
             && is_primitive(&field.ty)
         {
-            return refuse(path.span(), HIDDEN_DEFAULT);
+            return Err(Error::new_spanned(path, HIDDEN_DEFAULT));
         }
         let value = Value { ty: field.ty.clone(), schema_ty: scope.schema_type(&field.ty)?, attributes };
         if value.limit().is_some() && scope.depends_on_parameter(&field.ty) {
