@@ -103,7 +103,7 @@ pub(crate) struct LineDecoder<'b> {
     /// bytes of the last chunk.
     pub(super) release_length: usize,
     /// Framing of message mode. A reference, so that a program that receives lines does not link message mode.
-    pub(super) message_framing: Option<&'static &'static dyn MessageFraming>,
+    pub(super) message_framing: Option<&'static MessageFraming>,
     /// Stream of the message in the buffer. Message mode only.
     pub(super) stream: StreamId,
     /// Maximum length of an id. A field of two bytes keeps the decoder small on boards.
@@ -209,7 +209,7 @@ impl<'b> LineDecoder<'b> {
     fn find_or_get_line(&mut self, known: &[u8]) -> Option<Line> {
         if self.line.is_none() {
             let found = match self.message_framing {
-                Some(framing) => framing.find(self, known),
+                Some(framing) => (framing.find)(self, known),
                 None => self.find_line(known),
             };
             self.set_line(found?);
@@ -461,7 +461,7 @@ impl InputSink for LineDecoder<'_> {
 
     fn message(&mut self, message: &[u8], scanned: Option<&Scanned>, stream: StreamId) -> bool {
         let Some(framing) = self.message_framing.filter(|_| self.is_open()) else { return false };
-        framing.receive(self, message, scanned, stream);
+        (framing.receive)(self, message, scanned, stream);
         true
     }
 

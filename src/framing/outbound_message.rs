@@ -243,40 +243,30 @@ impl Routing {
 }
 
 /// Interface between the transmit buffer and message headers. A program without message mode does not link the
-/// implementation.
-pub(crate) trait HeaderFormat: Sync {
-    /// Writes the header of a message. `bytes` contains space for the header, followed by the message.
-    fn write(&self, bytes: &mut [u8], routing: Routing);
-    /// Returns the header of the first buffered message, and the message. Returns `None` if `bytes` is shorter than
+/// functions.
+pub(crate) struct HeaderFormat {
+    /// Writes the header of a message. The bytes contain space for the header, followed by the message.
+    pub(crate) write: fn(&mut [u8], Routing),
+    /// Returns the header of the first buffered message, and the message. Returns `None` if the bytes are shorter than
     /// a header.
-    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m Header, &'m [u8])>;
+    pub(crate) split_first: for<'m> fn(&'m [u8]) -> Option<(&'m Header, &'m [u8])>,
     /// Returns the routing of a message.
-    fn decode(&self, header: &Header) -> Routing;
+    pub(crate) decode: fn(Header) -> Routing,
 }
 
-struct Headers;
+pub(crate) static HEADERS: HeaderFormat = HeaderFormat { write, split_first, decode: Routing::decode };
 
-/// Implementation of the headers. The transmit buffer stores a reference to this reference, because `&&dyn` takes one
-/// word.
-pub(crate) static HEADERS: &dyn HeaderFormat = &Headers;
-
-impl HeaderFormat for Headers {
-    fn write(&self, bytes: &mut [u8], routing: Routing) {
-        if let Some((header, message)) = bytes.split_first_chunk_mut::<HEADER_SIZE>() {
-            *header = routing.encode(message.len());
-        }
+fn write(bytes: &mut [u8], routing: Routing) {
+    if let Some((header, message)) = bytes.split_first_chunk_mut::<HEADER_SIZE>() {
+        *header = routing.encode(message.len());
     }
+}
 
-    fn split_first<'m>(&self, bytes: &'m [u8]) -> Option<(&'m Header, &'m [u8])> {
-        let (header, rest) = bytes.split_first_chunk::<HEADER_SIZE>()?;
-        let [l0, l1, l2, l3, ..] = *header;
-        let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
-        Some((header, rest.get(..length).unwrap_or(rest)))
-    }
-
-    fn decode(&self, header: &Header) -> Routing {
-        Routing::decode(*header)
-    }
+fn split_first(bytes: &[u8]) -> Option<(&Header, &[u8])> {
+    let (header, rest) = bytes.split_first_chunk::<HEADER_SIZE>()?;
+    let [l0, l1, l2, l3, ..] = *header;
+    let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
+    Some((header, rest.get(..length).unwrap_or(rest)))
 }
 
 #[cfg(test)]

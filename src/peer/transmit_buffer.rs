@@ -23,7 +23,7 @@ pub(crate) struct TransmitBuffer<'b> {
     /// Maximum size of a reply. This space must be free before a request event is emitted.
     max_reply_size: usize,
     /// Message mode only. A reference, so that a program without message mode does not link the code of headers.
-    headers: Option<&'static &'static dyn HeaderFormat>,
+    headers: Option<&'static HeaderFormat>,
     link: Link,
     observer: Option<AttachedObserver<'b>>,
     /// End of the messages that the observer has seen.
@@ -63,7 +63,7 @@ enum Gate {
 /// `show` is a function pointer, so that a program without an observer does not link the function.
 struct AttachedObserver<'b> {
     observer: &'b mut (dyn Observer + Send + 'b),
-    show: fn(&mut (dyn Observer + Send), &[u8], Option<&dyn HeaderFormat>),
+    show: fn(&mut (dyn Observer + Send), &[u8], Option<&HeaderFormat>),
 }
 
 /// Error of a message that did not fit. The message was not written.
@@ -137,7 +137,7 @@ impl<'b> TransmitBuffer<'b> {
     fn show_unobserved(&mut self) {
         if let Some(attached) = &mut self.observer {
             let written = self.buffer.bytes().get(self.observed..self.end).unwrap_or_default();
-            (attached.show)(attached.observer, written, self.headers.copied());
+            (attached.show)(attached.observer, written, self.headers);
         }
     }
 
@@ -331,7 +331,7 @@ impl<'b> TransmitBuffer<'b> {
             }
             Some(headers) => {
                 let message = self.buffer.bytes_mut().get_mut(self.end..to).ok_or(Overflow)?;
-                write_header(*headers, message, routing);
+                (headers.write)(message, routing);
                 to
             }
         };
@@ -354,7 +354,7 @@ impl<'b> TransmitBuffer<'b> {
     pub(crate) fn transmit(&mut self) -> Transmit<'_> {
         self.observe_sent();
         let unsent = self.buffer.bytes().get(self.link.start..self.end).unwrap_or_default();
-        let first = self.headers.and_then(|headers| split_first(*headers, unsent));
+        let first = self.headers.and_then(|headers| (headers.split_first)(unsent));
         let (header, bytes) = first.map_or((None, unsent), |(header, message)| (Some(header), message));
         Transmit { bytes, header, link: &mut self.link }
     }
@@ -415,25 +415,13 @@ impl<'a> Transmit<'a> {
     }
 }
 
-/// Writes the header of a message. Message mode only.
-#[cold]
-fn write_header(headers: &dyn HeaderFormat, message: &mut [u8], routing: Routing) {
-    headers.write(message, routing);
-}
-
-/// Splits the header and the text of the first message from the unsent bytes. Message mode only.
-#[cold]
-fn split_first<'a>(headers: &dyn HeaderFormat, unsent: &'a [u8]) -> Option<(&'a Header, &'a [u8])> {
-    headers.split_first(unsent)
-}
-
 /// Shows an observer each of the written messages.
-fn show_messages(observer: &mut (dyn Observer + Send), written: &[u8], headers: Option<&dyn HeaderFormat>) {
+fn show_messages(observer: &mut (dyn Observer + Send), written: &[u8], headers: Option<&HeaderFormat>) {
     let mut rest = written;
     while !rest.is_empty() {
-        let length = match headers.and_then(|headers| headers.split_first(rest).zip(Some(headers))) {
+        let length = match headers.and_then(|headers| (headers.split_first)(rest).zip(Some(headers))) {
             Some(((header, message), headers)) => {
-                match headers.decode(header).kind {
+                match (headers.decode)(*header).kind {
                     OutboundMessageKind::Piece => observer.piece(message, false),
                     OutboundMessageKind::LastPiece => observer.piece(message, true),
                     _ => observer.line(Direction::Out, message, Ok(())),

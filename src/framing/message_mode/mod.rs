@@ -11,77 +11,58 @@ use crate::json::{DEPTH_LIMIT, Scanned};
 use crate::platform::copy;
 
 /// Interface between the decoder and message mode.
-pub(super) trait MessageFraming: Sync {
+pub(super) struct MessageFraming {
     /// Copies a whole message into the buffer. If the message does not fit, keeps only its id. If the caller has parsed
-    /// the message, `scanned` contains the results of the scan.
-    fn receive(
-        &self,
-        input: &mut LineDecoder<'_>,
-        message: &[u8],
-        scanned: Option<&Scanned>,
-        stream: StreamId,
-    );
+    /// the message, the results of the scan are given.
+    pub(super) receive: fn(&mut LineDecoder<'_>, &[u8], Option<&Scanned>, StreamId),
     /// Returns the received message as a line. Drops a blank message. Returns `None` without a message, or if the
-    /// message is blank.
-    fn find(&self, input: &mut LineDecoder<'_>, known: &[u8]) -> Option<FoundLine>;
+    /// message is blank. The last parameter is the text that the scanner does not scan again.
+    pub(super) find: fn(&mut LineDecoder<'_>, &[u8]) -> Option<FoundLine>,
 }
 
-struct WholeMessages;
+pub(super) static WHOLE_MESSAGES: MessageFraming = MessageFraming { receive, find };
 
-/// The trait object of message mode. The decoder stores a reference to this object, because `&&dyn` takes one word and
-/// `&dyn` takes two.
-pub(super) static WHOLE_MESSAGES: &dyn MessageFraming = &WholeMessages;
-
-impl MessageFraming for WholeMessages {
-    fn receive(
-        &self,
-        input: &mut LineDecoder<'_>,
-        message: &[u8],
-        scanned: Option<&Scanned>,
-        stream: StreamId,
-    ) {
-        let length = message.len();
-        input.stream = stream;
-        if let Some(space) = input.buffer.reborrow().ensure(length).and_then(|bytes| bytes.get_mut(..length))
-        {
-            copy(space, message);
-            input.end = length;
-            // `Message::parse` accepts `DEPTH_LIMIT` levels. A lower limit of this decoder requires another scan.
-            if let Some(scanned) = scanned.filter(|_| input.scanner.limit() >= DEPTH_LIMIT) {
-                input.scanner.adopt(scanned);
-                input.set_line(FoundLine { kind: LineKind::Message, length, release_length: length });
-            }
-            return;
+fn receive(input: &mut LineDecoder<'_>, message: &[u8], scanned: Option<&Scanned>, stream: StreamId) {
+    let length = message.len();
+    input.stream = stream;
+    if let Some(space) = input.buffer.reborrow().ensure(length).and_then(|bytes| bytes.get_mut(..length)) {
+        copy(space, message);
+        input.end = length;
+        // `Message::parse` accepts `DEPTH_LIMIT` levels. A lower limit of this decoder requires another scan.
+        if let Some(scanned) = scanned.filter(|_| input.scanner.limit() >= DEPTH_LIMIT) {
+            input.scanner.adopt(scanned);
+            input.set_line(FoundLine { kind: LineKind::Message, length, release_length: length });
         }
-        let id_size = input.id_capture_size();
-        let _ = input.buffer.reborrow().ensure(id_size);
-        let captured = input.buffer.bytes_mut().get_mut(..id_size).unwrap_or_default();
-        input.flags.add(Flags::DISCARDING);
-        input.scanned = 0;
-        capture_id(&mut input.scanner, &mut input.scanned, message, captured);
+        return;
     }
+    let id_size = input.id_capture_size();
+    let _ = input.buffer.reborrow().ensure(id_size);
+    let captured = input.buffer.bytes_mut().get_mut(..id_size).unwrap_or_default();
+    input.flags.add(Flags::DISCARDING);
+    input.scanned = 0;
+    capture_id(&mut input.scanner, &mut input.scanned, message, captured);
+}
 
-    fn find(&self, input: &mut LineDecoder<'_>, known: &[u8]) -> Option<FoundLine> {
-        if !input.has_message() {
-            return None;
-        }
-        if input.is_discarding() {
-            return Some(input.finish_discarded(0));
-        }
-        let bytes = input.buffer.bytes().get(..input.end).unwrap_or_default();
-        if bytes.starts_with(&BYTE_ORDER_MARK) {
-            input.start = BYTE_ORDER_MARK.len();
-        }
-        input.scanner.feed_with(known, bytes.get(input.start..).unwrap_or_default());
-        let length = input.end.saturating_sub(input.start);
-        let kind = input.finish_scan();
-        if kind == LineKind::Blank {
-            input.start = input.end;
-            input.start_line();
-            return None;
-        }
-        Some(FoundLine { kind, length, release_length: length })
+fn find(input: &mut LineDecoder<'_>, known: &[u8]) -> Option<FoundLine> {
+    if !input.has_message() {
+        return None;
     }
+    if input.is_discarding() {
+        return Some(input.finish_discarded(0));
+    }
+    let bytes = input.buffer.bytes().get(..input.end).unwrap_or_default();
+    if bytes.starts_with(&BYTE_ORDER_MARK) {
+        input.start = BYTE_ORDER_MARK.len();
+    }
+    input.scanner.feed_with(known, bytes.get(input.start..).unwrap_or_default());
+    let length = input.end.saturating_sub(input.start);
+    let kind = input.finish_scan();
+    if kind == LineKind::Blank {
+        input.start = input.end;
+        input.start_line();
+        return None;
+    }
+    Some(FoundLine { kind, length, release_length: length })
 }
 
 #[cfg(test)]
