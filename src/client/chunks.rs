@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::client::method_properties::Method;
 use crate::client::pending_event::PendingEvent;
 use crate::error::SendError;
-use crate::framing::Content;
+use crate::framing::LineKind;
 use crate::json::{Json, Member, Span, Str, decode_text_in_place};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::Flags;
@@ -41,9 +41,9 @@ impl core::fmt::Debug for ChunkData<'_> {
 
 /// The type of the function that emits chunks. Only programs that call [`Client::receive_chunks`] link this function.
 ///
-/// The client calls the hook before it handles a line. The argument is the content of the line, or `None` while the
+/// The client calls the hook before it handles a line. The argument is the kind of the line, or `None` while the
 /// line is incomplete. The hook returns whether it has set an event or ended a request.
-pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<Content>) -> bool;
+pub(crate) type ChunkHook = fn(&mut Client<'_>, Option<LineKind>) -> bool;
 
 /// The state of the current line.
 #[derive(Debug, Clone, Copy)]
@@ -83,17 +83,16 @@ impl PendingChunk {
     }
 }
 
-fn before_line(client: &mut Client<'_>, content: Option<Content>) -> bool {
+fn before_line(client: &mut Client<'_>, line: Option<LineKind>) -> bool {
     if client.chunks.is_handled && client.end_chunks() {
         return true;
     }
-    let has_event = match content {
-        None | Some(Content::Message) => next_chunk(client, content.is_some()),
+    let has_event = match line {
+        None | Some(LineKind::Message) => next_chunk(client, line.is_some()),
         Some(_) => false,
     };
     // A truncated line does not count as handled, because the end of the connection ends its request.
-    client.chunks.is_handled =
-        !has_event && content.is_some_and(|content| !matches!(content, Content::Truncated));
+    client.chunks.is_handled = !has_event && line.is_some_and(|line| line != LineKind::Truncated);
     has_event
 }
 

@@ -5,8 +5,7 @@ use crate::client::client_state::ClientState;
 use crate::client::pending_event::{PendingEvent, PendingFailure};
 use crate::client::receive;
 use crate::error::ProtocolError;
-use crate::framing::outbound_message::StreamId;
-use crate::framing::{Content as LineContent, Line};
+use crate::framing::LineKind;
 use crate::json::{Member, Shape, Span};
 use crate::peer::LineEvent;
 use crate::peer::lifecycle::{State, Trigger};
@@ -171,19 +170,19 @@ impl Client<'_> {
     fn process_next_line(&mut self) -> bool {
         let line = self.input.line();
         if let Some(hook) = self.chunk_hook
-            && hook(self, line.map(|line| line.content))
+            && hook(self, line)
         {
             return true;
         }
         match line {
-            Some(Line { content: LineContent::Message, stream }) => self.process_message(stream),
+            Some(LineKind::Message) => self.process_message(),
             Some(line) => self.process_unreadable_line(line),
             None => false,
         }
     }
 
     #[inline(never)]
-    fn process_message(&mut self, stream: StreamId) -> bool {
+    fn process_message(&mut self) -> bool {
         if self.state.has(WireFeature::Batches)
             && self.input.scanner().shape() == Shape::Array
             && self.input.open_batch()
@@ -201,7 +200,8 @@ impl Client<'_> {
         }
         self.state.record_line();
         let index = self.input.member_index(Member::Result);
-        let outcome = receive::handle_message(&mut self.state, bytes, class, input, index, stream);
+        let outcome =
+            receive::handle_message(&mut self.state, bytes, class, input, index, self.input.stream());
         self.finish_line(outcome)
     }
 
@@ -209,22 +209,20 @@ impl Client<'_> {
     /// if the transmit buffer lacks space for the response.
     #[cold]
     #[inline(never)]
-    fn process_unreadable_line(&mut self, line: Line) -> bool {
-        if let LineContent::StreamClosed = line.content {
-            self.state.fail_exchange(line.stream);
+    fn process_unreadable_line(&mut self, line: LineKind) -> bool {
+        if line == LineKind::StreamClosed {
+            self.state.fail_exchange(self.input.stream());
             self.input.release();
             return true;
         }
         let scanner = self.input.scanner();
-        let is_request = !matches!(line.content, LineContent::Truncated)
-            && scanner.has(Member::Method)
-            && scanner.has(Member::Id);
+        let is_request =
+            line != LineKind::Truncated && scanner.has(Member::Method) && scanner.has(Member::Id);
         if is_request && !self.state.reserve_response(false) {
             return false;
         }
         self.state.record_line();
-        let bytes = self.input.bytes();
-        let outcome = receive::handle_unreadable_line(&mut self.state, bytes, line, scanner);
+        let outcome = receive::handle_unreadable_line(&mut self.state, &self.input, line);
         self.finish_line(outcome)
     }
 

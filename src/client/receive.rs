@@ -4,13 +4,13 @@ use core::mem;
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
-use crate::framing::{Content, Line};
-use crate::json::{DEPTH_LIMIT, Json, Kind, Member, MemberIndex, ScanErrorKind, Scanner, Span, Str};
-use crate::peer::inbound;
+use crate::framing::{LineDecoder, LineKind};
+use crate::json::{Json, Kind, Member, MemberIndex, Span, Str};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::Inbound;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
+use crate::peer::{inbound, unreadable_line_error};
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
@@ -90,33 +90,17 @@ fn handle_error_without_id(
 /// long, also responds with the error. Sends no response in the stateless era.
 pub(crate) fn handle_unreadable_line(
     state: &mut ClientState<'_>,
-    bytes: &[u8],
-    line: Line,
-    scanner: &Scanner,
+    input: &LineDecoder<'_>,
+    line: LineKind,
 ) -> Result<(), ProtocolError> {
-    let (id, error, failure) = match line.content {
-        Content::Message | Content::Truncated | Content::StreamClosed => {
-            return Err(ProtocolError::Truncated);
-        }
-        Content::Broken(error) => {
-            let error = match error.kind {
-                ScanErrorKind::TooDeep => {
-                    ProtocolError::TooDeep { limit: state.config.depth.min(DEPTH_LIMIT) }
-                }
-                _ => ProtocolError::NotJson(error),
-            };
-            (scanner.span(Member::Id).bytes(bytes), error, RequestFailure::Invalid)
-        }
-        Content::TooLong { id_fits, limit } => {
-            (if id_fits { bytes } else { b"" }, ProtocolError::LineTooLong { limit }, RequestFailure::TooLong)
-        }
-    };
+    let error = unreadable_line_error(input, line);
+    let id = input.intact_id();
     if !rpc::is_id(Json::trusted(id)) {
         return Err(error);
     }
-    if scanner.has(Member::Method) {
+    if input.scanner().has(Member::Method) {
         if state.responds_to_requests() && id.len() <= ID_LIMIT {
-            state.respond_by_itself(id, line.stream, Some(error));
+            state.respond_by_itself(id, input.stream(), Some(error));
         }
         return Err(error);
     }
@@ -131,6 +115,8 @@ pub(crate) fn handle_unreadable_line(
     }
     match state.peer.find_awaiting(id) {
         Some(ticket) => {
+            let failure =
+                if line == LineKind::TooLong { RequestFailure::TooLong } else { RequestFailure::Invalid };
             end_request(state, ticket, PendingOutcome::Failed(failure));
             Ok(())
         }

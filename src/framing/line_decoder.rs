@@ -20,32 +20,6 @@ pub(crate) trait InputSink {
     fn eof(&mut self);
 }
 
-/// The current line, which remains in the buffer until its release.
-///
-/// [`LineDecoder::bytes`] returns the text of the line. [`LineDecoder::scanner`] returns the members of the message as
-/// spans from the start of the line.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Line {
-    pub(crate) content: Content,
-    pub(crate) stream: StreamId,
-}
-
-/// Content of a complete line.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Content {
-    /// A valid message.
-    Message,
-    /// Text that is not valid JSON, or is nested too deeply.
-    Broken(ScanError),
-    /// A discarded line that is longer than the buffer. [`LineDecoder::bytes`] returns the captured id, or an empty
-    /// slice for a line without an id.
-    TooLong { id_fits: bool, limit: usize },
-    /// A message that the end of input has cut off.
-    Truncated,
-    /// The end of this line's stream. The line contains no message.
-    StreamClosed,
-}
-
 /// Kind and extent of a complete line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FoundLine {
@@ -56,9 +30,10 @@ pub(super) struct FoundLine {
     pub(super) release_length: usize,
 }
 
-/// Kind of a line. The scanner holds the members of a message, and the error of an invalid line.
+/// Kind of a complete line. The scanner holds the members of a message, and the error of an invalid line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineKind {
+pub(crate) enum LineKind {
+    /// A valid message.
     Message,
     /// Only white space.
     Blank,
@@ -67,7 +42,10 @@ pub(super) enum LineKind {
     TooDeep,
     /// Text with a gap, which the link marked with [`CANCEL`].
     GivenUp,
+    /// A discarded line that is longer than the buffer. [`LineDecoder::bytes`] returns the captured id, or an empty
+    /// slice for a line without an id.
     TooLong,
+    /// A message that the end of input has cut off.
     Truncated,
     /// The end of this line's stream (message mode). The line contains no message.
     StreamClosed,
@@ -189,43 +167,43 @@ impl<'b> LineDecoder<'b> {
         self.flags.add(Flags::ENDED);
     }
 
-    /// Returns the current line, or `None` while the line is incomplete. Repeated calls return the same line until its
-    /// release.
+    /// Returns the kind of the current line, or `None` while the line is incomplete. Repeated calls return the same
+    /// line until its release.
+    ///
+    /// [`LineDecoder::bytes`] returns the text of the line. [`LineDecoder::scanner`] returns the members of the message
+    /// as spans from the start of the line.
     #[inline]
-    pub(crate) fn line(&mut self) -> Option<Line> {
+    pub(crate) fn line(&mut self) -> Option<LineKind> {
         self.line_with(&[])
     }
 
     /// Returns the current line like [`line`](LineDecoder::line). The scanner does not scan `known` again: see
     /// [`Scanner::feed_with`].
     #[inline]
-    pub(crate) fn line_with(&mut self, known: &[u8]) -> Option<Line> {
+    pub(crate) fn line_with(&mut self, known: &[u8]) -> Option<LineKind> {
         // Only new bytes or the end of input can complete a line. A discarded message is already complete.
         let may_end = self.scanned < self.end || self.flags.any(Flags::MAY_END);
-        if self.line.is_some() || may_end { self.find_or_get_line(known) } else { None }
+        if self.line.is_none() && may_end { self.complete_line(known) } else { self.line }
     }
 
     #[inline(never)]
-    fn find_or_get_line(&mut self, known: &[u8]) -> Option<Line> {
-        if self.line.is_none() {
-            let found = match self.message_framing {
-                Some(framing) => (framing.find)(self, known),
-                None => self.find_line(known),
-            };
-            self.set_line(found?);
-        }
-        let content = match self.line? {
-            LineKind::Message => Content::Message,
-            LineKind::TooLong => {
-                Content::TooLong { id_fits: self.scanned <= self.id_limit(), limit: self.buffer.limit() }
-            }
-            LineKind::Truncated => Content::Truncated,
-            LineKind::StreamClosed => Content::StreamClosed,
-            LineKind::Blank | LineKind::Invalid | LineKind::TooDeep | LineKind::GivenUp => {
-                Content::Broken(self.scanner.error())
-            }
+    fn complete_line(&mut self, known: &[u8]) -> Option<LineKind> {
+        let found = match self.message_framing {
+            Some(framing) => (framing.find)(self, known),
+            None => self.find_line(known),
         };
-        Some(Line { content, stream: self.stream })
+        self.set_line(found?);
+        self.line
+    }
+
+    /// Returns the id of a line that is not a message. Returns an empty slice if the id is missing or was cut off.
+    #[cold]
+    pub(crate) fn intact_id(&self) -> &[u8] {
+        match self.line {
+            Some(LineKind::TooLong) if self.scanned > self.id_limit() => b"",
+            Some(LineKind::TooLong) => self.bytes(),
+            _ => self.scanner.span(Member::Id).bytes(self.bytes()),
+        }
     }
 
     /// Makes `found` the current line.

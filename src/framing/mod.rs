@@ -15,7 +15,7 @@ pub(crate) mod outbound_message;
 mod oversized_line;
 mod partial_line;
 
-pub(crate) use line_decoder::{Content, InputSink, Line, LineDecoder};
+pub(crate) use line_decoder::{InputSink, LineDecoder, LineKind};
 
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ pub(crate) mod timeout;
 pub(crate) mod transmit_buffer;
 
 use crate::error::{ProtocolError, SendError};
+use crate::framing::{LineDecoder, LineKind};
 use crate::peer::keep_alive::KeepAliveState;
 use crate::peer::lifecycle::{Lifecycle, role};
 use crate::peer::outbound::IssuedId;
@@ -181,5 +182,18 @@ impl<'b, R: Role> Peer<'b, R> {
     /// Returns the remaining space for the current request's messages, in bytes.
     pub(crate) fn available(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
+    }
+}
+
+/// Returns the error for a line that is not a message.
+#[cold]
+pub(crate) fn unreadable_line_error(input: &LineDecoder<'_>, line: LineKind) -> ProtocolError {
+    match line {
+        LineKind::Message | LineKind::Truncated | LineKind::StreamClosed => ProtocolError::Truncated,
+        LineKind::TooLong => ProtocolError::LineTooLong { limit: input.limit() },
+        LineKind::TooDeep => ProtocolError::TooDeep { limit: input.scanner().limit() },
+        LineKind::Blank | LineKind::Invalid | LineKind::GivenUp => {
+            ProtocolError::NotJson(input.scanner().error())
+        }
     }
 }

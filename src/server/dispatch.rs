@@ -2,12 +2,10 @@
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
-use crate::framing::{Content, Line, LineDecoder};
-use crate::json::{
-    DEPTH_LIMIT, Json, Kind, Member, MemberIndex, ScanErrorKind, Scanner, Shape, Span, Str, WriteText,
-};
-use crate::peer::inbound;
+use crate::framing::{LineDecoder, LineKind};
+use crate::json::{Json, Kind, Member, MemberIndex, Scanner, Shape, Span, Str, WriteText};
 use crate::peer::lifecycle::State;
+use crate::peer::{inbound, unreadable_line_error};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::Revision;
 use crate::rpc::{self, Class, Invalid, Object, Outcome};
@@ -51,14 +49,15 @@ pub(crate) fn may_need_response(class: &Class) -> bool {
 
 /// Returns whether an unreadable line, or the next member of a batch, may need a response.
 #[cold]
-pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, content: Content) -> bool {
+pub(crate) fn unreadable_line_needs_response(input: &LineDecoder<'_>, line: LineKind) -> bool {
     let scanner = input.scanner();
-    match content {
-        Content::Message => true,
-        Content::Truncated | Content::StreamClosed => false,
+    match line {
+        LineKind::Message => true,
+        LineKind::Truncated | LineKind::StreamClosed => false,
+        // Never respond to a possible response, because two peers could exchange errors forever.
         _ if scanner.looks_like_response() => false,
-        Content::TooLong { .. } => !is_notification(scanner),
-        Content::Broken(_) => true,
+        LineKind::TooLong => !is_notification(scanner),
+        _ => true,
     }
 }
 
@@ -182,48 +181,36 @@ impl ServerState<'_> {
 pub(crate) fn handle_unreadable_line(
     state: &mut ServerState<'_>,
     input: &LineDecoder<'_>,
-    line: Line,
+    line: LineKind,
 ) -> Received {
-    let Line { content, stream, .. } = line;
-    let (bytes, scanner) = (input.bytes(), input.scanner());
-    if let Some(ended) =
-        state.outbound_hooks().and_then(|hooks| (hooks.on_unreadable_line)(state, bytes, content, scanner))
-    {
+    let on_unreadable_line = state.outbound_hooks().map(|hooks| hooks.on_unreadable_line);
+    if let Some(ended) = on_unreadable_line.and_then(|handle| handle(state, input, line)) {
         return ended;
     }
-    match content {
-        Content::Message | Content::Truncated | Content::StreamClosed => {
-            Received::ProtocolError(ProtocolError::Truncated)
-        }
-        Content::Broken(scan_error) => {
-            let (error, detail): (_, Option<&dyn WriteText>) = match scan_error.kind {
-                ScanErrorKind::TooDeep => {
-                    (ProtocolError::TooDeep { limit: state.config.limits.depth.min(DEPTH_LIMIT) }, None)
-                }
-                _ => (ProtocolError::NotJson(scan_error), Some(&scan_error)),
-            };
-            let id = match Class::new(bytes, scanner, false) {
-                Class::Request { id, .. } | Class::Invalid { id, answerable: true, .. } => id,
-                _ if scan_error.kind == ScanErrorKind::TooDeep => return Received::ProtocolError(error),
-                // The line may have an id after the error. Respond without an id.
-                _ => Span::MISSING,
-            };
-            // Never respond to a possible response, because two peers could exchange errors forever.
-            let is_abandoned = scan_error.kind == ScanErrorKind::GivenUp && id.is_missing();
-            if is_abandoned || scanner.looks_like_response() {
-                return Received::ProtocolError(error);
-            }
-            state.refuse(rpc::view(bytes, id).bytes(), stream, error, detail)
-        }
-        Content::TooLong { id_fits, limit } => {
-            let error = ProtocolError::LineTooLong { limit };
-            if scanner.looks_like_response() || is_notification(scanner) {
-                return Received::ProtocolError(error);
-            }
-            let is_id = id_fits && rpc::is_id(Json::trusted(bytes));
-            state.refuse(if is_id { bytes } else { b"" }, stream, error, None)
-        }
+    let error = unreadable_line_error(input, line);
+    if !unreadable_line_needs_response(input, line) {
+        return Received::ProtocolError(error);
     }
+    let id = if line == LineKind::TooLong {
+        let id = input.intact_id();
+        if rpc::is_id(Json::trusted(id)) { id } else { b"" }
+    } else {
+        let bytes = input.bytes();
+        match Class::new(bytes, input.scanner(), false) {
+            Class::Request { id, .. } | Class::Invalid { id, answerable: true, .. } => {
+                rpc::view(bytes, id).bytes()
+            }
+            _ if line == LineKind::TooDeep => return Received::ProtocolError(error),
+            // The line may have an id after the error. Respond without an id.
+            _ => b"",
+        }
+    };
+    if line == LineKind::GivenUp && id.is_empty() {
+        return Received::ProtocolError(error);
+    }
+    let detail =
+        if let ProtocolError::NotJson(error) = &error { Some(error as &dyn WriteText) } else { None };
+    state.refuse(id, input.stream(), error, detail)
 }
 
 #[inline]

@@ -4,9 +4,9 @@
 //! link the module.
 
 use crate::error::ProtocolError;
-use crate::framing::Content;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
-use crate::json::{Json, Kind, Member, Scanner, Span, Str};
+use crate::framing::{LineDecoder, LineKind};
+use crate::json::{Json, Kind, Span, Str};
 use crate::peer::Peer;
 use crate::peer::lifecycle::role;
 use crate::peer::outbound::IssuedId;
@@ -31,7 +31,7 @@ pub(crate) struct OutboundHooks {
         fn(&mut ServerState<'_>, &[u8], Json<'_>, rpc::Outcome, &mut Spans) -> Option<Received>,
 
     /// Handles an unreadable line. Returns `None` if the line is not a response to an outbound request.
-    pub(super) on_unreadable_line: fn(&mut ServerState<'_>, &[u8], Content, &Scanner) -> Option<Received>,
+    pub(super) on_unreadable_line: fn(&mut ServerState<'_>, &LineDecoder<'_>, LineKind) -> Option<Received>,
 
     /// Handles progress, and `notifications/roots/list_changed` of a client that declared this notification: the line,
     /// the method and the parameters. Returns `None` for any other notification.
@@ -102,19 +102,14 @@ fn on_response(
 
 fn on_unreadable_line(
     state: &mut ServerState<'_>,
-    bytes: &[u8],
-    content: Content,
-    scanner: &Scanner,
+    input: &LineDecoder<'_>,
+    line: LineKind,
 ) -> Option<Received> {
-    if !scanner.looks_like_response() {
+    if !input.scanner().looks_like_response() {
         return None;
     }
-    let (id, failure) = match content {
-        Content::TooLong { id_fits: true, .. } => (bytes, RequestFailure::TooLong),
-        Content::Broken(_) => (scanner.span(Member::Id).bytes(bytes), RequestFailure::Invalid),
-        _ => return None,
-    };
-    let id = Some(Json::trusted(id)).filter(|id| rpc::is_id(*id))?;
+    let failure = if line == LineKind::TooLong { RequestFailure::TooLong } else { RequestFailure::Invalid };
+    let id = Some(Json::trusted(input.intact_id())).filter(|id| rpc::is_id(*id))?;
     let ticket = state.peer.find_awaiting(id).filter(|ticket| state.owns_outbound(*ticket))?;
     Some(state.finish(ticket, ResponseKind::Failed(failure)))
 }

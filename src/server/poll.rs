@@ -3,7 +3,7 @@
 use core::mem;
 
 use crate::error::ProtocolError;
-use crate::framing::Content;
+use crate::framing::LineKind;
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Member, Span, decode_text_in_place};
 use crate::machine::PollStep;
@@ -125,40 +125,37 @@ impl Server<'_> {
     /// space for a response.
     fn handle_next_line(&mut self) -> bool {
         let Some(line) = self.input.line_with(self.state.request_cache.meta()) else { return false };
-        if let Content::StreamClosed = line.content {
-            self.cancel_on_closed_stream(line.stream);
+        let stream = self.input.stream();
+        if line == LineKind::StreamClosed {
+            self.cancel_on_closed_stream(stream);
             return true;
         }
         let Server { input, state } = self;
         let bytes = input.bytes();
         let in_line = state.batches.in_line();
-        let class = match line.content {
-            Content::Message if !in_line => {
-                Some(Class::new(bytes, input.scanner(), state.config.compat.missing_jsonrpc))
-            }
-            _ => None,
-        };
+        let class = (line == LineKind::Message && !in_line)
+            .then(|| Class::new(bytes, input.scanner(), state.config.compat.missing_jsonrpc));
         // A cancellation may end the request of pending messages. Send these messages first.
         let notify_first = state.pending_changes.any(ChangeSet::ANY_PENDING)
             && matches!(class, Some(Class::Notification { .. }));
         let needs_space = notify_first
             || match &class {
                 Some(class) => dispatch::may_need_response(class),
-                None => dispatch::unreadable_line_needs_response(input, line.content),
+                None => dispatch::unreadable_line_needs_response(input, line),
             };
         if needs_space && !state.peer.reserve_response() {
             return false;
         }
         let mut spans = Spans::NONE;
         let outcome = if in_line {
-            state.next_member(bytes, line.stream, &mut spans)
+            state.next_member(bytes, stream, &mut spans)
         } else {
             state.peer.keep_alive.record_activity();
             state.peer.output.observe_sent();
             let outcome = match &class {
                 Some(class) => {
                     let index = input.member_index(Member::Params);
-                    dispatch::handle_message(state, bytes, class, index, line.stream, &mut spans)
+                    dispatch::handle_message(state, bytes, class, index, stream, &mut spans)
                 }
                 None => dispatch::handle_unreadable_line(state, input, line),
             };

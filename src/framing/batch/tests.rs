@@ -1,6 +1,6 @@
 //! Tests of batches: the elements of an array as lines.
 
-use super::super::line_decoder::{Content, InputSink};
+use super::super::line_decoder::InputSink;
 use super::*;
 use crate::buffer::Buffer;
 use crate::framing::outbound_message::StreamId;
@@ -20,7 +20,7 @@ fn messages(input: &str) -> Vec<String> {
         let text = String::from_utf8_lossy(decoder.bytes()).into_owned();
         let id = decoder.scanner().span(Member::Id);
         assert!(id.is_missing() || &text[id.range()] == "7", "spans start at the element: {text}");
-        let is_message = matches!(found.content, Content::Message);
+        let is_message = found == LineKind::Message;
         if is_message && text.starts_with('[') && decoder.open_batch() {
             indent = "  ";
             continue;

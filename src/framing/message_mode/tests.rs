@@ -1,6 +1,6 @@
 //! Tests of message mode.
 
-use super::super::line_decoder::{Content, InputSink, MIN_READ_SIZE};
+use super::super::line_decoder::{InputSink, MIN_READ_SIZE};
 use super::*;
 use crate::buffer::Buffer;
 use crate::json::{Member, ScanErrorKind};
@@ -18,15 +18,19 @@ fn in_message_mode(buffer: &mut [u8], depth: u8) -> LineDecoder<'_> {
 fn current(input: &mut LineDecoder<'_>) -> Option<(String, u32)> {
     let line = input.line()?;
     let text = String::from_utf8_lossy(input.bytes()).into_owned();
-    let what = match line.content {
-        Content::Message => text,
-        Content::Broken(error) => std::format!("broken {:?} at {}", error.kind, error.at),
-        Content::TooLong { id_fits, limit } => std::format!("over {limit}, id {text} {id_fits}"),
-        Content::Truncated => String::from("truncated"),
-        Content::StreamClosed => String::from("stream closed"),
+    let what = match line {
+        LineKind::Message => text,
+        LineKind::TooLong => {
+            std::format!("over {}, id {text} {}", input.limit(), input.intact_id().len() == text.len())
+        }
+        LineKind::Truncated => String::from("truncated"),
+        LineKind::StreamClosed => String::from("stream closed"),
+        _ => {
+            let error = input.scanner().error();
+            std::format!("broken {:?} at {}", error.kind, error.at)
+        }
     };
-    assert_eq!(line.stream, input.stream());
-    Some((what, line.stream.0))
+    Some((what, input.stream().0))
 }
 
 #[test]
@@ -110,7 +114,8 @@ fn parsed_message_is_not_scanned_again() {
     // The caller's parser allows deeper nesting than this decoder.
     let mut input = in_message_mode(&mut buffer, 2);
     assert!(input.message(message, scanned.as_ref(), StreamId(1)));
-    let Some(Content::Broken(error)) = input.line().map(|line| line.content) else { panic!("accepted") };
+    assert_eq!(input.line(), Some(LineKind::TooDeep));
+    let error = input.scanner().error();
     assert_eq!((error.kind, error.at), (ScanErrorKind::TooDeep, 7));
 }
 
