@@ -31,6 +31,7 @@ use crate::server::pending_event::{PendingEvent, RequestKind, Spans, TaskEvent};
 use crate::server::reply::Pending;
 use crate::server::request_cache::RequestCache;
 use crate::server::request_context::{Context, PackedContext};
+#[cfg(feature = "alloc")]
 use crate::server::response_status::ResponseStatus;
 use crate::server::session::OutboundSession;
 use crate::server::tasks::hooks::TaskHooks;
@@ -293,68 +294,65 @@ impl ServerState<'_> {
         shape: Shape,
         body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
     ) -> Result<(), ProtocolError> {
-        let context = &pending.context;
-        let (revision, stream, batched) = (context.revision(), context.stream, context.is_batched());
-        let space = self.response_limit(batched);
-        let batched_at = if batched { Some(self.response_start()) } else { None };
-        let (config, routing, cache) =
-            (self.config, Routing::response(shape.kind(), stream), &mut self.result_cache);
-        let Peer { in_flight, output, .. } = &mut self.peer;
-        let id = id_of(&pending.source, in_flight, self.in_flight_hooks);
-        let written = write_response(output, routing, space, |out| {
-            match shape {
-                Shape::Error(code) => begin_error(out, id, code),
-                _ => begin_result(out, id, config, revision, shape, cache),
-            }
-            let valid = body(out);
-            out.token(END);
-            valid
-        });
-        let error = match written {
-            Ok(()) => {
-                self.record_status(shape.into());
-                if let Some(before) = batched_at {
-                    self.collect(before);
-                }
-                return Ok(());
-            }
-            Err(ProtocolError::ReplyTooLarge { .. }) => self.too_large(batched),
-            Err(error) => error,
+        let Err(error) = self.write_response(pending, shape, body) else { return Ok(()) };
+        let error = match error {
+            ProtocolError::ReplyTooLarge { .. } => self.too_large(pending.context.is_batched()),
+            error => error,
         };
         self.write_error_response(pending, error, None);
         Err(error)
     }
 
+    /// Writes a response, or nothing if the response does not fit or is not valid. The revision of the session
+    /// determines the form of a missing id.
+    fn write_response(
+        &mut self,
+        pending: &Pending<'_>,
+        shape: Shape,
+        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    ) -> Result<(), ProtocolError> {
+        let context = &pending.context;
+        let (revision, stream, batched) = (context.revision(), context.stream, context.is_batched());
+        let space = self.response_limit(batched);
+        let batched_at = if batched { Some(self.response_start()) } else { None };
+        let missing_id = if let Shape::Error(_) = shape { self.missing_id() } else { b"" };
+        let (config, routing, cache) =
+            (self.config, Routing::response(shape.kind(), stream), &mut self.result_cache);
+        let Peer { in_flight, output, .. } = &mut self.peer;
+        let id = id_of(&pending.source, in_flight, self.in_flight_hooks);
+        write_response(output, routing, space, |out| {
+            match shape {
+                Shape::Error(code) => begin_error(out, if id.is_empty() { missing_id } else { id }, code),
+                _ => begin_result(out, id, config, revision, shape, cache),
+            }
+            let valid = body(out);
+            out.token(END);
+            valid
+        })?;
+        self.record_status(shape.into());
+        if let Some(before) = batched_at {
+            self.collect(before);
+        }
+        Ok(())
+    }
+
     /// Writes an error response.
     ///
     /// Omits `detail` if the message would not fit. Without `detail` the message fits, because `Server::new` checks
-    /// the buffer size. The revision of the session determines the form of a missing id.
+    /// the buffer size.
     pub(crate) fn write_error_response(
         &mut self,
         pending: &Pending<'_>,
         error: ProtocolError,
         detail: Option<&dyn WriteText>,
     ) {
-        let (stream, batched) = (pending.context.stream, pending.context.is_batched());
-        let space = self.response_limit(batched);
-        let before = self.peer.output.message_start();
-        let missing_id = self.missing_id();
-        let code = error.response_code();
-        let routing = Routing::response(OutboundMessageKind::Error { code }, stream);
+        let shape = Shape::Error(error.response_code());
         for detail in [detail, None] {
-            let Peer { in_flight, output, .. } = &mut self.peer;
-            let id = id_of(&pending.source, in_flight, self.in_flight_hooks);
-            let written = write_response(output, routing, space, |out| {
-                begin_error(out, if id.is_empty() { missing_id } else { id }, code);
+            let mut body = |out: &mut Writer<'_>| {
                 write_error(out, error, detail);
-                out.token(END);
                 true
-            });
-            if written.is_ok() {
-                self.record_status(ResponseStatus::Error { code });
-                if batched {
-                    self.collect(before);
-                }
+            };
+            if self.write_response(pending, shape, &mut body).is_ok() {
                 return;
             }
         }

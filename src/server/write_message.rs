@@ -60,11 +60,12 @@ pub(crate) fn write_error(out: &mut Writer<'_>, error: ProtocolError, detail: Op
         ProtocolError::ReplyTooLarge { limit } => Some((limit, " bytes)")),
         _ => None,
     };
-    match (detail, limit) {
-        (Some(detail), _) => write_error_message(out, &(error.message(), ": ", detail)),
-        (None, Some(limit)) => write_error_message(out, &(error.message(), " (at most ", limit)),
-        (None, None) => write_error_message(out, &error.message()),
-    }
+    let (separator, detail): (_, &dyn WriteText) = match (detail, &limit) {
+        (Some(detail), _) => (": ", detail),
+        (None, Some(limit)) => (" (at most ", limit),
+        (None, None) => ("", &""),
+    };
+    write_error_message(out, &(error.message(), separator, detail));
 }
 
 /// Refuses a request that names an unsupported revision.
