@@ -79,32 +79,35 @@ impl ClientCapabilities {
         self
     }
 
+    /// Each capability with its members. A member has a bit of its own.
+    const GROUPS: [(&str, ClientCapabilities, [(&str, ClientCapabilities); 2]); 3] = [
+        ("roots", Self::ROOTS, [("listChanged", Self::ROOTS_LIST_CHANGED), ("", Self::NONE)]),
+        ("sampling", Self::SAMPLING, [("tools", Self::SAMPLING_TOOLS), ("context", Self::SAMPLING_CONTEXT)]),
+        ("elicitation", Self::NONE, [("form", Self::ELICITATION_FORM), ("url", Self::ELICITATION_URL)]),
+    ];
+
     pub(crate) fn from_json(declared: Json<'_>) -> ClientCapabilities {
-        let [roots, sampling, elicitation] = declared.pick(["roots", "sampling", "elicitation"]);
         let mut bits = ClientCapabilities::NONE;
-        bits.add(ClientCapabilities::ROOTS, is_declared(roots));
-        bits.add(ClientCapabilities::ROOTS_LIST_CHANGED, has_flag(roots, "listChanged"));
-        bits.add(ClientCapabilities::SAMPLING, is_declared(sampling));
-        bits.add(ClientCapabilities::SAMPLING_TOOLS, has_flag(sampling, "tools"));
-        bits.add(ClientCapabilities::SAMPLING_CONTEXT, has_flag(sampling, "context"));
-        let url = has_flag(elicitation, "url");
-        bits.add(ClientCapabilities::ELICITATION_URL, url);
-        let form = is_declared(elicitation) && (!url || has_flag(elicitation, "form"));
-        bits.add(ClientCapabilities::ELICITATION_FORM, form);
+        for (name, whole, flags) in &ClientCapabilities::GROUPS {
+            let value = declared.get(name);
+            bits.add(*whole, is_declared(value));
+            for (flag, bit) in flags {
+                bits.add(*bit, has_flag(value, flag));
+            }
+            // Elicitation without a mode is in form mode.
+            let is_form =
+                *whole == ClientCapabilities::NONE && !bits.has(ClientCapabilities::ELICITATION_URL);
+            bits.add(ClientCapabilities::ELICITATION_FORM, is_form && is_declared(value));
+        }
         bits
     }
 
     /// Writes the capabilities in the form of a client's declaration, without `roots.listChanged`.
     pub(crate) fn write(self, out: &mut Writer<'_>) {
-        use ClientCapabilities as C;
-        let groups = [
-            ("roots", C::ROOTS, [("", C::NONE), ("", C::NONE)]),
-            ("sampling", C::SAMPLING, [("tools", C::SAMPLING_TOOLS), ("context", C::SAMPLING_CONTEXT)]),
-            ("elicitation", C::NONE, [("form", C::ELICITATION_FORM), ("url", C::ELICITATION_URL)]),
-        ];
+        let written = self.without(ClientCapabilities::ROOTS_LIST_CHANGED);
+        let declared = |bit: ClientCapabilities| bit != ClientCapabilities::NONE && written.has(bit);
         out.begin_object();
-        for (name, whole, flags) in groups {
-            let declared = |bit: C| bit != C::NONE && self.has(bit);
+        for (name, whole, flags) in ClientCapabilities::GROUPS {
             if !declared(whole) && !flags.iter().any(|(_, bit)| declared(*bit)) {
                 continue;
             }
