@@ -12,11 +12,11 @@ use super::Decimal;
 /// The key consists of two 32-bit words, the high word first. A `u64` would add padding to a struct that contains a
 /// key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SortKey([u32; 2]);
+pub(crate) struct SortKey(u32, u32);
 
 impl SortKey {
     /// The key below the key of every decimal.
-    pub(crate) const NONE: SortKey = SortKey([0; 2]);
+    pub(crate) const NONE: SortKey = SortKey(0, 0);
 }
 
 /// The key of zero. The keys of negative numbers are lower.
@@ -39,7 +39,7 @@ impl Decimal {
             _ => ZERO.wrapping_sub(1),
         };
         let key = if self.mantissa < 0 { ZERO.wrapping_sub(distance) } else { ZERO.wrapping_add(distance) };
-        SortKey([(key >> 32) as u32, key as u32])
+        SortKey((key >> 32) as u32, key as u32)
     }
 }
 

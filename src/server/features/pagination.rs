@@ -19,13 +19,16 @@ use crate::server::server_state::Shape;
 /// refusal as the error.
 pub(crate) fn first_index(request: &mut Request<'_, '_>) -> Result<u32, Received> {
     let cursor = request.param("cursor");
-    if cursor.is_null() {
-        return Ok(0);
+    match cursor.kind() {
+        Kind::Null => Ok(0),
+        Kind::String => parse(cursor).ok_or_else(|| refuse_cursor(request)),
+        _ => Err(request.invalid_params("`cursor` must be a string")),
     }
-    if cursor.kind() != Kind::String {
-        return Err(request.invalid_params("`cursor` must be a string"));
-    }
-    parse(cursor).ok_or_else(|| request.refuse_text(ProtocolError::BadCursor, "not a cursor of this list"))
+}
+
+#[cold]
+fn refuse_cursor(request: &mut Request<'_, '_>) -> Received {
+    request.refuse_text(ProtocolError::BadCursor, "not a cursor of this list")
 }
 
 /// Responds with a page of a static catalog. Emits the request if the list is dynamic.
@@ -73,7 +76,7 @@ fn respond_with(
     }
     let revision = request.pending.context.revision();
     if first > 0 && entry(first as usize, revision, &mut Writer::measure()).is_none() {
-        return request.refuse_text(ProtocolError::BadCursor, "not a cursor of this list");
+        return refuse_cursor(request);
     }
     let mut page = Page::default();
     let received = request.respond(shape, &mut |out| {
