@@ -65,7 +65,7 @@ impl Router {
             } else if now < checked.heard + limit / CHECKS {
                 continue;
             } else if checked.silent_probes + 1 == CHECKS {
-                silent.push((checked.id.clone(), checked.line.clone()));
+                silent.push((checked.id.clone(), checked.line.clone(), checked.purpose));
             } else {
                 (checked.heard, checked.silent_probes) = (now, checked.silent_probes + 1);
                 if !is_waiting {
@@ -73,7 +73,7 @@ impl Router {
                 }
             }
         }
-        for (id, line) in silent {
+        for (id, line, purpose) in silent {
             let key = Json::parse(id.as_bytes()).map(id_key).unwrap_or_default();
             self.fail(&key, LATE);
             if let Some(repeated) = self.requests.get(&key) {
@@ -82,6 +82,10 @@ impl Router {
             }
             if let Some(unsent) = self.unsent(&line) {
                 self.to_board.drain(unsent);
+                continue;
+            }
+            if purpose == Purpose::Initialize {
+                // The specification forbids the cancellation of `initialize`.
                 continue;
             }
             let line = format!(

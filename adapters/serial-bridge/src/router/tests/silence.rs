@@ -61,6 +61,21 @@ fn requests_to_a_silent_board_fail_at_the_time_limit() {
 }
 
 #[test]
+fn initialize_is_not_cancelled() {
+    let mut bench = Bench::new();
+    bench.client(INITIALIZE);
+    let mut failure = Vec::new();
+    for _ in 0..30 * 60 {
+        bench.advance(1000);
+        for line in bench.board_output() {
+            assert!(!line.contains("cancelled"), "{line}");
+        }
+        failure.extend(bench.client_output());
+    }
+    assert_eq!(failure, [error("0", -32603, "the board did not respond in time")]);
+}
+
+#[test]
 fn slow_request_stays_in_flight_while_the_board_has_it() {
     let progress =
         r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}"#;
