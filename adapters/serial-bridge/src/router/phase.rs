@@ -182,11 +182,11 @@ impl Router {
         if key.strip_prefix('"') != Some(id) {
             return false;
         }
+        if is_unread(message, *is_initialize) {
+            // The request was damaged on the line. The replay is repeated when its time limit expires.
+            return true;
+        }
         if *is_initialize && message.result().is_none() {
-            if is_unread(message) {
-                // The request was damaged on the line. The replay is repeated when its time limit expires.
-                return true;
-            }
             // The board itself accepts or refuses the client's further requests.
             self.note("the board refuses to open the session again");
             self.send_next(VecDeque::new(), now);
@@ -229,8 +229,9 @@ impl Router {
     }
 }
 
-/// Returns whether the error says that the board could not read the request.
-fn is_unread(response: &Message<'_>) -> bool {
+/// Returns whether the response says that the board could not read the request. The board may refuse another request than
+/// `initialize` as invalid for other reasons.
+fn is_unread(response: &Message<'_>, is_initialize: bool) -> bool {
     let code = error_code(response);
-    [code::PARSE_ERROR, code::INVALID_REQUEST].iter().any(|unread| code == Some((*unread).into()))
+    code == Some(code::PARSE_ERROR.into()) || is_initialize && code == Some(code::INVALID_REQUEST.into())
 }

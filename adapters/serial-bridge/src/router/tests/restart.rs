@@ -189,6 +189,57 @@ fn unanswered_replay_is_repeated_after_doubled_times() {
 }
 
 #[test]
+fn replayed_line_that_the_board_could_not_read_is_repeated() {
+    let mut bench = Bench::initialized();
+    let subscribe = r#"{"jsonrpc":"2.0","id":0,"method":"resources/subscribe","params":{"uri":"a"}}"#;
+    let level = r#"{"jsonrpc":"2.0","id":0,"method":"logging/setLevel","params":{"level":"info"}}"#;
+    for line in [level, subscribe] {
+        bench.client(line);
+        bench.board(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+    }
+    bench.board_output();
+    bench.board(MARK_LINE);
+    for (damaged, patience) in [("initialize", 1000), ("setLevel", 2000), ("/subscribe", 4000)] {
+        let id = bench.ping_id();
+        bench.board(&pong(&id));
+        let line = loop {
+            let line = bench.board_output().pop().unwrap();
+            if line.contains(damaged) {
+                break line;
+            }
+            bench.board(&pong(&id_of(&line)));
+        };
+        bench.board(&error(&format!("\"{}\"", id_of(&line)), -32700, "damaged"));
+        bench.advance(patience - 1);
+        assert_eq!(bench.board_output(), [""; 0], "{damaged}");
+        bench.advance(1);
+    }
+    assert_eq!(reopen(&mut bench).len(), 4);
+}
+
+#[test]
+fn replayed_line_that_the_board_refuses_is_not_repeated() {
+    let mut bench = Bench::initialized();
+    bench.client(r#"{"jsonrpc":"2.0","id":0,"method":"resources/subscribe","params":{"uri":"a"}}"#);
+    bench.board(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+    bench.board_output();
+    bench.board(MARK_LINE);
+    let id = bench.ping_id();
+    bench.board(&pong(&id));
+    bench.client(&call("1"));
+    for _ in 0..2 {
+        let line = bench.board_output().pop().unwrap();
+        let answer = if line.contains("initialize") {
+            pong(&id_of(&line))
+        } else {
+            error(&format!("\"{}\"", id_of(&line)), -32600, "no")
+        };
+        bench.board(&answer);
+    }
+    assert_eq!(bench.board_output(), [call("1")]);
+}
+
+#[test]
 fn refused_replay_leaves_the_decision_to_the_board() {
     let mut bench = Bench::initialized();
     let refusal = error("1", -32602, "send `initialize` first");
