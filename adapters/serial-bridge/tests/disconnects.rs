@@ -109,11 +109,11 @@ fn starting_board_is_pinged_again() {
     // The bridge repeats the mark, because the board may also have lost the mark.
     let heard = pinged(&wire, MARK);
     assert_ne!(missed, heard);
-    // The board has received both pings. Only the response to the last ping counts.
-    write(&wire.board, answer(&missed).as_bytes());
-    let [old, new] = ["old", "new"].map(notification);
-    write(&wire.board, format!("{old}\n{}{new}\n", answer(&heard)).as_bytes());
+    // The board has received both pings. The first response counts.
+    let [old, new, newer] = ["old", "new", "newer"].map(notification);
+    write(&wire.board, format!("{old}\n{}{new}\n{}{newer}\n", answer(&missed), answer(&heard)).as_bytes());
     client.expect_line(&new);
+    client.expect_line(&newer);
 }
 
 #[test]

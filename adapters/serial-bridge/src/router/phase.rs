@@ -32,7 +32,11 @@ pub(super) enum Phase {
     Disconnected,
     /// The board must respond to a ping.
     Opening {
+        /// The common beginning of the ids of all pings. A response to an earlier ping counts, too, because it may take
+        /// longer than the time between two pings.
         id: String,
+        /// The number of pings sent.
+        pings: u32,
         repeat_at: Instant,
         /// The time at which the router continues without a response. `None` means never.
         give_up_at: Option<Instant>,
@@ -96,7 +100,7 @@ impl Router {
             Phase::Replaying { ref mut repeat_at, .. } if !self.to_board.is_empty() => {
                 *repeat_at = now + self.patience;
             }
-            Phase::Opening { give_up_at, .. } => self.ping(now, give_up_at),
+            Phase::Opening { .. } => self.ping(now),
             Phase::Replaying { .. } => {
                 self.patience = (self.patience * 2).min(LONGEST_REPLAY);
                 self.open(now, None);
@@ -141,16 +145,18 @@ impl Router {
             self.end_session();
             self.replay(now);
         } else {
-            self.ping(now, give_up_at);
+            let id = self.next_id() + ".";
+            self.phase = Phase::Opening { id, pings: 0, repeat_at: now, give_up_at };
+            self.ping(now);
         }
     }
 
     /// Sends the mark and a ping. A repeated ping repeats the mark, too, because the mark may also have been lost.
-    fn ping(&mut self, now: Instant, give_up_at: Option<Instant>) {
+    fn ping(&mut self, now: Instant) {
         self.end_session();
-        let id = self.next_id();
-        self.to_board.extend(request(&format!("\"{id}\""), "ping", None).as_bytes());
-        self.phase = Phase::Opening { id, repeat_at: now + SILENCE, give_up_at };
+        let Phase::Opening { id, pings, repeat_at, .. } = &mut self.phase else { return };
+        (*pings, *repeat_at) = (*pings + 1, now + SILENCE);
+        self.to_board.extend(request(&format!("\"{id}{pings}\""), "ping", None).as_bytes());
     }
 
     /// Records that the board has sent output of any kind.
@@ -160,7 +166,7 @@ impl Router {
         }
     }
 
-    /// Returns whether the line answers the ping. A partial line of the old session may precede the response.
+    /// Returns whether the line answers a ping. A partial line of the old session may precede the response.
     pub(super) fn answers_ping(&self, line: &[u8]) -> bool {
         let Phase::Opening { id, .. } = &self.phase else { return false };
         line.windows(id.len()).any(|text| text == id.as_bytes())
@@ -229,8 +235,8 @@ impl Router {
     }
 }
 
-/// Returns whether the response says that the board could not read the request. The board may refuse another request than
-/// `initialize` as invalid for other reasons.
+/// Returns whether the response says that the board could not read the request. The board may refuse other requests as
+/// invalid for other reasons.
 fn is_unread(response: &Message<'_>, is_initialize: bool) -> bool {
     let code = error_code(response);
     code == Some(code::PARSE_ERROR.into()) || is_initialize && code == Some(code::INVALID_REQUEST.into())

@@ -29,6 +29,8 @@ fn renamed(line: &str, id: &str) -> String {
 #[test]
 fn messages_before_the_answer_to_the_ping_are_dropped() {
     let mut bench = Bench::started();
+    let old = bench.ping_id();
+    bench.router.connected(bench.now);
     let missed = bench.ping_id();
     bench.client(INITIALIZE);
     bench.board("rst:0x1 (POWERON)");
@@ -37,7 +39,7 @@ fn messages_before_the_answer_to_the_ping_are_dropped() {
     bench.advance(1);
     let id = bench.ping_id();
     assert_ne!(id, missed);
-    for line in [MARK_LINE, &result("0"), &pong(&missed), "{half"] {
+    for line in [MARK_LINE, &result("0"), &pong(&old), "{half"] {
         bench.board(line);
     }
     assert_eq!(bench.board_output(), [""; 0], "the client's line is held back");
@@ -46,6 +48,28 @@ fn messages_before_the_answer_to_the_ping_are_dropped() {
     assert_eq!(bench.board_output(), [INITIALIZE]);
     assert_eq!(bench.client_output(), [""; 0]);
     assert_eq!(bench.log(), ["rst:0x1 (POWERON)", "{half"]);
+}
+
+#[test]
+fn slow_board_gets_the_session_again() {
+    for latency in [0, 550, 1000, 2500, 7000] {
+        let mut bench = Bench::initialized();
+        bench.board(MARK_LINE);
+        bench.client(&call("1"));
+        let mut answers = Vec::new();
+        let is_passed = (0..5900).any(|_| {
+            let lines = bench.board_output();
+            let due = bench.now + Duration::from_millis(latency);
+            let own = lines.iter().filter(|line| line.contains(r#""id":"b00000007-"#));
+            answers.extend(own.map(|line| (due, pong(&id_of(line)))));
+            bench.advance(10);
+            let is_due = |(at, _): &mut (Instant, String)| *at <= bench.now;
+            let due: Vec<_> = answers.extract_if(.., is_due).collect();
+            due.iter().for_each(|(_, line)| bench.board(line));
+            lines.contains(&call("1"))
+        });
+        assert!(is_passed, "latency {latency}");
+    }
 }
 
 #[test]
