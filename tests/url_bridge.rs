@@ -55,6 +55,13 @@ impl HttpProcess {
         stream.read_to_end(&mut response).unwrap();
         String::from_utf8(response).unwrap()
     }
+
+    /// Sends `initialize`. Returns the header field of the session.
+    fn begin_session(&self) -> String {
+        let initialized = self.request("POST", "", &format!(r#"{{"jsonrpc":"2.0","id":0,{INITIALIZE}}}"#));
+        let mut fields = initialized.lines().filter(|line| line.starts_with("Mcp-Session-Id: "));
+        format!("{}\r\n", fields.next().unwrap())
+    }
 }
 
 impl Drop for HttpProcess {
@@ -184,13 +191,28 @@ fn request_to_a_process_that_no_longer_reads_gets_502() {
     let response = r#"{"jsonrpc":"2.0","id":0,"result":{}}"#;
     command.arg(format!("read line; exec 0<&-; echo '{response}'; exec sleep 3"));
     let server = HttpProcess::start(command);
-    let initialized = server.request("POST", "", &format!(r#"{{"jsonrpc":"2.0","id":0,{INITIALIZE}}}"#));
-    let mut fields = initialized.lines().filter(|line| line.starts_with("Mcp-Session-Id: "));
-    let session = format!("{}\r\n", fields.next().unwrap());
+    let session = server.begin_session();
     for (status, text) in [(502, "the server has exited"), (404, "the session does not exist")] {
         let response = server.request("POST", &session, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
         assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
         assert!(response.contains(text), "{response}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn request_to_a_process_that_exits_gets_502() {
+    let mut command = example("bridge");
+    command.args(["--http", "127.0.0.1:0", "--", "sh", "-c"]);
+    let response = r#"{"jsonrpc":"2.0","id":0,"result":{}}"#;
+    command.arg(format!("read line; echo '{response}'; read line; exit"));
+    let server = HttpProcess::start(command);
+    for _ in 0..50 {
+        let session = server.begin_session();
+        let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#;
+        let response = server.request("POST", &session, call);
+        assert!(response.starts_with("HTTP/1.1 502 "), "{response}");
+        assert!(response.contains(r#""id":1,"error""#), "{response}");
     }
 }
 

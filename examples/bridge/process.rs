@@ -53,8 +53,9 @@ impl ServerProcess {
             for line in lines.map_while(Result::ok) {
                 lock(&reader.routes).route(line.trim_ascii());
             }
-            lock(&reader.routes).close();
+            // End the process first, so that no exchange takes the end of the process for a cancellation.
             reader.end();
+            lock(&reader.routes).close();
         });
         Ok(process)
     }
