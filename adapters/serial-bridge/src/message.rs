@@ -1,5 +1,6 @@
 //! Classifies lines: messages, and the readable parts of damaged messages.
 
+use mcp_proto::Revision;
 use mcp_proto::json::{DEPTH_LIMIT, Json, Kind, Member, ScanErrorKind, Scanner};
 use mcp_proto::rpc::{Message, MessageKind};
 
@@ -160,6 +161,11 @@ pub(crate) fn error_code(response: &Message<'_>) -> Option<i64> {
     response.error()?.get("code")?.integer()
 }
 
+/// Returns the revision with this name, or `None` for an unknown name.
+pub(crate) fn revision(name: Json<'_>) -> Option<Revision> {
+    Revision::ALL.into_iter().find(|revision| name.string().is_some_and(|name| name == *revision.as_str()))
+}
+
 /// Removes white space and control characters around a message. An idle line may produce zeros.
 pub(crate) fn trim(line: &[u8]) -> &[u8] {
     let start = line.iter().position(|byte| *byte > b' ').unwrap_or(line.len());
@@ -167,10 +173,12 @@ pub(crate) fn trim(line: &[u8]) -> &[u8] {
     &line[start..end]
 }
 
-/// Returns an error response as a line. `message` must need no escapes in JSON.
+/// Returns an error response as a line. An empty `id` means that the response has no id. `message` must need no escapes
+/// in JSON.
 pub(crate) fn error_response(id: &str, code: i32, message: &str) -> String {
     debug_assert!(!message.contains(['"', '\\']));
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":\"{message}\"}}}}\n")
+    let id = if id.is_empty() { String::new() } else { format!("\"id\":{id},") };
+    format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{{\"code\":{code},\"message\":\"{message}\"}}}}\n")
 }
 
 /// Returns a request as a line.

@@ -6,6 +6,7 @@ use mcp_proto::rpc::{Message, MessageKind, code};
 
 use super::client::cancelled;
 use super::phase::Phase;
+use super::requests::Purpose;
 use super::{Router, TRIES};
 use crate::lines::Line;
 use crate::message::{self, Damaged, DamagedKind, error_code, error_response, id_key};
@@ -129,7 +130,10 @@ impl Router {
             return false;
         }
         let Some(request) = self.requests.answered(key) else { return false };
-        if message.result().is_some() {
+        if let Some(result) = message.result() {
+            if request.purpose == Purpose::Initialize {
+                self.revision = result.get("protocolVersion").and_then(message::revision);
+            }
             self.session.record(&request);
         }
         true

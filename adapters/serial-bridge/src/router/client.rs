@@ -2,11 +2,13 @@
 
 use std::time::Instant;
 
+use mcp_proto::WireFeature;
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind, code};
 
 use super::Router;
 use super::phase::Phase;
+use super::requests;
 use crate::lines::Line;
 use crate::message::{self, Damaged, DamagedKind, error_response, id_key};
 
@@ -64,7 +66,10 @@ impl Router {
         let method = message.method().and_then(|method| method.string());
         let is = |name: &str| method.is_some_and(|method| method == *name);
         match message.kind() {
-            MessageKind::Request => self.requests.insert(message, now),
+            MessageKind::Request => {
+                self.revision = requests::stateless_revision(message).or(self.revision);
+                self.requests.insert(message, now);
+            }
             MessageKind::Notification if is("notifications/initialized") => self.session.initialized(),
             MessageKind::Notification if is("notifications/cancelled") => {
                 if let Some(id) = cancelled(message) {
@@ -88,7 +93,8 @@ impl Router {
         }
         let is_parse_error = !damaged.is_json && !damaged.why.starts_with("longer");
         let code = if is_parse_error { code::PARSE_ERROR } else { code::INVALID_REQUEST };
-        let id = damaged.id.as_deref().unwrap_or("null");
+        let omits_id = self.revision.is_some_and(|revision| revision.has(WireFeature::OmittedErrorIds));
+        let id = damaged.id.as_deref().unwrap_or(if omits_id { "" } else { "null" });
         self.to_client.extend(error_response(id, code, &damaged.why).as_bytes());
     }
 }

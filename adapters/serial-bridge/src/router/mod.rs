@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use mcp_proto::Revision;
 use mcp_proto::rpc::code;
 
 use crate::lines::Lines;
@@ -75,6 +76,8 @@ pub(crate) struct Router {
     /// The ids of the board's requests in flight, by key.
     board_requests: BTreeMap<String, String>,
     session: Session,
+    /// The revision of the session or of the last stateless request. `None` before either.
+    revision: Option<Revision>,
     held: Held,
     probe: Probe,
     /// The time of the board's last output.
@@ -104,6 +107,7 @@ impl Router {
             requests: Requests::default(),
             board_requests: BTreeMap::new(),
             session: Session::default(),
+            revision: None,
             held: Held::default(),
             probe: Probe::default(),
             board_heard: Instant::now(),

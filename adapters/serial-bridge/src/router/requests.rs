@@ -3,10 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
-use mcp_proto::methods;
 use mcp_proto::rpc::Message;
+use mcp_proto::{Revision, methods};
 
-use crate::message::id_key;
+use crate::message::{self, id_key};
 
 const STATELESS: &str = "io.modelcontextprotocol/protocolVersion";
 /// The number of ended requests whose late responses are expected.
@@ -92,6 +92,11 @@ impl Request {
     pub(crate) fn has_empty_result(&self) -> bool {
         matches!(self.purpose, Purpose::Ping | Purpose::SetLevel | Purpose::Subscribe | Purpose::Unsubscribe)
     }
+}
+
+/// Returns the revision that a request of the stateless era names.
+pub(super) fn stateless_revision(request: &Message<'_>) -> Option<Revision> {
+    message::revision(request.params()?.get("_meta")?.get(STATELESS)?)
 }
 
 /// The requests in flight by the keys of their ids.

@@ -235,6 +235,29 @@ fn unreadable_lines_of_the_client_are_answered() {
 }
 
 #[test]
+fn error_omits_an_unknown_id_from_2025_11_25_on() {
+    let discover = call("1").replace(
+        r#""params":{"#,
+        r#""params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"#,
+    );
+    let requests = ["2025-06-18", "2025-11-25"].map(|revision| (revision, INITIALIZE.to_owned()));
+    for (revision, request) in requests.into_iter().chain([("2026-07-28", discover)]) {
+        let mut bench = Bench::new();
+        bench.client(&request);
+        if request == INITIALIZE {
+            bench.board(&INITIALIZED_RESULT.replace("2025-11-25", revision));
+        }
+        bench.client_output();
+        bench.client("[]");
+        let null = if revision == "2025-06-18" { r#""id":null,"# } else { "" };
+        let expected = format!(
+            r#"{{"jsonrpc":"2.0",{null}"error":{{"code":-32600,"message":"not a JSON-RPC message"}}}}"#
+        );
+        assert_eq!(bench.client_output(), [expected], "{revision}");
+    }
+}
+
+#[test]
 fn request_without_a_version_passes_to_the_board() {
     let mut bench = Bench::new();
     let line = r#"{"id":5,"method":"ping"}"#;
