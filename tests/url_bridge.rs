@@ -101,6 +101,7 @@ fn stdio_client_uses_a_stdio_server_over_two_bridges() {
 }
 
 const INITIALIZE: &str = r#""method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"mine"}"#;
 
 #[test]
@@ -221,6 +222,8 @@ fn request_that_the_bridge_cannot_pass_on_is_refused() {
     let server = HttpProcess::bridge();
     let call = format!(r#"{{"jsonrpc":"2.0","id":4,"method":"tools/list","params":{{{META}}}}}"#);
     let modern = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n";
+    let unknown = "Mcp-Session-Id: x\r\nMCP-Protocol-Version: 1999-01-01\r\n";
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     for (method, fields, body, status, text) in [
         ("POST", modern, call.as_str(), 200, r#""id":4,"result""#),
         ("POST", "Mcp-Method: tools/list\r\n", &call, 400, r#""id":4,"error":{"code":-32020"#),
@@ -242,8 +245,14 @@ fn request_that_the_bridge_cannot_pass_on_is_refused() {
         ),
         ("POST", "", "{", 400, "-32700"),
         ("POST", "", "[]", 400, "one message"),
-        ("POST", "", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, 400, "`Mcp-Session-Id` is missing"),
-        ("POST", "Mcp-Session-Id: x\r\n", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, 404, "session"),
+        ("POST", "", ping, 400, "`Mcp-Session-Id` is missing"),
+        ("POST", "Mcp-Session-Id: x\r\n", ping, 404, "session"),
+        ("POST", unknown, ping, 400, r#""id":1,"error":{"code":-32600"#),
+        ("POST", unknown, INITIALIZED, 400, "-32600"),
+        ("POST", "Mcp-Session-Id: x\r\nMCP-Protocol-Version: 2025-06-18\r\n", ping, 404, "session"),
+        ("GET", unknown, "", 400, "-32600"),
+        ("DELETE", unknown, "", 400, "-32600"),
+        ("DELETE", "Mcp-Session-Id: x\r\nMCP-Protocol-Version: 2026-07-28\r\n", "", 400, "-32600"),
         ("POST", "Origin: https://example.com\r\n", "{}", 403, "Origin"),
         ("GET", "", "", 405, "Allow: POST"),
         ("GET", "Mcp-Session-Id: x\r\n", "", 404, "session"),

@@ -1,8 +1,8 @@
 //! Checks of requests, before the bridge passes them to a server process.
 
-use mcp_proto::Revision;
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind, code};
+use mcp_proto::{Revision, WireFeature};
 use mcp_proto_http::server::AllowList;
 
 use crate::connection::Request;
@@ -33,10 +33,20 @@ pub(crate) fn head(served: &Served, request: &Request) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Checks the header field `MCP-Protocol-Version` of a request of the handshake era. Permits a missing field.
+pub(crate) fn handshake_version(request: &Request) -> Result<(), Refusal> {
+    let is_known =
+        |field: &String| Revision::parse(field).is_some_and(|revision| revision.has(WireFeature::Handshake));
+    if request.version.as_ref().is_none_or(is_known) {
+        return Ok(());
+    }
+    Err(Refusal(400, code::INVALID_REQUEST, "no session has the version in `MCP-Protocol-Version`"))
+}
+
 /// Compares the header fields with the body. Returns whether the message is of the stateless era.
 ///
 /// # Errors
-/// A header field differs from the body, or `_meta` lacks a required member.
+/// A header field differs from the body, `_meta` lacks a required member, or the version is unknown.
 pub(crate) fn body(request: &Request, body: &Message<'_>) -> Result<bool, Refusal> {
     let version = message::version(body).and_then(Json::string);
     let Some(version) = version else {
@@ -45,7 +55,7 @@ pub(crate) fn body(request: &Request, body: &Message<'_>) -> Result<bool, Refusa
             Some(Revision::V2026_07_28) => {
                 Err(Refusal(400, code::INVALID_PARAMS, "`_meta` has no protocol version"))
             }
-            _ => Ok(false),
+            _ => handshake_version(request).map(|()| false),
         };
     };
     if request.version.as_ref().is_none_or(|field| version != **field) {

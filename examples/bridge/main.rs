@@ -6,9 +6,10 @@
 //! target/release/examples/bridge --http 127.0.0.1:8080 -- some-server # serves a server on stdio at a URL
 //! ```
 //!
-//! The bridge supports every revision from 2025-03-26 on. The bridge interprets only the methods that begin and end
-//! sessions, requests and subscriptions. With `--http`, clients of 2026-07-28 share one process, so the bridge replaces
-//! the ids and progress tokens of their requests. Otherwise the content of a message stays unchanged.
+//! The bridge supports every revision from 2025-03-26 on, but refuses batches with `--http`. The bridge interprets only
+//! the methods that begin and end sessions, requests and subscriptions. With `--http`, clients of 2026-07-28 share one
+//! process, so the bridge replaces the ids and progress tokens of their requests. Otherwise the content of a message
+//! stays unchanged.
 //!
 //! - From stdin and stdout to a URL: the bridge calls `mcp_proto_std::http::relay`.
 //! - From a URL to a server process: the bridge uses the modules of this example. `serve` and `check` handle

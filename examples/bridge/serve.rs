@@ -100,11 +100,13 @@ impl Bridge {
             }
             "POST" => self.post(connection, request),
             "GET" if request.session.is_some() => {
+                check::handshake_version(request)?;
                 let messages = self.session(request)?.listen();
                 let opened = connection.begin_events(&[]);
                 Ok(opened.and_then(|()| pass_on(connection, &messages)).map(|()| false))
             }
             "DELETE" if request.session.is_some() => {
+                check::handshake_version(request)?;
                 self.session(request)?.end();
                 lock(&self.sessions).remove(request.session.as_deref().unwrap_or_default());
                 Ok(connection.respond(204, b"", &[], request.keeps_alive).map(|()| request.keeps_alive))
