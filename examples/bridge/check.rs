@@ -43,6 +43,13 @@ pub(crate) fn handshake_version(request: &Request) -> Result<(), Refusal> {
     Err(Refusal(400, code::INVALID_REQUEST, "no session has the version in `MCP-Protocol-Version`"))
 }
 
+/// Returns the JSON text for an unknown id in an error response: empty if the revision of the request omits the id.
+pub(crate) fn missing_id(request: &Request) -> &'static [u8] {
+    let revision = request.version.as_deref().and_then(Revision::parse);
+    let is_omitted = revision.is_some_and(|revision| revision.has(WireFeature::OmittedErrorIds));
+    if is_omitted { b"" } else { b"null" }
+}
+
 /// Compares the header fields with the body. Returns whether the message is of the stateless era.
 ///
 /// # Errors

@@ -1,12 +1,17 @@
 //! Parts of messages that the bridge reads, and ids and tokens that it replaces.
 
-use mcp_proto::json::{Json, Str};
+use mcp_proto::json::{Json, Kind, Str};
 use mcp_proto::rpc::Message;
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Returns the id for an error response, or `None` without a valid id.
+pub(crate) fn id<'m>(message: &Message<'m>) -> Option<Json<'m>> {
+    message.id().filter(|id| id.kind() == Kind::String || id.is_integer_text())
+}
 
 /// Returns whether the message has this method.
 pub(crate) fn has_method(message: &Message<'_>, name: &str) -> bool {
@@ -76,8 +81,9 @@ pub(crate) fn replace(message: &Message<'_>, places: &[(Option<Json<'_>>, &[u8])
     result
 }
 
-/// Returns an error response. `reason` must not contain characters that JSON escapes.
+/// Returns an error response, without an id if `id` is empty. `reason` must not contain characters that JSON escapes.
 pub(crate) fn error(id: &[u8], code: i32, reason: &str) -> Vec<u8> {
     let id = String::from_utf8_lossy(id);
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{reason}"}}}}"#).into_bytes()
+    let id = if id.is_empty() { String::new() } else { format!(r#""id":{id},"#) };
+    format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":{code},"message":"{reason}"}}}}"#).into_bytes()
 }

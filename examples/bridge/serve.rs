@@ -79,7 +79,8 @@ impl Bridge {
                 Ok(exchanged) => exchanged?,
                 Err(Refusal(status, code, reason)) => {
                     let body = Message::parse(&request.body);
-                    let id = body.as_ref().ok().and_then(Message::id).map_or(&b"null"[..], Json::bytes);
+                    let id = body.as_ref().ok().and_then(message::id);
+                    let id = id.map_or(check::missing_id(&request), Json::bytes);
                     let error = message::error(id, code, reason);
                     connection.respond(status, &error, &[], request.keeps_alive)?;
                     request.keeps_alive
@@ -224,7 +225,7 @@ fn exchange(
                 return connection.respond(202, b"", &[], request.keeps_alive).map(|()| request.keeps_alive);
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let id = body.id().map_or(&b"null"[..], Json::bytes);
+                let id = body.id().map(Json::bytes).unwrap_or_default();
                 let error = message::error(id, code::INTERNAL_ERROR, "the server has exited");
                 return connection
                     .respond(502, &error, &[], request.keeps_alive)
