@@ -216,8 +216,10 @@ fn read_board(shared: &Shared, link: Link) {
     let (mut next, mut give_up_at) = (Some(link), None);
     loop {
         if let Some(link) = next.take() {
+            let opened = Instant::now();
             let (bytes_came, why) = read_link(shared, link);
-            if bytes_came || give_up_at.is_none() {
+            // A link that is lost soon without any byte does not extend the time, because it may never work.
+            if bytes_came || opened.elapsed() >= shared.options.reopen || give_up_at.is_none() {
                 give_up_at = Some(Instant::now() + shared.options.reopen);
                 shared.lock().router.note(&format!("the board has disconnected: {why}"));
             }

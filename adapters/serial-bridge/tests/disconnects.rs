@@ -279,6 +279,24 @@ fn lost_tcp_connection_is_opened_again() {
 }
 
 #[test]
+fn loss_of_a_silent_connection_has_the_whole_time_to_reopen() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp:{}", listener.local_addr().unwrap());
+    let client = BridgeClient::new(&[&address, "--reopen", "1500"]);
+    drop(accept(&listener));
+    let silent = accept(&listener);
+    thread::sleep(Duration::from_millis(1600));
+    drop(silent);
+    listener.set_nonblocking(true).unwrap();
+    let until = Instant::now() + Duration::from_secs(10);
+    while listener.accept().is_err() {
+        assert!(Instant::now() < until, "the bridge does not connect again");
+        thread::sleep(Duration::from_millis(20));
+    }
+    drop(client);
+}
+
+#[test]
 fn port_that_cannot_be_opened_is_reported_with_advice() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let held = Wire::new();
