@@ -9,7 +9,7 @@ use embedded_io_async::{Read, Write};
 use mcp_proto::{Action, Machine, Millis};
 
 use crate::pump::Pump;
-use crate::status::{PumpStatus, filter_reportable, is_unflushed_after, reject_zero};
+use crate::status::{PumpStatus, accept_unsupported, filter_reportable, is_unflushed_after, reject_zero};
 
 /// The clock of an executor.
 ///
@@ -89,7 +89,7 @@ impl Pump {
             let flushes = bytes.is_empty() && self.unflushed;
             let reads = self.wants_more();
             let (written, arrived) = {
-                let mut write = pin!(write_or_flush(output, bytes, flushes));
+                let mut write = pin!(write_or_flush(output, bytes, flushes, self.flush_error));
                 let mut read = pin!(read_if(input, self.read_buffer(), reads));
                 let mut sleep = pin!(sleep(timer, deadline));
                 poll_fn(|context| {
@@ -109,6 +109,9 @@ impl Pump {
             let sent = written.and_then(|written| self.record_write(transmit, written));
             let arrived = arrived.and_then(|arrived| self.record_read(arrived.map(Some)));
             if let Some(step) = filter_reportable(arrived).or(filter_reportable(sent)) {
+                if let PumpStatus::NotWritten(kind) = step {
+                    self.flush_error = Some(kind);
+                }
                 return step;
             }
         }
@@ -120,10 +123,9 @@ impl Pump {
     /// event. Does not wait for the end of the flush, because the peer may read only after it has written more.
     async fn begin_flush<W: Write>(&mut self, output: &mut W) {
         if self.unflushed {
-            let mut flush = pin!(output.flush());
+            let mut flush = pin!(write_or_flush(output, b"", true, None));
             let flushed = poll_fn(|context| Poll::Ready(into_option(flush.as_mut().poll(context)))).await;
-            self.unflushed =
-                flushed.is_none_or(|flushed| is_unflushed_after(flushed.map_err(|error| error.kind())));
+            self.unflushed = flushed.is_none_or(is_unflushed_after);
         }
     }
 }
@@ -137,10 +139,14 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
 
 /// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`. Never completes if there is nothing to
 /// do. Returns the number of written bytes.
+///
+/// A flush that fails with `known_error` does not complete. If the flush always fails, the caller would otherwise never
+/// yield to the executor.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,
     bytes: &[u8],
     flushes: bool,
+    known_error: Option<ErrorKind>,
 ) -> Result<usize, ErrorKind> {
     if !bytes.is_empty() {
         return reject_zero(output.write(bytes).await.map_err(|error| error.kind()));
@@ -148,7 +154,13 @@ pub(crate) async fn write_or_flush<W: Write>(
     if !flushes {
         pending::<()>().await;
     }
-    output.flush().await.map(|()| 0).map_err(|error| error.kind())
+    let flushed = accept_unsupported(output.flush().await.map_err(|error| error.kind()));
+    if let Err(kind) = flushed
+        && known_error == Some(kind)
+    {
+        pending::<()>().await;
+    }
+    flushed.map(|()| 0)
 }
 
 /// Reads into `space` if `reads` is `true`, and otherwise never completes. Returns the number of bytes read.

@@ -5,7 +5,7 @@ use mcp_proto::{Action, Machine, Millis};
 
 use crate::log;
 use crate::pump::Pump;
-use crate::status::{ErrorClass, PumpStatus, classify, is_unflushed_after, reject_zero};
+use crate::status::{PumpStatus, accept_unsupported, is_unflushed_after, reject_zero};
 
 impl Pump {
     /// Moves bytes over a blocking link until the caller has something to do.
@@ -13,8 +13,10 @@ impl Pump {
     /// Never returns [`PumpStatus::Moved`]. Returns [`PumpStatus::Idle`] only if the machine waits for the caller, or
     /// the driver's read, write or flush ended with [`ErrorKind::TimedOut`].
     ///
-    /// The pump writes and flushes all output before it reads or returns. It repeats a flush that ended with
-    /// `TimedOut`, but returns [`PumpStatus::Closed`] at most two seconds after the machine has closed.
+    /// The pump writes and flushes all output before it reads or returns, but returns [`PumpStatus::Closed`] at most
+    /// two seconds after the machine has closed. If the flush fails, the pump returns `Idle` after `TimedOut`, or
+    /// [`PumpStatus::NotWritten`]. The next call repeats the flush, and reads if the flush fails with the same error
+    /// again. So if a flush can time out, a read should also time out.
     ///
     /// While a read blocks, the machine is not polled, so a deadline takes effect only after the read. That suffices
     /// for a server whose tools all respond immediately. Use [`step`](Pump::step) for any other server.
@@ -72,16 +74,17 @@ impl Pump {
     }
 
     fn flush_and_read(&mut self, port: &mut dyn Port, takes_more: bool) -> Option<PumpStatus> {
-        if let Err(kind) = self.flush(port) {
-            match classify(kind) {
-                ErrorClass::TimedOut => return None,
-                ErrorClass::Temporary => {
-                    log::not_written(kind);
-                    return Some(PumpStatus::NotWritten(kind));
-                }
-                // The error appears again in the next read or write.
-                ErrorClass::Gone => {}
+        // The error of a closed link appears again in the next read or write. An error that the caller knows must not
+        // prevent the read, because the flush may always fail, or the peer may read only after it has written more.
+        if let Err(kind) = self.flush(port)
+            && self.unflushed
+            && self.flush_error.replace(kind) != Some(kind)
+        {
+            if kind == ErrorKind::TimedOut {
+                return None;
             }
+            log::not_written(kind);
+            return Some(PumpStatus::NotWritten(kind));
         }
         if !takes_more || !self.wants_more() {
             return None;
@@ -117,6 +120,6 @@ impl<T: Read + Write> Port for T {
     }
 
     fn flush(&mut self) -> Result<(), ErrorKind> {
-        Write::flush(self).map_err(|error| error.kind())
+        accept_unsupported(Write::flush(self).map_err(|error| error.kind()))
     }
 }

@@ -12,7 +12,7 @@ use crate::asynch::{Timer, flush_until, into_option, read_if, sleep, write_or_fl
 use crate::link::Link;
 use crate::log;
 use crate::pump::Pump;
-use crate::status::{ErrorClass, PumpStatus, classify, is_unflushed_after, reject_zero};
+use crate::status::{ErrorClass, PumpStatus, accept_unsupported, classify, is_unflushed_after, reject_zero};
 
 /// Maximum number of bytes in one read from the line.
 const READ_SIZE: usize = 32;
@@ -58,6 +58,8 @@ pub struct FramedPump {
     link: FramedLink,
     line: Line,
     is_unflushed: bool,
+    /// The error of a failed flush since the last write, if the caller of `wait` knows the error.
+    flush_error: Option<ErrorKind>,
 }
 
 /// The state of the line.
@@ -82,6 +84,7 @@ impl FramedPump {
             link: FramedLink::new(number),
             line: Line::Open,
             is_unflushed: false,
+            flush_error: None,
         }
     }
 
@@ -184,12 +187,12 @@ impl FramedPump {
             // the past.
             self.link.output(now);
             let (deadline, reads) = (self.earlier(deadline), self.line == Line::Open);
-            let is_unflushed = self.is_unflushed;
+            let (is_unflushed, known_error) = (self.is_unflushed, self.flush_error);
             let bytes = self.writable(now);
             let flushes = bytes.is_empty() && is_unflushed;
             let mut space = [0; READ_SIZE];
             let (written, arrived) = {
-                let mut write = pin!(write_or_flush(output, bytes, flushes));
+                let mut write = pin!(write_or_flush(output, bytes, flushes, known_error));
                 let mut read = pin!(read_if(input, &mut space, reads));
                 let mut sleep = pin!(sleep(timer, deadline));
                 poll_fn(|context| {
@@ -212,6 +215,7 @@ impl FramedPump {
                 self.arrived(&space, arrived.map(Some), now);
             }
             if let Err(kind) = written {
+                self.flush_error = Some(kind);
                 return PumpStatus::NotWritten(kind);
             }
         }
@@ -231,11 +235,11 @@ impl FramedPump {
     /// more.
     async fn begin_write<W: embedded_io_async::Write>(&mut self, output: &mut W, now: Millis) {
         loop {
-            let is_unflushed = self.is_unflushed;
+            let (is_unflushed, known_error) = (self.is_unflushed, self.flush_error);
             let bytes = self.writable(now);
             let flushes = bytes.is_empty() && is_unflushed;
             let written = {
-                let mut write = pin!(write_or_flush(output, bytes, flushes));
+                let mut write = pin!(write_or_flush(output, bytes, flushes, known_error));
                 poll_fn(|context| Poll::Ready(into_option(write.as_mut().poll(context)))).await
             };
             if let Some(flushed) = written.filter(|_| flushes) {
@@ -323,7 +327,8 @@ impl FramedPump {
         }
         if self.is_unflushed {
             // An error of a closed line appears again in the next read or write.
-            self.is_unflushed = is_unflushed_after(line.flush().map_err(|error| error.kind()));
+            self.is_unflushed =
+                is_unflushed_after(accept_unsupported(line.flush().map_err(|error| error.kind())));
         }
         has_written
     }
@@ -333,7 +338,9 @@ impl FramedPump {
         match written {
             Ok(count) => {
                 self.link.written(count, now);
-                self.is_unflushed |= count > 0;
+                if count > 0 {
+                    (self.is_unflushed, self.flush_error) = (true, None);
+                }
                 Ok(count > 0)
             }
             Err(kind) => match classify(kind) {

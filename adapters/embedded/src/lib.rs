@@ -25,7 +25,7 @@
 //! Errors are classified by their kind. `NotConnected`, `BrokenPipe`, `ConnectionReset`, `ConnectionAborted`,
 //! `ConnectionRefused` and `WriteZero` mean that the link is closed. `TimedOut` means that no byte has moved. All other
 //! errors, including `Interrupted`, are temporary: a failed read has lost bytes, and the pump repeats a failed write or
-//! flush.
+//! flush. But a flush that ends with `Unsupported` is complete.
 //!
 //! This example is for an interrupt-driven UART without flow control. If the queue is full, the byte is lost, and the
 //! line is broken. The handler in the example of [`Queue`] instead leaves bytes in the UART while the queue is full:

@@ -77,6 +77,8 @@ pub struct Pump {
     preamble: &'static [u8],
     /// Whether output was written but not flushed.
     pub(crate) unflushed: bool,
+    /// The error of a failed flush since the last write, if the caller knows the error.
+    pub(crate) flush_error: Option<ErrorKind>,
     /// When the connection ends although output is not sent. `Millis::MAX` before the machine is closed.
     pub(crate) closes_at: Millis,
 }
@@ -108,6 +110,7 @@ impl Pump {
             in_output_line: false,
             preamble: b"",
             unflushed: false,
+            flush_error: None,
             closes_at: Millis::MAX,
         }
     }
@@ -193,7 +196,7 @@ impl Pump {
         };
         let last = output.get(..n).and_then(<[u8]>::last)?;
         self.in_output_line = *last != b'\n';
-        self.unflushed = true;
+        (self.unflushed, self.flush_error) = (true, None);
         match self.preamble {
             [] => transmit.sent(n),
             preamble => self.preamble = preamble.get(n..).unwrap_or_default(),

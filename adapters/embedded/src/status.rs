@@ -19,7 +19,8 @@ pub enum PumpStatus {
     /// Input bytes were lost. The machine discards a partly received line. If the received part of that line shows a
     /// request and its id, the machine sends an error response. The connection stays open.
     LineBroken(ErrorKind),
-    /// A write or flush failed with a temporary error. The next step repeats it.
+    /// A write or flush failed with a temporary error. The next step repeats it. If a flush fails again with the same
+    /// error, this status is not returned again before the next write.
     NotWritten(ErrorKind),
     /// The link is closed in at least one direction. The machine is informed, and [`PumpStatus::Closed`] follows.
     LinkLost(ErrorKind),
@@ -56,6 +57,14 @@ pub(crate) fn classify(kind: ErrorKind) -> ErrorClass {
 /// Returns whether the output is still unflushed after a flush with this result. A closed link is not flushed again.
 pub(crate) fn is_unflushed_after<T>(flushed: Result<T, ErrorKind>) -> bool {
     flushed.is_err_and(|kind| classify(kind) != ErrorClass::Gone)
+}
+
+/// Turns `Unsupported` into success, because a driver that cannot flush keeps no output.
+pub(crate) fn accept_unsupported(flushed: Result<(), ErrorKind>) -> Result<(), ErrorKind> {
+    match flushed {
+        Err(ErrorKind::Unsupported) => Ok(()),
+        flushed => flushed,
+    }
 }
 
 /// Replaces [`PumpStatus::Moved`] with `None`, because the caller need not see this status.

@@ -282,6 +282,52 @@ fn run_repeats_a_failed_flush() {
 }
 
 #[test]
+fn run_reads_although_each_flush_fails() {
+    for (kind, status) in [
+        (ErrorKind::TimedOut, PumpStatus::Idle(None)),
+        (ErrorKind::Other, PumpStatus::NotWritten(ErrorKind::Other)),
+    ] {
+        let mut driver = Driver::new("", false);
+        driver.flush_errors = [kind; 20].into();
+        with_server(512, 1024, |server| {
+            let mut pump = Pump::new();
+            for id in [1, 2, 3] {
+                // The error is reported once for each response. Later calls read.
+                driver.input.extend(ping(id).bytes());
+                for expected in [status, PumpStatus::Idle(None)] {
+                    assert_eq!(pump.run(server, &mut driver, &mut || Millis(0)), expected, "{id}");
+                }
+                assert!(driver.buffer.ends_with(pong(id).as_bytes()), "{id}");
+            }
+        });
+    }
+}
+
+#[test]
+fn driver_without_flush_is_flushed() {
+    let driver = || {
+        let mut driver = Driver::new(&ping(1), false);
+        driver.flush_errors = [ErrorKind::Unsupported; 20].into();
+        driver
+    };
+    let time = Cell::new(0);
+    with_server(512, 1024, |server| {
+        let status = Pump::new().run(server, &mut driver(), &mut || Millis(0));
+        assert_eq!(status, PumpStatus::Idle(None));
+    });
+    with_server(512, 1024, |server| {
+        let (mut pump, driver) = (Pump::new(), RefCell::new(driver()));
+        assert_eq!(poll(pin!(Wait::wait(&mut pump, server, &driver, &time))), None);
+        assert_eq!(driver.borrow().flush_errors.len(), 19);
+    });
+    with_server(512, 1024, |server| {
+        let (mut pump, driver) = (FramedPump::new(5), RefCell::new(driver()));
+        assert_eq!(poll(pin!(Wait::wait(&mut pump, server, &driver, &time))), None);
+    });
+    assert_eq!(http_run("", &[ErrorKind::Unsupported; 20]).1, None);
+}
+
+#[test]
 fn run_flushes_a_response_after_the_end_of_the_input() {
     let calls = [1, 2].map(|id| crate::common::call(id, "slow")).concat();
     let mut driver = Driver::new(&[INITIALIZE, &calls].concat(), true);
@@ -328,6 +374,43 @@ fn failed_flush_is_repeated_by(mut pump: impl Wait) -> Vec<u8> {
 fn wait_repeats_a_failed_flush() {
     assert_eq!(failed_flush_is_repeated_by(Pump::new()), pong(1).as_bytes());
     assert!(!failed_flush_is_repeated_by(FramedPump::new(5)).is_empty());
+}
+
+fn flush_that_always_fails_is_reported_once_by(mut pump: impl Wait) -> Driver {
+    let (driver, time) = (RefCell::new(Driver::new(&ping(1), false)), Cell::new(0));
+    driver.borrow_mut().flush_errors = [ErrorKind::Other; 20].into();
+    with_server(512, 1024, |server| {
+        for expected in [Some(PumpStatus::NotWritten(ErrorKind::Other)), None, None] {
+            assert_eq!(poll(pin!(pump.wait(server, &driver, &time))), expected);
+        }
+        // Each call has tried a flush.
+        assert_eq!(driver.borrow().flush_errors.len(), 17);
+        driver.borrow_mut().flush_errors.clear();
+        assert_eq!(poll(pin!(pump.wait(server, &driver, &time))), None);
+    });
+    driver.into_inner()
+}
+
+#[test]
+fn wait_reports_a_flush_that_always_fails_once() {
+    assert_eq!(flush_that_always_fails_is_reported_once_by(Pump::new()).line, pong(1).as_bytes());
+    let driver = flush_that_always_fails_is_reported_once_by(FramedPump::new(5));
+    assert!(!driver.line.is_empty() && driver.buffer.is_empty());
+}
+
+#[test]
+fn wait_reads_although_each_flush_fails() {
+    let (driver, time, mut pump) = (RefCell::new(Driver::new("", false)), Cell::new(0), Pump::new());
+    driver.borrow_mut().flush_errors = [ErrorKind::Other; 20].into();
+    with_server(512, 1024, |server| {
+        for id in [1, 2, 3] {
+            driver.borrow_mut().input.extend(ping(id).bytes());
+            for expected in [Some(PumpStatus::NotWritten(ErrorKind::Other)), None] {
+                assert_eq!(poll(pin!(Wait::wait(&mut pump, server, &driver, &time))), expected, "{id}");
+            }
+            assert!(driver.borrow().buffer.ends_with(pong(id).as_bytes()), "{id}");
+        }
+    });
 }
 
 #[test]

@@ -5,7 +5,7 @@ use mcp_proto::{Millis, Server};
 use mcp_proto_http::server::{HttpServer, Policy, Step};
 
 use super::{HttpPump, HttpStatus, is_harmless};
-use crate::status::reject_zero;
+use crate::status::{accept_unsupported, reject_zero};
 
 impl HttpPump<'_> {
     /// Serves one connection over a blocking driver until the caller has something to do.
@@ -43,7 +43,7 @@ impl HttpPump<'_> {
             };
             self.is_unflushed |= has_sent;
             if self.is_unflushed {
-                match link.flush().map_err(|error| is_harmless(error.kind())) {
+                match accept_unsupported(link.flush().map_err(|error| error.kind())).map_err(is_harmless) {
                     Ok(()) => self.is_unflushed = false,
                     // The next call flushes again.
                     Err(Ok(_)) if status != HttpStatus::Closed => return idle,
