@@ -123,7 +123,7 @@ fn messages_of_a_session_pass_unchanged() {
     bridge.send(r#""method":"notifications/cancelled","params":{"requestId":8}"#, &[]);
     bridge.send(r#""id":9,"method":"ping""#, &[]);
     while !bridge.next_line().contains(r#""id":9,"result":{}"#) {}
-    bridge.send(r#""id":"#, &[r#""id":null,"error":{"code":-32700"#]);
+    bridge.send(r#""id":"#, &[r#"{"jsonrpc":"2.0","error":{"code":-32700"#]);
     bridge.finish();
 }
 

@@ -156,3 +156,26 @@ fn relay_answers_once_if_the_response_is_in_a_batch() {
     let rest: Vec<_> = lines.take_while(|line| !line.contains(r#""id":3"#)).collect();
     assert!(rest.is_empty(), "{rest:?}");
 }
+
+#[test]
+fn error_of_the_relay_omits_an_unknown_id_from_2025_11_25_on() {
+    let url = start(|request, stream| {
+        let revision = if request.has("2025-06-18") { "2025-06-18" } else { "2025-11-25" };
+        write(stream, &request.result(&format!(r#"{{"protocolVersion":"{revision}"}}"#)));
+    });
+    let old = INITIALIZE.replace("2025-11-25", "2025-06-18");
+    let discover = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    for (request, has_id) in [("", true), (&old, true), (INITIALIZE, false), (discover, false)] {
+        let (mut to_relay, mut lines) = start_relay(url.clone());
+        if !request.is_empty() {
+            writeln!(to_relay, "{request}").unwrap();
+            assert!(lines.next().unwrap().contains(r#""id":1,"result""#));
+        }
+        for line in ["x", "[]", r#"{"jsonrpc":"2.0","id":{},"method":"m"}"#] {
+            writeln!(to_relay, "{line}").unwrap();
+            let error = lines.next().unwrap();
+            assert_eq!(error.contains(r#""id":null,"error""#), has_id, "{request}: {error}");
+            assert_eq!(error.contains(r#""jsonrpc":"2.0","error""#), !has_id, "{request}: {error}");
+        }
+    }
+}

@@ -9,13 +9,17 @@ use std::time::Duration;
 
 use mcp_proto::json::{Json, Kind};
 use mcp_proto::rpc::{Message, MessageKind};
-use mcp_proto::{Clock, Millis, OutboundMessage, OutboundMessageKind, Relation, StreamId, methods};
+use mcp_proto::{
+    Clock, Millis, OutboundMessage, OutboundMessageKind, Relation, Revision, StreamId, WireFeature, methods,
+};
 use mcp_proto_handles::{BlockingStream, HttpEndpoint, HttpReceived, lock};
 
 use super::transport::Transport;
 use super::worker::Reports;
 use crate::sync::{wait, wait_for};
 
+/// The member of `_meta` with the revision of a stateless request.
+const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Maximum length of a message of the server, or of a line of the client with its line break, in bytes.
 const LONGEST_MESSAGE: usize = 16 * 1024 * 1024;
 /// Maximum number of requests in flight.
@@ -73,7 +77,12 @@ pub fn relay(
     let clock = Clock::start();
     let mut relay = Relay {
         transport,
-        client: ClientSide { output: BlockingStream::new(output, || false), requests: HashMap::new() },
+        client: ClientSide {
+            output: BlockingStream::new(output, || false),
+            requests: HashMap::new(),
+            initialize: Vec::new(),
+            revision: None,
+        },
         outgoing: VecDeque::new(),
         next_stream: 0,
         handshake: Handshake::default(),
@@ -139,6 +148,10 @@ struct Relay<W> {
 struct ClientSide<W> {
     output: W,
     requests: HashMap<StreamId, Vec<u8>>,
+    /// The id of the last `initialize`.
+    initialize: Vec<u8>,
+    /// The revision of the session, or of the last stateless request. `None` before either.
+    revision: Option<Revision>,
 }
 
 impl<W: Write> Relay<W> {
@@ -225,14 +238,14 @@ impl<W: Write> Relay<W> {
     /// Handles a line of the client.
     fn accept(&mut self, line: Line) -> io::Result<()> {
         let Some(line) = line else {
-            return self.client.error(b"null", -32600, "Invalid Request: the message is too long");
+            return self.client.error(None, -32600, "Invalid Request: the message is too long");
         };
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
         match Message::parse(line.trim_ascii()) {
             Ok(message) => self.accept_message(&message),
-            Err(error) => self.client.error(b"null", -32700, &format!("Parse error: {error}")),
+            Err(error) => self.client.error(None, -32700, &format!("Parse error: {error}")),
         }
     }
 
@@ -243,8 +256,12 @@ impl<W: Write> Relay<W> {
             MessageKind::Request => {
                 let stream = self.next_stream();
                 let id = message.id().map_or_else(Vec::new, |id| id.bytes().to_vec());
-                self.client.requests.insert(stream, id);
+                self.client.requests.insert(stream, id.clone());
+                let meta = message.params().and_then(|params| params.get("_meta"));
+                let named = meta.and_then(|meta| revision(meta.get(REVISION)?));
+                self.client.revision = named.or(self.client.revision);
                 if is_method(methods::INITIALIZE.name()) {
+                    self.client.initialize = id;
                     self.handshake =
                         Handshake { initialize: Some(message.bytes().to_vec()), ..Default::default() };
                 } else if std::mem::take(&mut self.handshake.is_missing) {
@@ -267,7 +284,8 @@ impl<W: Write> Relay<W> {
             MessageKind::Response => (OutboundMessageKind::Result, Relation::Connection),
             MessageKind::Batch => return self.accept_batch(message),
             MessageKind::Invalid => {
-                let id = message.id().map_or(&b"null"[..], Json::bytes);
+                let is_valid = |id: &Json<'_>| id.kind() == Kind::String || id.is_integer_text();
+                let id = message.id().filter(is_valid).map(Json::bytes);
                 return self.client.error(id, -32600, "Invalid Request");
             }
         };
@@ -280,12 +298,12 @@ impl<W: Write> Relay<W> {
         let Ok(batch) = Json::parse(batch.bytes()) else { return Ok(()) };
         let mut elements = batch.elements().peekable();
         if elements.peek().is_none() {
-            return self.client.error(b"null", -32600, "Invalid Request: the batch is empty");
+            return self.client.error(None, -32600, "Invalid Request: the batch is empty");
         }
         for element in elements {
             match Message::parse(element.bytes()) {
                 Ok(message) if message.kind() != MessageKind::Batch => self.accept_message(&message)?,
-                _ => self.client.error(b"null", -32600, "Invalid Request")?,
+                _ => self.client.error(None, -32600, "Invalid Request")?,
             }
         }
         Ok(())
@@ -364,11 +382,19 @@ impl<W: Write> ClientSide<W> {
     fn single_message(&mut self, message: &[u8], stream: StreamId) -> io::Result<()> {
         if let Ok(response) = Message::parse(message)
             && response.kind() == MessageKind::Response
-            && self.requests.remove(&stream).is_none()
-            && let Some(id) = response.id()
         {
-            // Over HTTP+SSE, all responses arrive on one stream.
-            self.forget(id.bytes());
+            let id = response.id().map(Json::bytes);
+            if id == Some(&self.initialize)
+                && let Some(result) = response.result()
+            {
+                self.revision = result.get("protocolVersion").and_then(revision);
+            }
+            if self.requests.remove(&stream).is_none()
+                && let Some(id) = id
+            {
+                // Over HTTP+SSE, all responses arrive on one stream.
+                self.forget(id);
+            }
         }
         self.write(message)
     }
@@ -383,20 +409,24 @@ impl<W: Write> ClientSide<W> {
     /// Responds with an error to the request of this stream, if the request has no response yet.
     fn fail(&mut self, stream: StreamId, reason: &str) -> io::Result<()> {
         match self.requests.remove(&stream) {
-            Some(id) => self.error(&id, -32603, reason),
+            Some(id) => self.error(Some(&id), -32603, reason),
             None => Ok(()),
         }
     }
 
     fn fail_all(&mut self, reason: &str) -> io::Result<()> {
         let requests = std::mem::take(&mut self.requests);
-        requests.values().try_for_each(|id| self.error(id, -32603, reason))
+        requests.values().try_for_each(|id| self.error(Some(id), -32603, reason))
     }
 
-    fn error(&mut self, id: &[u8], code: i32, reason: &str) -> io::Result<()> {
-        let mut message = br#"{"jsonrpc":"2.0","id":"#.to_vec();
-        message.extend_from_slice(id);
-        write!(message, r#","error":{{"code":{code},"message":{}}}}}"#, quoted(reason))?;
+    /// Responds with an error. The revision decides whether an unknown id is `null` or absent.
+    fn error(&mut self, id: Option<&[u8]>, code: i32, reason: &str) -> io::Result<()> {
+        let mut message = br#"{"jsonrpc":"2.0","#.to_vec();
+        let omits_id = self.revision.is_some_and(|revision| revision.has(WireFeature::OmittedErrorIds));
+        if let Some(id) = id.or((!omits_id).then_some(b"null")) {
+            message.extend_from_slice(&[br#""id":"#, id, b","].concat());
+        }
+        write!(message, r#""error":{{"code":{code},"message":{}}}}}"#, quoted(reason))?;
         self.write(&message)
     }
 
@@ -408,6 +438,11 @@ impl<W: Write> ClientSide<W> {
         self.output.write_all(&line)?;
         self.output.flush()
     }
+}
+
+/// Returns the revision with this name, or `None` for an unknown name.
+fn revision(name: Json<'_>) -> Option<Revision> {
+    name.string()?.as_str().and_then(Revision::parse)
 }
 
 /// Encodes a text as a JSON string. Control characters become spaces.
