@@ -56,7 +56,7 @@ Diagnosis:
                            lists and the requests of the other options
   --tap                    connect a client with a server: the client starts `mcp-inspect --tap -- COMMAND` instead of
                            COMMAND. All bytes pass unchanged. Messages and violations are shown on stderr
-  --log FILE               with --tap: write to this file instead of stderr
+  --log FILE               with --tap: append to this file instead of stderr
   --transcript FILE        with --tap: also write a transcript of the session
   --web [ADDRESS]          show the session live on a web page, with or without --tap. The address of the page is
                            shown on stderr, and in the file of --log. ADDRESS is a port, or a loopback address with a

@@ -178,6 +178,19 @@ fn tap_passes_any_bytes_and_the_exit_code() {
 
 #[test]
 #[cfg(unix)]
+fn tap_appends_to_its_log() {
+    let log = temporary("appended.log");
+    let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for sessions in 1..=2 {
+        run(inspect().args(["--tap", "--log"]).arg(&log).args(["--", "cat"]), ping);
+        let logged = std::fs::read_to_string(&log).unwrap();
+        assert_eq!(logged.matches(" client > ").count(), sessions, "{logged}");
+    }
+    let _ = std::fs::remove_file(log);
+}
+
+#[test]
+#[cfg(unix)]
 fn tap_waits_for_nonblocking_streams() {
     use std::net::Shutdown;
     use std::os::fd::OwnedFd;

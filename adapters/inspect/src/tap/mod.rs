@@ -22,12 +22,15 @@ use record::Record;
 /// Runs the server, and returns its exit code.
 pub(crate) fn tap(arguments: &Arguments) -> Result<ExitCode, String> {
     let [program, words @ ..] = &arguments.command[..] else { return Err("no command".into()) };
-    let open = |path: &str| File::create(path).map_err(|error| format!("cannot write {path}: {error}"));
+    let failed = |path: &str, error: io::Error| format!("cannot write {path}: {error}");
+    // A client that starts a crashed server again also starts the tap again, so the log of the crash must stay.
+    let append = |path: &str| File::options().create(true).append(true).open(path);
     let mut log: Box<dyn Write + Send> = match &arguments.log {
-        Some(path) => Box::new(open(path)?),
+        Some(path) => Box::new(append(path).map_err(|error| failed(path, error))?),
         None => Box::new(io::stderr()),
     };
-    let transcript = arguments.transcript.as_deref().map(open).transpose()?;
+    let create = |path: &String| File::create(path).map_err(|error| failed(path, error));
+    let transcript = arguments.transcript.as_ref().map(create).transpose()?;
     let web = arguments.web.map(|address| Web::start(address, &arguments.command)).transpose()?;
     if let Some(web) = &web {
         announce(web, arguments.log.is_some().then_some(&mut log));
