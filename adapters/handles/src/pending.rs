@@ -48,6 +48,8 @@ pub(crate) struct RequestState {
 #[derive(Debug, Default)]
 struct State {
     stage: Stage,
+    /// How the request has ended. `None` until then: the acknowledgment of a subscription is a result, but not its end.
+    end: Option<Result<(), CallError>>,
     progress: VecDeque<Progress>,
     /// The attempts to send a subscription again. `None` until its stream has closed.
     attempts: Option<StreamAttempts>,
@@ -150,14 +152,17 @@ impl RequestState {
         });
     }
 
-    /// Sets the result, unless the request already has one. Closes the notification queue, unless the result is an
-    /// acknowledged subscription.
+    /// Sets the result, unless the request already has one. Ends the request and closes the notification queue, unless
+    /// the result is an acknowledged subscription.
     pub(crate) fn complete(&self, result: Result<ResponseBody, CallError>) {
         let is_end = !matches!(result, Ok(ResponseBody::Listening(..)));
-        self.state.update(|state| match state.stage {
-            Stage::Queued | Stage::Sent(_) => state.stage = Stage::Done(result),
-            Stage::Listening(_) if is_end => state.stage = Stage::Done(result),
-            _ => {}
+        self.state.update(|state| {
+            if is_end {
+                state.end.get_or_insert(result.as_ref().map(|_| ()).map_err(Clone::clone));
+            }
+            if matches!(state.stage, Stage::Queued | Stage::Sent(_)) {
+                state.stage = Stage::Done(result);
+            }
         });
         if is_end {
             self.close_queue();
@@ -166,10 +171,7 @@ impl RequestState {
 
     /// Returns the error with which the request has ended.
     fn failure(&self) -> Option<CallError> {
-        self.state.with(|state| match &state.stage {
-            Stage::Done(Err(error)) => Some(error.clone()),
-            _ => None,
-        })
+        self.state.with(|state| state.end.clone()?.err())
     }
 
     /// Ends the notifications of the request.
@@ -193,13 +195,16 @@ impl RequestState {
 
     fn take_ticket(&self) -> Option<Option<Ticket>> {
         self.state.update(|state| {
+            if state.end.is_some() {
+                return None;
+            }
             let ticket = match state.stage {
-                Stage::Queued => None,
                 Stage::Sent(ticket)
                 | Stage::Listening(ticket)
                 | Stage::Done(Ok(ResponseBody::Listening(ticket, _))) => Some(ticket),
-                Stage::Done(_) | Stage::Taken => return None,
+                Stage::Queued | Stage::Done(_) | Stage::Taken => None,
             };
+            state.end = Some(Err(CallError::Cancelled));
             state.stage = Stage::Done(Err(CallError::Cancelled));
             Some(ticket)
         })

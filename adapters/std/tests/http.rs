@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -192,22 +194,26 @@ fn call_refused_for_its_header_fields_is_repeated_once() {
     client.close();
 }
 
+/// Returns an HTTP response whose stream begins with the acknowledgment of the subscription to changes of the tools.
+fn acknowledged(request: &Request) -> String {
+    let tag = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}"#, request.id());
+    let method = "notifications/subscriptions/acknowledged";
+    let params = format!(r#"{{{tag},"notifications":{{"toolsListChanged":true}}}}"#);
+    format!("{STREAM}data: {{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}\n\n")
+}
+
 #[test]
 fn subscription_whose_streams_break_is_sent_again_and_ends() {
     let url = start(|request, stream| {
-        let response = if request.has("subscriptions/listen") {
-            let tag = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}"#, request.id());
-            let method = "notifications/subscriptions/acknowledged";
-            let params = format!(r#"{{{tag},"notifications":{{"toolsListChanged":true}}}}"#);
-            format!("{STREAM}data: {{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}\n\n")
-        } else {
-            request.result(DISCOVERED)
-        };
-        write(stream, &response);
+        if !request.has("subscriptions/listen") {
+            return write(stream, &request.result(DISCOVERED));
+        }
+        write(stream, &acknowledged(request));
         // The stream of a subscription breaks after the acknowledgment.
         let _ = stream.shutdown(std::net::Shutdown::Both);
     });
-    let reconnect = Reconnect { attempts: 2, pause: Duration::from_millis(10) };
+    // The pauses are long enough for this thread to receive the acknowledgment before the last attempt.
+    let reconnect = Reconnect { attempts: 2, pause: Duration::from_millis(100) };
     let client = connector().reconnect(reconnect).http(HttpEndpoint::new(url)).unwrap();
     let mut subscription = client.listen(&[Listed::Tools], &[]).unwrap();
     assert_eq!(subscription.failure(), None);
@@ -215,6 +221,28 @@ fn subscription_whose_streams_break_is_sent_again_and_ends() {
     assert_eq!(notifications, [Notification::Reconnected, Notification::Reconnected]);
     assert!(matches!(subscription.failure(), Some(CallError::Http(_))), "{:?}", subscription.failure());
     client.close();
+}
+
+#[test]
+fn subscription_that_was_sent_again_reports_its_end() {
+    let is_broken = Arc::new(AtomicBool::new(false));
+    let url = start(move |request, stream| {
+        if !request.has("subscriptions/listen") {
+            return write(stream, &request.result(DISCOVERED));
+        }
+        write(stream, &acknowledged(request));
+        if !is_broken.swap(true, Ordering::Relaxed) {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+    });
+    let reconnect = Reconnect { attempts: 2, pause: Duration::from_millis(10) };
+    let client = connector().reconnect(reconnect).http(HttpEndpoint::new(url)).unwrap();
+    let mut subscription = client.listen(&[Listed::Tools], &[]).unwrap();
+    assert_eq!(subscription.next(), Some(Notification::Reconnected));
+    assert_eq!(subscription.failure(), None);
+    client.close();
+    assert_eq!(subscription.next(), None);
+    assert_eq!(subscription.failure(), Some(CallError::Closed));
 }
 
 #[test]

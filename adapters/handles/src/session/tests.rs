@@ -1,21 +1,24 @@
 //! Tests of a client session and its client, without a pump.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcp_proto::client::{Connect, TaskLimits};
+use mcp_proto::client::{Connect, Listed, TaskLimits};
 use mcp_proto::{Action, Client, ClientCapabilities, Millis};
 
 use super::ClientSession;
 use crate::client_settings::ClientSettings;
 use crate::client_shared::ClientShared;
+use crate::error::CallError;
 use crate::options::CallOptions;
-use crate::pending::{PendingRequest, RequestState};
+use crate::pending::{PendingRequest, RequestState, ResponseBody};
 use crate::reconnect::Reconnect;
 use crate::request::Request;
 use crate::server_request::{InputResponse, ServerRequestHandler};
 
-const DISCOVERED: &str = r#""resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+const DISCOVERED: &str = r#""resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 const TASK: &str =
     r#""taskId":"t","createdAt":"2026-07-28T10:00:00Z","lastUpdatedAt":"2026-07-28T10:00:00Z","ttlMs":60000"#;
 
@@ -42,6 +45,18 @@ impl Harness {
         let state = RequestState::new(call, CallOptions::new());
         self.shared.start(Arc::clone(&state)).unwrap();
         state
+    }
+
+    /// Connects, and subscribes to changes of the tools. Returns the request, and the id of the subscription.
+    fn subscribe(&mut self) -> (PendingRequest<()>, String) {
+        let discover = self.exchange("");
+        self.respond(&discover, DISCOVERED);
+        let listen = Request::Listen { lists: vec![Listed::Tools], uris: Vec::new(), members: Vec::new() };
+        let state = RequestState::new(listen, CallOptions::new());
+        self.shared.start(Arc::clone(&state)).unwrap();
+        let id = id(&self.exchange("")).to_owned();
+        let read = |body| matches!(body, ResponseBody::Listening(..)).then_some(());
+        (PendingRequest::new(state, Arc::clone(&self.shared), read), id)
     }
 
     /// Passes `input` to the client, and handles all events. Returns the sent lines.
@@ -75,7 +90,7 @@ impl Harness {
 
     /// Responds to the sent request with a result of these members. Returns the sent lines.
     fn respond(&mut self, request: &str, result: &str) -> String {
-        let id = request.split("\"id\":").nth(1).unwrap().split(',').next().unwrap();
+        let id = id(request);
         self.exchange(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{result}}}}}\n"))
     }
 
@@ -87,6 +102,26 @@ impl Harness {
         }
         assert!(matches!(self.client.poll(self.now), Action::Event));
     }
+}
+
+/// Returns the id of a sent request.
+fn id(request: &str) -> &str {
+    request.split("\"id\":").nth(1).unwrap().split(',').next().unwrap()
+}
+
+/// Returns the acknowledgment of the subscription with this id.
+fn acknowledgment(id: &str) -> String {
+    let tag = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
+    let params = format!(r#"{{{tag},"notifications":{{"toolsListChanged":true}}}}"#);
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{params}}}\n"
+    )
+}
+
+fn stateless_settings() -> ClientSettings {
+    let mut settings = ClientSettings::new("test".into(), "1".into());
+    settings.connect = Connect::Stateless;
+    settings
 }
 
 #[test]
@@ -156,4 +191,20 @@ fn requests_queued_before_close_are_sent() {
     assert_eq!(sent.matches("tools/call").count(), 2, "the third call exceeds the limit: {sent}");
     drop(harness.session);
     assert!(calls.iter().all(|call| !call.is_awaited()), "calls without a response have ended");
+}
+
+#[test]
+fn end_before_the_future_is_polled_keeps_acknowledgment_and_error() {
+    let mut harness = Harness::new(stateless_settings(), None);
+    let (mut pending, id) = harness.subscribe();
+    let canceller = pending.canceller();
+    harness.exchange(&acknowledgment(&id));
+    assert_eq!(canceller.failure(), None);
+    drop(harness.session);
+    let result = pin!(&mut pending).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(matches!(result, Poll::Ready(Ok(_))), "{result:?}");
+    assert_eq!(canceller.failure(), Some(CallError::Closed));
+    // A later cancellation changes nothing.
+    canceller.cancel("");
+    assert_eq!(canceller.failure(), Some(CallError::Closed));
 }
