@@ -153,7 +153,7 @@ impl RequestState {
     }
 
     /// Sets the result, unless the request already has one. Ends the request and closes the notification queue, unless
-    /// the result is an acknowledged subscription.
+    /// the result is an acknowledged subscription. A consumer that sees the end of the queue also sees the failure.
     pub(crate) fn complete(&self, result: Result<ResponseBody, CallError>) {
         let is_end = !matches!(result, Ok(ResponseBody::Listening(..)));
         self.state.update(|state| {
@@ -175,7 +175,7 @@ impl RequestState {
     }
 
     /// Ends the notifications of the request.
-    pub(crate) fn close_queue(&self) {
+    fn close_queue(&self) {
         if let Some(queue) = &self.queue {
             queue.close();
         }

@@ -445,14 +445,7 @@ impl ClientSession {
             result => result,
         };
         self.shared.release_slot(&sent.state);
-        sent.complete(result);
-    }
-}
-
-impl SentRequest {
-    fn complete(self, result: Result<ResponseBody, CallError>) {
-        self.state.close_queue();
-        self.state.complete(result);
+        sent.state.complete(result);
     }
 }
 
@@ -475,7 +468,7 @@ impl Drop for ClientSession {
             state.complete(Err(CallError::Closed));
         }
         for (_, sent) in self.sent.drain() {
-            sent.complete(Err(CallError::Closed));
+            sent.state.complete(Err(CallError::Closed));
         }
     }
 }

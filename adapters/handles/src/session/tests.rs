@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use mcp_proto::client::{Connect, Listed, TaskLimits};
@@ -13,7 +13,7 @@ use crate::client_settings::ClientSettings;
 use crate::client_shared::ClientShared;
 use crate::error::CallError;
 use crate::options::CallOptions;
-use crate::pending::{PendingRequest, RequestState, ResponseBody};
+use crate::pending::{Canceller, PendingRequest, RequestState, ResponseBody};
 use crate::reconnect::Reconnect;
 use crate::request::Request;
 use crate::server_request::{InputResponse, ServerRequestHandler};
@@ -207,4 +207,30 @@ fn end_before_the_future_is_polled_keeps_acknowledgment_and_error() {
     // A later cancellation changes nothing.
     canceller.cancel("");
     assert_eq!(canceller.failure(), Some(CallError::Closed));
+}
+
+/// A waker that stores the failure of a request.
+struct FailureRecorder {
+    canceller: Canceller,
+    failure: Mutex<Option<CallError>>,
+}
+
+impl Wake for FailureRecorder {
+    fn wake(self: Arc<Self>) {
+        *self.failure.lock().unwrap() = self.canceller.failure();
+    }
+}
+
+#[test]
+fn failure_is_known_when_the_notifications_end() {
+    let mut harness = Harness::new(stateless_settings(), None);
+    let (pending, id) = harness.subscribe();
+    harness.exchange(&acknowledgment(&id));
+    let state = pending.state();
+    let recorder = Arc::new(FailureRecorder { canceller: pending.canceller(), failure: Mutex::default() });
+    let waker = Waker::from(Arc::clone(&recorder));
+    let mut next = pin!(state.queue.as_ref().unwrap().next());
+    assert!(next.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    drop(harness.session);
+    assert_eq!(*recorder.failure.lock().unwrap(), Some(CallError::Closed));
 }
