@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use mcp_proto::{Millis, Ticket};
+use mcp_proto::{Millis, RequestFailure, Ticket};
 
 use crate::client_shared::ClientShared;
 use crate::error::CallError;
@@ -29,6 +29,8 @@ pub(crate) enum ResponseBody {
     List(Vec<String>),
     /// A subscription that the server acknowledged, with the acknowledged filter as JSON.
     Listening(Ticket, String),
+    /// The server has ended the subscription. Before the acknowledgment, this is an error for the caller.
+    Ended,
 }
 
 /// A request, shared between its future and the event loop.
@@ -313,9 +315,10 @@ impl<T> Future for PendingRequest<T> {
     type Output = Result<T, CallError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.canceller.state.poll_result(context).map(|result| {
-            (self.read)(result?)
-                .ok_or_else(|| CallError::Invalid("the response does not match the request".into()))
+        self.canceller.state.poll_result(context).map(|result| match result? {
+            ResponseBody::Ended => Err(CallError::Invalid(RequestFailure::Ended.to_string())),
+            body => (self.read)(body)
+                .ok_or_else(|| CallError::Invalid("the response does not match the request".into())),
         })
     }
 }

@@ -315,6 +315,7 @@ impl ClientSession {
                 let result = match response.outcome() {
                     Outcome::Result(result) => Ok(ResponseBody::Json(result.to_string())),
                     Outcome::Error(error) => Err(CallError::Server(PeerError::from_rpc(error))),
+                    Outcome::Failed(RequestFailure::Ended) => Ok(ResponseBody::Ended),
                     Outcome::Failed(RequestFailure::TimedOut) => Err(CallError::TimedOut),
                     Outcome::Failed(RequestFailure::TaskCancelled) => Err(CallError::Cancelled),
                     Outcome::Failed(RequestFailure::Closed) => Err(match self.http_failure.take() {

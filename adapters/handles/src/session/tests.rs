@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use mcp_proto::client::{Connect, Listed, TaskLimits};
-use mcp_proto::{Action, Client, ClientCapabilities, Millis};
+use mcp_proto::{Action, Client, ClientCapabilities, Millis, RequestFailure};
 
 use super::ClientSession;
 use crate::client_settings::ClientSettings;
@@ -233,4 +233,26 @@ fn failure_is_known_when_the_notifications_end() {
     assert!(next.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     drop(harness.session);
     assert_eq!(*recorder.failure.lock().unwrap(), Some(CallError::Closed));
+}
+
+#[test]
+fn subscription_that_the_server_has_ended_has_no_failure() {
+    for is_acknowledged in [true, false] {
+        let mut harness = Harness::new(stateless_settings(), None);
+        let (mut pending, id) = harness.subscribe();
+        let canceller = pending.canceller();
+        if is_acknowledged {
+            harness.exchange(&acknowledgment(&id));
+        }
+        harness.exchange(&format!(
+            "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{{\"requestId\":{id}}}}}\n"
+        ));
+        assert_eq!(canceller.failure(), None);
+        let expected = match is_acknowledged {
+            true => Ok(()),
+            false => Err(CallError::Invalid(RequestFailure::Ended.to_string())),
+        };
+        let result = pin!(&mut pending).poll(&mut Context::from_waker(Waker::noop()));
+        assert_eq!(result, Poll::Ready(expected));
+    }
 }
