@@ -209,11 +209,11 @@ fn subscription_whose_streams_break_is_sent_again_and_ends() {
             return write(stream, &request.result(DISCOVERED));
         }
         write(stream, &acknowledged(request));
-        // The stream of a subscription breaks after the acknowledgment.
+        // The stream breaks after the caller of `listen` has received the acknowledgment.
+        thread::sleep(Duration::from_millis(50));
         let _ = stream.shutdown(std::net::Shutdown::Both);
     });
-    // The pauses are long enough for this thread to receive the acknowledgment before the last attempt.
-    let reconnect = Reconnect { attempts: 2, pause: Duration::from_millis(100) };
+    let reconnect = Reconnect { attempts: 2, pause: Duration::from_millis(10) };
     let client = connector().reconnect(reconnect).http(HttpEndpoint::new(url)).unwrap();
     let mut subscription = client.listen(&[Listed::Tools], &[]).unwrap();
     assert_eq!(subscription.failure(), None);
