@@ -79,6 +79,34 @@ fn relay_repeats_the_handshake_once_if_each_session_is_lost() {
 }
 
 #[test]
+fn relay_repeats_the_handshake_once_after_a_lost_session() {
+    let (sender, seen) = channel();
+    let url = start(move |request, stream| {
+        let response = if request.has(r#""initialize""#) {
+            sender.send(()).unwrap();
+            request.result("{}").replacen("\r\n", "\r\nMcp-Session-Id: s-1\r\n", 1)
+        } else if request.has("initialized") {
+            ACCEPTED.into()
+        } else if request.has(r#""id":2"#) {
+            NOT_FOUND.into()
+        } else {
+            request.result("{}")
+        };
+        write(stream, &response);
+    });
+    let (mut to_relay, mut lines) = start_relay(url);
+    writeln!(to_relay, "{INITIALIZE}").unwrap();
+    assert!(lines.next().unwrap().contains(r#""result""#));
+    writeln!(to_relay, "{INITIALIZED}").unwrap();
+    for (id, member) in [(2, "error"), (3, "result"), (4, "result"), (5, "result")] {
+        writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).unwrap();
+        let line = lines.next().unwrap();
+        assert!(line.contains(&format!(r#""id":{id},"{member}""#)), "{line}");
+    }
+    assert_eq!(seen.try_iter().count(), 2);
+}
+
+#[test]
 fn relay_repeats_the_handshake_once_if_each_stream_of_http_sse_ends() {
     let (sender, seen) = channel();
     let url = start(move |request, stream| {

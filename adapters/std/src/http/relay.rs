@@ -191,7 +191,8 @@ impl<W: Write> Relay<W> {
                         Ok(())
                     }
                     HttpReceived::Message(message, stream) => client.message(message, stream),
-                    HttpReceived::Closed(RESTART, _) => {
+                    // After its response, the end of this stream has no meaning.
+                    HttpReceived::Closed(RESTART, _) if handshake.is_repeated => {
                         (handshake.is_repeated, handshake.is_missing) = (false, true);
                         Ok(())
                     }
