@@ -217,9 +217,10 @@ impl ClientHandle {
     /// Like [`close`](ClientHandle::close), but with a time limit that holds for any behavior of the server.
     ///
     /// The limit also applies to a [`close`](ClientHandle::close) in progress. The first half of the time is for unsent
-    /// messages. Then the client closes the stdin of a child process. After three quarters of the time, the client
-    /// sends SIGTERM on Unix, and kills the process on other systems. At the end of the time, the client kills the
-    /// process. The grace period and the limits of the connector's `ending` still apply.
+    /// messages and, over HTTP, for the end of the session on the server. Then the client closes the stdin of a child
+    /// process. After three quarters of the time, the client sends SIGTERM on Unix, and kills the process on other
+    /// systems. At the end of the time, the client kills the process. The grace period and the limits of the
+    /// connector's `ending` still apply.
     pub async fn close_within(&self, time: Duration) -> Option<ExitStatus> {
         self.inner.shared.close(Some(time));
         self.inner.shared.wait_closed().await

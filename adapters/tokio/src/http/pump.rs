@@ -82,7 +82,7 @@ impl HttpPump {
             let now = self.now();
             let io = match machine.poll(now) {
                 Action::Event => return Poll::Ready(PumpStatus::Event),
-                Action::Closed => return self.poll_end(context, now),
+                Action::Closed => return self.poll_end(context, until, now),
                 Action::Io(io) => io,
             };
             let deadline = io.deadline();
@@ -125,9 +125,15 @@ impl HttpPump {
         }
     }
 
-    /// Ends the session on the server, and waits for the confirmation.
-    fn poll_end(&mut self, context: &mut Context<'_>, now: Millis) -> Poll<PumpStatus> {
-        let (exchange, until) = match self.ending {
+    /// Ends the session on the server, and waits for the confirmation. Returns [`PumpStatus::Woken`] at the time
+    /// `until`, so that the owner can limit the wait.
+    fn poll_end(
+        &mut self,
+        context: &mut Context<'_>,
+        until: Option<Millis>,
+        now: Millis,
+    ) -> Poll<PumpStatus> {
+        let (exchange, end) = match self.ending {
             Some(ending) => ending,
             None => {
                 self.tasks.running.clear();
@@ -143,10 +149,13 @@ impl HttpPump {
                 return Poll::Ready(PumpStatus::Closed);
             }
         }
-        match self.state.poll_deadline(context, Some(until)) {
-            true => Poll::Ready(PumpStatus::Closed),
-            false => Poll::Pending,
+        if end <= now {
+            return Poll::Ready(PumpStatus::Closed);
         }
+        let deadline = until.map_or(end, |until| until.min(end));
+        let is_due =
+            self.state.is_woken(context, until, now) || self.state.poll_deadline(context, Some(deadline));
+        if is_due { Poll::Ready(PumpStatus::Woken) } else { Poll::Pending }
     }
 }
 

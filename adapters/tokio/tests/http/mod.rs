@@ -313,8 +313,8 @@ async fn session_ends_when_the_client_closes() {
     assert_eq!(server.take_events(), ["POST"], "without a session, there is nothing to end");
 }
 
-#[tokio::test]
-async fn close_waits_two_seconds_for_an_unconfirmed_session_end() {
+/// Starts a server that never confirms the end of its session. Returns its URL.
+async fn start_without_confirmation() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -341,11 +341,37 @@ async fn close_waits_two_seconds_for_an_unconfirmed_session_end() {
             });
         }
     });
-    let client = connect(Connect::Handshake, HttpEndpoint::new(url)).await;
+    url
+}
+
+#[tokio::test]
+async fn close_waits_two_seconds_for_an_unconfirmed_session_end() {
+    let client = connect(Connect::Handshake, HttpEndpoint::new(start_without_confirmation().await)).await;
     let start = Instant::now();
     within(client.close()).await;
     // Two seconds, in a clock of whole milliseconds.
     assert!(start.elapsed() >= Duration::from_millis(1999), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn close_deadline_covers_an_unconfirmed_session_end() {
+    let url = start_without_confirmation().await;
+    let client = connect(Connect::Handshake, HttpEndpoint::new(&url)).await;
+    let start = Instant::now();
+    within(client.close_within(Duration::from_millis(400))).await;
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+
+    // The limit also holds for a close in progress.
+    let client = connect(Connect::Handshake, HttpEndpoint::new(url)).await;
+    let start = Instant::now();
+    let closing = tokio::spawn({
+        let client = client.clone();
+        async move { client.close().await }
+    });
+    sleep(Duration::from_millis(200)).await;
+    within(client.close_within(Duration::from_millis(400))).await;
+    assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
+    closing.await.unwrap();
 }
 
 #[tokio::test]
