@@ -155,6 +155,9 @@ pub(crate) const HEADER_SIZE: usize = 14;
 /// Header of a message in message mode.
 pub(crate) type Header = [u8; HEADER_SIZE];
 
+/// The header of a message, and the message.
+type FirstMessage<'m> = (&'m Header, &'m [u8]);
+
 impl Routing {
     pub(crate) fn response(kind: OutboundMessageKind, stream: StreamId) -> Routing {
         Routing { kind, relation: Relation::Request(stream) }
@@ -249,7 +252,7 @@ pub(crate) struct HeaderFormat {
     pub(crate) write: fn(&mut [u8], Routing),
     /// Returns the header of the first buffered message, and the message. Returns `None` if the bytes are shorter than
     /// a header.
-    pub(crate) split_first: for<'m> fn(&'m [u8]) -> Option<(&'m Header, &'m [u8])>,
+    pub(crate) split_first: fn(&[u8]) -> Option<FirstMessage<'_>>,
     /// Returns the routing of a message.
     pub(crate) decode: fn(Header) -> Routing,
 }
@@ -262,7 +265,7 @@ fn write(bytes: &mut [u8], routing: Routing) {
     }
 }
 
-fn split_first(bytes: &[u8]) -> Option<(&Header, &[u8])> {
+fn split_first(bytes: &[u8]) -> Option<FirstMessage<'_>> {
     let (header, rest) = bytes.split_first_chunk::<HEADER_SIZE>()?;
     let [l0, l1, l2, l3, ..] = *header;
     let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);

@@ -48,6 +48,9 @@ pub struct ClientCapabilities(u8);
 
 bits!(ClientCapabilities);
 
+/// A capability of a client, and its members.
+type Group = (&'static str, ClientCapabilities, [(&'static str, ClientCapabilities); 2]);
+
 impl ClientCapabilities {
     /// `roots`
     pub const ROOTS: ClientCapabilities = ClientCapabilities(1);
@@ -80,7 +83,7 @@ impl ClientCapabilities {
     }
 
     /// Each capability with its members. A member has a bit of its own.
-    const GROUPS: [(&str, ClientCapabilities, [(&str, ClientCapabilities); 2]); 3] = [
+    const GROUPS: [Group; 3] = [
         ("roots", Self::ROOTS, [("listChanged", Self::ROOTS_LIST_CHANGED), ("", Self::NONE)]),
         ("sampling", Self::SAMPLING, [("tools", Self::SAMPLING_TOOLS), ("context", Self::SAMPLING_CONTEXT)]),
         ("elicitation", Self::NONE, [("form", Self::ELICITATION_FORM), ("url", Self::ELICITATION_URL)]),

@@ -208,8 +208,10 @@ pub(crate) fn handle_unreadable_line(
     if line == LineKind::GivenUp && id.is_empty() {
         return Received::ProtocolError(error);
     }
-    let detail =
-        if let ProtocolError::NotJson(error) = &error { Some(error as &dyn WriteText) } else { None };
+    let detail: Option<&dyn WriteText> = match &error {
+        ProtocolError::NotJson(error) => Some(error),
+        _ => None,
+    };
     state.refuse(id, input.stream(), error, detail)
 }
 
