@@ -142,21 +142,19 @@ fn client_falls_back_to_http_sse() {
         for call in calls {
             assert_eq!(call.wait().unwrap().text().as_deref(), Some("7"));
         }
-        let call = client.begin_json("wait", "{}", CallOptions::new()).unwrap();
-        thread::sleep(Duration::from_millis(50));
-        call.canceller().cancel("");
-        assert_eq!(call.wait(), Err(CallError::Cancelled));
+        // Progress shows that the work has begun.
+        let call = client.begin_json("wait", "{}", CallOptions::new().with_progress()).unwrap();
+        let canceller = call.canceller();
+        assert_eq!(call.wait_with(|_| canceller.cancel("")), Err(CallError::Cancelled));
         is_cancelled.recv_timeout(LIMIT).expect("the work is cancelled");
         client.close();
     }
     let endpoint = HttpEndpoint::new(format!("http://{}/sse", server.address));
     let client = Connector::new("c", "1").http(endpoint).unwrap();
-    let call = client.begin_json("wait", "{}", CallOptions::new()).unwrap();
+    let call = client.begin_json("wait", "{}", CallOptions::new().with_progress()).unwrap();
     // Wait until the call is sent, because an unsent call would wait for the next connection.
-    thread::sleep(Duration::from_millis(50));
-    server.stop.within(Duration::ZERO);
+    assert!(call.wait_with(|_| server.stop.within(Duration::ZERO)).is_err());
     server.thread.take().unwrap().join().unwrap();
-    assert!(call.wait().is_err());
 }
 
 #[test]
