@@ -59,7 +59,7 @@ impl Request {
     }
 }
 
-fn json(body: &str) -> String {
+pub(crate) fn json(body: &str) -> String {
     format!(
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()

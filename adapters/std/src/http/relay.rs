@@ -30,8 +30,6 @@ const QUEUED_LINES: usize = 16;
 const GRACE: Millis = Millis(1_500);
 /// Time between two lost sessions after which the relay repeats the handshake without waiting for a request.
 const STABLE: Millis = Millis::seconds(10);
-/// The stream of an `initialize` that the relay repeats.
-const RESTART: StreamId = StreamId(u32::MAX);
 
 /// Relays messages between a client on two streams, such as stdin and stdout, and the server at a URL.
 ///
@@ -82,9 +80,9 @@ pub fn relay(
             requests: HashMap::new(),
             initialize: Vec::new(),
             revision: None,
+            next_stream: 0,
         },
         outgoing: VecDeque::new(),
-        next_stream: 0,
         handshake: Handshake::default(),
     };
     // An error means that the client has stopped reading.
@@ -128,8 +126,8 @@ struct Outgoing {
 struct Handshake {
     initialize: Option<Vec<u8>>,
     initialized: Option<Vec<u8>>,
-    /// Whether the relay has repeated `initialize`, and waits for the response.
-    is_repeated: bool,
+    /// The stream of a repeated `initialize`, until its response.
+    repeated: Option<StreamId>,
     /// Whether there is no session. Before the next request, the relay repeats `initialize` again.
     is_missing: bool,
     /// The time at which the last session was lost.
@@ -140,7 +138,6 @@ struct Relay<W> {
     transport: Transport,
     client: ClientSide<W>,
     outgoing: VecDeque<Outgoing>,
-    next_stream: u32,
     handshake: Handshake,
 }
 
@@ -152,6 +149,8 @@ struct ClientSide<W> {
     initialize: Vec<u8>,
     /// The revision of the session, or of the last stateless request. `None` before either.
     revision: Option<Revision>,
+    /// The number of the last stream.
+    next_stream: u32,
 }
 
 impl<W: Write> Relay<W> {
@@ -165,7 +164,7 @@ impl<W: Write> Relay<W> {
         loop {
             let now = clock.now();
             let mut accepted = false;
-            if self.outgoing.is_empty() && !self.handshake.is_repeated && end.is_none() {
+            if self.outgoing.is_empty() && self.handshake.repeated.is_none() && end.is_none() {
                 match lines.try_recv() {
                     Ok(line) => {
                         self.accept(line)?;
@@ -191,9 +190,8 @@ impl<W: Write> Relay<W> {
                         Ok(())
                     }
                     HttpReceived::Message(message, stream) => client.message(message, stream),
-                    // After its response, the end of this stream has no meaning.
-                    HttpReceived::Closed(RESTART, _) if handshake.is_repeated => {
-                        (handshake.is_repeated, handshake.is_missing) = (false, true);
+                    HttpReceived::Closed(stream, _) if handshake.repeated == Some(stream) => {
+                        (handshake.repeated, handshake.is_missing) = (None, true);
                         Ok(())
                     }
                     HttpReceived::Closed(stream, failure) => {
@@ -202,7 +200,7 @@ impl<W: Write> Relay<W> {
                     }
                     HttpReceived::SessionLost => {
                         outgoing.clear();
-                        handshake.session_lost(now, outgoing);
+                        handshake.session_lost(now, client.next_stream(), outgoing);
                         client.fail_all("the server has ended the session")
                     }
                 };
@@ -226,7 +224,7 @@ impl<W: Write> Relay<W> {
     /// Sends the next message of the client. Returns `false` if there is no message, or if the message has to wait.
     fn send_next(&mut self) -> bool {
         let Some(next) = self.outgoing.front() else { return false };
-        if self.handshake.is_repeated && next.relation != Relation::Request(RESTART) {
+        if self.handshake.repeated.is_some_and(|stream| next.relation != Relation::Request(stream)) {
             return false;
         }
         let is_sent = self.transport.send(&OutboundMessage::new(&next.text, next.kind, next.relation));
@@ -255,7 +253,7 @@ impl<W: Write> Relay<W> {
             |name: &str| message.method().and_then(Json::string).is_some_and(|method| method == *name);
         let (kind, relation) = match message.kind() {
             MessageKind::Request => {
-                let stream = self.next_stream();
+                let stream = self.client.next_stream();
                 let id = message.id().map_or_else(Vec::new, |id| id.bytes().to_vec());
                 self.client.requests.insert(stream, id.clone());
                 let meta = message.params().and_then(|params| params.get("_meta"));
@@ -266,7 +264,7 @@ impl<W: Write> Relay<W> {
                     self.handshake =
                         Handshake { initialize: Some(message.bytes().to_vec()), ..Default::default() };
                 } else if std::mem::take(&mut self.handshake.is_missing) {
-                    self.handshake.repeat(&mut self.outgoing);
+                    self.handshake.repeat(self.client.next_stream(), &mut self.outgoing);
                 }
                 (OutboundMessageKind::Request, Relation::Request(stream))
             }
@@ -309,17 +307,6 @@ impl<W: Write> Relay<W> {
         }
         Ok(())
     }
-
-    /// Returns the id of a stream for a new request. No request in flight has this stream.
-    fn next_stream(&mut self) -> StreamId {
-        loop {
-            self.next_stream = self.next_stream.wrapping_add(1);
-            let stream = StreamId(self.next_stream);
-            if ![RESTART, StreamId::NONE].contains(&stream) && !self.client.requests.contains_key(&stream) {
-                return stream;
-            }
-        }
-    }
 }
 
 impl Handshake {
@@ -327,19 +314,19 @@ impl Handshake {
     ///
     /// A server may lose each session soon after the handshake. So that the relay does not repeat `initialize` in a
     /// loop, a second loss waits for a request of the client.
-    fn session_lost(&mut self, now: Millis, outgoing: &mut VecDeque<Outgoing>) {
+    fn session_lost(&mut self, now: Millis, stream: StreamId, outgoing: &mut VecDeque<Outgoing>) {
         let is_stable = self.lost_at.replace(now).is_none_or(|at| at.plus(STABLE) <= now);
-        (self.is_repeated, self.is_missing) = (false, !is_stable);
+        (self.repeated, self.is_missing) = (None, !is_stable);
         if is_stable {
-            self.repeat(outgoing);
+            self.repeat(stream, outgoing);
         }
     }
 
-    /// Queues `initialize` again, before all other messages.
-    fn repeat(&mut self, outgoing: &mut VecDeque<Outgoing>) {
+    /// Queues `initialize` again on this new stream, before all other messages.
+    fn repeat(&mut self, stream: StreamId, outgoing: &mut VecDeque<Outgoing>) {
         if let Some(text) = self.initialize.clone() {
-            self.is_repeated = true;
-            let (kind, relation) = (OutboundMessageKind::Request, Relation::Request(RESTART));
+            self.repeated = Some(stream);
+            let (kind, relation) = (OutboundMessageKind::Request, Relation::Request(stream));
             outgoing.push_front(Outgoing { text, kind, relation });
         }
     }
@@ -347,21 +334,21 @@ impl Handshake {
     /// Returns `true` if a message is the response to the repeated `initialize`. Over HTTP+SSE, only the id
     /// identifies this response.
     fn is_answer(&self, message: &[u8], stream: StreamId) -> bool {
-        if !self.is_repeated || stream != RESTART && stream != StreamId::NONE {
+        let is_own_stream = self.repeated == Some(stream);
+        if self.repeated.is_none() || !is_own_stream && stream != StreamId::NONE {
             return false;
         }
         let initialize = self.initialize.as_deref().and_then(|text| Message::parse(text).ok());
         let id = initialize.and_then(|initialize| initialize.id().map(Json::bytes));
         Message::parse(message).is_ok_and(|message| {
-            message.kind() == MessageKind::Response
-                && (stream == RESTART || message.id().map(Json::bytes) == id)
+            message.kind() == MessageKind::Response && (is_own_stream || message.id().map(Json::bytes) == id)
         })
     }
 
     /// Handles the response to the repeated `initialize`.
     fn complete(&mut self, message: &[u8], outgoing: &mut VecDeque<Outgoing>) {
         let Ok(message) = Message::parse(message) else { return };
-        (self.is_repeated, self.is_missing) = (false, message.result().is_none());
+        (self.repeated, self.is_missing) = (None, message.result().is_none());
         if let Some(text) = self.initialized.clone().filter(|_| !self.is_missing) {
             let (kind, relation) = (OutboundMessageKind::Notification, Relation::Connection);
             outgoing.push_front(Outgoing { text, kind, relation });
@@ -370,6 +357,17 @@ impl Handshake {
 }
 
 impl<W: Write> ClientSide<W> {
+    /// Returns the id of a stream for a new request. No request in flight has this stream.
+    fn next_stream(&mut self) -> StreamId {
+        loop {
+            self.next_stream = self.next_stream.wrapping_add(1);
+            let stream = StreamId(self.next_stream);
+            if stream != StreamId::NONE && !self.requests.contains_key(&stream) {
+                return stream;
+            }
+        }
+    }
+
     /// Passes a message of the server to the client. The members of a batch (2025-03-26) become single messages.
     fn message(&mut self, message: &[u8], stream: StreamId) -> io::Result<()> {
         match Json::parse(message) {
@@ -467,12 +465,13 @@ mod tests {
     #[test]
     fn only_response_to_repeated_initialize_is_recognized() {
         let initialize = br#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}"#.to_vec();
-        let handshake = Handshake { initialize: Some(initialize), is_repeated: true, ..Handshake::default() };
+        let repeated = Some(StreamId(9));
+        let handshake = Handshake { initialize: Some(initialize), repeated, ..Handshake::default() };
         let response = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
         let other = r#"{"jsonrpc":"2.0","id":8,"result":{}}"#;
         let request = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
         let notification = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
-        let streams = [RESTART, StreamId::NONE, StreamId(3)];
+        let streams = [StreamId(9), StreamId::NONE, StreamId(3)];
         for (message, expected) in [
             (response, [true, true, false]),
             (other, [true, false, false]),
