@@ -279,12 +279,11 @@ fn resumption_closes_the_connection_that_it_replaces() {
 }
 
 #[test]
-fn resumption_without_events_is_complete() {
+fn resumption_of_an_unknown_stream_is_refused() {
     let server = TestServer::start();
     let session = begin_session(&server);
     let response = server.exchange(&bodiless("GET", &format!("{session}Last-Event-ID: 999-1\r\n")));
-    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
-    assert!(response.contains("content-length: 0\r\n") || response.ends_with("0\r\n\r\n"), "{response}");
+    assert!(response.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{response}");
     server.expect_no_exchange();
 }
 

@@ -199,8 +199,8 @@ impl<P: Policy> HttpServer<'_, P> {
     ///
     /// The response has the stored events after that event. If all of them fit into the output, a stream that still
     /// runs continues on the new connection, and so does the general stream of a session. Otherwise the response ends
-    /// after the events that fit, and the client resumes again. Fails if the id is invalid, if the id names the last
-    /// event of a stream that has ended, or if too few exchanges are free.
+    /// after the events that fit, and the client resumes again. Fails if the id is invalid, if the stream has ended and
+    /// no later event of it is stored, or if too few exchanges are free.
     pub(super) fn resume(&mut self, last: &[u8], session: SessionKey) -> Result<ExchangeId, Refusal> {
         let unknown = Refusal::new(400, code::INVALID_REQUEST, "`Last-Event-ID` is not an id of this server");
         let (is_general, stream, number) = EventId::parse(last).ok_or(unknown)?;
@@ -209,10 +209,15 @@ impl<P: Policy> HttpServer<'_, P> {
             let has_ids = [Flags::MODERN, Flags::LEGACY, Flags::PIECES].iter().all(|it| !slot.flags.has(*it));
             is_open && has_ids && slot.serial == stream && slot.session == session
         });
-        // The client still waits for a response that was not stored, such as a response in pieces. An empty stream
-        // would make the client resume in vain until its timeout.
-        if running.is_none() && !is_general && self.replay.newest(session, stream, 0) == number {
-            return Err(Refusal::new(400, code::INVALID_REQUEST, "the stream of `Last-Event-ID` has ended"));
+        // The client still waits for a response that is not stored, such as a response in pieces. An empty stream would
+        // make the client resume in vain until its timeout.
+        let is_stored = || self.replay.find(self.replay.first(), session, stream, number).is_some();
+        if running.is_none() && !is_general && !is_stored() {
+            return Err(Refusal::new(
+                400,
+                code::INVALID_REQUEST,
+                "the stream of `Last-Event-ID` has ended, or is unknown",
+            ));
         }
         // The response replaces the connection of a running stream. The unread output of that connection must not take
         // memory from the response.

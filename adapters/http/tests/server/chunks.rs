@@ -152,22 +152,33 @@ fn disconnected_client_cancels_a_response_that_has_begun() {
 /// The server has no further event, so another resumption would be in vain.
 #[test]
 fn resumption_of_a_lost_chunked_response_is_refused() {
-    let mut harness = harness(4096);
-    let session = harness.initialize("2025-11-25");
-    harness.chunked = false;
-    let (id, ticket) = harness.open(&Request::old(old_call(1, "defer"), &session));
-    harness.progress(0, 1);
-    let ids = harness.reply(id).ids();
-    harness.server.reply(ticket).unwrap().chunked(ChunkedContent::Text).unwrap();
-    assert_eq!(harness.write(ticket, "half"), 4);
-    harness.http.close(id);
-    harness.run();
-    let resume = |id: &str| Request::new("GET").with("mcp-session-id", &session).with("last-event-id", id);
-    let reply = harness.ask(&resume(&ids[0]));
-    assert_eq!((reply.status, reply.ids().as_slice(), reply.ended), (200, &ids[1..], true));
-    let reply = harness.ask(&resume(&ids[1]));
-    assert_eq!((reply.status, reply.code()), (400, -32600));
-    assert_eq!(harness.http.open_exchanges(), 0);
+    // Without progress, the stream has only the event that begins it.
+    for has_progress in [true, false] {
+        let mut harness = harness(4096);
+        let session = harness.initialize("2025-11-25");
+        harness.chunked = false;
+        let (id, ticket) = harness.open(&Request::old(old_call(1, "defer"), &session));
+        match has_progress {
+            true => harness.progress(0, 1),
+            false => harness.advance(HTTP.get_times().upgrade_after.0),
+        }
+        let ids = harness.reply(id).ids();
+        let (last, others) = ids.split_last().expect("the first event has an id");
+        harness.server.reply(ticket).unwrap().chunked(ChunkedContent::Text).unwrap();
+        assert_eq!(harness.write(ticket, "half"), 4);
+        harness.http.close(id);
+        harness.run();
+        let resume =
+            |id: &str| Request::new("GET").with("mcp-session-id", &session).with("last-event-id", id);
+        for id in others {
+            let reply = harness.ask(&resume(id));
+            assert_eq!((reply.status, reply.ids().as_slice(), reply.ended), (200, &ids[1..], true));
+        }
+        let reply = harness.ask(&resume(last));
+        assert_eq!((reply.status, reply.code()), (400, -32600));
+        assert_eq!(harness.http.open_exchanges(), 0);
+        assert_eq!(others.len(), usize::from(has_progress));
+    }
 }
 
 #[test]

@@ -136,15 +136,14 @@ fn call_releases_its_connection_and_keeps_its_stream() {
     );
 }
 
-/// An unknown id ends the stream, and events of another session stay secret.
+/// An unknown id is refused, and events of another session stay secret.
 #[test]
-fn unknown_event_id_gets_an_empty_stream() {
+fn unknown_event_id_is_refused() {
     let mut harness = harness();
     let (session, other) = (harness.initialize("2025-11-25"), harness.initialize("2025-11-25"));
     let id = harness.ask(&Request::old(old_call(1, "progress"), &session)).ids()[0].clone();
     for (session, id) in [(&other, id.as_str()), (&session, "999-1"), (&session, "1-999")] {
-        let reply = harness.ask(&resume(session, id));
-        assert_eq!((reply.status, reply.ended, reply.events().len()), (200, true, 0), "{id}");
+        assert_eq!(harness.ask(&resume(session, id)).status, 400, "{id}");
     }
     assert_eq!(harness.ask(&resume(&session, "x")).status, 400);
     assert_eq!(harness.ask(&resume(&session, &id)).events().len(), 3);
