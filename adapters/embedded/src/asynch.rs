@@ -44,6 +44,9 @@ pub trait Timer {
     fn until(&mut self, at: Millis) -> impl Future<Output = ()>;
 }
 
+/// The time after which a pump repeats a flush that has failed with the same error as before.
+const FLUSH_AGAIN: Millis = Millis(100);
+
 impl Pump {
     /// Moves bytes in both directions until the caller has something to do.
     ///
@@ -64,21 +67,22 @@ impl Pump {
         timer: &mut T,
     ) -> PumpStatus {
         loop {
-            let io = match machine.poll(timer.now()) {
+            let now = timer.now();
+            let io = match machine.poll(now) {
                 Action::Event => {
                     self.begin_flush(output).await;
                     return PumpStatus::Event;
                 }
                 Action::Closed => {
                     if self.unflushed {
-                        let until = self.closing(timer.now());
+                        let until = self.closing(now);
                         flush_until(output, timer, until).await;
                     }
                     return self.closed();
                 }
                 Action::Io(io) => io,
             };
-            let deadline = io.deadline();
+            let mut deadline = io.deadline();
             let (transmit, receive) = io.split();
             match self.feed(receive) {
                 Some(PumpStatus::Moved) => continue,
@@ -87,6 +91,9 @@ impl Pump {
             }
             let bytes = self.output(&transmit);
             let flushes = bytes.is_empty() && self.unflushed;
+            if flushes && self.flush_error.is_some() {
+                deadline = deadline.into_iter().chain([now.plus(FLUSH_AGAIN)]).min();
+            }
             let reads = self.wants_more();
             let (written, arrived) = {
                 let mut write = pin!(write_or_flush(output, bytes, flushes, self.flush_error));
@@ -140,8 +147,8 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
 /// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`. Never completes if there is nothing to
 /// do. Returns the number of written bytes.
 ///
-/// A flush that fails with `known_error` does not complete. If the flush always fails, the caller would otherwise never
-/// yield to the executor.
+/// A flush that fails with `known_error` does not complete, and the caller repeats it later. If the flush always fails,
+/// the caller would otherwise never yield to the executor.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,
     bytes: &[u8],

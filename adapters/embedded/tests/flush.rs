@@ -410,6 +410,11 @@ fn wait_reads_although_each_flush_fails() {
             }
             assert!(driver.borrow().buffer.ends_with(pong(id).as_bytes()), "{id}");
         }
+        driver.borrow_mut().flush_errors = [ErrorKind::Other].into();
+        let mut wait = pin!(Wait::wait(&mut pump, server, &driver, &time));
+        assert_eq!(poll(wait.as_mut()), None);
+        time.set(100);
+        assert_eq!((poll(wait.as_mut()), driver.borrow().buffer.len()), (None, 0));
     });
 }
 
