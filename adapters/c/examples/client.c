@@ -88,10 +88,10 @@ static void move_bytes(uint64_t deadline) {
 }
 
 int main(void) {
-    if (mcp_client_init(&client, &CONFIG, rx, sizeof rx, tx, sizeof tx) != MCP_OK) {
+    if (mcp_client_init(&client, &CONFIG, rx, sizeof rx, tx, sizeof tx) != MCP_OK ||
+        mcp_client_lend_slots(&client, slots, 1, slot_text, sizeof slot_text) != MCP_OK) {
         return 1;
     }
-    mcp_client_lend_slots(&client, slots, 1, slot_text, sizeof slot_text);
     for (;;) {
         mcp_client_event_t event;
         switch (mcp_client_poll(&client, board_now(), &event)) {

@@ -445,8 +445,9 @@ mcp_status_t mcp_read_blob(mcp_call_t *call,
 //
 // `rx` limits the length of a message of the server, `tx` the length of a request.
 //
-// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
-// `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the client.
+// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also for a
+// NULL buffer; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the
+// client.
 //
 // # Safety
 // All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the
@@ -463,13 +464,15 @@ mcp_status_t mcp_client_init(mcp_client_t *client,
 // or more for a server that wants requests again (`MCP_CLIENT_INPUT_REQUIRED`): the client stores the server's
 // `requestState` with its quotes. With too few bytes, such a request ends with `MCP_CLIENT_FAILED`.
 //
+// Errors: `MCP_ERROR_NULL` for a NULL array whose size is not 0.
+//
 // # Safety
 // `client` is initialized. The arrays stay valid as long as the client is used, and only the library uses them.
-void mcp_client_lend_slots(mcp_client_t *client,
-                           mcp_client_slot_t *slots,
-                           size_t count,
-                           uint8_t *text,
-                           size_t text_size);
+mcp_status_t mcp_client_lend_slots(mcp_client_t *client,
+                                   mcp_client_slot_t *slots,
+                                   size_t count,
+                                   uint8_t *text,
+                                   size_t text_size);
 
 // Advances the client. Returns the kind of the event, and writes the whole event to `event`.
 //
@@ -610,8 +613,9 @@ mcp_status_t mcp_client_cancel(mcp_client_t *client, uint64_t ticket);
 // `rx` limits the length of a message of the client, `tx` the length of a response. Clients of 2026-07-28 send calls
 // of about 500 bytes.
 //
-// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
-// `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the server.
+// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also for a
+// NULL buffer; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the
+// server.
 //
 // # Safety
 // All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long
@@ -629,7 +633,8 @@ mcp_status_t mcp_server_init(mcp_server_t *server,
 // Each slot gets an equal part of `text` for its id and progress token; 64 bytes are enough for known clients. Without
 // this function, no request can be deferred.
 //
-// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes.
+// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes; `MCP_ERROR_NULL` for a NULL array whose size is
+// not 0.
 //
 // # Safety
 // `server` is initialized. The arrays stay valid as long as the server is used, and only the library uses them.
@@ -721,7 +726,7 @@ void mcp_server_reset(mcp_server_t *server);
 //
 // Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
 // response, until `MCP_EVENT_WRITABLE`; `MCP_ERROR_SEQUENCE` if the request of the last event is open: respond to that
-// request or defer it first. After an error, `call` is unchanged.
+// request or defer it first; `MCP_ERROR_NULL`. After an error, `call` is unchanged.
 //
 // # Safety
 // `server` is initialized. `call` points to space for a pointer.

@@ -79,8 +79,9 @@ const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_client_slot_t>());
 ///
 /// `rx` limits the length of a message of the server, `tx` the length of a request.
 ///
-/// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
-/// `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the client.
+/// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also for a
+/// NULL buffer; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the
+/// client.
 ///
 /// # Safety
 /// All pointers are valid. The storage, the buffers, and the texts of the configuration stay valid as long as the
@@ -170,6 +171,8 @@ unsafe fn ended<'a>(client: *mut mcp_client_t) -> &'a mut bool {
 /// or more for a server that wants requests again (`MCP_CLIENT_INPUT_REQUIRED`): the client stores the server's
 /// `requestState` with its quotes. With too few bytes, such a request ends with `MCP_CLIENT_FAILED`.
 ///
+/// Errors: `MCP_ERROR_NULL` for a NULL array whose size is not 0.
+///
 /// # Safety
 /// `client` is initialized. The arrays stay valid as long as the client is used, and only the library uses them.
 #[unsafe(no_mangle)]
@@ -179,18 +182,18 @@ pub unsafe extern "C" fn mcp_client_lend_slots(
     count: usize,
     text: *mut u8,
     text_size: usize,
-) {
+) -> mcp_status_t {
     // SAFETY: the caller promises valid arrays. A slot of the core is not larger than a slot of C, so `count` of them
     // fit.
-    let (slots, text) =
-        unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
-    let (slots, text) = (slots.unwrap_or_default(), text.unwrap_or_default());
+    let lent = unsafe { (filled(slots.cast::<Slot>(), count, Slot::EMPTY), filled(text, text_size, 0)) };
+    let (Ok(slots), Ok(text)) = lent else { return mcp_status_t::MCP_ERROR_NULL };
     // SAFETY: the client is initialized. `read` moves the client out, and `write` moves the client back. `in_flight`
     // does not unwind.
     unsafe {
         let place: *mut Client<'static> = machine(client);
         place.write(place.read().in_flight(slots, text));
     }
+    mcp_status_t::MCP_OK
 }
 
 /// Advances the client. Returns the kind of the event, and writes the whole event to `event`.

@@ -23,7 +23,12 @@ impl Program {
         let config = config(connect);
         let (rx, tx) = (lend::<u8>(1024), lend::<u8>(1024));
         assert_eq!(unsafe { mcp_client_init(client, &config, rx, 1024, tx, 1024) }, MCP_OK);
-        unsafe { mcp_client_lend_slots(client, lend(1), 1, lend(16), 16) };
+        assert_eq!(
+            unsafe { mcp_client_lend_slots(client, ptr::null_mut(), 1, lend(16), 16) },
+            MCP_ERROR_NULL
+        );
+        assert_eq!(unsafe { mcp_client_lend_slots(client, lend(1), 1, ptr::null_mut(), 16) }, MCP_ERROR_NULL);
+        assert_eq!(unsafe { mcp_client_lend_slots(client, lend(1), 1, lend(16), 16) }, MCP_OK);
         let event = mcp_client_event_t::new(MCP_CLIENT_OTHER);
         Program { client, event, now: 0, written: String::new() }
     }

@@ -73,8 +73,9 @@ const _: () = assert!(align_of::<Slot>() <= align_of::<mcp_slot_t>());
 /// `rx` limits the length of a message of the client, `tx` the length of a response. Clients of 2026-07-28 send calls
 /// of about 500 bytes.
 ///
-/// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_RX_TOO_SMALL`;
-/// `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the server.
+/// Errors: `MCP_ERROR_NULL`, `MCP_ERROR_UTF8` and `MCP_ERROR_CONFIG` for the configuration; `MCP_ERROR_NULL` also for a
+/// NULL buffer; `MCP_ERROR_RX_TOO_SMALL`; `MCP_ERROR_TX_TOO_SMALL`. After an error, the program must not use the
+/// server.
 ///
 /// # Safety
 /// All pointers are valid. The storage, the buffers, the configuration, its tables and their texts stay valid as long
@@ -194,7 +195,8 @@ unsafe fn set_current(server: *mut mcp_server_t, next: Current<'static>) -> *mut
 /// Each slot gets an equal part of `text` for its id and progress token; 64 bytes are enough for known clients. Without
 /// this function, no request can be deferred.
 ///
-/// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes.
+/// Errors: `MCP_ERROR_TEXT_TOO_SMALL` if a slot gets less than 8 bytes; `MCP_ERROR_NULL` for a NULL array whose size is
+/// not 0.
 ///
 /// # Safety
 /// `server` is initialized. The arrays stay valid as long as the server is used, and only the library uses them.
@@ -368,7 +370,7 @@ pub unsafe extern "C" fn mcp_server_reset(server: *mut mcp_server_t) {
 ///
 /// Errors: `MCP_ERROR_GONE` if the request has ended; `MCP_ERROR_BUSY` if the transmit buffer has no space for a
 /// response, until `MCP_EVENT_WRITABLE`; `MCP_ERROR_SEQUENCE` if the request of the last event is open: respond to that
-/// request or defer it first. After an error, `call` is unchanged.
+/// request or defer it first; `MCP_ERROR_NULL`. After an error, `call` is unchanged.
 ///
 /// # Safety
 /// `server` is initialized. `call` points to space for a pointer.
