@@ -285,7 +285,7 @@ fn loss_of_a_silent_connection_has_the_whole_time_to_reopen() {
     let client = BridgeClient::new(&[&address, "--reopen", "1500"]);
     drop(accept(&listener));
     let silent = accept(&listener);
-    thread::sleep(Duration::from_millis(1600));
+    thread::sleep(Duration::from_millis(2500));
     drop(silent);
     listener.set_nonblocking(true).unwrap();
     let until = Instant::now() + Duration::from_secs(10);

@@ -71,8 +71,8 @@ impl Tasks {
     /// `tool` supports tasks with the item `task_support = optional`, and its calls are deferred if it runs outside of
     /// the event loop.
     ///
-    /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, a call stays a call, unless the
-    ///   table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
+    /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, a call
+    ///   stays a call, unless the table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
     /// - `2025-11-25`: a deferred call becomes a task at the next poll if the client requests a task, and never without
     ///   this request. A call to which the application responds before that poll gets its result, although the
     ///   specification requires a task. Respond after the next poll, or use
