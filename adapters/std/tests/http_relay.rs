@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, PipeWriter, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -80,49 +80,21 @@ fn relay_repeats_the_handshake_once_if_each_session_is_lost() {
     assert_eq!(seen.try_iter().count(), 1);
 }
 
-#[test]
-fn relay_repeats_the_handshake_once_after_a_lost_session() {
-    let (sender, seen) = channel();
-    let url = start(move |request, stream| {
-        let response = if request.has(r#""initialize""#) {
-            sender.send(()).unwrap();
-            request.result("{}").replacen("\r\n", "\r\nMcp-Session-Id: s-1\r\n", 1)
-        } else if request.has("initialized") {
-            ACCEPTED.into()
-        } else if request.has(r#""id":2"#) {
-            NOT_FOUND.into()
-        } else {
-            request.result("{}")
-        };
-        write(stream, &response);
-    });
-    let (mut to_relay, mut lines) = start_relay(url);
-    writeln!(to_relay, "{INITIALIZE}").unwrap();
-    assert!(lines.next().unwrap().contains(r#""result""#));
-    writeln!(to_relay, "{INITIALIZED}").unwrap();
-    for (id, member) in [(2, "error"), (3, "result"), (4, "result"), (5, "result")] {
-        writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).unwrap();
-        let line = lines.next().unwrap();
-        assert!(line.contains(&format!(r#""id":{id},"{member}""#)), "{line}");
-    }
-    assert_eq!(seen.try_iter().count(), 2);
-}
-
-/// The server refuses the first repeated `initialize`, while the next request of the client waits.
-#[test]
-fn relay_repeats_a_refused_handshake_once_for_the_next_request() {
+/// Starts a server that loses its session at the request with id 2, and a relay with a session. `refused` is the number
+/// of the `initialize` that the server refuses after a pause, counted from 0. The receiver gets a message for each
+/// `initialize`.
+fn start_losing_session(refused: Option<usize>) -> (Receiver<()>, PipeWriter, impl Iterator<Item = String>) {
     const REFUSED: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"busy"}}"#;
     let (sender, seen) = channel();
     let count = Arc::new(AtomicUsize::new(0));
     let url = start(move |request, stream| {
         let response = if request.has(r#""initialize""#) {
             sender.send(()).unwrap();
-            match count.fetch_add(1, Ordering::Relaxed) {
-                1 => {
-                    thread::sleep(Duration::from_millis(200));
-                    json(REFUSED)
-                }
-                _ => request.result("{}").replacen("\r\n", "\r\nMcp-Session-Id: s-1\r\n", 1),
+            if Some(count.fetch_add(1, Ordering::Relaxed)) == refused {
+                thread::sleep(Duration::from_millis(200));
+                json(REFUSED)
+            } else {
+                request.result("{}").replacen("\r\n", "\r\nMcp-Session-Id: s-1\r\n", 1)
             }
         } else if request.has("initialized") {
             ACCEPTED.into()
@@ -137,15 +109,24 @@ fn relay_repeats_a_refused_handshake_once_for_the_next_request() {
     writeln!(to_relay, "{INITIALIZE}").unwrap();
     assert!(lines.next().unwrap().contains(r#""result""#));
     writeln!(to_relay, "{INITIALIZED}").unwrap();
-    for (id, member) in [(2, "error"), (3, "result"), (4, "result")] {
-        writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).unwrap();
-        let line = lines.next().unwrap();
-        assert!(line.contains(&format!(r#""id":{id},"{member}""#)), "{line}");
-        if id == 2 {
-            assert!((0..2).all(|_| seen.recv_timeout(LIMIT).is_ok()));
+    (seen, to_relay, lines)
+}
+
+#[test]
+fn relay_repeats_the_handshake_once_after_a_lost_session() {
+    // The server refuses no `initialize`, or the first repeated one, while the next request of the client waits.
+    for refused in [None, Some(1)] {
+        let (seen, mut to_relay, mut lines) = start_losing_session(refused);
+        for (id, member) in [(2, "error"), (3, "result"), (4, "result"), (5, "result")] {
+            writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).unwrap();
+            let line = lines.next().unwrap();
+            assert!(line.contains(&format!(r#""id":{id},"{member}""#)), "{line}");
+            if id == 2 {
+                assert!((0..2).all(|_| seen.recv_timeout(LIMIT).is_ok()));
+            }
         }
+        assert_eq!(seen.try_iter().count(), refused.into_iter().count());
     }
-    assert_eq!(seen.try_iter().count(), 1);
 }
 
 #[test]
