@@ -12,6 +12,8 @@ pub mod lm3s6965_async;
 pub mod lm3s6965_ethernet;
 #[cfg(feature = "lm3s6965")]
 pub mod lm3s6965_interrupts;
+#[cfg(target_arch = "arm")]
+mod memory;
 #[cfg(feature = "microbit")]
 pub mod nrf51;
 #[cfg(any(feature = "device", feature = "http"))]
