@@ -225,7 +225,7 @@ impl Value {
             const __TEXT: [u8; __derived::requirement_length(&__NODE)] = __derived::requirement(&__NODE);
             const __REQUIREMENT: &str = __derived::as_text(&__TEXT);
             if !#is_valid {
-                return ::core::result::Result::Err(<#error as __derived::serde::de::Error>::custom(__REQUIREMENT));
+                return ::core::result::Result::Err(__derived::error::<#error>(__REQUIREMENT));
             }
         ))
     }

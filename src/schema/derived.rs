@@ -206,7 +206,21 @@ pub fn variant<'de, A: MapAccess<'de>>(
 
 /// Returns the error for an index without a variant.
 pub fn no_variant<E: Error>() -> E {
-    E::custom("no such variant")
+    error("no such variant")
+}
+
+/// Returns an error with this text.
+pub fn error<E: Error>(text: &'static str) -> E {
+    // The `Display` of `str` would link the code that pads texts.
+    struct Unpadded(&'static str);
+
+    impl core::fmt::Display for Unpadded {
+        fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+            formatter.write_str(self.0)
+        }
+    }
+
+    E::custom(Unpadded(text))
 }
 
 /// A number, or an `Option` of a number.
