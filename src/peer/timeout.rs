@@ -14,20 +14,22 @@ const DIGITS: u32 = 26;
 
 impl Timeout {
     pub(crate) const fn new(span: Millis) -> Timeout {
-        let mut zeros = u64::BITS.saturating_sub(DIGITS).saturating_sub(span.0.leading_zeros());
-        let mut digits = span.0 >> zeros;
-        if digits << zeros != span.0 {
-            digits = digits.wrapping_add(1);
-            // Rounding overflowed the mantissa by one bit.
-            let more = (digits >> DIGITS) as u32;
-            (digits, zeros) = (digits >> more, zeros.wrapping_add(more));
+        let (mut digits, mut zeros) = (span.0, 0u32);
+        while digits >> DIGITS != 0 {
+            digits = (digits >> 1).wrapping_add(digits & 1);
+            zeros = zeros.wrapping_add(1);
         }
         Timeout(zeros << DIGITS | digits as u32)
     }
 
+    // Loops, because a Cortex-M0 would call functions of the compiler to shift 64 bits by a variable number.
     pub(crate) const fn millis(self) -> Millis {
-        let (digits, zeros) = ((self.0 & ((1 << DIGITS) - 1)) as u64, self.0 >> DIGITS);
-        Millis(if digits.leading_zeros() < zeros { u64::MAX } else { digits << zeros })
+        let (mut span, mut zeros) = ((self.0 & ((1 << DIGITS) - 1)) as u64, self.0 >> DIGITS);
+        while zeros > 0 {
+            span = span.saturating_add(span);
+            zeros = zeros.wrapping_sub(1);
+        }
+        Millis(span)
     }
 }
 
