@@ -4,6 +4,7 @@
 //! impossible length.
 
 use super::Writer;
+use crate::platform::divide;
 
 impl Writer<'_> {
     /// Writes bytes as a base64 string, with padding.
@@ -25,24 +26,26 @@ impl Writer<'_> {
 
 /// Returns the length of `bytes` bytes in base64, with padding.
 fn length(bytes: usize) -> usize {
-    bytes.div_ceil(3).saturating_mul(4)
+    let (groups, rest) = divide(bytes.try_into().unwrap_or(u64::MAX), 3);
+    let groups = groups.saturating_add(u64::from(rest > 0));
+    groups.saturating_mul(4).try_into().unwrap_or(usize::MAX)
 }
 
 /// Encodes `source` in base64 with padding, as far as `target` has space. See RFC 4648, section 4.
 fn encode(target: &mut [u8], source: &[u8]) {
-    for (place, group) in target.chunks_exact_mut(4).zip(source.chunks(3)) {
-        let (a, b, c) = match group {
-            [a, b, c] => (*a, *b, *c),
-            [a, b] => (*a, *b, 0),
-            [a] => (*a, 0, 0),
+    // Not zipped, because that divides by the length of a group.
+    let mut groups = source.chunks(3);
+    for [first, second, third, fourth] in target.as_chunks_mut().0 {
+        let (a, b, c, length) = match groups.next() {
+            Some([a, b, c]) => (*a, *b, *c, 3),
+            Some([a, b]) => (*a, *b, 0, 2),
+            Some([a]) => (*a, 0, 0, 1),
             _ => return,
         };
-        if let [first, second, third, fourth] = place {
-            *first = letter(a >> 2);
-            *second = letter(a << 4 | b >> 4);
-            *third = if group.len() > 1 { letter(b << 2 | c >> 6) } else { b'=' };
-            *fourth = if group.len() > 2 { letter(c) } else { b'=' };
-        }
+        *first = letter(a >> 2);
+        *second = letter(a << 4 | b >> 4);
+        *third = if length > 1 { letter(b << 2 | c >> 6) } else { b'=' };
+        *fourth = if length > 2 { letter(c) } else { b'=' };
     }
 }
 
