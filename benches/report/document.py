@@ -161,10 +161,10 @@ def instructions(numbers):
 
 
 def sizes(numbers):
-    units = [("size", "packages", ""), ("size", "release", "kB"), ("size", "small", "kB"), ("build", "clean build", "s"), ("build", "clean build", "CPU s")]
+    units = [("size", "packages", ""), ("size", "release", "kB"), ("size", "small", "kB"), ("size", "minimal", "kB"), ("build", "clean build", "s"), ("build", "clean build", "CPU s")]
     units += [("start", "to the response", "ms"), ("start", "CPU time", "ms"), ("stdio", "16 B, window 64", "peak KiB"), ("stdio", "1 MiB, window 1", "peak KiB")]
     rows = [[name(one), *(short(numbers.get(part, case, one, unit)) for part, case, unit in units)] for one in numbers.contestants("size")]
-    head = ["server", "packages", "release, kB", "small, kB", "clean build, s", "its CPU, s", "start to response, ms", "of which CPU, ms", "peak after 16 B, KiB", "after 1 MiB, KiB"]
+    head = ["server", "packages", "release, kB", "small, kB", "minimal, kB", "clean build, s", "its CPU, s", "start to response, ms", "of which CPU, ms", "peak after 16 B, KiB", "after 1 MiB, KiB"]
     return table(head, rows)
 
 
