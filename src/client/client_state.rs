@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::writer::member_cache::MemberCache;
-use crate::json::{Span, Writer};
+use crate::json::{Span, WriteBody, Writer};
 use crate::peer::inbound::{Source, write_response};
 use crate::peer::lifecycle::{State, Trigger, role};
 use crate::peer::outbound::IssuedId;
@@ -210,7 +210,7 @@ impl<'b> ClientState<'b> {
         &mut self,
         routing: Routing,
         space: usize,
-        body: &mut dyn FnMut(&mut Writer<'_>),
+        body: &mut dyn WriteBody,
     ) -> Result<(), Overflow> {
         self.peer.output.compact();
         self.peer.output.write(routing, space, body)
@@ -239,7 +239,7 @@ impl<'b> ClientState<'b> {
         &mut self,
         name: &str,
         options: Options<'_>,
-        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        params: &mut dyn WriteBody,
     ) -> Result<Ticket, SendError> {
         self.begin_request_as(Method::from_name(name), name, options, params)
     }
@@ -252,7 +252,7 @@ impl<'b> ClientState<'b> {
         method: Method,
         name: &str,
         options: Options<'_>,
-        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        params: &mut dyn WriteBody,
     ) -> Result<Ticket, SendError> {
         let session = self.writable_session()?;
         let more = options.members()?;
@@ -400,7 +400,8 @@ impl<'b> ClientState<'b> {
 
     /// Writes a notification without parameters. Returns `false` if the transmit buffer lacks space.
     fn write_own(&mut self, method: &str, space: usize) -> bool {
-        let body = &mut |out: &mut Writer<'_>| write_notification(out, method, &mut |_| true);
+        let body =
+            &mut |out: &mut Writer<'_>| write_notification(out, method, &mut |_: &mut Writer<'_>| true);
         self.send(Routing::NOTIFICATION, space, body).is_ok()
     }
 

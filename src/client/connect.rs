@@ -94,10 +94,8 @@ impl ClientState<'_> {
         };
         let (config, tasks) = (self.config, self.client_task_hooks());
         let id = self.id_of(connecting.sequence, None);
-        let sent = self.write_request(id, method, revision, usize::MAX, Meta::default(), &mut |out| {
-            write_params(config, revision, tasks, out);
-            true
-        });
+        let mut params = |out: &mut Writer<'_>| write_params(config, revision, tasks, out);
+        let sent = self.write_request(id, method, revision, usize::MAX, Meta::default(), &mut params);
         self.unsent_connect = sent.is_err().then_some((revision, trigger));
         sent.is_ok()
     }

@@ -6,7 +6,7 @@
 //! Specification: 2026-07-28, *Multi round-trip requests*.
 
 use crate::error::SendError;
-use crate::json::{Json, Kind, Str, Writer};
+use crate::json::{Json, Kind, Str, WriteBody, Writer};
 use crate::peer::request::{Flags, OutboundState};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
@@ -88,8 +88,8 @@ impl InputResponses<'_, '_> {
     /// Responds that the user has submitted the form. `content` writes the field names and values.
     pub fn accept(&mut self, key: &str, content: impl FnOnce(&mut Writer<'_>)) {
         let (revision, mut content) = (self.revision, once(content));
-        self.write_response(key, &mut |out| {
-            write_form(out, revision, &mut |out| write_object(out, &mut content))
+        self.write_response(key, &mut |out: &mut Writer<'_>| {
+            write_form(out, revision, &mut |out: &mut Writer<'_>| write_object(out, &mut content))
         });
     }
 
@@ -112,7 +112,7 @@ impl InputResponses<'_, '_> {
     /// Responds with the roots. The closure `roots` adds each root.
     pub fn roots(&mut self, key: &str, roots: impl FnOnce(&mut Roots<'_, '_>)) {
         let mut roots = Some(roots);
-        self.write_response(key, &mut |out| write_roots(out, &mut roots));
+        self.write_response(key, &mut |out: &mut Writer<'_>| write_roots(out, &mut roots));
     }
 
     /// Responds with a model's message. [`ServerRequestReply::sampled`](crate::client::ServerRequestReply::sampled)
@@ -125,17 +125,18 @@ impl InputResponses<'_, '_> {
         content: impl FnOnce(&mut Sampled<'_, '_>),
     ) {
         let (revision, mut content) = (self.revision, Some(content));
-        self.write_response(key, &mut |out| write_sampled(out, revision, model, stop_reason, &mut content));
-    }
-
-    fn action(&mut self, key: &str, action: ElicitAction) {
-        self.write_response(key, &mut |out| {
-            action.write(out);
-            true
+        self.write_response(key, &mut |out: &mut Writer<'_>| {
+            write_sampled(out, revision, model, stop_reason, &mut content)
         });
     }
 
-    fn write_response(&mut self, key: &str, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    fn action(&mut self, key: &str, action: ElicitAction) {
+        self.write_response(key, &mut |out: &mut Writer<'_>| {
+            action.write(out);
+        });
+    }
+
+    fn write_response(&mut self, key: &str, body: &mut dyn WriteBody) {
         if self.count == 0 {
             self.out.key("inputResponses");
             self.out.begin_object();
@@ -143,7 +144,7 @@ impl InputResponses<'_, '_> {
         self.count = self.count.saturating_add(1);
         self.out.key(key);
         self.out.begin_object();
-        self.valid &= body(self.out);
+        self.valid &= body.write(self.out);
         self.out.end_object();
     }
 }
@@ -169,7 +170,11 @@ impl Client<'_> {
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         let mut params = params;
-        self.state.resume(ticket, &mut |out| out.members_checked(&mut params).is_ok(), &mut Some(responses))
+        self.state.resume(
+            ticket,
+            &mut |out: &mut Writer<'_>| out.members_checked(&mut params).is_ok(),
+            &mut Some(responses),
+        )
     }
 
     /// Resumes a tool call with any arguments that serialize to an object.
@@ -211,13 +216,13 @@ impl Client<'_> {
         &mut self,
         ticket: Ticket,
         tool: &str,
-        arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        arguments: &mut dyn WriteBody,
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         let mut params = |out: &mut Writer<'_>| {
             out.field_string("name", tool);
             out.key("arguments");
-            arguments(out)
+            arguments.write(out)
         };
         self.resume_method(ticket, Method::CallTool, &mut params, responses)
     }
@@ -235,7 +240,6 @@ impl Client<'_> {
     ) -> Result<(), SendError> {
         let mut params = |out: &mut Writer<'_>| {
             out.field_string("uri", uri);
-            true
         };
         self.resume_method(ticket, Method::ReadResource, &mut params, responses)
     }
@@ -245,7 +249,7 @@ impl Client<'_> {
         &mut self,
         ticket: Ticket,
         method: Method,
-        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        params: &mut dyn WriteBody,
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         if self.state.open_request(ticket).is_some_and(|it| it.data.method.in_events() != method) {
@@ -318,7 +322,7 @@ impl ClientState<'_> {
     fn resume(
         &mut self,
         ticket: Ticket,
-        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        params: &mut dyn WriteBody,
         responses: &mut Option<impl FnOnce(&mut InputResponses<'_, '_>)>,
     ) -> Result<(), SendError> {
         let outbound = self.peer.in_flight.outbound(ticket);
@@ -336,7 +340,7 @@ impl ClientState<'_> {
             // The server has stored the parameters of the call that became the task.
             match task {
                 Some(tasks) => (tasks.hooks.write_id)(state, out),
-                None => valid = params(out),
+                None => valid = params.write(out),
             }
             let mut written = InputResponses { out, revision, count: 0, valid: true };
             if let Some(responses) = responses.take() {

@@ -9,8 +9,8 @@ use crate::client::Client;
 use crate::client::client_state::{ClientState, Session};
 use crate::client::options::Meta;
 use crate::client::pending_event::PendingEvent;
-use crate::json::Json;
 use crate::json::writer::member_cache::MemberCache;
+use crate::json::{Json, Writer};
 use crate::peer::LineEvent;
 use crate::peer::keep_alive::Due;
 use crate::protocol::methods;
@@ -63,7 +63,7 @@ fn advance(client: &mut Client<'_>) -> bool {
 fn write_ping(state: &mut ClientState<'_>) {
     let Some(Session { revision, .. }) = state.peer.session else { return };
     let config = state.config;
-    state.peer.write_ping(&mut |out| match revision.era() {
+    state.peer.write_ping(&mut |out: &mut Writer<'_>| match revision.era() {
         Era::Handshake => out.field_string("method", methods::PING.name),
         Era::Stateless => {
             out.field_string("method", methods::SERVER_DISCOVER.name);

@@ -2,7 +2,7 @@
 #![allow(clippy::as_conversions, reason = "a stream is the low half of an id")]
 
 use crate::framing::outbound_message::{Routing, StreamId};
-use crate::json::{Json, SortKey, Writer, digit_bytes};
+use crate::json::{Json, SortKey, WriteBody, Writer, digit_bytes};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::{OutboundData, OutboundState};
 use crate::peer::slots::Ticket;
@@ -86,7 +86,7 @@ impl ClientState<'_> {
         revision: Revision,
         space: usize,
         meta: Meta<'_>,
-        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        params: &mut dyn WriteBody,
     ) -> Result<(), Unwritten> {
         let output = &mut self.peer.output;
         output.compact();
@@ -102,7 +102,7 @@ impl ClientState<'_> {
             let name = name.as_bytes();
             out.push_all(&[HEAD.as_bytes(), digits, METHOD.as_bytes(), name, PARAMS.as_bytes()]);
         }
-        let is_valid = params(&mut out);
+        let is_valid = params.write(&mut out);
         self.config.write_meta(revision, meta, &mut self.meta_cache, &mut out);
         if out.ends_with(b'{') {
             out.take_back(NO_PARAMS);
@@ -163,7 +163,7 @@ impl ClientState<'_> {
         let (space, config, cache) = (self.request_space(), self.config, &mut self.meta_cache);
         self.peer.output.compact();
         let (more, rest) = data.split_text(self.peer.in_flight.text(ticket));
-        self.peer.output.write(Routing::related_request(stream_of(id)), space, &mut |out| {
+        let mut body = |out: &mut Writer<'_>| {
             out.token(HEAD);
             out.unsigned(id);
             out.field_string("method", method);
@@ -171,7 +171,8 @@ impl ClientState<'_> {
             params(out, rest);
             config.write_meta(session.revision, Meta { more, ..meta }, cache, out);
             out.token("}}");
-        })?;
+        };
+        self.peer.output.write(Routing::related_request(stream_of(id)), space, &mut body)?;
         self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
         Ok(())
     }

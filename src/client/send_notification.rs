@@ -2,7 +2,7 @@
 
 use crate::error::SendError;
 use crate::framing::outbound_message::Routing;
-use crate::json::Writer;
+use crate::json::{WriteBody, Writer};
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::input::write_notification;
 use crate::protocol::revision::WireFeature;
@@ -25,16 +25,12 @@ impl Client<'_> {
     /// notification is larger than the transmit buffer, or its parameters are not valid JSON.
     pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         let mut params = params;
-        self.state.notify(method, &mut |out| out.members_checked(&mut params).is_ok())
+        self.state.notify(method, &mut |out: &mut Writer<'_>| out.members_checked(&mut params).is_ok())
     }
 }
 
 impl ClientState<'_> {
-    fn notify(
-        &mut self,
-        method: &str,
-        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) -> Result<(), SendError> {
+    fn notify(&mut self, method: &str, params: &mut dyn WriteBody) -> Result<(), SendError> {
         if !self.is_connected() {
             return Err(SendError::NotConnected);
         }
@@ -44,9 +40,9 @@ impl ClientState<'_> {
         self.writable_session()?;
         let space = self.request_space();
         let mut valid = true;
-        let sent = self.send(Routing::NOTIFICATION, space, &mut |out| {
-            write_notification(out, method, &mut |out| {
-                valid &= params(out);
+        let sent = self.send(Routing::NOTIFICATION, space, &mut |out: &mut Writer<'_>| {
+            write_notification(out, method, &mut |out: &mut Writer<'_>| {
+                valid &= params.write(out);
                 valid
             });
         });

@@ -217,13 +217,13 @@ impl Client<'_> {
             return Err(SendError::Unsupported);
         }
         let options = Options { progress: false, ..options.maximum(Millis::MAX) };
-        let ticket = self.state.begin_request(LISTEN, options, &mut |out| {
+        let ticket = self.state.begin_request(LISTEN, options, &mut |out: &mut Writer<'_>| {
             out.key("notifications");
             filter.write(out)
         })?;
         let in_flight = &mut self.state.peer.in_flight;
         let meta = in_flight.outbound(ticket).map_or(0, |outbound| outbound.data.meta_length.into());
-        in_flight.write_text(ticket, meta, &mut |out| _ = filter.write(out));
+        in_flight.write_text(ticket, meta, &mut |out: &mut Writer<'_>| _ = filter.write(out));
         Ok(ticket)
     }
 }

@@ -30,6 +30,7 @@ pub(crate) mod string;
 #[cfg(all(feature = "serde", feature = "alloc"))]
 mod to_string;
 mod value;
+mod write_body;
 pub(crate) mod write_text;
 pub(crate) mod writer;
 
@@ -48,6 +49,7 @@ pub(crate) use string::{decode_in_place as decode_text_in_place, text_of};
 pub use to_string::to_string;
 pub use value::{Elements, Json, Kind, Members};
 pub(crate) use value::{append_digit, magnitude, next_element};
+pub(crate) use write_body::WriteBody;
 pub(crate) use write_text::{WriteText, print, prints};
 pub(crate) use writer::fitting_prefix;
 pub use writer::{Mark, Writer};

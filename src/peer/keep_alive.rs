@@ -3,7 +3,7 @@
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
 use crate::framing::outbound_message::Routing;
-use crate::json::{Json, Writer};
+use crate::json::{Json, WriteBody, Writer};
 use crate::peer::{Peer, Role};
 use crate::time::Millis;
 
@@ -159,13 +159,13 @@ const ID_PREFIX: &str = "ping-";
 
 impl<R: Role> Peer<'_, R> {
     /// Sends the next ping if it fits. `members` writes the method and the parameters of the ping.
-    pub(crate) fn write_ping(&mut self, members: &mut dyn FnMut(&mut Writer<'_>)) {
+    pub(crate) fn write_ping(&mut self, members: &mut dyn WriteBody) {
         let number = self.keep_alive.next_number();
         self.output.compact();
-        let sent = self.output.write(Routing::REQUEST, usize::MAX, &mut |out| {
+        let sent = self.output.write(Routing::REQUEST, usize::MAX, &mut |out: &mut Writer<'_>| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.display(&(ID_PREFIX, number));
-            members(out);
+            members.write(out);
             out.token("}");
         });
         if sent.is_ok() {

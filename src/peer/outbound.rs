@@ -3,7 +3,7 @@
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::Routing;
-use crate::json::{Decimal, Json, text_of};
+use crate::json::{Decimal, Json, Writer, text_of};
 use crate::peer::lifecycle::State;
 use crate::peer::request::{Flags, OutboundState};
 use crate::peer::response::RequestFailure;
@@ -183,7 +183,7 @@ impl<R: Role> Peer<'_, R> {
         let Peer { output, in_flight, .. } = self;
         let reason = reason.unwrap_or_else(|| text_of(in_flight.text(ticket)));
         output.compact();
-        output.write(routing, space, &mut |out| {
+        output.write(routing, space, &mut |out: &mut Writer<'_>| {
             out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
             out.unsigned(id);
             if !reason.is_empty() {

@@ -8,7 +8,7 @@ use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{
     HEADER_SIZE, HEADERS, Header, HeaderFormat, OutboundMessage, OutboundMessageKind, Routing,
 };
-use crate::json::{Writer, find};
+use crate::json::{WriteBody, Writer, find};
 use crate::peer::observer::{Direction, Observer};
 use crate::platform::shift;
 #[cfg(feature = "alloc")]
@@ -285,10 +285,10 @@ impl<'b> TransmitBuffer<'b> {
         &mut self,
         routing: Routing,
         space: usize,
-        body: &mut dyn FnMut(&mut Writer<'_>),
+        body: &mut dyn WriteBody,
     ) -> Result<(), Overflow> {
         let mut writer = self.begin_message(space);
-        body(&mut writer);
+        body.write(&mut writer);
         let to = writer.finish();
         self.end_message(routing, to)
     }
@@ -300,7 +300,7 @@ impl<'b> TransmitBuffer<'b> {
     pub(crate) fn write_message(
         &mut self,
         routing: Routing,
-        body: &mut dyn FnMut(&mut Writer<'_>),
+        body: &mut dyn WriteBody,
     ) -> Result<(), SendError> {
         self.write(routing, self.max_reply_size, body).map_err(|Overflow| SendError::Unwritable)
     }

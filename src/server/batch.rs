@@ -12,7 +12,7 @@
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::{DEPTH_LIMIT, Kind, Scanner, Span, next_element};
+use crate::json::{DEPTH_LIMIT, Kind, Scanner, Span, Writer, next_element};
 use crate::peer::Peer;
 use crate::platform::copy;
 use crate::platform::divide;
@@ -272,11 +272,14 @@ fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: Stre
     let ServerState { peer: Peer { output, .. }, batch, .. } = state;
     let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();
     if !responses.is_empty() {
-        let _ = output.write_message(Routing::response(OutboundMessageKind::Result, stream), &mut |out| {
-            out.begin_array();
-            out.json_bytes(responses);
-            out.end_array();
-        });
+        let _ = output.write_message(
+            Routing::response(OutboundMessageKind::Result, stream),
+            &mut |out: &mut Writer<'_>| {
+                out.begin_array();
+                out.json_bytes(responses);
+                out.end_array();
+            },
+        );
     }
     if from == COUNTS {
         batch.buffer.shrink_if_idle(to);

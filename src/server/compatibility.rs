@@ -1,7 +1,7 @@
 //! Compatibility with nonconforming clients. `docs/compatibility.md` lists all cases.
 
 use crate::framing::outbound_message::SessionKey;
-use crate::json::{Json, Str};
+use crate::json::{Json, Str, Writer};
 use crate::peer::lifecycle::Trigger;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Received, Request};
@@ -58,7 +58,7 @@ pub(crate) fn is_shutdown(state: &ServerState<'_>, method: Str<'_>) -> bool {
 /// Responds to `shutdown` and starts draining. The client sends `exit` next, or disconnects.
 #[cold]
 pub(crate) fn shutdown(request: &mut Request<'_, '_>) -> Received {
-    let answered = request.result(&mut |_| {});
+    let answered = request.result(&mut |_: &mut Writer<'_>| {});
     request.state.peer.lifecycle.apply(Trigger::Shutdown);
     request.state.awaits_exit = true;
     answered

@@ -2,7 +2,7 @@
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Json, Kind, Span, Str, WriteText, Writer};
+use crate::json::{Json, Kind, Span, Str, WriteBody, WriteText, Writer};
 use crate::peer::inbound::Source;
 use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
@@ -124,7 +124,7 @@ pub(crate) fn write_list_capability(key: &str, list_changed: bool, out: &mut Wri
 }
 
 /// Measures a response. The inner function writes the members of the response.
-pub(crate) type Measure<'m> = &'m mut dyn FnMut(Shape, &mut dyn FnMut(&mut Writer<'_>));
+pub(crate) type Measure<'m> = &'m mut dyn FnMut(Shape, &mut dyn WriteBody);
 
 /// A change that the application reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,21 +220,17 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     /// Responds with a result.
-    pub(crate) fn result(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
+    pub(crate) fn result(&mut self, body: &mut dyn WriteBody) -> Received {
         self.respond(Shape::Result, body)
     }
 
     /// Responds with a result that clients may cache.
-    pub(crate) fn list(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
+    pub(crate) fn list(&mut self, body: &mut dyn WriteBody) -> Received {
         self.respond(Shape::List, body)
     }
 
-    pub(crate) fn respond(&mut self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)) -> Received {
-        let mut body = |out: &mut Writer<'_>| {
-            body(out);
-            true
-        };
-        self.state.respond(&self.pending, shape, &mut body).into()
+    pub(crate) fn respond(&mut self, shape: Shape, body: &mut dyn WriteBody) -> Received {
+        self.state.respond(&self.pending, shape, body).into()
     }
 
     /// Responds with an error. `body` writes the members after the code.
@@ -243,7 +239,7 @@ impl<'r, 'b> Request<'r, 'b> {
         &mut self,
         error: ProtocolError,
         code: i32,
-        body: &mut dyn FnMut(&mut Writer<'_>),
+        body: &mut dyn WriteBody,
     ) -> Received {
         match self.respond(Shape::Error(code), body) {
             Received::Done => Received::ProtocolError(error),

@@ -59,7 +59,7 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     let feature = find_feature(request.state, revision, method);
     if feature.is_none() {
         if method.is_name(methods::PING.name) {
-            return request.result(&mut |_| {});
+            return request.result(&mut |_: &mut Writer<'_>| {});
         }
         if compatibility::is_shutdown(request.state, method) {
             return compatibility::shutdown(request);
@@ -100,7 +100,7 @@ fn handle_without_session(request: &mut Request<'_, '_>, method: Str<'_>) -> Rec
         request.pending.context.set_revision(revision);
     }
     if method.is_name(methods::PING.name) {
-        return request.result(&mut |_| {});
+        return request.result(&mut |_: &mut Writer<'_>| {});
     }
     match config.stateless {
         Some(era) => (era.refuse_without_meta)(request, method),
@@ -171,7 +171,7 @@ fn initialize(request: &mut Request<'_, '_>) -> Received {
     request.pending.context.set_revision(revision);
     let config = request.state.config;
     if let refused @ Received::ProtocolError(_) =
-        request.result(&mut |out| write_initialize(config, revision, out))
+        request.result(&mut |out: &mut Writer<'_>| write_initialize(config, revision, out))
     {
         return refused;
     }

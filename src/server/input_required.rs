@@ -7,7 +7,7 @@
 #![allow(clippy::as_conversions, reason = "a reference is cast to a trait object")]
 
 use crate::error::ProtocolError;
-use crate::json::{Json, Str, Writer};
+use crate::json::{Json, Str, WriteBody, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::input::{self, Input, OpenUrl, Sealed, To};
 use crate::protocol::revision::WireFeature;
@@ -149,11 +149,11 @@ impl Reply<'_> {
     ///
     /// The member `data.requiredCapabilities` names the missing capabilities.
     pub fn require_capability(self, missing: ClientCapabilities) {
-        self.require_declared(&mut |out| missing.write(out));
+        self.require_declared(&mut |out: &mut Writer<'_>| missing.write(out));
     }
 
     /// Responds that the client did not declare the capabilities that `missing` writes.
-    pub(crate) fn require_declared(self, missing: &mut dyn FnMut(&mut Writer<'_>)) {
+    pub(crate) fn require_declared(self, missing: &mut dyn WriteBody) {
         let code = if self.pending.context.revision().has(WireFeature::MissingCapabilityCode) {
             code::MISSING_CLIENT_CAPABILITY
         } else {
@@ -162,7 +162,7 @@ impl Reply<'_> {
         self.error_with(code, "Missing required client capability", |out| {
             out.begin_object();
             out.key("requiredCapabilities");
-            missing(out);
+            missing.write(out);
             out.end_object();
         });
     }
@@ -182,7 +182,7 @@ impl Reply<'_> {
             return self.require_capability(missing);
         }
         let to = To { revision: self.pending.context.revision(), client };
-        self.respond(Shape::InputRequired, &mut |out| {
+        self.respond(Shape::InputRequired, &mut |out: &mut Writer<'_>| {
             let valid = write_requests(&mut all(), to, out);
             if let Some(state) = state {
                 out.field_string("requestState", state);
@@ -206,7 +206,7 @@ fn write_requests<'i>(
     for (key, input) in required {
         out.key(key);
         out.begin_object();
-        valid &= input::write_request(out, input.method(), &mut |out| input.write(to, out));
+        valid &= input::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
         out.end_object();
     }
     if out.len() == empty && !out.overflowed() {

@@ -5,7 +5,7 @@
 //!
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
-use crate::json::Json;
+use crate::json::{Json, Writer};
 use crate::peer::LineEvent;
 use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::State;
@@ -41,7 +41,9 @@ fn advance(server: &mut Server<'_>) -> bool {
         Due::Nothing => false,
         Due::Ping => {
             if state.peer.reserve_response() {
-                state.peer.write_ping(&mut |out| out.field_string("method", methods::PING.name));
+                state
+                    .peer
+                    .write_ping(&mut |out: &mut Writer<'_>| out.field_string("method", methods::PING.name));
             }
             false
         }

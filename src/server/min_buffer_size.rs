@@ -2,8 +2,8 @@
 
 use crate::error::ConfigError;
 use crate::framing::outbound_message::HEADER_SIZE;
-use crate::json::Writer;
 use crate::json::writer::member_cache::MemberCache;
+use crate::json::{WriteBody, Writer};
 use crate::peer::inbound::END;
 use crate::protocol::meta;
 use crate::protocol::pagination::TAIL;
@@ -111,17 +111,17 @@ pub(crate) fn largest_own_message(config: &ServerConfig<'_>) -> Result<usize, Co
     check_joined(config)?;
     let mut largest = MAX_ERROR;
     for revision in config.revisions.newest_first() {
-        let mut result = |shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>)| {
+        let mut result = |shape: Shape, body: &mut dyn WriteBody| {
             let mut out = Writer::measure();
             begin_result(&mut out, b"", config, revision, shape, &mut MemberCache::new());
-            body(&mut out);
+            body.write(&mut out);
             out.token(END);
             largest = largest.max(out.len());
         };
         if let (Era::Stateless, Some(era)) = (revision.era(), config.stateless) {
-            result(Shape::Discovery, &mut |out| (era.write_discover)(config, revision, out));
+            result(Shape::Discovery, &mut |out: &mut Writer<'_>| (era.write_discover)(config, revision, out));
         } else if let Some(era) = config.handshake {
-            result(Shape::Result, &mut |out| (era.write_initialize)(config, revision, out));
+            result(Shape::Result, &mut |out: &mut Writer<'_>| (era.write_initialize)(config, revision, out));
         }
         for feature in config.features {
             feature.check(revision, config, &mut result)?;
@@ -143,17 +143,17 @@ mod tests {
 
     #[test]
     fn error_size_constants_match_written_errors() {
-        let error = |code, body: &mut dyn FnMut(&mut Writer<'_>)| {
+        let error = |code, body: &mut dyn WriteBody| {
             let mut out = Writer::measure();
             begin_error(&mut out, b"1", code);
-            body(&mut out);
+            body.write(&mut out);
             out.token(END);
             out.len() - 1
         };
-        let small = error(code::PARSE_ERROR, &mut |out| out.field_string("message", ""));
+        let small = error(code::PARSE_ERROR, &mut |out: &mut Writer<'_>| out.field_string("message", ""));
         assert_eq!(MIN_ERROR, small + MAX_MESSAGE);
         let version = Json::trusted(br#""00000000000000000000000000000000""#).string().unwrap();
-        let large = error(code::UNSUPPORTED_PROTOCOL_VERSION, &mut |out| {
+        let large = error(code::UNSUPPORTED_PROTOCOL_VERSION, &mut |out: &mut Writer<'_>| {
             write_unsupported(out, version, Revisions::ALL);
         });
         assert_eq!(MAX_ERROR, large);

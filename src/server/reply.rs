@@ -2,7 +2,7 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Decimal, Json, WriteText, Writer};
+use crate::json::{Decimal, Json, WriteBody, WriteText, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
@@ -44,7 +44,7 @@ pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
 
     /// Responds to a request.
-    fn respond(&mut self, pending: &Pending<'_>, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool);
+    fn respond(&mut self, pending: &Pending<'_>, shape: Shape, body: &mut dyn WriteBody);
 
     /// Responds to a request with an error.
     fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError);
@@ -55,12 +55,7 @@ impl StateAccess for ServerState<'_> {
         act(self);
     }
 
-    fn respond(
-        &mut self,
-        pending: &Pending<'_>,
-        shape: Shape,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) {
+    fn respond(&mut self, pending: &Pending<'_>, shape: Shape, body: &mut dyn WriteBody) {
         self.respond_and_close(pending, shape, body);
     }
 
@@ -146,11 +141,12 @@ impl<'a> Reply<'a> {
         let ((fits, pad_structured), revision) = (self.call_kind(), self.revision());
         let Reply { state, config, pending } = self;
         let (mut write, mut failed) = (once_tool_result(body), false);
-        Reply { state: &mut *state, config, pending }.result(fits, Shape::Result, &mut |out| {
+        let mut body = |out: &mut Writer<'_>| {
             let (is_valid, is_failure) = write(out, revision, pad_structured);
             failed = is_failure;
             is_valid
-        });
+        };
+        Reply { state: &mut *state, config, pending }.result(fits, Shape::Result, &mut body);
         if failed {
             record_failure(state);
         }
@@ -170,16 +166,15 @@ impl<'a> Reply<'a> {
 
     /// Responds with a JSON-RPC error. Choose application codes outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl WriteText) {
-        self.respond(Shape::Error(code), &mut |out| {
+        self.respond(Shape::Error(code), &mut |out: &mut Writer<'_>| {
             write_error_message(out, &message);
-            true
         });
     }
 
     /// Responds with a JSON-RPC error. `data` writes exactly one value, the member `data`.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
-        self.respond(Shape::Error(code), &mut |out| {
+        self.respond(Shape::Error(code), &mut |out: &mut Writer<'_>| {
             write_error_message(out, &message);
             out.key("data");
             write_once(out, &mut data)
@@ -234,9 +229,8 @@ impl<'a> Reply<'a> {
     /// [`SendError::NotWanted`]: the client does not receive messages of this level, or the call has become a task.
     /// [`SendError::Unwritable`]: the transmit buffer has no space besides the space reserved for the response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
-        self.write_log(level, logger, &mut |out| {
+        self.write_log(level, logger, &mut |out: &mut Writer<'_>| {
             out.display(&text);
-            true
         })
     }
 
@@ -252,14 +246,14 @@ impl<'a> Reply<'a> {
         data: impl FnOnce(&mut Writer<'_>),
     ) -> Result<(), SendError> {
         let mut data = Some(data);
-        self.write_log(level, logger, &mut |out| write_once(out, &mut data))
+        self.write_log(level, logger, &mut |out: &mut Writer<'_>| write_once(out, &mut data))
     }
 
     fn write_log(
         &mut self,
         level: Level,
         logger: Option<&str>,
-        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        data: &mut dyn WriteBody,
     ) -> Result<(), SendError> {
         let Reply { state, pending, .. } = self;
         let mut outcome = Ok(());
@@ -284,10 +278,8 @@ impl<'a> Reply<'a> {
     fn respond_text(self, text: &dyn WriteText, failed: bool) {
         let (fits, pad_structured) = self.call_kind();
         let Reply { state, config, pending } = self;
-        Reply { state: &mut *state, config, pending }.result(fits, Shape::Result, &mut |out| {
-            write_text(out, text, failed, pad_structured);
-            true
-        });
+        let mut body = |out: &mut Writer<'_>| write_text(out, text, failed, pad_structured);
+        Reply { state: &mut *state, config, pending }.result(fits, Shape::Result, &mut body);
         if failed {
             record_failure(state);
         }
@@ -304,12 +296,12 @@ impl<'a> Reply<'a> {
 
     /// Responds with a result. If `fits` is `false`, the result does not belong to the kind of the request, and the
     /// server responds as if `body` returned `false`.
-    pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    pub(crate) fn result(self, fits: bool, shape: Shape, body: &mut dyn WriteBody) {
         let mut invalid = |_: &mut Writer<'_>| false;
         self.respond(shape, if fits { body } else { &mut invalid });
     }
 
-    pub(crate) fn respond(self, shape: Shape, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    pub(crate) fn respond(self, shape: Shape, body: &mut dyn WriteBody) {
         self.state.respond(&self.pending, shape, body);
     }
 

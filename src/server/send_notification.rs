@@ -2,7 +2,7 @@
 
 use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing};
-use crate::json::Writer;
+use crate::json::{WriteBody, Writer};
 use crate::peer::Peer;
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
@@ -34,7 +34,8 @@ impl Server<'_> {
         let mut params = params;
         self.ready_session()?;
         let routing = self.state.session_routing(OutboundMessageKind::Notification);
-        self.state.notify(routing, method, &mut |out| out.members_checked(&mut params).is_ok())
+        self.state
+            .notify(routing, method, &mut |out: &mut Writer<'_>| out.members_checked(&mut params).is_ok())
     }
 
     /// Sends a notification of an extension that belongs to a request in flight.
@@ -54,7 +55,9 @@ impl Server<'_> {
         params: impl FnMut(&mut Writer<'_>),
     ) -> Result<(), SendError> {
         let mut params = params;
-        self.state.notify_subscription(ticket, method, &mut |out| out.members_checked(&mut params).is_ok())
+        self.state.notify_subscription(ticket, method, &mut |out: &mut Writer<'_>| {
+            out.members_checked(&mut params).is_ok()
+        })
     }
 
     /// Notifies a `2025-11-25` client that a URL elicitation is complete. See [`OpenUrl`](crate::input::OpenUrl).
@@ -78,7 +81,7 @@ impl ServerState<'_> {
         &mut self,
         ticket: Ticket,
         method: &str,
-        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        params: &mut dyn WriteBody,
     ) -> Result<(), SendError> {
         let inbound = self.peer.in_flight.inbound(ticket).filter(|inbound| may_notify(inbound));
         let routing = Routing::subscription_notification(inbound.ok_or(SendError::Gone)?.stream);
@@ -87,19 +90,22 @@ impl ServerState<'_> {
         let id = in_flight.id(ticket);
         let mut tagged = |out: &mut Writer<'_>| {
             write_tag(out, id);
-            params(out)
+            params.write(out)
         };
-        output.write_message(routing, &mut |out| write_notification(out, method, &mut tagged))
+        output
+            .write_message(routing, &mut |out: &mut Writer<'_>| write_notification(out, method, &mut tagged))
     }
 
     fn notify(
         &mut self,
         routing: Routing,
         method: &str,
-        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        params: &mut dyn WriteBody,
     ) -> Result<(), SendError> {
         self.ensure_response_space()?;
-        self.peer.output.write_message(routing, &mut |out| write_notification(out, method, params))
+        self.peer
+            .output
+            .write_message(routing, &mut |out: &mut Writer<'_>| write_notification(out, method, params))
     }
 }
 

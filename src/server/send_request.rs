@@ -7,7 +7,7 @@
 
 use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing};
-use crate::json::{Json, Writer};
+use crate::json::{Json, WriteBody, Writer};
 use crate::peer::lifecycle::State;
 use crate::peer::request::{Flags, Outbound, Request};
 use crate::peer::response::{Outcome, RpcError};
@@ -149,7 +149,7 @@ impl Server<'_> {
             return Err(SendError::Unsupported);
         }
         let to = To { revision, client: capabilities };
-        self.send_request(input.method(), options, &mut |out| input.write(to, out))
+        self.send_request(input.method(), options, &mut |out: &mut Writer<'_>| input.write(to, out))
     }
 
     /// Pings a client of the handshake era. Allowed as soon as the server has responded to `initialize`.
@@ -161,7 +161,7 @@ impl Server<'_> {
     pub fn ping(&mut self, options: RequestOptions) -> Result<Ticket, SendError> {
         let connected = matches!(self.state(), State::Negotiated | State::Serving | State::Ready);
         self.state.peer.session.filter(|_| connected).ok_or(SendError::NotConnected)?;
-        self.send_request(methods::PING.name, options, &mut |_| true)
+        self.send_request(methods::PING.name, options, &mut |_: &mut Writer<'_>| true)
     }
 
     /// Cancels a request that the server sent, and sends `notifications/cancelled`. The ticket becomes invalid.
@@ -188,7 +188,7 @@ impl Server<'_> {
         &mut self,
         method: &str,
         options: RequestOptions,
-        params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        params: &mut dyn WriteBody,
     ) -> Result<Ticket, SendError> {
         let routing = match options.during {
             None => self.state.session_routing(OutboundMessageKind::Request),
@@ -214,7 +214,7 @@ impl Server<'_> {
         let session = OutboundSession::new(self.state.session_key);
         let outbound = Outbound::new(timeout, flags, session);
         self.state.write_request(routing, outbound, method, &mut |id, out| {
-            let valid = params(out);
+            let valid = params.write(out);
             if options.progress {
                 meta::write_progress_token(id, out);
             }
@@ -237,10 +237,10 @@ impl ServerState<'_> {
         let request = Request::Outbound(outbound);
         let ticket = self.peer.in_flight.take(request, Some(Millis::ZERO)).ok_or(SendError::Full)?;
         let id = self.peer.id_of(ticket);
-        let written = self.peer.output.write_message(routing, &mut |out| {
+        let written = self.peer.output.write_message(routing, &mut |out: &mut Writer<'_>| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.unsigned(id);
-            let valid = input::write_request(out, method, &mut |out| params(id, out));
+            let valid = input::write_request(out, method, &mut |out: &mut Writer<'_>| params(id, out));
             out.token("}");
             if !valid {
                 out.fail();

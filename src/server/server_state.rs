@@ -5,7 +5,7 @@
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey, StreamId};
 use crate::json::writer::member_cache::MemberCache;
-use crate::json::{Decimal, WriteText, Writer};
+use crate::json::{Decimal, WriteBody, WriteText, Writer};
 use crate::peer::inbound::{END, Source, begin_error, write_response};
 use crate::peer::lifecycle::role;
 use crate::peer::outbound::IssuedId;
@@ -292,7 +292,7 @@ impl ServerState<'_> {
         &mut self,
         pending: &Pending<'_>,
         shape: Shape,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        body: &mut dyn WriteBody,
     ) -> Result<(), ProtocolError> {
         let Err(error) = self.write_response(pending, shape, body) else { return Ok(()) };
         let error = match error {
@@ -309,7 +309,7 @@ impl ServerState<'_> {
         &mut self,
         pending: &Pending<'_>,
         shape: Shape,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        body: &mut dyn WriteBody,
     ) -> Result<(), ProtocolError> {
         let context = &pending.context;
         let (revision, stream, batched) = (context.revision(), context.stream, context.is_batched());
@@ -325,7 +325,7 @@ impl ServerState<'_> {
                 Shape::Error(code) => begin_error(out, if id.is_empty() { missing_id } else { id }, code),
                 _ => begin_result(out, id, config, revision, shape, cache),
             }
-            let valid = body(out);
+            let valid = body.write(out);
             out.token(END);
             valid
         })?;
@@ -350,7 +350,6 @@ impl ServerState<'_> {
         for detail in [detail, None] {
             let mut body = |out: &mut Writer<'_>| {
                 write_error(out, error, detail);
-                true
             };
             if self.write_response(pending, shape, &mut body).is_ok() {
                 return;
@@ -435,7 +434,7 @@ impl ServerState<'_> {
         &mut self,
         pending: &Pending<'_>,
         shape: Shape,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        body: &mut dyn WriteBody,
     ) {
         if let Err(error) = self.respond(pending, shape, body) {
             self.peer.pending_error = Some(error);
@@ -470,7 +469,7 @@ impl ServerState<'_> {
         context: &Context,
         level: Level,
         logger: Option<&str>,
-        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        data: &mut dyn WriteBody,
     ) -> Result<(), SendError> {
         if !self.config.has_feature(methods::LOGGING_SET_LEVEL) {
             return Err(SendError::Unsupported);
@@ -489,7 +488,7 @@ impl ServerState<'_> {
         let space = self.peer.available().saturating_sub(self.min_error_size());
         self.peer
             .output
-            .write(Routing::related_notification(context.stream), space, &mut |out| {
+            .write(Routing::related_notification(context.stream), space, &mut |out: &mut Writer<'_>| {
                 write_log(out, level, logger, data)
             })
             .map_err(|Overflow| SendError::Unwritable)

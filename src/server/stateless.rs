@@ -132,7 +132,7 @@ fn check_input(request: &mut Request<'_, '_>) -> Option<Received> {
 #[cold]
 fn discover(request: &mut Request<'_, '_>) -> Received {
     let (config, revision) = (request.state.config, request.pending.context.revision());
-    request.respond(Shape::Discovery, &mut |out| write_discover(config, revision, out))
+    request.respond(Shape::Discovery, &mut |out: &mut Writer<'_>| write_discover(config, revision, out))
 }
 
 /// Writes the members of the result of `server/discover`.

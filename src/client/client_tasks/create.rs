@@ -5,7 +5,7 @@ use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending};
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{SessionKey, StreamId};
-use crate::json::Writer;
+use crate::json::{WriteBody, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::packed;
@@ -35,7 +35,7 @@ pub(super) fn respond_at_once(
     state: &mut ClientState<'_>,
     pending: &Pending<'_>,
     ttl: u64,
-    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    body: &mut dyn WriteBody,
 ) {
     let pending = Pending { task: None, ..*pending };
     let responded = state.with_client_tasks(|state, table| {
@@ -67,7 +67,7 @@ pub(super) fn end(
     table: &mut TaskTable<'_>,
     ticket: Ticket,
     error: Option<i32>,
-    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    body: &mut dyn WriteBody,
 ) {
     if !table.is_open(ticket) {
         return;
@@ -123,12 +123,11 @@ fn respond_created(
     pending: &Pending<'_>,
     ticket: Ticket,
 ) -> Result<(), ProtocolError> {
-    state.write_reply(pending, None, &mut |out| {
+    state.write_reply(pending, None, &mut |out: &mut Writer<'_>| {
         out.key("task");
         out.begin_object();
         table.write_members(ticket, out);
         out.end_object();
-        true
     })
 }
 

@@ -6,7 +6,7 @@ use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending};
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::Routing;
-use crate::json::Span;
+use crate::json::{Span, Writer};
 use crate::peer::inbound::{END, Source};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::unpacked;
@@ -75,11 +75,12 @@ fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
             }
             // The client drops a notification that does not fit, because the server also polls.
             let output = &mut state.peer.output;
-            let _ = output.write(Routing::NOTIFICATION, output.max_reply_size(), &mut |out| {
-                begin_notification(out, methods::TASKS_STATUS.name);
-                table.write_members(ticket, out);
-                out.token(END);
-            });
+            let _ =
+                output.write(Routing::NOTIFICATION, output.max_reply_size(), &mut |out: &mut Writer<'_>| {
+                    begin_notification(out, methods::TASKS_STATUS.name);
+                    table.write_members(ticket, out);
+                    out.token(END);
+                });
         }
         if let Some(data) = table.slots.get_mut(ticket) {
             data.is_changed = false;
@@ -123,10 +124,12 @@ pub(super) fn respond_result(
 ) {
     match table.end_of(ticket) {
         Some(TaskEnd::Result(result)) => {
-            state.respond_directly(pending, None, &mut |out| write_members(result, "", out));
+            state.respond_directly(pending, None, &mut |out: &mut Writer<'_>| write_members(result, "", out));
         }
         Some(TaskEnd::Error { code, error }) => {
-            state.respond_directly(pending, Some(code), &mut |out| write_members(error, "code", out));
+            state.respond_directly(pending, Some(code), &mut |out: &mut Writer<'_>| {
+                write_members(error, "code", out)
+            });
         }
         Some(TaskEnd::ByApplication) | None => {
             state.respond_with_error(pending, ProtocolError::InvalidParams);

@@ -6,7 +6,7 @@ use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending, RequestTask};
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Json, Kind, Str, Writer};
+use crate::json::{Json, Kind, Str, WriteBody, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::requested_ttl;
 use crate::peer::tasks::payload::write_longest;
@@ -55,7 +55,7 @@ pub(crate) struct ClientTaskHooks {
 }
 
 /// Writes the members of a result or an error. Returns whether the members are valid.
-type WriteMembers<'b> = dyn FnMut(&mut Writer<'_>) -> bool + 'b;
+type WriteMembers<'b> = dyn WriteBody + 'b;
 
 impl ClientTaskHooks {
     pub(super) const CODE: ClientTaskHooks = ClientTaskHooks {

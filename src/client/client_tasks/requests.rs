@@ -7,7 +7,7 @@ use crate::client::server_requests::input_request::InputKind;
 use crate::client::server_requests::{Context, Pending};
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{SessionKey, StreamId};
-use crate::json::{Json, Span, Str};
+use crate::json::{Json, Span, Str, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::packed;
@@ -90,9 +90,8 @@ fn about(
         table.set_end(ticket, TaskState::Cancelled);
         table.touch(ticket, state.peer.now);
     }
-    state.respond_directly(pending, None, &mut |out| {
+    state.respond_directly(pending, None, &mut |out: &mut Writer<'_>| {
         table.write_members(ticket, out);
-        true
     });
     Ok(())
 }
@@ -128,7 +127,7 @@ fn list(
         }
     };
     let revision = pending.context.revision;
-    state.respond_directly(pending, None, &mut |out| {
+    state.respond_directly(pending, None, &mut |out: &mut Writer<'_>| {
         pagination::write(out, "tasks", usize::try_from(first).unwrap_or(usize::MAX), &mut |slot, out| {
             let slot = u32::try_from(slot).ok().filter(|slot| *slot < slots)?;
             let ticket = table.visible_in_slot(slot, revision, SessionKey::NONE);
@@ -139,7 +138,6 @@ fn list(
             }
             Some(ticket.is_some())
         });
-        true
     });
     Ok(())
 }

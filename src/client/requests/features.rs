@@ -49,7 +49,7 @@ impl Client<'_> {
     pub(crate) fn list(&mut self, list: List, options: Options<'_>) -> Result<Ticket, SendError> {
         let Properties { method, capability, .. } = list.properties();
         self.require_capability(capability)?;
-        self.state.begin_request_as(Method::List(list), method, options, &mut |_| true)
+        self.state.begin_request_as(Method::List(list), method, options, &mut |_: &mut Writer<'_>| true)
     }
 
     /// Reads a resource. [`Response::resource`](crate::client::Response::resource) returns its contents.
@@ -87,9 +87,8 @@ impl Client<'_> {
         uri: &str,
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
-        self.state.begin_request(method, options, &mut |out| {
+        self.state.begin_request(method, options, &mut |out: &mut Writer<'_>| {
             out.field_string("uri", uri);
-            true
         })
     }
 
@@ -105,10 +104,9 @@ impl Client<'_> {
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
         self.require_capability(ServerCapabilities::PROMPTS)?;
-        self.state.begin_request(methods::PROMPTS_GET.name, options, &mut |out| {
+        self.state.begin_request(methods::PROMPTS_GET.name, options, &mut |out: &mut Writer<'_>| {
             out.field_string("name", name);
             write_arguments(arguments, out);
-            true
         })
     }
 
@@ -133,7 +131,7 @@ impl Client<'_> {
             self.require_capability(ServerCapabilities::COMPLETIONS)?;
         }
         let has_context = self.state.has(WireFeature::CompletionContext);
-        self.state.begin_request(methods::COMPLETION_COMPLETE.name, options, &mut |out| {
+        self.state.begin_request(methods::COMPLETION_COMPLETE.name, options, &mut |out: &mut Writer<'_>| {
             reference.write(out);
             out.key("argument");
             out.begin_object();
@@ -146,7 +144,6 @@ impl Client<'_> {
                 write_arguments(context, out);
                 out.end_object();
             }
-            true
         })
     }
 
@@ -158,9 +155,8 @@ impl Client<'_> {
     /// the revision is `2026-07-28`.
     pub fn set_log_level(&mut self, level: Level, options: Options<'_>) -> Result<Ticket, SendError> {
         self.require_feature(WireFeature::SessionLogLevel, ServerCapabilities::LOGGING)?;
-        self.state.begin_request(methods::LOGGING_SET_LEVEL.name, options, &mut |out| {
+        self.state.begin_request(methods::LOGGING_SET_LEVEL.name, options, &mut |out: &mut Writer<'_>| {
             out.field_string("level", level.as_str());
-            true
         })
     }
 

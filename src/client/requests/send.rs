@@ -1,7 +1,7 @@
 //! Client functions that send or cancel requests: tool calls, lists, any method.
 
 use crate::error::SendError;
-use crate::json::Writer;
+use crate::json::{WriteBody, Writer};
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::{ClientCapabilities, ServerCapabilities};
 use crate::protocol::methods;
@@ -28,7 +28,7 @@ impl Client<'_> {
         arguments: impl FnMut(&mut Writer<'_>),
     ) -> Result<Ticket, SendError> {
         let mut arguments = arguments;
-        self.call_dyn(tool, options, &mut |out| {
+        self.call_dyn(tool, options, &mut |out: &mut Writer<'_>| {
             out.value_checked(&mut arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
         })
     }
@@ -44,7 +44,7 @@ impl Client<'_> {
         arguments: &T,
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
-        self.call_dyn(tool, options, &mut |out| match out.serialize(arguments) {
+        self.call_dyn(tool, options, &mut |out: &mut Writer<'_>| match out.serialize(arguments) {
             Ok(()) => out.ends_with(b'}'),
             Err(_) => out.overflowed(),
         })
@@ -60,7 +60,7 @@ impl Client<'_> {
         arguments: &str,
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
-        self.call_dyn(tool, options, &mut |out| {
+        self.call_dyn(tool, options, &mut |out: &mut Writer<'_>| {
             out.raw(arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
         })
     }
@@ -69,14 +69,14 @@ impl Client<'_> {
         &mut self,
         tool: &str,
         options: Options<'_>,
-        arguments: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        arguments: &mut dyn WriteBody,
     ) -> Result<Ticket, SendError> {
         self.require_capability(ServerCapabilities::TOOLS)?;
         let task = self.state.config.tasks.zip(options.task);
         let session = self.state.peer.session;
-        self.state.begin_request(methods::TOOLS_CALL.name, options, &mut |out| {
+        self.state.begin_request(methods::TOOLS_CALL.name, options, &mut |out: &mut Writer<'_>| {
             write_name(out, tool);
-            let is_valid = arguments(out);
+            let is_valid = arguments.write(out);
             if let (Some((tasks, ttl)), Some(session)) = (task, session) {
                 (tasks.hooks.write_request)(session, ttl, out);
             }
@@ -106,7 +106,7 @@ impl Client<'_> {
     pub fn ping(&mut self, options: Options<'_>) -> Result<Ticket, SendError> {
         let stateless = self.state.era() == Some(Era::Stateless);
         let method = if stateless { methods::SERVER_DISCOVER.name } else { methods::PING.name };
-        self.state.begin_request(method, options, &mut |_| true)
+        self.state.begin_request(method, options, &mut |_: &mut Writer<'_>| true)
     }
 
     /// Sends a request with any method. `params` writes the keys and values of the parameters, except `_meta`. The
@@ -126,7 +126,9 @@ impl Client<'_> {
         params: impl FnMut(&mut Writer<'_>),
     ) -> Result<Ticket, SendError> {
         let mut params = params;
-        self.state.begin_request(method, options, &mut |out| out.members_checked(&mut params).is_ok())
+        self.state.begin_request(method, options, &mut |out: &mut Writer<'_>| {
+            out.members_checked(&mut params).is_ok()
+        })
     }
 
     /// Cancels a request. The ticket becomes invalid.

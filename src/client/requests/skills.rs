@@ -1,6 +1,7 @@
 //! Requests for skills and folders.
 
 use crate::error::SendError;
+use crate::json::Writer;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
@@ -45,10 +46,10 @@ impl Client<'_> {
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
         self.require_capability(ServerCapabilities::SKILLS_DIRECTORY_READ)?;
-        self.state.begin_request(methods::RESOURCES_DIRECTORY_READ.name, options, &mut |out| {
+        let mut params = |out: &mut Writer<'_>| {
             out.field_string("uri", uri);
             out.field_optional("cursor", cursor);
-            true
-        })
+        };
+        self.state.begin_request(methods::RESOURCES_DIRECTORY_READ.name, options, &mut params)
     }
 }

@@ -9,7 +9,7 @@ pub(crate) mod respond;
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Decimal, Json, WriteText, Writer};
+use crate::json::{Decimal, Json, WriteBody, WriteText, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::{Revision, WireFeature};
@@ -206,19 +206,23 @@ impl ServerRequestReply<'_> {
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
         let revision = self.pending.context.revision;
         let mut content = once(content);
-        self.accept_dyn(&mut |out| write_form(out, revision, &mut |out| write_object(out, &mut content)));
+        self.accept_dyn(&mut |out: &mut Writer<'_>| {
+            write_form(out, revision, &mut |out: &mut Writer<'_>| write_object(out, &mut content))
+        });
     }
 
     /// Responds that the user accepts a form. `content` must serialize to an object.
     #[cfg(feature = "serde")]
     pub fn accept_value<T: serde_core::Serialize + ?Sized>(self, content: &T) {
         let revision = self.pending.context.revision;
-        self.accept_dyn(&mut |out| {
-            write_form(out, revision, &mut |out| out.serialize(content).is_ok() || out.overflowed())
+        self.accept_dyn(&mut |out: &mut Writer<'_>| {
+            write_form(out, revision, &mut |out: &mut Writer<'_>| {
+                out.serialize(content).is_ok() || out.overflowed()
+            })
         });
     }
 
-    fn accept_dyn(self, form: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    fn accept_dyn(self, form: &mut dyn WriteBody) {
         match self.pending.context.kind {
             InputKind::Form => self.write_result(form),
             InputKind::Url => self.action(ElicitAction::Accept),
@@ -249,7 +253,7 @@ impl ServerRequestReply<'_> {
             return self.refuse_wrong_kind();
         }
         let mut roots = Some(roots);
-        self.write_result(&mut |out| write_roots(out, &mut roots));
+        self.write_result(&mut |out: &mut Writer<'_>| write_roots(out, &mut roots));
     }
 
     /// Responds with a model's message. `model` is the name of the model, and `content` writes the content blocks.
@@ -261,12 +265,14 @@ impl ServerRequestReply<'_> {
         }
         let revision = self.pending.context.revision;
         let mut content = Some(content);
-        self.write_result(&mut |out| write_sampled(out, revision, model, stop_reason, &mut content));
+        self.write_result(&mut |out: &mut Writer<'_>| {
+            write_sampled(out, revision, model, stop_reason, &mut content)
+        });
     }
 
     /// Responds with a JSON-RPC error.
     pub fn error(self, code: i32, message: impl WriteText) {
-        self.write_error(code, &message, &mut |_| true);
+        self.write_error(code, &message, &mut |_: &mut Writer<'_>| true);
     }
 
     /// Reports progress, if the request has a progress token. The progress must increase with each call.
@@ -292,19 +298,18 @@ impl ServerRequestReply<'_> {
     }
 
     /// Responds with an error if `error` contains a code, and otherwise with a result. `body` writes the members.
-    pub(super) fn respond(self, error: Option<i32>, body: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    pub(super) fn respond(self, error: Option<i32>, body: &mut dyn WriteBody) {
         let ServerRequestReply { state, pending } = self;
         state.with(&mut |state| state.respond(&pending, error, body));
     }
 
     fn action(self, action: ElicitAction) {
-        self.write_result(&mut |out| {
+        self.write_result(&mut |out: &mut Writer<'_>| {
             action.write(out);
-            true
         });
     }
 
-    pub(super) fn write_result(self, members: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    pub(super) fn write_result(self, members: &mut dyn WriteBody) {
         self.respond(None, members);
     }
 

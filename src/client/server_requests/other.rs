@@ -1,6 +1,6 @@
 //! Responses to requests with a method of an extension (handshake era).
 
-use crate::json::{WriteText, Writer};
+use crate::json::{WriteBody, WriteText, Writer};
 use crate::protocol::objects::application_json::{once, write_once};
 
 use crate::client::server_requests::input_request::InputKind;
@@ -29,16 +29,16 @@ impl ServerRequestReply<'_> {
     /// keys and values of the result.
     pub fn result_with(self, members: impl FnOnce(&mut Writer<'_>)) {
         let mut members = once(members);
-        self.write_other(&mut |out| out.members_checked(&mut members).is_ok());
+        self.write_other(&mut |out: &mut Writer<'_>| out.members_checked(&mut members).is_ok());
     }
 
     /// Responds to a request of an extension with a result that serializes to an object.
     #[cfg(feature = "serde")]
     pub fn result_value<T: serde_core::Serialize + ?Sized>(self, value: &T) {
-        self.write_other(&mut |out| out.serialize_members(value));
+        self.write_other(&mut |out: &mut Writer<'_>| out.serialize_members(value));
     }
 
-    fn write_other(self, members: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    fn write_other(self, members: &mut dyn WriteBody) {
         match self.pending.context.kind {
             InputKind::Other => self.write_result(members),
             _ => self.refuse_wrong_kind(),
@@ -48,23 +48,18 @@ impl ServerRequestReply<'_> {
     /// Responds with a JSON-RPC error. `data` writes the value of the member `data`.
     pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
         let mut data = Some(data);
-        self.write_error(code, &message, &mut |out| {
+        self.write_error(code, &message, &mut |out: &mut Writer<'_>| {
             out.key("data");
             write_once(out, &mut data)
         });
     }
 
     /// Responds with an error. `data` writes the members after the message.
-    pub(super) fn write_error(
-        self,
-        code: i32,
-        message: &dyn WriteText,
-        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) {
-        self.respond(Some(code), &mut |out| {
+    pub(super) fn write_error(self, code: i32, message: &dyn WriteText, data: &mut dyn WriteBody) {
+        self.respond(Some(code), &mut |out: &mut Writer<'_>| {
             out.key("message");
             out.display(message);
-            data(out)
+            data.write(out)
         });
     }
 }

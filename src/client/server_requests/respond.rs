@@ -3,7 +3,7 @@
 use crate::client::client_state::{ClientState, Session};
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::{Json, SortKey, Str, Writer};
+use crate::json::{Json, SortKey, Str, WriteBody, Writer};
 use crate::peer::Peer;
 use crate::peer::inbound::{END, Source, begin_error, write_response};
 use crate::peer::slots::Ticket;
@@ -155,12 +155,7 @@ impl ClientState<'_> {
     /// Sends the application's response, or stores the response if the request becomes a task. `body` writes the
     /// members of the result. If `error` contains a code, `body` writes the members of the error after the code.
     /// `body` returns whether the members are valid.
-    pub(crate) fn respond(
-        &mut self,
-        pending: &Pending<'_>,
-        error: Option<i32>,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) {
+    pub(crate) fn respond(&mut self, pending: &Pending<'_>, error: Option<i32>, body: &mut dyn WriteBody) {
         match pending.task.zip(self.client_task_hooks()) {
             Some((task, hooks)) => (hooks.respond)(self, pending, task, error, body),
             None => self.respond_directly(pending, error, body),
@@ -172,7 +167,7 @@ impl ClientState<'_> {
         &mut self,
         pending: &Pending<'_>,
         error: Option<i32>,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        body: &mut dyn WriteBody,
     ) {
         if let Err(error) = self.write_reply(pending, error, body) {
             self.refuse(pending, error);
@@ -184,7 +179,7 @@ impl ClientState<'_> {
         &mut self,
         pending: &Pending<'_>,
         error: Option<i32>,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        body: &mut dyn WriteBody,
     ) -> Result<(), ProtocolError> {
         let Pending { source, context, .. } = pending;
         let kind = error.map_or(OutboundMessageKind::Result, |code| OutboundMessageKind::Error { code });
@@ -201,7 +196,7 @@ impl ClientState<'_> {
             if let Some(code) = error {
                 out.field_integer("code", code.into());
             }
-            let valid = body(out);
+            let valid = body.write(out);
             if let Some(tasks) = related {
                 (tasks.hooks.write_related)(source, in_flight, out);
             }
@@ -223,11 +218,12 @@ impl ClientState<'_> {
     pub(crate) fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
         match pending.task {
             // The server already has a task as the response, so the error ends the task.
-            Some(RequestTask::Created(_)) => self.respond(pending, Some(error.response_code()), &mut |out| {
-                out.key("message");
-                out.display(&error.message());
-                true
-            }),
+            Some(RequestTask::Created(_)) => {
+                self.respond(pending, Some(error.response_code()), &mut |out: &mut Writer<'_>| {
+                    out.key("message");
+                    out.display(&error.message());
+                })
+            }
             _ => self.respond_with_error(pending, error),
         }
         self.peer.pending_error = Some(error);

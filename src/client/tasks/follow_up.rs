@@ -81,11 +81,17 @@ impl ClientState<'_> {
         }
         let id = self.id_of(self.peer.next_sequence, None);
         let (method, space) = ((Method::Other, methods::TASKS_CANCEL.name), self.request_space());
-        let sent = self.write_request(id, method, session.revision, space, Meta::default(), &mut |out| {
-            out.key("taskId");
-            out.json_bytes(task.bytes());
-            true
-        });
+        let sent = self.write_request(
+            id,
+            method,
+            session.revision,
+            space,
+            Meta::default(),
+            &mut |out: &mut Writer<'_>| {
+                out.key("taskId");
+                out.json_bytes(task.bytes());
+            },
+        );
         if sent.is_ok() {
             self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
         }

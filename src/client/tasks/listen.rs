@@ -8,7 +8,7 @@ use crate::client::method_properties::Method;
 use crate::client::options::Options;
 use crate::client::subscriptions::{LISTEN, granted_tasks};
 use crate::client::tasks::record::Record;
-use crate::json::Json;
+use crate::json::{Json, Writer};
 use crate::peer::request::OutboundState;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::WireFeature;
@@ -24,16 +24,16 @@ impl ClientState<'_> {
             return;
         }
         let options = Options::DEFAULT.maximum(Millis::MAX);
-        let begun = self.begin_request_as(Method::TaskListen, LISTEN, options, &mut |out| {
-            out.key("notifications");
-            out.begin_object();
-            out.key("taskIds");
-            out.begin_array();
-            out.json(id);
-            out.end_array();
-            out.end_object();
-            true
-        });
+        let begun =
+            self.begin_request_as(Method::TaskListen, LISTEN, options, &mut |out: &mut Writer<'_>| {
+                out.key("notifications");
+                out.begin_object();
+                out.key("taskIds");
+                out.begin_array();
+                out.json(id);
+                out.end_array();
+                out.end_object();
+            });
         if let Ok(listener) = begun {
             self.peer.in_flight.set_text_after(listener, 0, id.bytes());
         }

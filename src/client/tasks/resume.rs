@@ -69,12 +69,11 @@ impl ClientState<'_> {
         let options = Options { progress: false, ..options.maximum(maximum) };
         let sequence = self.peer.next_sequence;
         let name = methods::TASKS_GET.name;
-        let ticket = self.begin_request_as(Method::TaskGet, name, options, &mut |out| {
+        let ticket = self.begin_request_as(Method::TaskGet, name, options, &mut |out: &mut Writer<'_>| {
             out.field_string("taskId", id);
-            true
         })?;
         let is_stored = self.store_task(ticket, sequence, tasks.limits.interval, length, b"")
-            && self.peer.in_flight.write_text(ticket, HEADER, &mut |out| out.string(id));
+            && self.peer.in_flight.write_text(ticket, HEADER, &mut |out: &mut Writer<'_>| out.string(id));
         if !is_stored {
             self.peer.in_flight.release(ticket);
             return Err(SendError::Unwritable);

@@ -53,7 +53,8 @@ impl Writer<'_> {
         let mut result = Ok(());
         let mark = self.mark();
         // The output is validated like all caller output, because a `Serialize` may call methods in a wrong order.
-        let checked = self.value_checked(&mut |writer| result = value.serialize(Encoder(writer)));
+        let checked =
+            self.value_checked(&mut |writer: &mut Writer<'_>| result = value.serialize(Encoder(writer)));
         match (result, checked) {
             _ if self.overflowed() => Err(EncodeError::TooLong),
             (Ok(()), Ok(())) => Ok(()),

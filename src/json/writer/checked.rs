@@ -2,8 +2,8 @@
 
 use super::order::Nesting;
 use super::{Mark, Writer};
-use crate::json::DEPTH_LIMIT;
 use crate::json::scanner::{ScanError, Scanner};
+use crate::json::{DEPTH_LIMIT, WriteBody};
 
 impl Writer<'_> {
     /// Calls `body` to write members of the open object, and validates the members. Discards invalid members. Skips
@@ -12,11 +12,11 @@ impl Writer<'_> {
     /// # Errors
     ///
     /// Returns an error if `body` wrote something other than members: keys, each with one value.
-    pub(crate) fn members_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
+    pub(crate) fn members_checked(&mut self, body: &mut dyn WriteBody) -> Result<(), ScanError> {
         let mark = self.mark();
         let floor = core::mem::replace(&mut self.floor, self.at);
         self.order = Nesting::MEMBERS;
-        body(self);
+        body.write(self);
         let is_sure = core::mem::replace(&mut self.order, Nesting::UNKNOWN).is_members(self.last);
         self.floor = floor;
         if is_sure {
@@ -33,7 +33,7 @@ impl Writer<'_> {
     /// # Errors
     ///
     /// Returns an error if `body` wrote something other than exactly one JSON value.
-    pub(crate) fn value_checked(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Result<(), ScanError> {
+    pub(crate) fn value_checked(&mut self, body: &mut dyn WriteBody) -> Result<(), ScanError> {
         let mark = self.mark();
         self.separate();
         // The comma is already written. For `body`, the output starts here, and `body` cannot roll back earlier output.
@@ -41,7 +41,7 @@ impl Writer<'_> {
         let from = self.at;
         self.last = 0;
         let around = core::mem::replace(&mut self.order, Nesting::VALUE);
-        body(self);
+        body.write(self);
         let is_sure = core::mem::replace(&mut self.order, around).is_value(self.last);
         self.floor = floor;
         if matches!(self.last, b'}' | b']') {

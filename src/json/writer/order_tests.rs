@@ -79,7 +79,7 @@ fn value_nested_beyond_the_bits_is_scanned() {
             let mut room = [0; 1024];
             let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 1024);
             let mut sure = false;
-            let result = out.value_checked(&mut |out| {
+            let result = out.value_checked(&mut |out: &mut Writer<'_>| {
                 for _ in 0..depth {
                     ACTS[act](out);
                     if act == 0 {
@@ -101,9 +101,9 @@ fn a_value_within_a_value_counts_its_own_levels() {
     for depth in [0, 1, 64, 126, 127, 128] {
         let mut room = [0; 1024];
         let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 1024);
-        let result = out.value_checked(&mut |out| {
+        let result = out.value_checked(&mut |out: &mut Writer<'_>| {
             out.begin_array();
-            let inner = out.value_checked(&mut |out| {
+            let inner = out.value_checked(&mut |out: &mut Writer<'_>| {
                 (0..depth).for_each(|_| out.begin_array());
                 if depth == 0 {
                     out.null();
@@ -121,7 +121,7 @@ fn a_value_within_a_value_counts_its_own_levels() {
 fn rolled_back_output_is_validated() {
     let mut room = [0; 64];
     let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 64);
-    let checked = out.value_checked(&mut |out| {
+    let checked = out.value_checked(&mut |out: &mut Writer<'_>| {
         out.begin_array();
         let mark = out.mark();
         out.begin_array();
@@ -129,7 +129,7 @@ fn rolled_back_output_is_validated() {
         out.end_array();
     });
     assert!(checked.is_ok() && out.written() == b"[]");
-    let checked = out.value_checked(&mut |out| {
+    let checked = out.value_checked(&mut |out: &mut Writer<'_>| {
         let mark = out.mark();
         out.begin_array();
         out.end_array();

@@ -178,7 +178,7 @@ fn checked(body: impl Fn(&mut Writer<'_>)) -> (bool, String) {
     let mut writer = Writer::new(BufferMut::Lent(&mut room), 0, 256);
     writer.begin_array();
     writer.integer(1);
-    let result = writer.value_checked(&mut |writer| body(writer));
+    let result = writer.value_checked(&mut |writer: &mut Writer<'_>| body(writer));
     writer.integer(3);
     writer.end_array();
     (result.is_ok(), String::from_utf8(writer.written().to_vec()).unwrap())
@@ -231,14 +231,14 @@ fn caller_cannot_roll_back_earlier_output() {
     let early = writer.mark();
     writer.begin_array();
     writer.integer(1);
-    let result = writer.value_checked(&mut |writer| {
+    let result = writer.value_checked(&mut |writer: &mut Writer<'_>| {
         writer.integer(2);
         writer.rollback(early);
     });
     writer.end_array();
     assert_eq!((result, writer.written()), (Ok(()), &b"[1,2]"[..]));
     // An overflow is no error here, because the latched overflow already prevents sending.
-    assert_eq!(writer.value_checked(&mut |writer| writer.string(&"x".repeat(100))), Ok(()));
+    assert_eq!(writer.value_checked(&mut |writer: &mut Writer<'_>| writer.string(&"x".repeat(100))), Ok(()));
     assert!(writer.overflowed());
 }
 

@@ -7,7 +7,7 @@
 use core::ops::Range;
 
 use crate::buffer::BufferMut;
-use crate::json::Writer;
+use crate::json::{WriteBody, Writer};
 use crate::peer::slots::{Data, InFlight, Slot, Ticket};
 use crate::platform::{copy, move_down};
 
@@ -85,12 +85,7 @@ impl<D: Data> InFlight<'_, D> {
     /// Returns `false` if the output does not fit, or if the text is shorter than `kept`. The text then has its old
     /// length, but its bytes after `kept` may have changed. `body` may run twice, because the first run may only
     /// measure the output.
-    pub(crate) fn write_text(
-        &mut self,
-        ticket: Ticket,
-        kept: usize,
-        body: &mut dyn FnMut(&mut Writer<'_>),
-    ) -> bool {
+    pub(crate) fn write_text(&mut self, ticket: Ticket, kept: usize, body: &mut dyn WriteBody) -> bool {
         if self.text(ticket).len() < kept {
             return false;
         }
@@ -99,31 +94,26 @@ impl<D: Data> InFlight<'_, D> {
             #[cfg(feature = "alloc")]
             Store::Grown { .. } => {
                 let mut writer = Writer::measure();
-                body(&mut writer);
+                body.write(&mut writer);
                 kept.saturating_add(writer.len())
             }
         };
         let Some(space) = self.text_space(ticket, length) else { return false };
         let limit = space.len();
         let mut writer = Writer::new(BufferMut::Lent(space), kept, limit);
-        body(&mut writer);
+        body.write(&mut writer);
         let Some(end) = writer.finish() else { return false };
         self.set_text_length(ticket, end)
     }
 
     /// Stores the output of `body` like [`write_text`](InFlight::write_text), but `body` runs only once.
-    pub(crate) fn write_text_once(
-        &mut self,
-        ticket: Ticket,
-        kept: usize,
-        body: &mut dyn FnMut(&mut Writer<'_>),
-    ) -> bool {
+    pub(crate) fn write_text_once(&mut self, ticket: Ticket, kept: usize, body: &mut dyn WriteBody) -> bool {
         #[cfg(feature = "alloc")]
         if let Store::Grown { longest, .. } = &self.store {
             let limit = usize::from(*longest).saturating_sub(kept);
             let mut bytes = alloc::vec::Vec::new();
             let mut writer = Writer::new(BufferMut::Grown { bytes: &mut bytes, limit }, 0, limit);
-            body(&mut writer);
+            body.write(&mut writer);
             let Some(end) = writer.finish() else { return false };
             return self.set_text_after(ticket, kept, bytes.get(..end).unwrap_or_default());
         }
@@ -269,7 +259,7 @@ mod tests {
             assert!(match n % 3 {
                 0 => table.splice_text(ticket, 0..0, text.as_bytes()),
                 1 => table.set_text_after(ticket, 0, text.as_bytes()),
-                _ => table.write_text(ticket, 0, &mut |out| out.json_bytes(text.as_bytes())),
+                _ => table.write_text(ticket, 0, &mut |out: &mut Writer<'_>| out.json_bytes(text.as_bytes())),
             });
             requests.push((ticket, text));
             if n % 229 == 0 || n % 230 == 0 {
@@ -280,9 +270,9 @@ mod tests {
         assert!(table.take(7, None).is_none(), "the table is full");
         let (first, text) = &requests[0];
         assert!(!table.set_text_after(*first, 0, &[b'x'; 101]));
-        assert!(
-            !table.write_text(*first, 0, &mut |out| out.string(core::str::from_utf8(&[b'x'; 99]).unwrap()))
-        );
+        assert!(!table.write_text(*first, 0, &mut |out: &mut Writer<'_>| {
+            out.string(core::str::from_utf8(&[b'x'; 99]).unwrap())
+        }));
         assert_eq!((table.text(*first), table.text_limit()), (text.as_bytes(), 100));
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::framing::outbound_message::StreamId;
-use crate::json::Json;
+use crate::json::{Json, Writer};
 use std::collections::BTreeMap;
 use std::format;
 use std::string::String;
@@ -265,9 +265,9 @@ fn write_text_stores_only_output_that_fits() {
     let mut table = InFlight::lent(&mut slots, &mut text);
     let (first, second) = (table.take(Plain, None).unwrap(), table.take(Plain, None).unwrap());
     assert!(table.set_text_after(first, 0, b"abcd"));
-    assert!(!table.write_text(second, 0, &mut |out| out.string("xyz")), "five bytes");
+    assert!(!table.write_text(second, 0, &mut |out: &mut Writer<'_>| out.string("xyz")), "five bytes");
     assert_eq!(table.text(second), b"");
-    assert!(table.write_text(second, 0, &mut |out| out.string("xy")));
+    assert!(table.write_text(second, 0, &mut |out: &mut Writer<'_>| out.string("xy")));
     assert_eq!((table.text(first), table.text(second)), (&b"abcd"[..], &b"\"xy\""[..]));
 }
 
@@ -280,7 +280,10 @@ fn ended_request_has_no_id_text_or_deadline() {
     assert_eq!((table.id(ended), table.text(ended)), (&b""[..], &b""[..]));
     let ticket = take(&mut table, "2").unwrap();
     assert!(!table.set_text_after(ended, 0, b"x"));
-    assert!(!table.write_text(ended, 0, &mut |out| out.string("x")) && !table.set_id(ended, b"3", b""));
+    assert!(
+        !table.write_text(ended, 0, &mut |out: &mut Writer<'_>| out.string("x"))
+            && !table.set_id(ended, b"3", b"")
+    );
     table.set_deadline(ended, Some(Millis(1)));
     table.remove_id(ended);
     assert_eq!((table.id(ticket), table.text(ticket)), (&b"2"[..], &b"2!"[..]));

@@ -1,7 +1,7 @@
 //! Stored results and errors of tasks (payloads), and the requests that become tasks.
 
 use crate::error::ProtocolError;
-use crate::json::{Json, Writer, text_of};
+use crate::json::{Json, WriteBody, Writer, text_of};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::{LENGTH, TaskId, unpacked};
 use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskData, TaskState, TaskTable};
@@ -42,12 +42,13 @@ impl TaskTable<'_> {
         let (data, id) = self.data(ticket).zip(self.id(ticket))?;
         let TaskData { revision, pad_structured, .. } = *data;
         let (kept, mut end) = (data.payload_start(), None);
-        let written = self.slots.write_text_once(ticket, kept, &mut |out| {
-            let is_valid = write_payload_object(out, revision, Some(&id), error, &mut |out| {
-                let (is_valid, state) = body(out, revision, pad_structured);
-                end = Some(state);
-                is_valid
-            });
+        let written = self.slots.write_text_once(ticket, kept, &mut |out: &mut Writer<'_>| {
+            let is_valid =
+                write_payload_object(out, revision, Some(&id), error, &mut |out: &mut Writer<'_>| {
+                    let (is_valid, state) = body(out, revision, pad_structured);
+                    end = Some(state);
+                    is_valid
+                });
             if !is_valid {
                 out.fail();
             }
@@ -73,10 +74,10 @@ impl TaskTable<'_> {
         ticket: Ticket,
         limit: usize,
         error: Option<i32>,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        body: &mut dyn WriteBody,
     ) -> Option<TaskState> {
         let end = if error.is_some() { TaskState::Failed } else { TaskState::Completed };
-        let end = self.store(ticket, limit, error, &mut |out, _, _| (body(out), end))?;
+        let end = self.store(ticket, limit, error, &mut |out, _, _| (body.write(out), end))?;
         let has_failed = Json::trusted(self.payload(ticket)).get("isError").and_then(Json::boolean);
         Some(if has_failed == Some(true) && error.is_none() { TaskState::ToolFailed } else { end })
     }
@@ -88,11 +89,11 @@ impl TaskTable<'_> {
         ticket: Ticket,
         limit: usize,
         error: Option<i32>,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        body: &mut dyn WriteBody,
     ) -> (TaskState, Option<ProtocolError>) {
         let mut is_valid = true;
-        let end = self.store_response(ticket, limit, error, &mut |out| {
-            is_valid = body(out);
+        let end = self.store_response(ticket, limit, error, &mut |out: &mut Writer<'_>| {
+            is_valid = body.write(out);
             is_valid
         });
         if let Some(end) = end {
@@ -102,10 +103,10 @@ impl TaskTable<'_> {
             true => ProtocolError::ReplyTooLarge { limit: self.slots.text_limit().min(limit) },
             false => ProtocolError::InvalidReply,
         };
-        let end = self.store_response(ticket, limit, Some(code::INTERNAL_ERROR), &mut |out| {
-            out.field_string("message", "the result is too large, or not valid");
-            true
-        });
+        let end =
+            self.store_response(ticket, limit, Some(code::INTERNAL_ERROR), &mut |out: &mut Writer<'_>| {
+                out.field_string("message", "the result is too large, or not valid");
+            });
         // Without space for the error, the task has no payload.
         (end.unwrap_or(TaskState::Cancelled), Some(refused))
     }
@@ -174,7 +175,7 @@ pub(crate) fn write_payload_object(
     revision: Revision,
     id: Option<&TaskId>,
     error: Option<i32>,
-    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    body: &mut dyn WriteBody,
 ) -> bool {
     out.begin_object();
     match (error, id) {
@@ -183,7 +184,7 @@ pub(crate) fn write_payload_object(
         (None, Some(id)) => write_related(id, out),
         (None, None) => {}
     }
-    let valid = body(out);
+    let valid = body.write(out);
     out.end_object();
     valid
 }

@@ -2,21 +2,17 @@
 //!
 //! Specification: *Elicitation*, *Response actions*.
 
-use crate::json::{Json, Kind, Str, Writer};
+use crate::json::{Json, Kind, Str, WriteBody, Writer};
 use crate::protocol::objects::application_json::written_json;
 use crate::protocol::revision::{Revision, WireFeature};
 
 /// Writes a submitted form. `content` writes an object of strings, numbers and booleans. From `2025-11-25` on, a value
 /// may also be an array of strings. Returns `false` for any other content.
-pub(crate) fn write_form(
-    out: &mut Writer<'_>,
-    revision: Revision,
-    content: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) -> bool {
+pub(crate) fn write_form(out: &mut Writer<'_>, revision: Revision, content: &mut dyn WriteBody) -> bool {
     ElicitAction::Accept.write(out);
     out.key("content");
     let from = out.len();
-    let valid = content(out);
+    let valid = content.write(out);
     let lists = revision.has(WireFeature::FormChoices);
     let fits = |value: Json<'_>| match value.kind() {
         Kind::String | Kind::Number | Kind::Bool => true,

@@ -49,7 +49,7 @@ pub use crate::protocol::sampling::result::SampledView;
 #[cfg(feature = "alloc")]
 use crate::buffer::BufferMut;
 
-use crate::json::Writer;
+use crate::json::{WriteBody, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::revision::{Revision, Revisions};
 
@@ -114,16 +114,12 @@ pub(crate) struct To {
 
 /// Writes `"method":…,"params":{…}`. Omits `params` if the closure writes nothing. Returns `false` if the parameters
 /// are not valid.
-pub(crate) fn write_request(
-    out: &mut Writer<'_>,
-    method: &str,
-    params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) -> bool {
+pub(crate) fn write_request(out: &mut Writer<'_>, method: &str, params: &mut dyn WriteBody) -> bool {
     out.field_string("method", method);
     let before = out.mark();
     out.members(r#""params":{"#);
     let empty = out.len();
-    let valid = params(out);
+    let valid = params.write(out);
     if out.len() == empty && !out.overflowed() {
         out.rollback(before);
     } else {
@@ -134,11 +130,7 @@ pub(crate) fn write_request(
 
 /// Writes a notification. The closure `params` writes the parameters. The closure returns `false` if the parameters
 /// are not valid, and the message then fails. If the closure writes nothing, the message has no member `params`.
-pub(crate) fn write_notification(
-    out: &mut Writer<'_>,
-    method: &str,
-    params: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) {
+pub(crate) fn write_notification(out: &mut Writer<'_>, method: &str, params: &mut dyn WriteBody) {
     out.token(r#"{"jsonrpc":"2.0""#);
     if !write_request(out, method, params) {
         out.fail();

@@ -1,6 +1,6 @@
 //! JSON from the application: checks of raw text and of written values.
 
-use crate::json::{Json, Kind, ScanError, Writer};
+use crate::json::{Json, Kind, ScanError, WriteBody, Writer};
 
 /// JSON texts from the application. Each text must be an object.
 pub(crate) type Objects<'t> = [Option<&'t str>; 3];
@@ -44,7 +44,7 @@ pub(crate) fn write_once(out: &mut Writer<'_>, body: &mut Option<impl FnOnce(&mu
 }
 
 /// Writes an object, and calls `body` to write the members. Returns whether the members are valid.
-pub(crate) fn write_object(out: &mut Writer<'_>, body: &mut dyn FnMut(&mut Writer<'_>)) -> bool {
+pub(crate) fn write_object(out: &mut Writer<'_>, body: &mut dyn WriteBody) -> bool {
     out.begin_object();
     let valid = out.members_checked(body).is_ok();
     out.end_object();

@@ -3,7 +3,7 @@
 //! Specification: *Completion*.
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
-use crate::json::{Json, Str, Writer};
+use crate::json::{Json, Str, WriteBody, Writer};
 use crate::protocol::objects::view::{is_true, list, member, view};
 
 /// The prompt or resource template with the argument to complete.
@@ -63,11 +63,7 @@ const TAIL: usize = 56;
 
 /// Writes the member `completion`. Calls `next` for each value until `next` returns `false`. Also stops at the first
 /// value beyond the maximum number, or at a value that does not fit into the message, and discards this value.
-pub(crate) fn write_completion(
-    out: &mut Writer<'_>,
-    total: Option<u64>,
-    next: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) {
+pub(crate) fn write_completion(out: &mut Writer<'_>, total: Option<u64>, next: &mut dyn WriteBody) {
     out.key("completion");
     out.begin_object();
     out.key("values");
@@ -75,7 +71,7 @@ pub(crate) fn write_completion(
     let mut count = 0usize;
     let cut = loop {
         let before = out.mark();
-        if !next(out) {
+        if !next.write(out) {
             break false;
         }
         if count >= MAX_VALUES || out.overflowed() || out.remaining() < TAIL {

@@ -2,7 +2,7 @@
 //!
 //! Specification: *Server features*, *Tools*, *Tool result*, and *Prompts*, *Prompt messages*.
 
-use crate::json::{Json, Kind, Str, WriteText, Writer};
+use crate::json::{Json, Kind, Str, WriteBody, WriteText, Writer};
 use crate::protocol::objects::annotations::{Annotations, Role};
 use crate::protocol::objects::application_json::not_an_object;
 use crate::protocol::objects::base_metadata::ListedObject;
@@ -80,7 +80,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
 
     fn piece(self, piece: Piece<'_>) {
         let revision = self.revision;
-        self.write(&mut |out| piece.write(revision, out));
+        self.write(&mut |out: &mut Writer<'_>| piece.write(revision, out));
     }
 
     /// Writes an embedded text resource. The default media type is `text/plain`.
@@ -94,7 +94,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
     }
 
     fn resource(self, uri: &str, mime_type: Option<&str>, body: Body<'_>) {
-        self.write(&mut |out| {
+        self.write(&mut |out: &mut Writer<'_>| {
             out.field_string("type", "resource");
             out.key("resource");
             write_contents(out, uri, mime_type, body);
@@ -110,7 +110,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         }
         (self.annotations, self.meta) = (Annotations::new(), None);
         let revision = self.revision;
-        let valid = self.write(&mut |out| {
+        let valid = self.write(&mut |out: &mut Writer<'_>| {
             out.field_string("type", "resource_link");
             resource.write_members(revision, out);
         });
@@ -118,7 +118,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
     }
 
     /// Writes the block. Returns a reference to the validity flag of the array.
-    fn write(self, body: &mut dyn FnMut(&mut Writer<'_>)) -> &'w mut bool {
+    fn write(self, body: &mut dyn WriteBody) -> &'w mut bool {
         let ContentBlock { out, items, revision, role, annotations, meta } = self;
         if !items.element(out) {
             return &mut items.valid;
@@ -129,7 +129,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
             out.key("content");
         }
         out.begin_object();
-        body(out);
+        body.write(out);
         annotations.write(revision, out);
         if let Some(meta) = meta.filter(|_| revision.has(WireFeature::ObjectMeta)) {
             out.key("_meta");

@@ -2,18 +2,13 @@
 //!
 //! Specification: *Logging*.
 
-use crate::json::{Json, Str, Writer};
+use crate::json::{Json, Str, WriteBody, Writer};
 use crate::protocol::level::Level;
 use crate::protocol::objects::view::{member, text, view};
 
 /// Writes `notifications/message`. Calls `data` to write the logged value. `data` returns `false` if the value is not
 /// valid.
-pub(crate) fn write_log(
-    out: &mut Writer<'_>,
-    level: Level,
-    logger: Option<&str>,
-    data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) {
+pub(crate) fn write_log(out: &mut Writer<'_>, level: Level, logger: Option<&str>, data: &mut dyn WriteBody) {
     let before = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":""#;
     out.wrapped(before, level.as_str().as_bytes(), "\"");
     if let Some(logger) = logger {
@@ -21,7 +16,7 @@ pub(crate) fn write_log(
         out.string(logger);
     }
     out.key("data");
-    if !data(out) {
+    if !data.write(out) {
         out.fail();
     }
     out.token("}}");

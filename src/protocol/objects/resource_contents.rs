@@ -2,7 +2,7 @@
 //!
 //! Specification: *Resources*, *Resource contents*, and *Reading resources*.
 
-use crate::json::{Str, WriteText, Writer};
+use crate::json::{Str, WriteBody, WriteText, Writer};
 use crate::protocol::objects::base64::Base64;
 use crate::protocol::objects::cache_hints::Freshness;
 use crate::protocol::objects::result_array::ResultArray;
@@ -43,7 +43,7 @@ pub(crate) fn write_json_contents(
     out: &mut Writer<'_>,
     uri: &str,
     mime_type: Option<&str>,
-    value: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    value: &mut dyn WriteBody,
 ) -> bool {
     out.begin_object();
     out.field_string("uri", uri);
@@ -52,7 +52,7 @@ pub(crate) fn write_json_contents(
     let before = out.mark();
     out.key("text");
     let from = out.len();
-    let is_valid = value(out) || out.overflowed();
+    let is_valid = value.write(out) || out.overflowed();
     let to = out.len();
     out.members(r#""text":""#);
     out.escape_own(from, to);

@@ -2,7 +2,7 @@
 //!
 //! Specification: *Tools*, *Tool result*.
 
-use crate::json::{Json, Kind, Mark, Str, WriteText, Writer};
+use crate::json::{Json, Kind, Mark, Str, WriteBody, WriteText, Writer};
 use crate::protocol::objects::annotations::Annotations;
 use crate::protocol::objects::application_json::write_once;
 use crate::protocol::objects::content::{BlockView, ContentBlock, ContentView};
@@ -89,21 +89,21 @@ impl<'w, 'a> ToolResult<'w, 'a> {
     /// need this text.
     #[cfg(feature = "serde")]
     pub fn structured<T: serde_core::Serialize + ?Sized>(&mut self, value: &T) {
-        self.set_structured(&mut |out| out.serialize(value).is_ok());
+        self.set_structured(&mut |out: &mut Writer<'_>| out.serialize(value).is_ok());
     }
 
     /// Adds the structured content that `body` writes, under the same rules as `structured`.
     pub fn structured_with(&mut self, body: impl FnOnce(&mut Writer<'_>)) {
         let mut body = Some(body);
-        self.set_structured(&mut |out| write_once(out, &mut body));
+        self.set_structured(&mut |out: &mut Writer<'_>| write_once(out, &mut body));
     }
 
-    fn set_structured(&mut self, value: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    fn set_structured(&mut self, value: &mut dyn WriteBody) {
         self.items.member(self.out);
         let before = self.out.mark();
         self.out.key("structuredContent");
         let from = self.out.len();
-        let written = value(self.out) || self.out.overflowed();
+        let written = value.write(self.out) || self.out.overflowed();
         self.items.valid &= written && self.structured.is_none();
         let is_object = self.out.written().get(from) == Some(&b'{');
         let stays = may_be_structured(self.revision, is_object);

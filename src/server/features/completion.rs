@@ -78,7 +78,9 @@ impl Sealed for Completion {
 
     fn check(&self, _: Revision, _: &ServerConfig<'_>, measure: Measure<'_>) -> Result<(), ConfigError> {
         // Every response must have space for at least an empty list of values.
-        measure(Shape::Result, &mut |out| write_completion(out, Some(u64::MAX), &mut |_| false));
+        measure(Shape::Result, &mut |out: &mut Writer<'_>| {
+            write_completion(out, Some(u64::MAX), &mut |_: &mut Writer<'_>| false)
+        });
         Ok(())
     }
 }
@@ -98,8 +100,8 @@ fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Re
     let begins = |value: &&&str| begins_with(**value, typed.chars());
     let total = values.iter().filter(begins).count() as u64;
     let mut fitting = values.iter().filter(begins);
-    request.result(&mut |out| {
-        write_completion(out, Some(total), &mut |out| match fitting.next() {
+    request.result(&mut |out: &mut Writer<'_>| {
+        write_completion(out, Some(total), &mut |out: &mut Writer<'_>| match fitting.next() {
             Some(value) => {
                 out.string(value);
                 true
@@ -199,15 +201,14 @@ impl Reply<'_> {
     pub fn values<V: WriteText>(self, total: Option<u64>, values: impl IntoIterator<Item = V>) {
         let fits = self.pending.context.kind == RequestKind::Complete;
         let mut values = values.into_iter();
-        self.result(fits, Shape::Result, &mut |out| {
-            write_completion(out, total, &mut |out| match values.next() {
+        self.result(fits, Shape::Result, &mut |out: &mut Writer<'_>| {
+            write_completion(out, total, &mut |out: &mut Writer<'_>| match values.next() {
                 Some(value) => {
                     out.display(&value);
                     true
                 }
                 None => false,
             });
-            true
         });
     }
 }

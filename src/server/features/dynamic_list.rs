@@ -21,7 +21,7 @@ impl Reply<'_> {
     /// Responds with one page of as many entries as fit. Refuses a cursor behind the last entry.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
         let RequestKind::List { first } = self.pending.context.kind else {
-            return self.respond(Shape::List, &mut |_| false);
+            return self.respond(Shape::List, &mut |_: &mut Writer<'_>| false);
         };
         let first = u32::from_le_bytes(first) as usize;
         if first > 0 && entry(first, &mut Writer::measure()).is_none() {
@@ -30,9 +30,8 @@ impl Reply<'_> {
         let Reply { state, pending, .. } = self;
         state.with(&mut |state| {
             let mut left_out = 0;
-            state.respond_and_close(&pending, Shape::List, &mut |out| {
+            state.respond_and_close(&pending, Shape::List, &mut |out: &mut Writer<'_>| {
                 left_out = write(out, key, first, entry).left_out;
-                true
             });
             if left_out > 0 {
                 state.peer.pending_error = Some(ProtocolError::EntriesLeftOut { count: left_out });
@@ -45,7 +44,7 @@ impl Reply<'_> {
     /// Responds with a page that the application has chosen.
     fn list_page(self, key: &str, next: Option<u32>, entry: &mut dyn FnMut(&mut Writer<'_>) -> Option<bool>) {
         let is_list = matches!(self.pending.context.kind, RequestKind::List { .. });
-        self.result(is_list, Shape::List, &mut |out| {
+        self.result(is_list, Shape::List, &mut |out: &mut Writer<'_>| {
             let mut all_valid = true;
             out.key(key);
             out.begin_array();

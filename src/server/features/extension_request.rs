@@ -91,14 +91,16 @@ impl Reply<'_> {
     pub fn result_with(self, members: impl FnOnce(&mut Writer<'_>)) {
         let fits = self.pending.context.kind == RequestKind::Extension;
         let mut members = once(members);
-        self.result(fits, Shape::Result, &mut |out| out.members_checked(&mut members).is_ok());
+        self.result(fits, Shape::Result, &mut |out: &mut Writer<'_>| {
+            out.members_checked(&mut members).is_ok()
+        });
     }
 
     /// Responds to [`ExtensionRequest`] with a result that serializes to an object.
     #[cfg(feature = "serde")]
     pub fn result_value<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         let fits = self.pending.context.kind == RequestKind::Extension;
-        self.result(fits, Shape::Result, &mut |out| out.serialize_members(value));
+        self.result(fits, Shape::Result, &mut |out: &mut Writer<'_>| out.serialize_members(value));
     }
 
     /// Responds with a result of an extension's own type (`2026-07-28`). `members` writes the keys and values of the
@@ -113,7 +115,7 @@ impl Reply<'_> {
             return self.refuse_and_report(ProtocolError::InvalidReply);
         }
         let (mut members, config, revision) = (once(members), self.config, self.pending.context.revision());
-        self.respond(Shape::Extension, &mut |out| {
+        self.respond(Shape::Extension, &mut |out: &mut Writer<'_>| {
             out.field_string("resultType", result_type);
             if config.identify {
                 out.key("_meta");
@@ -131,7 +133,7 @@ impl Reply<'_> {
     /// The error code is -32021 in `2026-07-28`, and -32600 in earlier revisions. The member
     /// `data.requiredCapabilities` names the extension.
     pub fn require_extension(self, name: &str) {
-        self.require_declared(&mut |out| write_extension(name, out));
+        self.require_declared(&mut |out: &mut Writer<'_>| write_extension(name, out));
     }
 }
 

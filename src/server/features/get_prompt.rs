@@ -4,7 +4,7 @@
 
 use crate::error::ProtocolError;
 use crate::framing::LineDecoder;
-use crate::json::{Json, Kind, Str, WriteText};
+use crate::json::{Json, Kind, Str, WriteText, Writer};
 use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::prompt_result::Messages;
 use crate::rpc::code;
@@ -122,7 +122,7 @@ impl Reply<'_> {
         let (fits, revision) =
             (self.pending.context.kind == RequestKind::GetPrompt, self.pending.context.revision());
         let mut body = Some(body);
-        self.result(fits, Shape::Result, &mut |out| {
+        self.result(fits, Shape::Result, &mut |out: &mut Writer<'_>| {
             let mut messages = Messages::begin(out, revision);
             if let Some(body) = body.take() {
                 body(&mut messages);

@@ -4,7 +4,7 @@
 
 use crate::error::SendError;
 use crate::framing::outbound_message::OutboundMessageKind;
-use crate::json::{WriteText, Writer};
+use crate::json::{WriteBody, WriteText, Writer};
 use crate::peer::lifecycle::State;
 use crate::protocol::level::Level;
 use crate::protocol::methods::{self, Method};
@@ -41,7 +41,7 @@ impl Sealed for Logging {
         if let Some(session) = &mut request.state.peer.session {
             session.level = Some(level);
         }
-        request.result(&mut |_| {})
+        request.result(&mut |_: &mut Writer<'_>| {})
     }
 }
 
@@ -54,9 +54,8 @@ impl Server<'_> {
     /// [`SendError::Busy`]: the transmit buffer has no space, or the space is reserved for other messages.
     /// [`SendError::Unwritable`]: the message exceeds the size limit of a response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
-        self.write_log(level, logger, &mut |out| {
+        self.write_log(level, logger, &mut |out: &mut Writer<'_>| {
             out.display(&text);
-            true
         })
     }
 
@@ -72,14 +71,14 @@ impl Server<'_> {
         data: impl FnOnce(&mut Writer<'_>),
     ) -> Result<(), SendError> {
         let mut data = Some(data);
-        self.write_log(level, logger, &mut |out| write_once(out, &mut data))
+        self.write_log(level, logger, &mut |out: &mut Writer<'_>| write_once(out, &mut data))
     }
 
     fn write_log(
         &mut self,
         level: Level,
         logger: Option<&str>,
-        data: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+        data: &mut dyn WriteBody,
     ) -> Result<(), SendError> {
         if !self.state.config.has_feature(methods::LOGGING_SET_LEVEL) {
             return Err(SendError::Unsupported);
@@ -91,6 +90,9 @@ impl Server<'_> {
         }
         self.state.ensure_response_space()?;
         let routing = self.state.session_routing(OutboundMessageKind::Notification);
-        self.state.peer.output.write_message(routing, &mut |out| write_log(out, level, logger, data))
+        self.state
+            .peer
+            .output
+            .write_message(routing, &mut |out: &mut Writer<'_>| write_log(out, level, logger, data))
     }
 }

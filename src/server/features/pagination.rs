@@ -4,7 +4,7 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at least 32 bits on all supported targets")]
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{Kind, Span, Writer};
+use crate::json::{Kind, Span, WriteBody, Writer};
 use crate::protocol::objects::application_json::{Objects, not_an_object};
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::pagination::{Page, TAIL, parse, write};
@@ -79,7 +79,7 @@ fn respond_with(
         return refuse_cursor(request);
     }
     let mut page = Page::default();
-    let received = request.respond(shape, &mut |out| {
+    let received = request.respond(shape, &mut |out: &mut Writer<'_>| {
         page = write(out, key, first as usize, &mut |index, out| entry(index, revision, out));
     });
     match received {
@@ -96,7 +96,9 @@ pub(crate) fn check<E: ListedObject>(
     measure: Measure<'_>,
 ) -> Result<(), ConfigError> {
     for (index, entry) in catalog.unwrap_or_default().iter().enumerate() {
-        check_entry(E::LIST, index, entry.objects(), measure, &mut |out| entry.write(revision, out))?;
+        check_entry(E::LIST, index, entry.objects(), measure, &mut |out: &mut Writer<'_>| {
+            entry.write(revision, out)
+        })?;
     }
     Ok(())
 }
@@ -106,7 +108,7 @@ fn check_entry(
     entry: usize,
     objects: Objects<'_>,
     measure: Measure<'_>,
-    write: &mut dyn FnMut(&mut Writer<'_>),
+    write: &mut dyn WriteBody,
 ) -> Result<(), ConfigError> {
     match not_an_object(objects) {
         Some(Some(error)) => return Err(ConfigError::InvalidJson { entry, error }),
@@ -118,11 +120,11 @@ fn check_entry(
 }
 
 /// Measures a page with one entry.
-pub(crate) fn measure_entry(key: &str, measure: Measure<'_>, write: &mut dyn FnMut(&mut Writer<'_>)) {
-    measure(Shape::List, &mut |out| {
+pub(crate) fn measure_entry(key: &str, measure: Measure<'_>, write: &mut dyn WriteBody) {
+    measure(Shape::List, &mut |out: &mut Writer<'_>| {
         out.key(key);
         out.begin_array();
-        write(out);
+        write.write(out);
         out.token(TAIL);
     });
 }

@@ -3,7 +3,7 @@
 //! Specification: *Resources*, *Reading resources*.
 
 use crate::error::ProtocolError;
-use crate::json::{Chars, WriteText, Writer};
+use crate::json::{Chars, WriteBody, WriteText, Writer};
 use crate::protocol::objects::application_json::write_once;
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::resource_contents::{Body, Contents, write_contents, write_json_contents};
@@ -96,18 +96,18 @@ impl<'a> ReadResource<'a> {
     /// Responds with a value as JSON text. The media type comes from the catalog, or else is `application/json`.
     #[cfg(feature = "serde")]
     pub fn json<T: serde_core::Serialize + ?Sized>(self, value: &T) {
-        self.respond_json(&mut |out| out.serialize(value).is_ok());
+        self.respond_json(&mut |out: &mut Writer<'_>| out.serialize(value).is_ok());
     }
 
     /// Responds with the JSON value that `body` writes, like [`json`](Self::json).
     pub fn json_with(self, body: impl FnOnce(&mut Writer<'_>)) {
         let mut body = Some(body);
-        self.respond_json(&mut |out| write_once(out, &mut body));
+        self.respond_json(&mut |out: &mut Writer<'_>| write_once(out, &mut body));
     }
 
-    fn respond_json(self, value: &mut dyn FnMut(&mut Writer<'_>) -> bool) {
+    fn respond_json(self, value: &mut dyn WriteBody) {
         let (uri, mime_type) = (self.parts.subject, self.mime_type());
-        self.parts.reply.result(true, Shape::List, &mut |out| {
+        self.parts.reply.result(true, Shape::List, &mut |out: &mut Writer<'_>| {
             out.key("contents");
             out.begin_array();
             let valid = write_json_contents(out, uri, mime_type, value);
@@ -118,12 +118,11 @@ impl<'a> ReadResource<'a> {
 
     fn respond_one(self, body: Body<'_>) {
         let (uri, mime_type) = (self.parts.subject, self.mime_type());
-        self.parts.reply.result(true, Shape::List, &mut |out| {
+        self.parts.reply.result(true, Shape::List, &mut |out: &mut Writer<'_>| {
             out.key("contents");
             out.begin_array();
             write_contents(out, uri, mime_type, body);
             out.end_array();
-            true
         });
     }
 
@@ -147,7 +146,7 @@ impl Reply<'_> {
     pub fn contents(self, body: impl FnOnce(&mut Contents<'_, '_>)) {
         let fits = self.pending.context.kind == RequestKind::ReadResource;
         let mut body = Some(body);
-        self.result(fits, Shape::List, &mut |out| {
+        self.result(fits, Shape::List, &mut |out: &mut Writer<'_>| {
             let mut contents = Contents::begin(out);
             if let Some(body) = body.take() {
                 body(&mut contents);
@@ -160,9 +159,10 @@ impl Reply<'_> {
     pub fn not_found(self, uri: &str) {
         let code = unknown_resource_code(self.pending.context.revision());
         let fits = self.pending.context.kind == RequestKind::ReadResource;
-        self.result(fits, Shape::Error(code), &mut |out| {
-            write_not_found(out, ProtocolError::UnknownResource { code }, &mut |out| out.string(uri));
-            true
+        self.result(fits, Shape::Error(code), &mut |out: &mut Writer<'_>| {
+            write_not_found(out, ProtocolError::UnknownResource { code }, &mut |out: &mut Writer<'_>| {
+                out.string(uri)
+            });
         });
     }
 }

@@ -3,7 +3,7 @@
 //! Specification: *Server features*, *Resources*.
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{Span, Str, Writer};
+use crate::json::{Span, Str, WriteBody, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -250,7 +250,9 @@ pub(crate) fn may_exist(config: &ServerConfig<'_>, uri: Str<'_>) -> bool {
 pub(crate) fn not_found(request: &mut Request<'_, '_>, uri: Str<'_>) -> Received {
     let code = unknown_resource_code(request.pending.context.revision());
     let error = ProtocolError::UnknownResource { code };
-    request.refuse_with(error, code, &mut |out| write_not_found(out, error, &mut |out| out.text(uri)))
+    request.refuse_with(error, code, &mut |out: &mut Writer<'_>| {
+        write_not_found(out, error, &mut |out: &mut Writer<'_>| out.text(uri))
+    })
 }
 
 /// Returns the error code for an unknown resource in this revision.
@@ -263,17 +265,13 @@ pub(crate) fn unknown_resource_code(revision: Revision) -> i32 {
 }
 
 /// Writes the message and data of the error for an unknown resource. Omits a URI that does not fit.
-pub(crate) fn write_not_found(
-    out: &mut Writer<'_>,
-    error: ProtocolError,
-    uri: &mut dyn FnMut(&mut Writer<'_>),
-) {
+pub(crate) fn write_not_found(out: &mut Writer<'_>, error: ProtocolError, uri: &mut dyn WriteBody) {
     crate::server::write_message::write_error(out, error, None);
     let before = out.mark();
     out.key("data");
     out.begin_object();
     out.key("uri");
-    uri(out);
+    uri.write(out);
     out.end_object();
     // The closing brackets of the message must still fit.
     if out.remaining() < 4 {

@@ -210,12 +210,12 @@ impl Sealed for Skills<'_> {
                 return Err(ConfigError::InvalidSkill { entry, error });
             }
             if revision.has(WireFeature::Extensions) {
-                pagination::measure_entry("skills", measure, &mut |out| skill.write(out));
+                pagination::measure_entry("skills", measure, &mut |out: &mut Writer<'_>| skill.write(out));
             }
             // Measure only the newest revision, because its results are the longest.
             if config.revisions.latest() == Some(revision) {
                 for file in skill.all_files() {
-                    measure(Shape::List, &mut |out| write_file(skill, file, out));
+                    measure(Shape::List, &mut |out: &mut Writer<'_>| write_file(skill, file, out));
                 }
             }
         }
@@ -298,7 +298,7 @@ impl Skills<'_> {
         let Some(skill) = self.catalog.iter().find(|skill| uri == skill.uri) else {
             return not_found(request, uri);
         };
-        request.list(&mut |out| {
+        request.list(&mut |out: &mut Writer<'_>| {
             out.key("skill");
             skill.write(out);
         })
@@ -310,7 +310,7 @@ impl Skills<'_> {
         if let Some((skill, file)) = self.find_file(uri)
             && file.body().is_some()
         {
-            return request.list(&mut |out| write_file(skill, file, out));
+            return request.list(&mut |out: &mut Writer<'_>| write_file(skill, file, out));
         }
         match resources_of(request.state.config.features, methods::RESOURCES_READ.name) {
             Some((feature, method)) => feature.handle(method, request),

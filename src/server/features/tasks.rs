@@ -182,7 +182,7 @@ impl Sealed for Tasks {
         measure: Measure<'_>,
     ) -> Result<(), ConfigError> {
         if revision.has(WireFeature::Tasks) || revision.has(WireFeature::TasksExtension) {
-            measure(Shape::List, &mut |out| {
+            measure(Shape::List, &mut |out: &mut Writer<'_>| {
                 out.token(r#""tasks":[{"#);
                 write_longest(LONGEST_MESSAGE, revision, out);
                 out.token("}");
@@ -208,7 +208,7 @@ pub(crate) fn is_declared(capabilities: Json<'_>) -> bool {
 /// Refuses a request that needs the extension and does not declare it.
 pub(crate) fn refuse_undeclared(request: &mut Request<'_, '_>) -> Received {
     let error = ProtocolError::MissingClientCapability;
-    request.refuse_with(error, code::MISSING_CLIENT_CAPABILITY, &mut |out| {
+    request.refuse_with(error, code::MISSING_CLIENT_CAPABILITY, &mut |out: &mut Writer<'_>| {
         write_error_message(out, &error.message());
         out.token(r#","data":{"requiredCapabilities":"#);
         write_extension(EXTENSION, out);
@@ -234,7 +234,6 @@ fn respond(request: &mut Request<'_, '_>, body: impl Fn(&TaskTable<'_>, &mut Wri
     with_tasks(request, |state, table| {
         let mut body = |out: &mut Writer<'_>| {
             body(table, out);
-            true
         };
         state.respond(&pending, Shape::Result, &mut body).into()
     })
@@ -300,7 +299,7 @@ fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
         });
     }
     let received = match is_extension {
-        true => request.result(&mut |_| {}),
+        true => request.result(&mut |_: &mut Writer<'_>| {}),
         false => respond(request, |table, out| table.write_members(ticket, out)),
     };
     if is_open {
@@ -317,7 +316,7 @@ fn update(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
         return request.invalid_params("`inputResponses` must be an object");
     }
     let members = request.view(responses);
-    let received = request.result(&mut |_| {});
+    let received = request.result(&mut |_: &mut Writer<'_>| {});
     let accepted =
         request.state.with_tasks(|state, table| accept(state, table, ticket, members)).unwrap_or(0);
     if accepted == 0 {
@@ -331,7 +330,7 @@ fn update(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 /// Handles `tasks/list`. A cursor is the slot of the next task.
 fn list(request: &mut Request<'_, '_>) -> Received {
     if request.state.tasks.is_none() {
-        return request.respond(Shape::Result, &mut |out| out.members(r#""tasks":[]"#));
+        return request.respond(Shape::Result, &mut |out: &mut Writer<'_>| out.members(r#""tasks":[]"#));
     }
     let first = match pagination::first_index(request) {
         Ok(first) => first,

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use serde_core::Deserialize;
 
 use crate::buffer::BufferMut;
-use crate::json::{Json, Kind, Str, TypedError, WriteText, Writer, decode_in_place};
+use crate::json::{Json, Kind, Str, TypedError, WriteBody, WriteText, Writer, decode_in_place};
 use crate::protocol::uri_template;
 use crate::schema::arguments::ToolArguments;
 use crate::schema::{Fields, Node};
@@ -40,13 +40,13 @@ impl<const N: usize> Space<N> {
     }
 
     /// Returns the JSON that `body` writes. Returns `None` if the JSON does not fit.
-    fn write(&mut self, body: &mut dyn FnMut(&mut Writer<'_>)) -> Option<&mut [u8]> {
+    fn write(&mut self, body: &mut dyn WriteBody) -> Option<&mut [u8]> {
         #[cfg(feature = "alloc")]
         let buffer = BufferMut::Grown { bytes: &mut self.bytes, limit: usize::MAX };
         #[cfg(not(feature = "alloc"))]
         let buffer = BufferMut::Lent(&mut self.bytes);
         let mut out = Writer::new(buffer, 0, usize::MAX);
-        body(&mut out);
+        body.write(&mut out);
         let end = out.finish()?;
         self.bytes.get_mut(..end)
     }
@@ -130,7 +130,7 @@ pub fn arguments<'s, T: ToolArguments + Deserialize<'s>, const N: usize>(
     space: &'s mut Space<N>,
 ) -> Result<T, TypedError> {
     let given = request.raw_arguments();
-    match space.write(&mut |out| write_arguments(given, scalars, out)) {
+    match space.write(&mut |out: &mut Writer<'_>| write_arguments(given, scalars, out)) {
         Some(json) => decode_in_place(json),
         None => Err(TypedError::new(&"the arguments are too long")),
     }
@@ -165,12 +165,13 @@ pub fn variable<'s, T: Deserialize<'s>, const N: usize>(
     let value = uri_template::value_of(template, request.uri(), name)?;
     let mut is_text = true;
     value.pieces(&mut |piece| is_text &= piece != "\u{FFFD}");
-    let json = space.write(&mut |out| scalar.write(out, &value, value.copy_to(&mut [0; SHORT]).ok()))?;
+    let json = space
+        .write(&mut |out: &mut Writer<'_>| scalar.write(out, &value, value.copy_to(&mut [0; SHORT]).ok()))?;
     decode_in_place(json).ok().filter(|_| is_text)
 }
 
 /// Returns the text that a user has typed. Returns `None` if the text does not fit into `space`.
 pub fn typed<'s, const N: usize>(request: &Complete<'_>, space: &'s mut Space<N>) -> Option<&'s str> {
     let value = request.value();
-    decode_in_place(space.write(&mut |out| out.text(value))?).ok()
+    decode_in_place(space.write(&mut |out: &mut Writer<'_>| out.text(value))?).ok()
 }

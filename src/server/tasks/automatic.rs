@@ -6,7 +6,7 @@
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
-use crate::json::Writer;
+use crate::json::{WriteBody, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::lifecycle::State;
 use crate::peer::slots::Ticket;
@@ -97,36 +97,25 @@ impl StateAccess for Server<'_> {
         act(&mut self.state);
     }
 
-    fn respond(
-        &mut self,
-        pending: &Pending<'_>,
-        shape: Shape,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) {
+    fn respond(&mut self, pending: &Pending<'_>, shape: Shape, body: &mut dyn WriteBody) {
         let error = match shape {
             Shape::Result => None,
             Shape::Error(code) => Some(code),
             // A call that has become a task cannot require input, and cannot have a result of an extension's own type.
-            _ => return self.end_call(pending, None, &mut |_| false),
+            _ => return self.end_call(pending, None, &mut |_: &mut Writer<'_>| false),
         };
         self.end_call(pending, error, body);
     }
 
     fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError) {
-        self.end_call(pending, Some(error.response_code()), &mut |out| {
+        self.end_call(pending, Some(error.response_code()), &mut |out: &mut Writer<'_>| {
             write_error_message(out, &error.message());
-            true
         });
     }
 }
 
 impl Server<'_> {
-    fn end_call(
-        &mut self,
-        pending: &Pending<'_>,
-        error: Option<i32>,
-        body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-    ) {
+    fn end_call(&mut self, pending: &Pending<'_>, error: Option<i32>, body: &mut dyn WriteBody) {
         let Source::Slot(call) = pending.source else { return };
         self.state.with_tasks(|state, table| {
             let Some(ticket) = table.find_call(call) else { return };

@@ -92,9 +92,8 @@ pub(super) fn respond_created(
         true => Shape::Task,
         false => Shape::Result,
     };
-    let responded = state.respond(pending, shape, &mut |out| {
+    let responded = state.respond(pending, shape, &mut |out: &mut Writer<'_>| {
         write_created(table, ticket, shape, out);
-        true
     });
     state.close(&pending.source);
     if let Err(error) = responded {

@@ -2,8 +2,8 @@
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
-use crate::json::Str;
 use crate::json::Writer;
+use crate::json::{Str, WriteBody};
 use crate::peer::Peer;
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
@@ -77,7 +77,7 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
             }
             let routing = Routing::of_session(OutboundMessageKind::Notification, session);
             // The server drops a notification that does not fit, because the client also polls.
-            let _ = state.peer.output.write_message(routing, &mut |out| {
+            let _ = state.peer.output.write_message(routing, &mut |out: &mut Writer<'_>| {
                 begin_notification(out, methods::TASKS_STATUS.name);
                 table.write_members(ticket, out);
                 out.token("}}");
@@ -157,9 +157,8 @@ fn notify_listeners(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> R
                 state.pending_event = Some(PendingEvent::Task(event));
                 return Err(Stop::Event);
             }
-            notify_listener(state, listener, &mut |out| {
+            notify_listener(state, listener, &mut |out: &mut Writer<'_>| {
                 table.write_detailed(ticket, out);
-                true
             });
         }
         state.registry.set_changed(here, false);
@@ -170,19 +169,15 @@ fn notify_listeners(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> R
 /// Sends `notifications/tasks` to a subscription. `body` writes the members of the task after `_meta`, and returns
 /// whether the members are valid. The caller must have reserved the space. The server drops a notification that does
 /// not fit, because clients poll.
-pub(super) fn notify_listener(
-    state: &mut ServerState<'_>,
-    listener: Ticket,
-    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
-) {
+pub(super) fn notify_listener(state: &mut ServerState<'_>, listener: Ticket, body: &mut dyn WriteBody) {
     let Peer { in_flight, output, .. } = &mut state.peer;
     let Some(stream) = in_flight.inbound(listener).map(|inbound| inbound.stream) else { return };
     let id = in_flight.id(listener);
     let routing = Routing::subscription_notification(stream);
-    let _ = output.write_message(routing, &mut |out| {
+    let _ = output.write_message(routing, &mut |out: &mut Writer<'_>| {
         begin_notification(out, methods::TASKS.name);
         write_tag(out, id);
-        let is_valid = body(out);
+        let is_valid = body.write(out);
         out.token("}}");
         if !is_valid {
             out.fail();

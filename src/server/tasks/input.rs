@@ -6,7 +6,7 @@
 
 use crate::error::SendError;
 use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing, SessionKey};
-use crate::json::{Json, Str};
+use crate::json::{Json, Str, Writer};
 use crate::peer::lifecycle::State;
 use crate::peer::request::{Flags, InboundData, Outbound, OutboundState};
 use crate::peer::response::Outcome;
@@ -230,7 +230,7 @@ impl ServerState<'_> {
         })?;
         let in_flight = &mut self.peer.in_flight;
         let is_stored = in_flight.set_text_after(request, 0, &packed(ticket))
-            && in_flight.write_text(request, LINK, &mut |out| out.string(key));
+            && in_flight.write_text(request, LINK, &mut |out: &mut Writer<'_>| out.string(key));
         // The response needs space for the key in the text of the task.
         let length = in_flight.text(request).len().saturating_sub(LINK);
         if !is_stored || data.message_start().saturating_add(length) > table.slots.text_limit() {
@@ -299,13 +299,14 @@ impl TaskTable<'_> {
         if !is_first && !self.slots.splice_text(ticket, brace.clone(), b",") {
             return Err(SendError::Unwritable);
         }
-        let written = self.slots.write_text(ticket, length, &mut |out| {
+        let written = self.slots.write_text(ticket, length, &mut |out: &mut Writer<'_>| {
             if is_first {
                 out.token("{");
             }
             out.key(key);
             out.begin_object();
-            let valid = input::write_request(out, input.method(), &mut |out| input.write(to, out));
+            let valid =
+                input::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
             out.token("}}");
             if !valid {
                 out.fail();

@@ -3,7 +3,7 @@
 use crate::error::ProtocolError;
 use crate::framing::LineDecoder;
 use crate::json::writer::member_cache::MemberCache;
-use crate::json::{WriteText, Writer};
+use crate::json::{WriteBody, WriteText, Writer};
 use crate::peer::inbound::{END, Source};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::payload::{TaskEnd, write_members, write_payload_object, write_related};
@@ -146,7 +146,7 @@ fn respond(
     let pad_structured = data.pad_structured;
     let mut detailed = |out: &mut Writer<'_>| {
         table.write_members(ticket, out);
-        write_payload(out, revision, error, &mut |out| body(out, revision, pad_structured))
+        write_payload(out, revision, error, &mut |out: &mut Writer<'_>| body(out, revision, pad_structured))
     };
     match (listener, error) {
         (Some(listener), _) => notify_listener(state, listener, &mut detailed),
@@ -154,11 +154,11 @@ fn respond(
             state.respond_and_close(pending, Shape::Result, &mut detailed);
         }
         (None, Some(code)) => {
-            state.respond_and_close(pending, Shape::Error(code), &mut |out| {
+            state.respond_and_close(pending, Shape::Error(code), &mut |out: &mut Writer<'_>| {
                 body(out, revision, pad_structured)
             });
         }
-        (None, None) => state.respond_and_close(pending, Shape::Result, &mut |out| {
+        (None, None) => state.respond_and_close(pending, Shape::Result, &mut |out: &mut Writer<'_>| {
             write_related(&id, out);
             body(out, revision, pad_structured)
         }),
@@ -170,7 +170,7 @@ fn write_payload(
     out: &mut Writer<'_>,
     revision: Revision,
     error: Option<i32>,
-    body: &mut dyn FnMut(&mut Writer<'_>) -> bool,
+    body: &mut dyn WriteBody,
 ) -> bool {
     out.key(if error.is_some() { "error" } else { "result" });
     write_payload_object(out, revision, None, error, body)
@@ -217,11 +217,14 @@ pub(crate) fn respond_stored(
         }
         Some(TaskEnd::ByApplication) => return Stored::ByApplication,
         Some(TaskEnd::Error { code, error }) => {
-            state
-                .respond_and_close(pending, Shape::Error(code), &mut |out| write_members(error, "code", out));
+            state.respond_and_close(pending, Shape::Error(code), &mut |out: &mut Writer<'_>| {
+                write_members(error, "code", out)
+            });
         }
         Some(TaskEnd::Result(result)) => {
-            state.respond_and_close(pending, Shape::Result, &mut |out| write_members(result, "", out));
+            state.respond_and_close(pending, Shape::Result, &mut |out: &mut Writer<'_>| {
+                write_members(result, "", out)
+            });
         }
     }
     Stored::Responded

@@ -94,11 +94,11 @@ impl Sealed for Subscriptions {
         if revision.has(WireFeature::Subscriptions) {
             // The result is an upper bound, because each text is a complete message, and `measure` still adds the other
             // members of a response.
-            measure(Shape::Result, &mut |out| {
-                write_acknowledged(out, &[], config.declared_lists(), &mut |_| {});
+            measure(Shape::Result, &mut |out: &mut Writer<'_>| {
+                write_acknowledged(out, &[], config.declared_lists(), &mut |_: &mut Writer<'_>| {});
                 (0..config.limits.id).for_each(|_| out.token("0"));
             });
-            measure(Shape::Result, &mut |out| {
+            measure(Shape::Result, &mut |out: &mut Writer<'_>| {
                 write_ended(out, &[], config, revision);
                 (0..config.limits.id).for_each(|_| out.token("0"));
             });
@@ -164,7 +164,7 @@ fn refuse_missing_uri(request: &mut Request<'_, '_>) -> Received {
 
 /// Responds to a request. If the request changed a subscription, also emits the event.
 fn respond_and_emit(request: &mut Request<'_, '_>, is_changed: bool, event: MakeFeatureEvent) -> Received {
-    match request.result(&mut |_| {}) {
+    match request.result(&mut |_: &mut Writer<'_>| {}) {
         Received::Done if is_changed => {
             request.state.emit(PendingEvent::Feature { event, ticket: Ticket::NONE })
         }
@@ -296,7 +296,11 @@ fn write_acknowledgment(
         }
         config.features.iter().for_each(|feature| feature.write_filter(requested, out));
     };
-    output.write_message(routing, &mut |out| write_acknowledged(out, id, filter, &mut resources)).is_ok()
+    output
+        .write_message(routing, &mut |out: &mut Writer<'_>| {
+            write_acknowledged(out, id, filter, &mut resources)
+        })
+        .is_ok()
 }
 
 #[cfg(test)]

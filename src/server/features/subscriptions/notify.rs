@@ -3,7 +3,7 @@
 use crate::error::SendError;
 use crate::framing::LineDecoder;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::{Json, Writer};
+use crate::json::{Json, WriteBody, Writer};
 use crate::peer::Peer;
 use crate::peer::lifecycle::State;
 use crate::peer::request::Inbound;
@@ -219,7 +219,7 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
                 }
             };
             let uri = registry.at(here)?.uri;
-            let _ = output.write_message(routing, &mut |out| write_updated(out, id, uri));
+            let _ = output.write_message(routing, &mut |out: &mut Writer<'_>| write_updated(out, id, uri));
         }
         state.registry.set_changed(here, false);
     }
@@ -285,7 +285,7 @@ fn send_as(
     let Peer { in_flight, output, .. } = &mut state.peer;
     let id = in_flight.id(ticket);
     // The message fits, because `Server::new` checks the buffer size.
-    let _ = output.write_message(routing, &mut |out| body(out, id));
+    let _ = output.write_message(routing, &mut |out: &mut Writer<'_>| body(out, id));
     Some(())
 }
 
@@ -310,7 +310,7 @@ pub(crate) fn write_acknowledged(
     out: &mut Writer<'_>,
     id: &[u8],
     filter: ChangeSet,
-    resources: &mut dyn FnMut(&mut Writer<'_>),
+    resources: &mut dyn WriteBody,
 ) {
     out.token(r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"#);
     write_tag(out, id);
@@ -320,7 +320,7 @@ pub(crate) fn write_acknowledged(
             out.field_boolean(name, true);
         }
     }
-    resources(out);
+    resources.write(out);
     out.token("}}}");
 }
 
