@@ -122,7 +122,7 @@ impl Chunks<'_> {
     /// Completes the response.
     pub fn end(self) {
         let Chunks { state, ticket } = self;
-        state.with(&mut |state| _ = state.end_chunks(ticket, false, None));
+        state.with(&mut |state: &mut ServerState<'_>| _ = state.end_chunks(ticket, false, None));
     }
 
     /// Completes the response as a failure.
@@ -131,13 +131,14 @@ impl Chunks<'_> {
     /// further text block. The contents of a resource have no such flag, and end without a sign of the failure.
     pub fn fail(self, why: impl WriteText) {
         let Chunks { state, ticket } = self;
-        state.with(&mut |state| _ = state.end_chunks(ticket, true, Some(&why)));
+        state.with(&mut |state: &mut ServerState<'_>| _ = state.end_chunks(ticket, true, Some(&why)));
     }
 
     fn write(&mut self, kind: u8, length: usize, write: &mut WriteChunk<'_>) -> usize {
         let Chunks { state, ticket } = self;
         let mut taken = 0;
-        state.with(&mut |state| taken = state.write_chunk(*ticket, kind, length, write));
+        state
+            .with(&mut |state: &mut ServerState<'_>| taken = state.write_chunk(*ticket, kind, length, write));
         taken
     }
 }
@@ -327,7 +328,7 @@ impl Reply<'_> {
     fn open_chunks(&mut self, content: ChunkedContent<'_>) -> Result<Ticket, SendError> {
         let Reply { state, pending, .. } = self;
         let mut opened = Err(SendError::Gone);
-        state.with(&mut |state| opened = state.open_chunks(pending, content));
+        state.with(&mut |state: &mut ServerState<'_>| opened = state.open_chunks(pending, content));
         opened
     }
 }

@@ -12,6 +12,7 @@ use crate::server::config::ServerConfig;
 pub(crate) use crate::server::dispatch::Received;
 use crate::server::event::MakeEvent;
 use crate::server::features::catalog::{Catalog, Found};
+pub(crate) use crate::server::min_buffer_size::OwnResults;
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::Pending;
 use crate::server::request_context::PackedContext;
@@ -106,9 +107,8 @@ pub(crate) trait Sealed {
 
     /// Validates the configuration of the feature for a revision.
     ///
-    /// Passes to `measure` each result that the server itself writes for the feature. The caller determines the minimum
-    /// buffer size from these results.
-    fn check(&self, _: Revision, _: &ServerConfig<'_>, _: Measure<'_>) -> Result<(), ConfigError> {
+    /// Measures each result that the server itself writes for the feature.
+    fn check(&self, _: &mut OwnResults<'_>) -> Result<(), ConfigError> {
         Ok(())
     }
 }
@@ -122,9 +122,6 @@ pub(crate) fn write_list_capability(key: &str, list_changed: bool, out: &mut Wri
     }
     out.end_object();
 }
-
-/// Measures a response. The inner function writes the members of the response.
-pub(crate) type Measure<'m> = &'m mut dyn FnMut(Shape, &mut dyn WriteBody);
 
 /// A change that the application reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

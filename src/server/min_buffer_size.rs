@@ -109,25 +109,42 @@ pub(crate) fn largest_own_message(config: &ServerConfig<'_>) -> Result<usize, Co
         return Err(ConfigError::NoRevision);
     }
     check_joined(config)?;
-    let mut largest = MAX_ERROR;
+    let mut results = OwnResults { config, revision: Revision::OLDEST, largest: MAX_ERROR };
     for revision in config.revisions.newest_first() {
-        let mut result = |shape: Shape, body: &mut dyn WriteBody| {
-            let mut out = Writer::measure();
-            begin_result(&mut out, b"", config, revision, shape, &mut MemberCache::new());
-            body.write(&mut out);
-            out.token(END);
-            largest = largest.max(out.len());
-        };
+        results.revision = revision;
         if let (Era::Stateless, Some(era)) = (revision.era(), config.stateless) {
-            result(Shape::Discovery, &mut |out: &mut Writer<'_>| (era.write_discover)(config, revision, out));
+            results.measure(Shape::Discovery, &mut |out: &mut Writer<'_>| {
+                (era.write_discover)(config, revision, out)
+            });
         } else if let Some(era) = config.handshake {
-            result(Shape::Result, &mut |out: &mut Writer<'_>| (era.write_initialize)(config, revision, out));
+            results.measure(Shape::Result, &mut |out: &mut Writer<'_>| {
+                (era.write_initialize)(config, revision, out)
+            });
         }
         for feature in config.features {
-            feature.check(revision, config, &mut result)?;
+            feature.check(&mut results)?;
         }
     }
-    Ok(largest)
+    Ok(results.largest)
+}
+
+/// The results that the server itself writes in one revision. Features measure their results, and the largest
+/// determines the minimum buffer size.
+pub(crate) struct OwnResults<'c> {
+    pub(crate) config: &'c ServerConfig<'c>,
+    pub(crate) revision: Revision,
+    largest: usize,
+}
+
+impl OwnResults<'_> {
+    /// Measures a result with the members that `body` writes.
+    pub(crate) fn measure(&mut self, shape: Shape, body: &mut dyn WriteBody) {
+        let mut out = Writer::measure();
+        begin_result(&mut out, b"", self.config, self.revision, shape, &mut MemberCache::new());
+        body.write(&mut out);
+        out.token(END);
+        self.largest = self.largest.max(out.len());
+    }
 }
 
 #[cfg(test)]

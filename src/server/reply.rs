@@ -41,7 +41,7 @@ impl<'a> Pending<'a> {
 /// methods of the trait. Therefore an operation has its own method only if the operation differs for a call that has
 /// become a task.
 pub(crate) trait StateAccess: Send {
-    fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>));
+    fn with(&mut self, act: &mut dyn Act);
 
     /// Responds to a request.
     fn respond(&mut self, pending: &Pending<'_>, shape: Shape, body: &mut dyn WriteBody);
@@ -50,9 +50,20 @@ pub(crate) trait StateAccess: Send {
     fn refuse(&mut self, pending: &Pending<'_>, error: ProtocolError);
 }
 
+/// A closure that needs the state. A trait of its own for the same reason as [`WriteBody`].
+pub(crate) trait Act {
+    fn act(&mut self, state: &mut ServerState<'_>);
+}
+
+impl<F: FnMut(&mut ServerState<'_>)> Act for F {
+    fn act(&mut self, state: &mut ServerState<'_>) {
+        self(state);
+    }
+}
+
 impl StateAccess for ServerState<'_> {
-    fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>)) {
-        act(self);
+    fn with(&mut self, act: &mut dyn Act) {
+        act.act(self);
     }
 
     fn respond(&mut self, pending: &Pending<'_>, shape: Shape, body: &mut dyn WriteBody) {
@@ -198,7 +209,7 @@ impl<'a> Reply<'a> {
     pub fn busy(self) {
         let Reply { state, pending, .. } = self;
         let mut limit = 0;
-        state.with(&mut |state| limit = state.peer.in_flight.limit());
+        state.with(&mut |state: &mut ServerState<'_>| limit = state.peer.in_flight.limit());
         state.refuse(&pending, ProtocolError::TooManyInFlight { limit });
     }
 
@@ -218,7 +229,9 @@ impl<'a> Reply<'a> {
         let Reply { state, pending, .. } = self;
         let progress = progress.into();
         let mut outcome = Ok(());
-        state.with(&mut |state| outcome = state.progress(pending, progress, total, message));
+        state.with(&mut |state: &mut ServerState<'_>| {
+            outcome = state.progress(pending, progress, total, message)
+        });
         outcome
     }
 
@@ -257,13 +270,15 @@ impl<'a> Reply<'a> {
     ) -> Result<(), SendError> {
         let Reply { state, pending, .. } = self;
         let mut outcome = Ok(());
-        state.with(&mut |state| outcome = state.log(&pending.context, level, logger, data));
+        state.with(&mut |state: &mut ServerState<'_>| {
+            outcome = state.log(&pending.context, level, logger, data)
+        });
         outcome
     }
 
     /// Reports a change: see [`Server::changed`](crate::Server::changed).
     pub fn changed(&mut self, change: Change<'_>) {
-        self.state.with(&mut |state| state.record_change(change));
+        self.state.with(&mut |state: &mut ServerState<'_>| state.record_change(change));
     }
 
     /// Defers the response. Returns `None` if no slot is free, or if the request is a batch member while another batch
@@ -271,7 +286,7 @@ impl<'a> Reply<'a> {
     pub(crate) fn defer(&mut self, time: Option<Millis>) -> Option<Ticket> {
         let Reply { state, pending, .. } = self;
         let mut ticket = None;
-        state.with(&mut |state| ticket = state.defer(pending, time));
+        state.with(&mut |state: &mut ServerState<'_>| ticket = state.defer(pending, time));
         ticket
     }
 
@@ -309,7 +324,7 @@ impl<'a> Reply<'a> {
     pub(crate) fn refuse_and_report(self, error: ProtocolError) {
         let Reply { state, pending, .. } = self;
         state.refuse(&pending, error);
-        state.with(&mut |state| state.peer.pending_error = Some(error));
+        state.with(&mut |state: &mut ServerState<'_>| state.peer.pending_error = Some(error));
     }
 }
 

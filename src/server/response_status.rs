@@ -57,7 +57,7 @@ impl ServerState<'_> {
 /// Records that the last result is the failure of a tool. Servers without a heap record nothing.
 pub(super) fn record_failure(state: &mut dyn StateAccess) {
     #[cfg(feature = "alloc")]
-    state.with(&mut |state| {
+    state.with(&mut |state: &mut ServerState<'_>| {
         if state.response_status == Some(ResponseStatus::Result) {
             state.response_status = Some(ResponseStatus::ToolFailure);
         }

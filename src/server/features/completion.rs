@@ -11,7 +11,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
 use crate::server::event::RequestParts;
-use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
+use crate::server::feature::{Feature, OwnResults, Received, Request, Sealed};
 use crate::server::features::catalog::{Catalog, Found, find};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
@@ -76,9 +76,9 @@ impl Sealed for Completion {
         request.emit_with_params(RequestKind::Complete, Span::MISSING, Complete::event)
     }
 
-    fn check(&self, _: Revision, _: &ServerConfig<'_>, measure: Measure<'_>) -> Result<(), ConfigError> {
+    fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
         // Every response must have space for at least an empty list of values.
-        measure(Shape::Result, &mut |out: &mut Writer<'_>| {
+        results.measure(Shape::Result, &mut |out: &mut Writer<'_>| {
             write_completion(out, Some(u64::MAX), &mut |_: &mut Writer<'_>| false)
         });
         Ok(())

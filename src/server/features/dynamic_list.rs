@@ -15,7 +15,7 @@ use crate::server::event::RequestParts;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
 use crate::server::request_methods::{request_event, request_methods};
-use crate::server::server_state::Shape;
+use crate::server::server_state::{ServerState, Shape};
 
 impl Reply<'_> {
     /// Responds with one page of as many entries as fit. Refuses a cursor behind the last entry.
@@ -28,7 +28,7 @@ impl Reply<'_> {
             return self.refuse_and_report(ProtocolError::BadCursor);
         }
         let Reply { state, pending, .. } = self;
-        state.with(&mut |state| {
+        state.with(&mut |state: &mut ServerState<'_>| {
             let mut left_out = 0;
             state.respond_and_close(&pending, Shape::List, &mut |out: &mut Writer<'_>| {
                 left_out = write(out, key, first, entry).left_out;

@@ -7,7 +7,7 @@ use crate::json::{Json, Kind, Str, Writer};
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
+use crate::server::feature::{Feature, OwnResults, Received, Request, Sealed};
 use crate::server::features::catalog::{Catalog, Found, JOINS};
 use crate::server::features::extension_request::{emit_extension_request, notification_event};
 use crate::server::pending_event::PendingEvent;
@@ -136,7 +136,7 @@ impl Sealed for Extensions<'_> {
         }
     }
 
-    fn check(&self, _: Revision, _: &ServerConfig<'_>, _: Measure<'_>) -> Result<(), ConfigError> {
+    fn check(&self, _: &mut OwnResults<'_>) -> Result<(), ConfigError> {
         for names in [self.methods, self.notifications, self.filter_members] {
             let repeats =
                 |(entry, name): (usize, &&str)| names.iter().take(entry).any(|earlier| earlier == name);
@@ -172,7 +172,7 @@ impl Sealed for Experimental<'_> {
         write("experimental", self.0, out);
     }
 
-    fn check(&self, _: Revision, _: &ServerConfig<'_>, _: Measure<'_>) -> Result<(), ConfigError> {
+    fn check(&self, _: &mut OwnResults<'_>) -> Result<(), ConfigError> {
         check(self.0)
     }
 }

@@ -10,7 +10,7 @@ use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::pagination::{Page, TAIL, parse, write};
 use crate::protocol::revision::Revision;
 use crate::server::event::MakeEvent;
-use crate::server::feature::{Measure, Received, Request};
+use crate::server::feature::{OwnResults, Received, Request};
 use crate::server::features::catalog::{Listed, entry_at};
 use crate::server::pending_event::RequestKind;
 use crate::server::server_state::Shape;
@@ -92,11 +92,11 @@ fn respond_with(
 /// Checks the entries of a catalog. Measures, for each entry, a page with this entry only.
 pub(crate) fn check<E: ListedObject>(
     catalog: Option<&[E]>,
-    revision: Revision,
-    measure: Measure<'_>,
+    results: &mut OwnResults<'_>,
 ) -> Result<(), ConfigError> {
+    let revision = results.revision;
     for (index, entry) in catalog.unwrap_or_default().iter().enumerate() {
-        check_entry(E::LIST, index, entry.objects(), measure, &mut |out: &mut Writer<'_>| {
+        check_entry(E::LIST, index, entry.objects(), results, &mut |out: &mut Writer<'_>| {
             entry.write(revision, out)
         })?;
     }
@@ -107,7 +107,7 @@ fn check_entry(
     key: &str,
     entry: usize,
     objects: Objects<'_>,
-    measure: Measure<'_>,
+    results: &mut OwnResults<'_>,
     write: &mut dyn WriteBody,
 ) -> Result<(), ConfigError> {
     match not_an_object(objects) {
@@ -115,13 +115,13 @@ fn check_entry(
         Some(None) => return Err(ConfigError::NotAnObject { entry }),
         None => {}
     }
-    measure_entry(key, measure, write);
+    measure_entry(key, results, write);
     Ok(())
 }
 
 /// Measures a page with one entry.
-pub(crate) fn measure_entry(key: &str, measure: Measure<'_>, write: &mut dyn WriteBody) {
-    measure(Shape::List, &mut |out: &mut Writer<'_>| {
+pub(crate) fn measure_entry(key: &str, results: &mut OwnResults<'_>, write: &mut dyn WriteBody) {
+    results.measure(Shape::List, &mut |out: &mut Writer<'_>| {
         out.key(key);
         out.begin_array();
         write.write(out);

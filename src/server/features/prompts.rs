@@ -9,7 +9,7 @@ use crate::protocol::objects::prompt::{Prompt, PromptArgument};
 use crate::protocol::revision::Revision;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed, write_list_capability};
+use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed, write_list_capability};
 use crate::server::features::catalog::{Catalog, Found, duplicate_of, find_in, owner, position};
 use crate::server::features::dynamic_list::ListPrompts;
 use crate::server::features::get_prompt::GetPrompt;
@@ -141,13 +141,8 @@ impl Sealed for Prompts<'_> {
         self.list_changed.then_some((Change::Prompts, methods::PROMPTS_LIST_CHANGED.name))
     }
 
-    fn check(
-        &self,
-        revision: Revision,
-        _: &ServerConfig<'_>,
-        measure: Measure<'_>,
-    ) -> Result<(), ConfigError> {
-        pagination::check(self.catalog, revision, measure)
+    fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
+        pagination::check(self.catalog, results)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
+use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed};
 use crate::server::features::catalog::{Catalog, Found, JOINS, duplicate_of, find_in, position};
 use crate::server::features::dynamic_list::{ListResources, ListTemplates};
 use crate::server::features::pagination;
@@ -206,17 +206,12 @@ impl Sealed for Resources<'_> {
         Some(is_listed || !self.find(Catalog::Templates, &matches).is_absent())
     }
 
-    fn check(
-        &self,
-        revision: Revision,
-        config: &ServerConfig<'_>,
-        measure: Measure<'_>,
-    ) -> Result<(), ConfigError> {
-        if self.subscribe && !config.has_feature(methods::SUBSCRIPTIONS_LISTEN) {
+    fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
+        if self.subscribe && !results.config.has_feature(methods::SUBSCRIPTIONS_LISTEN) {
             return Err(ConfigError::SubscriptionsMissing);
         }
-        pagination::check(self.catalog, revision, measure)?;
-        pagination::check(self.templates, revision, measure)
+        pagination::check(self.catalog, results)?;
+        pagination::check(self.templates, results)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::protocol::objects::resource_contents::write_members;
 use crate::protocol::objects::skill::{EXTENSION, Skill, SkillFile};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Feature, Measure, Received, Request, Sealed, write_list_capability};
+use crate::server::feature::{Feature, OwnResults, Received, Request, Sealed, write_list_capability};
 use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::extensions::{Extensions, write_extensions};
 use crate::server::features::pagination;
@@ -194,12 +194,8 @@ impl Sealed for Skills<'_> {
         self.find_file(uri).map(|_| true)
     }
 
-    fn check(
-        &self,
-        revision: Revision,
-        config: &ServerConfig<'_>,
-        measure: Measure<'_>,
-    ) -> Result<(), ConfigError> {
+    fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
+        let (revision, config) = (results.revision, results.config);
         for (entry, skill) in self.catalog.iter().enumerate() {
             match not_an_object([skill.frontmatter, None, None]) {
                 Some(Some(error)) => return Err(ConfigError::InvalidJson { entry, error }),
@@ -210,12 +206,12 @@ impl Sealed for Skills<'_> {
                 return Err(ConfigError::InvalidSkill { entry, error });
             }
             if revision.has(WireFeature::Extensions) {
-                pagination::measure_entry("skills", measure, &mut |out: &mut Writer<'_>| skill.write(out));
+                pagination::measure_entry("skills", results, &mut |out: &mut Writer<'_>| skill.write(out));
             }
             // Measure only the newest revision, because its results are the longest.
             if config.revisions.latest() == Some(revision) {
                 for file in skill.all_files() {
-                    measure(Shape::List, &mut |out: &mut Writer<'_>| write_file(skill, file, out));
+                    results.measure(Shape::List, &mut |out: &mut Writer<'_>| write_file(skill, file, out));
                 }
             }
         }

@@ -16,7 +16,7 @@ use crate::protocol::pagination::{TAIL, write as write_page};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Feature, Measure, Received, Request, Sealed};
+use crate::server::feature::{Feature, OwnResults, Received, Request, Sealed};
 use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::extension_request::write_extension;
 use crate::server::features::extensions::{Extensions, write_extensions};
@@ -175,14 +175,10 @@ impl Sealed for Tasks {
         }
     }
 
-    fn check(
-        &self,
-        revision: Revision,
-        _: &ServerConfig<'_>,
-        measure: Measure<'_>,
-    ) -> Result<(), ConfigError> {
+    fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
+        let revision = results.revision;
         if revision.has(WireFeature::Tasks) || revision.has(WireFeature::TasksExtension) {
-            measure(Shape::List, &mut |out: &mut Writer<'_>| {
+            results.measure(Shape::List, &mut |out: &mut Writer<'_>| {
                 out.token(r#""tasks":[{"#);
                 write_longest(LONGEST_MESSAGE, revision, out);
                 out.token("}");

@@ -15,7 +15,7 @@ use crate::server::argument_chunks::{ArgumentHook, handle_streamed};
 use crate::server::call::Call;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
-use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed, write_list_capability};
+use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed, write_list_capability};
 use crate::server::features::catalog::{Catalog, Found, duplicate_of, find_in, owner};
 use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
@@ -250,13 +250,8 @@ impl Sealed for Tools<'_> {
         self.list_changed.then_some((Change::Tools, methods::TOOLS_LIST_CHANGED.name))
     }
 
-    fn check(
-        &self,
-        revision: Revision,
-        _: &ServerConfig<'_>,
-        measure: Measure<'_>,
-    ) -> Result<(), ConfigError> {
-        pagination::check(self.catalog, revision, measure)
+    fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
+        pagination::check(self.catalog, results)
     }
 }
 

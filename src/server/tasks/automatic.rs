@@ -15,7 +15,7 @@ use crate::peer::tasks::table::{TaskData, TaskState, TaskTable};
 use crate::protocol::revision::WireFeature;
 use crate::server::Server;
 use crate::server::pending_event::RequestKind;
-use crate::server::reply::{Pending, Reply, StateAccess};
+use crate::server::reply::{Act, Pending, Reply, StateAccess};
 use crate::server::request_context::Context;
 use crate::server::response_status::ResponseStatus;
 use crate::server::server_state::{ServerState, Shape};
@@ -93,8 +93,8 @@ pub(super) fn reply<'s>(server: &'s mut Server<'_>, call: Ticket) -> Result<Repl
 
 /// Access for the reply to a call that has become a task: a response ends the task.
 impl StateAccess for Server<'_> {
-    fn with(&mut self, act: &mut dyn FnMut(&mut ServerState<'_>)) {
-        act(&mut self.state);
+    fn with(&mut self, act: &mut dyn Act) {
+        act.act(&mut self.state);
     }
 
     fn respond(&mut self, pending: &Pending<'_>, shape: Shape, body: &mut dyn WriteBody) {

@@ -39,7 +39,10 @@ impl<'a> Call<'a> {
         let Some(requested) = self.task_request() else { return Err(self) };
         let ttl = options.ttl_for(requested);
         let (pending, mut ticket) = (self.parts.reply.pending, None);
-        self.parts.reply.state.with(&mut |state| ticket = state.create_task(&pending, options, ttl));
+        self.parts
+            .reply
+            .state
+            .with(&mut |state: &mut ServerState<'_>| ticket = state.create_task(&pending, options, ttl));
         ticket.ok_or(self)
     }
 

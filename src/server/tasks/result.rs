@@ -45,7 +45,9 @@ impl<'a> TaskResult<'a> {
         let RequestParts { reply, .. } = RequestParts::new(input, state, context);
         let RequestKind::TaskResult { task, .. } = reply.pending.context.kind else { return None };
         let mut ticket = None;
-        reply.state.with(&mut |state| ticket = state.tasks.as_ref().and_then(|table| table.in_slot(task)));
+        reply.state.with(&mut |state: &mut ServerState<'_>| {
+            ticket = state.tasks.as_ref().and_then(|table| table.in_slot(task))
+        });
         Some(Event::TaskResult(TaskResult { ticket: TaskTicket(ticket?), reply }))
     }
 
@@ -100,7 +102,7 @@ impl<'a> TaskResult<'a> {
 
     fn respond(self, error: Option<i32>, body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool) {
         let TaskResult { ticket, reply: Reply { state, pending, .. } } = self;
-        state.with(&mut |state| {
+        state.with(&mut |state: &mut ServerState<'_>| {
             state.with_tasks(|state, table| respond(state, table, &pending, ticket.0, error, body));
         });
     }

@@ -210,7 +210,7 @@ impl Task<'_> {
         act: &mut dyn FnMut(&mut ServerState<'_>, &mut TaskTable<'_>) -> Result<(), SendError>,
     ) -> Result<(), SendError> {
         let mut result = None;
-        self.state.with(&mut |state| result = state.with_tasks(&mut *act));
+        self.state.with(&mut |state: &mut ServerState<'_>| result = state.with_tasks(&mut *act));
         result.unwrap_or(Err(SendError::Gone))
     }
 }

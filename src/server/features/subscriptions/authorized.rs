@@ -4,11 +4,10 @@ use crate::error::ConfigError;
 use crate::json::{Json, Span, Str, WriteText};
 use crate::peer::slots::Ticket;
 use crate::protocol::methods::{self, Method};
-use crate::protocol::revision::{Revision, WireFeature};
+use crate::protocol::revision::WireFeature;
 use crate::rpc::Object;
-use crate::server::config::ServerConfig;
 use crate::server::event::RequestParts;
-use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
+use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed};
 use crate::server::features::resources::{can_watch, may_exist, not_found};
 use crate::server::features::subscriptions::{
     Accept, LISTEN, SUBSCRIBE, Subscriptions, listen, parse_filter, refuse_missing_uri, refuse_watching,
@@ -84,19 +83,14 @@ impl Sealed for AuthorizedSubscriptions {
         Subscriptions.write_notifications(state);
     }
 
-    fn check(
-        &self,
-        revision: Revision,
-        config: &ServerConfig<'_>,
-        measure: Measure<'_>,
-    ) -> Result<(), ConfigError> {
+    fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
         let listen = methods::SUBSCRIPTIONS_LISTEN.name;
         let has_listen =
             |feature: &&&dyn Feature| feature.methods().first().is_some_and(|first| first.name == listen);
-        if config.features.iter().filter(has_listen).count() > 1 {
+        if results.config.features.iter().filter(has_listen).count() > 1 {
             return Err(ConfigError::RepeatedSubscriptions);
         }
-        Subscriptions.check(revision, config, measure)
+        Subscriptions.check(results)
     }
 }
 
@@ -170,7 +164,9 @@ impl<'a> SubscriptionRequest<'a> {
         let (is_listen, params) = (self.is_listen(), self.parts.params());
         let Reply { state, pending, .. } = self.parts.reply;
         let mut ticket = None;
-        state.with(&mut |state| ticket = open(state, pending, is_listen, params, &mut accept));
+        state.with(&mut |state: &mut ServerState<'_>| {
+            ticket = open(state, pending, is_listen, params, &mut accept)
+        });
         ticket
     }
 

@@ -17,11 +17,10 @@ use crate::json::{Json, Kind, Str, Writer, text_of};
 use crate::peer::Peer;
 use crate::peer::slots::Ticket;
 use crate::protocol::methods::{self, Method};
-use crate::protocol::revision::{Revision, WireFeature};
+use crate::protocol::revision::WireFeature;
 use crate::server::change_set::ChangeSet;
-use crate::server::config::ServerConfig;
 use crate::server::event::{Event, MakeFeatureEvent, part, spans_of};
-use crate::server::feature::{Change, Feature, Measure, Received, Request, Sealed};
+use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed};
 use crate::server::features::resources::{can_watch, may_exist, not_found};
 use crate::server::features::subscriptions::notify::{
     LIST_MEMBERS, Listening, write_acknowledged, write_ended, write_updated,
@@ -85,20 +84,16 @@ impl Sealed for Subscriptions {
         notify::write_pending(state);
     }
 
-    fn check(
-        &self,
-        revision: Revision,
-        config: &ServerConfig<'_>,
-        measure: Measure<'_>,
-    ) -> Result<(), ConfigError> {
+    fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
+        let (revision, config) = (results.revision, results.config);
         if revision.has(WireFeature::Subscriptions) {
             // The result is an upper bound, because each text is a complete message, and `measure` still adds the other
             // members of a response.
-            measure(Shape::Result, &mut |out: &mut Writer<'_>| {
+            results.measure(Shape::Result, &mut |out: &mut Writer<'_>| {
                 write_acknowledged(out, &[], config.declared_lists(), &mut |_: &mut Writer<'_>| {});
                 (0..config.limits.id).for_each(|_| out.token("0"));
             });
-            measure(Shape::Result, &mut |out: &mut Writer<'_>| {
+            results.measure(Shape::Result, &mut |out: &mut Writer<'_>| {
                 write_ended(out, &[], config, revision);
                 (0..config.limits.id).for_each(|_| out.token("0"));
             });

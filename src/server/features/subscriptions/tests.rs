@@ -28,7 +28,7 @@ impl Sealed for Files {
         (uri == "file:///gone").then_some(false)
     }
 
-    fn check(&self, _: Revision, _: &ServerConfig<'_>, _: Measure<'_>) -> Result<(), ConfigError> {
+    fn check(&self, _: &mut OwnResults<'_>) -> Result<(), ConfigError> {
         Ok(())
     }
 }
