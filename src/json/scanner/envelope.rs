@@ -1,5 +1,7 @@
 //! The result of a scan: the shape of the text and its JSON-RPC members.
 
+#![allow(clippy::as_conversions, reason = "positions in the names fit in a byte")]
+
 use super::NOWHERE;
 use core::ops::Range;
 
@@ -33,47 +35,51 @@ pub enum Member {
 }
 
 impl Member {
-    const ALL: [(&'static [u8], Member); 6] = [
-        (b"jsonrpc", Member::Jsonrpc),
-        (b"id", Member::Id),
-        (b"method", Member::Method),
-        (b"params", Member::Params),
-        (b"result", Member::Result),
-        (b"error", Member::Error),
-    ];
+    const ALL: [Member; 6] =
+        [Member::Jsonrpc, Member::Id, Member::Method, Member::Params, Member::Result, Member::Error];
+
+    /// The names of [`Member::ALL`].
+    const NAMES: [&[u8]; 6] = [b"jsonrpc", b"id", b"method", b"params", b"result", b"error"];
 
     /// Returns the member with this name, or `None` for any other name.
     pub(super) fn from_name(name: &[u8]) -> Option<Member> {
-        Member::ALL.iter().find(|(known, _)| *known == name).map(|(_, member)| *member)
+        let index = Member::NAMES.iter().position(|known| *known == name)?;
+        Member::ALL.get(index).copied()
     }
 }
 
-/// The start of a name. The candidates are one bit for each [`Member`] that starts with the same letters.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PartialName {
-    length: u8,
-    candidates: u8,
-}
+/// The start of a name: the position in [`LETTERS`] after its last letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PartialName(u8);
+
+/// The letters of [`Member::NAMES`], each name between two [`SEPARATOR`]s. Their first letters differ.
+const LETTERS: &[u8] = b"\xFFjsonrpc\xFFid\xFFmethod\xFFparams\xFFresult\xFFerror\xFF";
+const SEPARATOR: u8 = 0xFF;
 
 impl PartialName {
-    pub(super) const EMPTY: PartialName = PartialName { length: 0, candidates: u8::MAX };
+    /// The start without letters.
+    pub(super) const EMPTY: PartialName = PartialName(u8::MAX);
 
-    /// Adds a letter. The letter 0 rules out every [`Member`].
+    /// The start of a name that no [`Member`] has.
+    const OTHER: PartialName = PartialName(0);
+
+    /// Adds an ASCII letter. The letter 0 rules out every [`Member`].
     pub(super) fn push(&mut self, letter: u8) {
-        for (index, (name, _)) in Member::ALL.iter().enumerate() {
-            if name.get(usize::from(self.length)) != Some(&letter) {
-                self.candidates &= !(1 << index);
-            }
-        }
-        self.length = self.length.saturating_add(1);
+        let next = if *self == PartialName::EMPTY {
+            let is_first = |pair: &[u8]| matches!(pair, [SEPARATOR, first] if *first == letter);
+            LETTERS.windows(2).position(is_first).map(|at| at.wrapping_add(2))
+        } else {
+            let at = usize::from(self.0);
+            (LETTERS.get(at) == Some(&letter)).then(|| at.wrapping_add(1))
+        };
+        *self = next.map_or(PartialName::OTHER, |next| PartialName(next as u8));
     }
 
     /// Returns the member with exactly the name read so far, or `None`.
     pub(super) fn member(self) -> Option<Member> {
-        let of_length = |(index, (name, _)): &(usize, &(&[u8], Member))| {
-            self.candidates >> index & 1 != 0 && name.len() == usize::from(self.length)
-        };
-        Member::ALL.iter().enumerate().find(of_length).map(|(_, (_, member))| *member)
+        let Some((before, [SEPARATOR, ..])) = LETTERS.split_at_checked(self.0.into()) else { return None };
+        let names = before.iter().filter(|letter| **letter == SEPARATOR).count();
+        Member::ALL.get(names.wrapping_sub(1)).copied()
     }
 }
 

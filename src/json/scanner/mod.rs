@@ -87,10 +87,10 @@ pub struct Scanner {
     limit: u8,
     /// Whether the last escape was a high surrogate, which needs a low surrogate next.
     half: bool,
-    /// The name being read; used only at depth one.
-    name: PartialName,
     /// The number of bytes in `carry`.
     carried: u8,
+    /// The name being read; used only at depth one.
+    name: PartialName,
     /// The start of an escape, UTF-8 sequence or literal that continues in the next piece.
     carry: [u8; text::UNIT],
     /// The number of open containers.
@@ -123,8 +123,8 @@ impl Scanner {
             shape: Shape::Other,
             limit,
             half: false,
-            name: PartialName::EMPTY,
             carried: 0,
+            name: PartialName::EMPTY,
             carry: [0; text::UNIT],
             depth: 0,
             position: 0,

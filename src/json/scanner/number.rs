@@ -3,6 +3,7 @@
 
 use super::{ScanErrorKind, Scanner, State};
 use crate::json::skip::after_digits;
+use crate::platform::BARE_METAL;
 
 /// The part of a number that contains the last byte. The variants are in grammar order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +42,7 @@ impl Digits {
         while let [byte, tail @ ..] = rest
             && let Some(next) = digits.followed_by(*byte)
         {
-            let repeats = matches!(next, Digits::Whole | Digits::Fraction | Digits::Power);
+            let repeats = !BARE_METAL && matches!(next, Digits::Whole | Digits::Fraction | Digits::Power);
             (digits, rest) = (next, if repeats { after_digits(tail) } else { tail });
         }
         (digits, rest)
@@ -50,34 +51,20 @@ impl Digits {
     /// Returns the part that `byte` belongs to. Returns `None` if the byte does not continue the number.
     #[inline]
     fn followed_by(self, byte: u8) -> Option<Digits> {
-        let column = match byte {
-            b'1'..=b'9' => 0,
-            b'0' => 1,
-            b'.' => 2,
-            b'e' | b'E' => 3,
-            b'-' => 4,
-            b'+' => 5,
-            _ => return None,
-        };
-        *NEXT.get(self as usize)?.get(column)?
+        use Digits::{Exponent, ExponentSign, Fraction, Point, Power, Sign, Start, Whole, Zero};
+        match (byte, self) {
+            (b'0', Start | Sign) => Some(Zero),
+            (b'0'..=b'9', Start | Sign | Whole) => Some(Whole),
+            (b'0'..=b'9', Point | Fraction) => Some(Fraction),
+            (b'0'..=b'9', Exponent | ExponentSign | Power) => Some(Power),
+            (b'.', Zero | Whole) => Some(Point),
+            (b'e' | b'E', Zero | Whole | Fraction) => Some(Exponent),
+            (b'-', Start) => Some(Sign),
+            (b'+' | b'-', Exponent) => Some(ExponentSign),
+            _ => None,
+        }
     }
 }
-
-/// The transition table. Rows: the current part. Columns: `1` to `9`, `0`, `.`, `e` or `E`, `-`, `+`.
-const NEXT: [[Option<Digits>; 6]; 9] = {
-    use Digits::{Exponent, ExponentSign, Fraction, Point, Power, Sign, Whole, Zero};
-    [
-        [Some(Whole), Some(Zero), None, None, Some(Sign), None],
-        [Some(Whole), Some(Zero), None, None, None, None],
-        [None, None, Some(Point), Some(Exponent), None, None],
-        [Some(Whole), Some(Whole), Some(Point), Some(Exponent), None, None],
-        [Some(Fraction), Some(Fraction), None, None, None, None],
-        [Some(Fraction), Some(Fraction), None, Some(Exponent), None, None],
-        [Some(Power), Some(Power), None, None, Some(ExponentSign), Some(ExponentSign)],
-        [Some(Power), Some(Power), None, None, None, None],
-        [Some(Power), Some(Power), None, None, None, None],
-    ]
-};
 
 impl Scanner {
     /// Scans the rest of a saved number.

@@ -1,22 +1,19 @@
 //! Scans strings with escapes or UTF-8, and literals; resumable at any byte.
 #![allow(clippy::as_conversions, reason = "a unit has at most six bytes, and the letter is ASCII")]
 
+use super::envelope::PartialName;
 use super::{MemberIndex, ScanErrorKind, Scanner, State, Step};
 use crate::json::search::{plain_run, text_run};
 use crate::json::skip::split;
+use crate::platform::BARE_METAL;
 
 /// The length of the longest unit: `\uXXXX`.
 pub(super) const UNIT: usize = 6;
 
 /// The result of reading a unit: an indivisible sequence of bytes, which is an escape, a UTF-8 sequence or a literal.
 enum Unit {
-    Complete {
-        length: u8,
-        /// The ASCII character that a `\uXXXX` escape encodes; otherwise 0.
-        letter: u8,
-        /// Whether the unit is a high surrogate.
-        half: bool,
-    },
+    /// A complete unit of this length.
+    Complete(u8),
     /// The bytes end inside the unit.
     Incomplete,
     /// The byte at this index is wrong.
@@ -24,18 +21,17 @@ enum Unit {
 }
 
 impl Unit {
-    const fn of_length(length: u8) -> Unit {
-        Unit::Complete { length, letter: 0, half: false }
-    }
-
-    /// Returns the unit at the start of `bytes`. After a high surrogate (`behind_half`), only a low surrogate is
-    /// valid.
-    fn at(bytes: &[u8], behind_half: bool) -> Unit {
+    /// Returns the unit at the start of `bytes`, and adds the letter of an escape to `name`. After a high surrogate
+    /// (`half`), only a low surrogate is valid.
+    fn at(bytes: &[u8], half: &mut bool, name: &mut PartialName) -> Unit {
         match bytes {
             [] | [b'\\'] => Unit::Incomplete,
-            [b'\\', b'u', digits @ ..] => Unit::code_unit(digits, behind_half),
-            [first, ..] if behind_half => Unit::Wrong(ScanErrorKind::Surrogate, (*first == b'\\').into()),
-            [b'\\', byte, ..] if is_short_escape(*byte) => Unit::of_length(2),
+            [b'\\', b'u', digits @ ..] => Unit::code_unit(digits, half, name),
+            [first, ..] if *half => Unit::Wrong(ScanErrorKind::Surrogate, (*first == b'\\').into()),
+            [b'\\', byte, ..] if is_short_escape(*byte) => {
+                name.push(0);
+                Unit::Complete(2)
+            }
             [b'\\', ..] => Unit::Wrong(ScanErrorKind::Syntax, 1),
             [0x80..=0xFF, ..] => Unit::sequence(bytes),
             [b't', ..] => Unit::word(bytes, b"true"),
@@ -45,7 +41,7 @@ impl Unit {
     }
 
     /// Returns the escape with these hexadecimal digits after `\u`.
-    fn code_unit(digits: &[u8], behind_half: bool) -> Unit {
+    fn code_unit(digits: &[u8], half: &mut bool, name: &mut PartialName) -> Unit {
         let mut value = 0u32;
         for (byte, at) in digits.iter().zip(2..6) {
             let Some(digit) = char::from(*byte).to_digit(16) else {
@@ -56,11 +52,12 @@ impl Unit {
         if digits.len() < 4 {
             return Unit::Incomplete;
         }
-        if behind_half != matches!(value, 0xDC00..=0xDFFF) {
+        if *half != matches!(value, 0xDC00..=0xDFFF) {
             return Unit::Wrong(ScanErrorKind::Surrogate, 5);
         }
-        let letter = if value < 0x80 { value as u8 } else { 0 };
-        Unit::Complete { length: UNIT as u8, letter, half: matches!(value, 0xD800..=0xDBFF) }
+        *half = matches!(value, 0xD800..=0xDBFF);
+        name.push(if value < 0x80 { value as u8 } else { 0 });
+        Unit::Complete(UNIT as u8)
     }
 
     /// Returns the UTF-8 sequence of one character.
@@ -73,7 +70,7 @@ impl Unit {
         };
         let (sequence, _) = split(bytes, length.into());
         match core::str::from_utf8(sequence) {
-            Ok(_) => Unit::of_length(length),
+            Ok(_) => Unit::Complete(length),
             Err(error) if error.error_len().is_none() => Unit::Incomplete,
             // The error position is the start of the sequence.
             Err(_) => Unit::Wrong(ScanErrorKind::Utf8, 0),
@@ -84,7 +81,7 @@ impl Unit {
         match bytes.iter().zip(word).position(|(byte, wanted)| byte != wanted) {
             Some(at) => Unit::Wrong(ScanErrorKind::Syntax, at as u8),
             None if bytes.len() < word.len() => Unit::Incomplete,
-            None => Unit::of_length(word.len() as u8),
+            None => Unit::Complete(word.len() as u8),
         }
     }
 }
@@ -101,11 +98,10 @@ impl Scanner {
     pub(super) fn text<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let mut rest = rest;
         if self.carried > 0 || self.half {
-            let Some(behind) = self.unit(rest) else { return &[] };
-            rest = behind;
+            rest = self.unit(rest);
         }
         loop {
-            let Some(tail) = rest.get(plain_run(rest)..) else { return &[] };
+            let tail = rest.get(plain_run(rest)..).unwrap_or_default();
             if matches!(self.state, State::Name) {
                 self.add_to_name(rest, tail);
             }
@@ -114,20 +110,14 @@ impl Scanner {
                     self.end_text(tail);
                     return tail;
                 }
-                [b'\\', byte, tail @ ..] if is_short_escape(*byte) => tail,
-                [b'\\', ..] => {
-                    let Some(behind) = self.unit(tail) else { return &[] };
-                    behind
-                }
+                // On bare metal, `unit` scans all escapes.
+                [b'\\', byte, tail @ ..] if !BARE_METAL && is_short_escape(*byte) => tail,
+                [b'\\', ..] => self.unit(tail),
                 [0x80..=0xFF, ..] => {
                     let (run, behind) = split(tail, text_run(tail));
                     match core::str::from_utf8(run) {
                         Ok(_) => behind,
-                        Err(error) => {
-                            let wrong = tail.get(error.valid_up_to()..).unwrap_or_default();
-                            let Some(behind) = self.unit(wrong) else { return &[] };
-                            behind
-                        }
+                        Err(error) => self.unit(tail.get(error.valid_up_to()..).unwrap_or_default()),
                     }
                 }
                 [] => return tail,
@@ -139,34 +129,35 @@ impl Scanner {
     /// Scans `true`, `false` or `null`.
     #[inline(never)]
     pub(super) fn literal<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
-        let Some(rest) = self.unit(rest) else { return &[] };
-        self.state = State::Between(self.end_value(rest));
+        let rest = self.unit(rest);
+        if self.carried == 0 && self.is_valid() {
+            self.state = State::Between(self.end_value(rest));
+        }
         rest
     }
 
     /// Scans a unit that starts in `carry` or at `rest`. After a high surrogate, also scans the low surrogate. Returns
-    /// the bytes after the unit. `None` means that the unit is invalid, or that the piece ends inside the unit. In the
+    /// the bytes after the unit. Returns no bytes if the unit is invalid, or if the piece ends inside the unit. In the
     /// latter case, `carry` holds the start of the unit.
-    fn unit<'t>(&mut self, rest: &'t [u8]) -> Option<&'t [u8]> {
+    fn unit<'t>(&mut self, rest: &'t [u8]) -> &'t [u8] {
         let before = usize::from(self.carried);
         let places = self.carry.iter_mut().skip(before);
         let copied = places.zip(rest).map(|(place, byte)| *place = *byte).count();
         let (bytes, _) = split(&self.carry, before.wrapping_add(copied));
-        match Unit::at(bytes, self.half) {
-            Unit::Complete { length, letter, half } => {
-                (self.carried, self.half) = (0, half);
-                self.name.push(letter);
-                let behind = rest.get(usize::from(length).wrapping_sub(before)..)?;
-                if half { self.unit(behind) } else { Some(behind) }
+        match Unit::at(bytes, &mut self.half, &mut self.name) {
+            Unit::Complete(length) => {
+                self.carried = 0;
+                let behind = rest.get(usize::from(length).wrapping_sub(before)..).unwrap_or_default();
+                if self.half { self.unit(behind) } else { behind }
             }
             Unit::Incomplete => {
                 self.carried = bytes.len() as u8;
-                None
+                &[]
             }
             Unit::Wrong(kind, at) => {
                 self.position = self.position.wrapping_sub(before).wrapping_add(at.into());
                 self.fail(kind, rest);
-                None
+                &[]
             }
         }
     }
@@ -190,18 +181,19 @@ impl Scanner {
         };
     }
 
-    /// Adds the start of `text`, up to `tail`, to the partial name of a member. An escape at depth two stops the index.
-    /// A short escape or a byte that is not ASCII rules out every [`Member`](super::Member).
+    /// Adds the start of `text`, up to `tail`, to the partial name of a member at depth one. An escape at depth two
+    /// stops the index. A short escape or a byte that is not ASCII rules out every [`Member`](super::Member).
     fn add_to_name(&mut self, text: &[u8], tail: &[u8]) {
-        let (plain, _) = split(text, text.len().wrapping_sub(tail.len()));
-        // Eight letters suffice, because every member name is shorter.
-        plain.iter().take(8).for_each(|letter| self.name.push(*letter));
-        match tail {
-            [] | [b'"', ..] => {}
-            // `Scanner::unit` adds the letter of the escape.
-            [b'\\', ..] if self.depth == 2 => self.record(MemberIndex::forget),
-            [b'\\', b'u', ..] | [b'\\'] => {}
-            _ => self.name.push(0),
+        if self.depth == 1 {
+            let (plain, _) = split(text, text.len().wrapping_sub(tail.len()));
+            plain.iter().for_each(|letter| self.name.push(*letter));
+            match tail {
+                // `Scanner::unit` adds the letter of the escape.
+                [] | [b'"', ..] | [b'\\', b'u', ..] | [b'\\'] => {}
+                _ => self.name.push(0),
+            }
+        } else if let (2, [b'\\', ..]) = (self.depth, tail) {
+            self.record(MemberIndex::forget);
         }
     }
 }
