@@ -3,6 +3,7 @@
 #![allow(clippy::as_conversions, reason = "positions in the names fit in a byte")]
 
 use super::NOWHERE;
+use crate::json::skip::after_prefix;
 use core::ops::Range;
 
 /// The kind of the outermost value.
@@ -35,16 +36,21 @@ pub enum Member {
 }
 
 impl Member {
-    const ALL: [Member; 6] =
-        [Member::Jsonrpc, Member::Id, Member::Method, Member::Params, Member::Result, Member::Error];
+    /// The members with their names. A quote ends each name.
+    const ALL: [(&'static [u8], Member); 6] = [
+        (b"jsonrpc\"", Member::Jsonrpc),
+        (b"id\"", Member::Id),
+        (b"method\"", Member::Method),
+        (b"params\"", Member::Params),
+        (b"result\"", Member::Result),
+        (b"error\"", Member::Error),
+    ];
 
-    /// The names of [`Member::ALL`].
-    const NAMES: [&[u8]; 6] = [b"jsonrpc", b"id", b"method", b"params", b"result", b"error"];
-
-    /// Returns the member with this name, or `None` for any other name.
-    pub(super) fn from_name(name: &[u8]) -> Option<Member> {
-        let index = Member::NAMES.iter().position(|known| *known == name)?;
-        Member::ALL.get(index).copied()
+    /// Returns the member whose name is at the start of `text`, and the bytes after the closing quote. Returns `None`
+    /// for any other name.
+    #[inline]
+    pub(super) fn at_start(text: &[u8]) -> Option<(Member, &[u8])> {
+        Member::ALL.iter().find_map(|(name, member)| Some((*member, after_prefix(text, name)?)))
     }
 }
 
@@ -52,7 +58,7 @@ impl Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartialName(u8);
 
-/// The letters of [`Member::NAMES`], each name between two [`SEPARATOR`]s. Their first letters differ.
+/// The letters of the names of [`Member::ALL`], each name between two [`SEPARATOR`]s. Their first letters differ.
 const LETTERS: &[u8] = b"\xFFjsonrpc\xFFid\xFFmethod\xFFparams\xFFresult\xFFerror\xFF";
 const SEPARATOR: u8 = 0xFF;
 
@@ -79,7 +85,7 @@ impl PartialName {
     pub(super) fn member(self) -> Option<Member> {
         let Some((before, [SEPARATOR, ..])) = LETTERS.split_at_checked(self.0.into()) else { return None };
         let names = before.iter().filter(|letter| **letter == SEPARATOR).count();
-        Member::ALL.get(names.wrapping_sub(1)).copied()
+        Member::ALL.get(names.wrapping_sub(1)).map(|(_, member)| *member)
     }
 }
 

@@ -16,17 +16,18 @@ impl Scanner {
         self.state = State::Name;
     }
 
-    /// Records the name of a member at depth one or two; `text` starts with the name.
-    #[inline(always)]
+    /// Records the name of a member at depth one.
+    #[inline]
+    pub(super) fn name_member(&mut self, member: Option<Member>) {
+        self.current = member;
+        self.record(|index| index.name_member(member));
+    }
+
+    /// Records the name of a member at depth two; `text` starts with the name.
+    #[inline]
     pub(super) fn name(&mut self, name: &[u8], text: &[u8]) {
-        if self.depth == 1 {
-            self.current = Member::from_name(name);
-            let current = self.current;
-            self.record(|index| index.name_member(current));
-        } else {
-            let start = self.at(text);
-            self.record(|index| index.name(start, start.wrapping_add(name.len())));
-        }
+        let start = self.at(text);
+        self.record(|index| index.name(start, start.wrapping_add(name.len())));
     }
 
     /// Records the start of a value; `rest` starts with the value.

@@ -168,9 +168,7 @@ impl Scanner {
             State::Deep
         } else if matches!(self.state, State::Name) {
             if self.depth == 1 {
-                self.current = self.name.member();
-                let current = self.current;
-                self.record(|index| index.name_member(current));
+                self.name_member(self.name.member());
             } else if self.depth == 2 {
                 let end = self.at(rest).wrapping_sub(1);
                 self.record(|index| index.end_name(end));

@@ -1,9 +1,9 @@
 //! Scans complete tokens.
 
 use super::number::Digits;
-use super::{MemberIndex, Scanner, State, Step};
+use super::{Member, MemberIndex, Scanner, State, Step};
 use crate::json::search::plain_run;
-use crate::json::skip::{after_prefix, is_space};
+use crate::json::skip::{after_prefix, is_space, split};
 
 impl Scanner {
     /// Scans complete tokens, starting at `step`. Returns the unscanned bytes. These bytes start in a saved token, at a
@@ -18,18 +18,27 @@ impl Scanner {
             'other: {
                 if step <= Step::Next && self.in_object() {
                     let [b'"', text @ ..] = rest else { break 'other };
-                    let Some((name, tail)) = text.split_at_checked(plain_run(text)) else { return text };
-                    (rest, step) = match tail {
-                        [b'"', b':', tail @ ..] => (tail, Step::Value),
-                        [b'"', tail @ ..] => (tail, Step::Colon),
+                    let member = if self.depth == 1 { Member::at_start(text) } else { None };
+                    rest = match member {
+                        Some((member, tail)) => {
+                            self.name_member(Some(member));
+                            tail
+                        }
                         _ => {
-                            self.begin_name(text);
-                            return text;
+                            let (name, tail) = split(text, plain_run(text));
+                            let [b'"', tail @ ..] = tail else {
+                                self.begin_name(text);
+                                return text;
+                            };
+                            match self.depth {
+                                1 => self.name_member(None),
+                                2 => self.name(name, text),
+                                _ => {}
+                            }
+                            tail
                         }
                     };
-                    if self.depth <= 2 {
-                        self.name(name, text);
-                    }
+                    step = Step::Colon;
                 }
                 if step == Step::Colon {
                     let [b':', tail @ ..] = rest else { break 'other };
