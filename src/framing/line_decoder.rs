@@ -332,11 +332,13 @@ impl<'b> LineDecoder<'b> {
             return None;
         }
         let fresh = self.buffer.bytes().get(self.scanned..self.end)?;
-        // The search for the newline skips what the scanner has read already.
         let rest = self.scanner.feed_tokens(known, fresh);
-        let newline = find(b'\n', rest);
+        // The scanner usually stops at the newline.
+        let newline = if let [b'\n', ..] = rest { Some(0) } else { find(b'\n', rest) };
         let line = rest.get(..newline.unwrap_or(rest.len()))?;
-        self.scanner.feed_with(known, line);
+        if !line.is_empty() {
+            self.scanner.feed_with(known, line);
+        }
         self.scanned = self.end.wrapping_sub(rest.len()).wrapping_add(line.len());
         let length = self.scanned.saturating_sub(self.start);
         let at_eof = newline.is_none();
