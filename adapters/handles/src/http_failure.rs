@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use mcp_proto::Millis;
+
 use crate::printable::Printable;
 
 /// The failure of one HTTP request: a status that refuses the request, or no usable response.
@@ -21,6 +23,9 @@ pub struct HttpFailure {
     /// The description of a failure without a status; empty otherwise.
     pub reason: String,
 }
+
+/// Longest time of `Retry-After` that the client waits, in seconds.
+const MAX_RETRY_AFTER: u64 = 300;
 
 /// The reason of a failure whose response has no message for the request.
 const NO_MESSAGE: &str = "the response contains no message for the request";
@@ -47,6 +52,18 @@ impl HttpFailure {
     #[cfg(feature = "http")]
     pub(crate) fn no_message(url: &str) -> HttpFailure {
         HttpFailure::from_reason(url, NO_MESSAGE.into())
+    }
+
+    /// Returns the time to wait before the next request, at most five minutes. Returns zero if the server names no time
+    /// in seconds.
+    pub(crate) fn wait_time(&self) -> Millis {
+        let digits = self.retry_after.as_deref().unwrap_or_default().trim_ascii();
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Millis::ZERO;
+        }
+        // A number that does not fit is longer than the maximum.
+        let seconds = digits.parse().unwrap_or(MAX_RETRY_AFTER).min(MAX_RETRY_AFTER);
+        Millis(seconds.saturating_mul(1000))
     }
 
     /// Returns whether the response is complete, but contains no message for the request.
@@ -86,6 +103,25 @@ impl std::error::Error for HttpFailure {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wait_time_is_bounded_and_ignores_dates() {
+        for (retry_after, expected) in [
+            (None, 0),
+            (Some("7"), 7_000),
+            (Some(" 007 "), 7_000),
+            (Some("301"), 300_000),
+            (Some("99999999999999999999999"), 300_000),
+            (Some("Wed, 21 Oct 2099 07:28:00 GMT"), 0),
+            (Some("+7"), 0),
+            (Some(""), 0),
+        ] {
+            let failure = HttpFailure::from_status("localhost", 503, &|name| {
+                retry_after.filter(|_| name == "retry-after").map(str::to_owned)
+            });
+            assert_eq!(failure.wait_time(), Millis(expected), "{retry_after:?}");
+        }
+    }
 
     #[test]
     fn failure_names_url_status_and_fields_without_secrets() {

@@ -129,10 +129,18 @@ impl RequestState {
     }
 
     /// Takes one attempt to send the subscription again, and returns the time of the attempt. Returns `None` if no
-    /// attempt is left. `was_open` is the result of [`mark_stream_closed`](RequestState::mark_stream_closed).
-    pub(crate) fn take_attempt(&self, all: Reconnect, was_open: bool, now: Millis) -> Option<Millis> {
-        self.state
-            .with(|state| state.attempts.get_or_insert(StreamAttempts::new(all)).take(all, was_open, now))
+    /// attempt is left. `was_open` is the result of [`mark_stream_closed`](RequestState::mark_stream_closed), and
+    /// `least` is the shortest pause.
+    pub(crate) fn take_attempt(
+        &self,
+        all: Reconnect,
+        was_open: bool,
+        least: Millis,
+        now: Millis,
+    ) -> Option<Millis> {
+        self.state.with(|state| {
+            state.attempts.get_or_insert(StreamAttempts::new(all)).take(all, was_open, least, now)
+        })
     }
 
     /// Returns whether the stream of this subscription has closed before, so that the subscription is sent again.

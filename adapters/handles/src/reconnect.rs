@@ -28,6 +28,9 @@ const STABLE: Millis = Millis::seconds(10);
 ///
 /// Over HTTP in `2026-07-28`, the same holds for each subscription. If its stream breaks, the client sends the
 /// subscription again. The subscription ends if no attempt is left.
+///
+/// A server that refuses an attempt with a time in seconds in `Retry-After` gets the next attempt after that time, but
+/// after five minutes at the latest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reconnect {
     /// Maximum number of attempts until a connection has been open for ten seconds.
@@ -69,12 +72,19 @@ impl StreamAttempts {
     }
 
     /// Takes one attempt, and returns its time. Returns `None` if no attempt is left. `was_open` is whether the server
-    /// has acknowledged the last attempt: after ten seconds, all attempts are available again.
-    pub(crate) fn take(&mut self, all: Reconnect, was_open: bool, now: Millis) -> Option<Millis> {
+    /// has acknowledged the last attempt: after ten seconds, all attempts are available again. `least` is the shortest
+    /// pause.
+    pub(crate) fn take(
+        &mut self,
+        all: Reconnect,
+        was_open: bool,
+        least: Millis,
+        now: Millis,
+    ) -> Option<Millis> {
         if was_open && self.last.plus(STABLE) <= now {
             self.left = all;
         }
-        self.last = now.plus(self.left.take_attempt()?);
+        self.last = now.plus(self.left.take_attempt()?.max(least));
         Some(self.last)
     }
 }
@@ -119,7 +129,9 @@ impl ClientSession {
         for mut stream in
             mem::take(&mut self.closed_streams).into_iter().filter(|stream| stream.state.is_awaited())
         {
-            match stream.due.or_else(|| stream.state.take_attempt(all, stream.was_open, now)) {
+            let least =
+                if let CallError::Http(failure) = &stream.error { failure.wait_time() } else { Millis::ZERO };
+            match stream.due.or_else(|| stream.state.take_attempt(all, stream.was_open, least, now)) {
                 Some(due) if due <= now => self.shared.send(Command::Start(stream.state)),
                 Some(due) => {
                     next = next.into_iter().chain([due]).min();
@@ -173,7 +185,7 @@ impl ClientSession {
         if self.connected_at.take().is_some_and(|at| at.plus(STABLE) <= now) {
             self.attempts = self.reconnect;
         }
-        let pause = self.attempts.as_mut()?.take_attempt()?;
+        let pause = self.attempts.as_mut()?.take_attempt()?.max(mem::take(&mut self.retry_after));
         self.shared.open_connection(wake);
         self.is_connecting = true;
         self.was_lost = true;
@@ -223,11 +235,12 @@ mod tests {
     fn attempts_of_a_stream_return_after_ten_seconds() {
         let all = Reconnect { attempts: 2, pause: Duration::from_secs(1) };
         let mut attempts = StreamAttempts::new(all);
-        assert_eq!(attempts.take(all, true, Millis(0)), Some(Millis(1000)));
-        assert_eq!(attempts.take(all, true, Millis(2000)), Some(Millis(4000)));
+        assert_eq!(attempts.take(all, true, Millis::ZERO, Millis(0)), Some(Millis(1000)));
+        assert_eq!(attempts.take(all, true, Millis::ZERO, Millis(2000)), Some(Millis(4000)));
         // The stream was open for less than ten seconds, or not at all.
-        assert_eq!(attempts.take(all, true, Millis(13_999)), None);
-        assert_eq!(attempts.take(all, false, Millis(14_000)), None);
-        assert_eq!(attempts.take(all, true, Millis(14_000)), Some(Millis(15_000)));
+        assert_eq!(attempts.take(all, true, Millis::ZERO, Millis(13_999)), None);
+        assert_eq!(attempts.take(all, false, Millis::ZERO, Millis(14_000)), None);
+        assert_eq!(attempts.take(all, true, Millis::ZERO, Millis(14_000)), Some(Millis(15_000)));
+        assert_eq!(attempts.take(all, false, Millis(5_000), Millis(15_000)), Some(Millis(20_000)));
     }
 }

@@ -83,6 +83,8 @@ pub struct ClientSession {
     pub(crate) mismatches: HeaderMismatches,
     /// The failure of the last closed HTTP stream, for the current event.
     http_failure: Option<HttpFailure>,
+    /// The time that the server demands before the next attempt to connect.
+    pub(crate) retry_after: Millis,
 }
 
 /// A request that was sent and has no result yet.
@@ -127,6 +129,7 @@ impl ClientSession {
             closed_streams: Vec::new(),
             mismatches: HeaderMismatches::default(),
             http_failure: None,
+            retry_after: Millis::ZERO,
         }
     }
 
@@ -171,6 +174,7 @@ impl ClientSession {
             // If the response has no message, the error stays `Closed`: the server may speak an earlier revision, so
             // the owner connects again.
             (Some(Err(ConnectError::Closed(_))), Some(failure)) if !failure.is_no_message() => {
+                self.retry_after = failure.wait_time();
                 Some(Err(ConnectError::Http(failure.into())))
             }
             (outcome, _) => outcome,

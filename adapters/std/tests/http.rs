@@ -3,10 +3,10 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_proto::client::Listed;
 use mcp_proto_std::{CallError, CallOptions, ConnectError, Connector, HttpEndpoint, Notification, Reconnect};
@@ -223,6 +223,34 @@ fn subscription_whose_streams_break_is_sent_again_and_ends() {
     client.close();
 }
 
+/// A refusal with a time to wait.
+const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n";
+
+#[test]
+fn subscription_is_sent_again_after_the_time_of_a_refusal() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let url = start(move |request, stream| {
+        if !request.has("subscriptions/listen") {
+            return write(stream, &request.result(DISCOVERED));
+        }
+        match count.fetch_add(1, Ordering::Relaxed) {
+            0 => {
+                write(stream, &acknowledged(request));
+                let _ = stream.shutdown(std::net::Shutdown::Both);
+            }
+            1 => write(stream, BUSY),
+            _ => write(stream, &acknowledged(request)),
+        }
+    });
+    let reconnect = Reconnect { attempts: 8, pause: Duration::from_millis(1) };
+    let client = connector().reconnect(reconnect).http(HttpEndpoint::new(url)).unwrap();
+    let start = Instant::now();
+    let mut subscription = client.listen(&[Listed::Tools], &[]).unwrap();
+    assert_eq!(subscription.next(), Some(Notification::Reconnected));
+    assert!(start.elapsed() >= Duration::from_secs(1), "{:?}", start.elapsed());
+    client.close();
+}
+
 #[test]
 fn subscription_that_was_sent_again_reports_its_end() {
     let is_broken = Arc::new(AtomicBool::new(false));
@@ -395,11 +423,16 @@ fn cancelled_request_closes_its_connection() {
 }
 
 /// Starts a server whose session ends with the call of `end`.
+///
+/// Refuses the second `initialize` with a time of one second to wait.
 fn session_server(seen: Sender<String>) -> String {
+    let handshakes = Arc::new(AtomicUsize::new(0));
     start(move |request, stream| {
         let session = request.field("mcp-session-id").unwrap_or("none").to_owned();
         let _ = seen.send(format!("{} {session}", request.line.split(' ').next().unwrap()));
-        let response = if request.has(r#""initialize""#) {
+        let response = if request.has(r#""initialize""#) && handshakes.fetch_add(1, Ordering::Relaxed) == 1 {
+            BUSY.into()
+        } else if request.has(r#""initialize""#) {
             let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
             request.result(result).replacen("\r\n", "\r\nMcp-Session-Id: s-1\r\n", 1)
         } else if request.line.starts_with("GET") {
@@ -450,6 +483,8 @@ fn lost_session_fails_its_requests_and_another_begins() {
     let client = connector().connect(handshake).reconnect(reconnect).http(HttpEndpoint::new(url)).unwrap();
     wait_for(&seen, "POST none");
     assert_eq!(client.call_json("end", "{}"), Err(CallError::Closed));
+    let start = Instant::now();
     assert_eq!(client.call_json("add", "{}").unwrap().text().as_deref(), Some("7"));
     wait_for(&seen, "POST none");
+    assert!(start.elapsed() >= Duration::from_secs(1), "the server named this time: {:?}", start.elapsed());
 }

@@ -86,6 +86,8 @@ pub struct Exchange<'b> {
     pub(super) cancelled: Option<ExchangeId>,
     /// The number of reconnections since the last event.
     pub(super) attempts: u8,
+    /// The time that the last response demands before the next request, in the field `Retry-After`.
+    pub(super) retry_after: Millis,
     /// The length of the stored message: `initialize`, which the client may send again over HTTP+SSE.
     stored: usize,
     /// Whether the server refused `initialize` with a status after which the client tries HTTP+SSE.
@@ -110,6 +112,7 @@ impl<'b> Exchange<'b> {
             closes_at: None,
             cancelled: None,
             attempts: 0,
+            retry_after: Millis::ZERO,
             stored: 0,
             is_fallback: false,
         }
@@ -132,7 +135,7 @@ impl<'b> Exchange<'b> {
         (self.purpose, self.progress) = (purpose, progress);
         (self.stream, self.is_stateless, self.tools_page) = (StreamId::NONE, false, None);
         (self.is_complete, self.cancelled, self.attempts) = (false, None, 0);
-        (self.is_fallback, self.closes_at) = (false, None);
+        (self.is_fallback, self.closes_at, self.retry_after) = (false, None, Millis::ZERO);
     }
 
     /// Ends the exchange, and makes its id invalid.
@@ -236,18 +239,20 @@ impl<'b> Exchange<'b> {
 
     /// Returns the pause before the next connection: the retry time of the server (at least 100 ms), or one second.
     /// After a reconnection without an event, the pause is at least two seconds. The pause doubles with each further
-    /// reconnection without an event, up to 30 seconds. A longer retry time of the server takes precedence.
+    /// reconnection without an event, up to 30 seconds. A longer retry time of the server takes precedence, and so does
+    /// a longer `Retry-After` of a refusal.
     pub(super) fn delay(&self) -> Millis {
         const LEAST: u64 = 1_000;
         const LEAST_SET: Millis = Millis(100);
         const MOST: u64 = 30_000;
         let backoff = LEAST.saturating_mul(1 << self.attempts.min(5)).min(MOST);
         let set = if let Memory::Events(decoder) = &self.memory { decoder.retry() } else { None };
-        match set {
+        let pause = match set {
             Some(set) if self.attempts == 0 => set.max(LEAST_SET),
             Some(set) => set.max(Millis(backoff)),
             None => Millis(backoff),
-        }
+        };
+        pause.max(self.retry_after)
     }
 }
 

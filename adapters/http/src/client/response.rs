@@ -21,7 +21,8 @@ pub enum Head {
     /// nevertheless, because the body may contain the error response.
     ///
     /// With 401 and 403, the field `WWW-Authenticate` names the missing authorization. With 429 and 503, `Retry-After`
-    /// is the time to wait before the next try.
+    /// is the time to wait before the next try. The client respects this time where it sends a request again itself: up
+    /// to five minutes, and only a time in seconds, because a date needs a clock.
     Refused,
     /// The server has ended the session. All exchanges have ended. Close their HTTP exchanges, and
     /// [`reset`](mcp_proto::Client::reset) the client, which connects again.
@@ -101,6 +102,7 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             return Head::Unknown;
         };
         let is_success = (200..300).contains(&status);
+        found.retry_after = if is_success { Millis::ZERO } else { retry_after(fields) };
         let purpose = found.purpose;
         // A server that offers no stream may respond with 404. The next message shows whether the session still exists.
         let never_listened = purpose == Purpose::Listen && found.last_event_id().is_none();
@@ -256,6 +258,18 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             _ => Finish::Closed(found.stream),
         }
     }
+}
+
+/// Returns the time in the field `Retry-After`, at most five minutes. Returns zero without the field, and for a date.
+fn retry_after(fields: &dyn HeaderFields) -> Millis {
+    const MOST: u32 = 300;
+    let digits = fields.field("retry-after").unwrap_or_default().trim_ascii();
+    let add = |seconds: u32, digit: &u8| {
+        let digit = digit.is_ascii_digit().then(|| digit.wrapping_sub(b'0'))?;
+        Some(seconds.saturating_mul(10).saturating_add(digit.into()))
+    };
+    let seconds = digits.iter().try_fold(0, add).unwrap_or_default();
+    Millis::seconds(seconds.min(MOST))
 }
 
 /// Returns whether a message is a response, or a batch with a response.

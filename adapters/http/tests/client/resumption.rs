@@ -43,6 +43,41 @@ fn temporary_refusal_keeps_the_position_of_a_call() {
     }
 }
 
+/// D-C1: a server that refuses a resumption names the time of the next one.
+#[test]
+fn retry_after_of_a_refusal_delays_the_resumption() {
+    for status in [408, 429, 503] {
+        for (retry_after, pause) in [
+            (Some("7"), 7_000),
+            (Some(" 007 "), 7_000),
+            (Some("0"), 1_000),
+            (Some("300"), 300_000),
+            (Some("301"), 300_000),
+            (Some("99999999999999999999999"), 300_000),
+            (Some("Wed, 21 Oct 2099 07:28:00 GMT"), 1_000),
+            (Some("-7"), 1_000),
+            (Some("+7"), 1_000),
+            (Some(""), 1_000),
+            (None, 1_000),
+        ] {
+            with_harness(Connect::Handshake, 64, |mut harness| {
+                let listen = harness.connect_session();
+                let fields: Vec<_> = retry_after.map(|value| ("Retry-After", value)).into_iter().collect();
+                harness.respond(listen.exchange, status, &fields, "");
+                let due = Millis(harness.now.0 + pause);
+                assert_eq!(harness.http.next_deadline(), Some(due), "{status} {retry_after:?}");
+                // The time holds for one request.
+                let again = due_request(&mut harness);
+                harness.respond(again.exchange, 503, &[], "");
+                assert_eq!(harness.http.next_deadline(), Some(Millis(harness.now.0 + 2_000)));
+                let again = due_request(&mut harness);
+                harness.respond(again.exchange, 200, &[EVENTS], "retry: 2000\ndata:\n\n");
+                assert_eq!(harness.http.next_deadline(), Some(Millis(harness.now.0 + 2_000)));
+            });
+        }
+    }
+}
+
 /// The timeout of the request limits the resumptions.
 #[test]
 fn refused_resumptions_end_with_the_request() {
