@@ -110,6 +110,9 @@ impl<State, Parameters, P: Policy, const N: usize> MethodHandlerService<State, P
     }
 }
 
+/// The field with the authorization that is missing.
+const CHALLENGE: &str = "www-authenticate";
+
 /// Writes a response. The end of the connection ends the response, so an event stream needs no chunks.
 async fn respond<R: Read, W: ResponseWriter<Error = R::Error>, B: CustomBody>(
     head: &ResponseHead,
@@ -117,14 +120,18 @@ async fn respond<R: Read, W: ResponseWriter<Error = R::Error>, B: CustomBody>(
     connection: Connection<'_, R>,
     response_writer: W,
 ) -> Result<ResponseSent, W::Error> {
-    let mut fields: Vec<(String<32>, String<128>), 8> = Vec::new();
+    // Challenges have any length, so only the other fields are copied.
+    let mut copied: Vec<(String<32>, String<128>), 8> = Vec::new();
     head.fields(&mut |name, value| {
-        if let (Ok(name), Ok(value)) = (name.try_into(), value.try_into()) {
-            _ = fields.push((name, value));
+        if name != CHALLENGE
+            && let (Ok(name), Ok(value)) = (name.try_into(), value.try_into())
+        {
+            _ = copied.push((name, value));
         }
     });
-    let fields: Vec<(&str, &str), 8> =
-        fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let challenge = head.challenge.as_ref().map(|challenge| (CHALLENGE, challenge.as_str()));
+    let copied = copied.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let fields: Vec<(&str, &str), 9> = copied.chain(challenge).collect();
     let response = CustomResponse::build(StatusCode::new(head.status)).with_headers(&fields[..]);
     response.with_body(body).write_to(connection, response_writer).await
 }

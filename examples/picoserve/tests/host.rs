@@ -1,8 +1,15 @@
-//! The program, driven over TCP.
+//! The program and the route, driven over TCP.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+
+use mcp_proto::server::{ServerConfig, Slot};
+use mcp_proto::{Millis, Server};
+use mcp_proto_embedded::HttpShared;
+use mcp_proto_http::server::{Challenge, ExchangeSlot, HttpConfig, HttpServer, Policy, RequestHead, Verdict};
+use mcp_proto_picoserve::Mcp;
+use picoserve::{Config, Router};
 
 /// The running program.
 struct Program(Child);
@@ -56,4 +63,46 @@ fn route_serves_calls_and_refusals() {
     assert!(call(address, "blink", "Origin: http://evil.example\r\n").starts_with("HTTP/1.1 403 "));
     let response = exchange(address, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(response.starts_with("HTTP/1.1 405 ") && response.contains("allow: POST"), "{response}");
+}
+
+/// A challenge of more than 128 bytes.
+const CHALLENGE: &str = concat!(
+    r#"Bearer realm="board", error="invalid_token", scope="files:read files:write", "#,
+    r#"resource_metadata="https://board.example.com/.well-known/oauth-protected-resource/mcp""#
+);
+
+/// Refuses every request.
+struct Refuse;
+
+impl Policy for Refuse {
+    const HANDSHAKE: bool = false;
+
+    fn authorize(&mut self, _: &RequestHead<'_>) -> Verdict {
+        Verdict::Deny { status: 401, challenge: Challenge::new(CHALLENGE) }
+    }
+
+    fn random(&mut self) -> [u8; 16] {
+        [0; 16]
+    }
+}
+
+#[tokio::test]
+async fn long_challenge_is_sent() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let client = std::thread::spawn(move || call(&address, "blink", ""));
+    let (config, http_config) = (ServerConfig::new("test", "1"), HttpConfig::new());
+    let (mut rx, mut tx, mut slots, mut text) = ([0; 512], [0; 512], [Slot::EMPTY; 1], [0; 64]);
+    let server = Server::new(&config, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
+    let mut server = server.message_mode().unwrap();
+    let (mut exchanges, mut output) = ([ExchangeSlot::EMPTY; 1], [0; 4096]);
+    let mut http = HttpServer::new(&http_config, Refuse, &mut exchanges, &mut output);
+    let shared: HttpShared<'_, '_, Refuse, 1> = HttpShared::new(&mut http, &mut server);
+    let app = Router::new().route_service("/mcp", Mcp { shared: &shared, now: || Millis(0) });
+    let (socket, _) = listener.accept().await.unwrap();
+    let mut buffer = [0; 2048];
+    _ = picoserve::Server::new_tokio(&app, &Config::default(), &mut buffer).serve(socket).await;
+    let response = client.join().unwrap();
+    assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
+    assert!(response.contains(&format!("www-authenticate: {CHALLENGE}\r\n")), "{response}");
 }
