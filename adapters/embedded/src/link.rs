@@ -2,6 +2,8 @@
 
 use embedded_io::{Error, ErrorKind, ErrorType, Read, ReadReady, Write, WriteReady};
 
+use crate::status::{accept_unsupported, is_unflushed_after};
+
 /// A bidirectional link that never blocks.
 ///
 /// Every type that implements [`Read`], [`ReadReady`], [`Write`] and [`WriteReady`] is a link. [`Halves`] joins a
@@ -100,10 +102,16 @@ impl<R, W: WriteReady> WriteReady for Halves<R, W> {
 /// The maximum number of bytes in one blocking write.
 const MAX_WRITE: usize = 16;
 
+/// The maximum number of flushes after a write.
+const MAX_FLUSHES: u32 = 10;
+
 /// Adapter for a driver whose writes may block.
 ///
 /// Use this type for drivers without [`WriteReady`], and for drivers that send bytes only after a flush. Each write
 /// accepts at most 16 bytes, and blocks until the driver has flushed these bytes.
+///
+/// A flush that ends with a temporary error, such as [`ErrorKind::TimedOut`], is repeated, because the peer may wait for
+/// these bytes. After ten such flushes, the bytes stay in the driver until the next write.
 ///
 /// At 115,200 baud, a [`Pump::step`](crate::Pump::step) therefore blocks for at most 1.4 ms. The step of another pump
 /// blocks until all pending output is written. Bytes that arrive in the meantime must fit into the hardware's FIFO,
@@ -131,7 +139,12 @@ impl<T: Write> Write for WriteBlocks<T> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, T::Error> {
         let written = self.0.write(bytes.get(..MAX_WRITE).unwrap_or(bytes))?;
         // The driver has accepted the bytes. An error of the link appears again in the next write.
-        _ = self.0.flush();
+        for _ in 0..MAX_FLUSHES {
+            let flushed = accept_unsupported(self.0.flush().map_err(|error| error.kind()));
+            if !is_unflushed_after(flushed) {
+                break;
+            }
+        }
         Ok(written)
     }
 

@@ -1,7 +1,7 @@
 //! Tests of the polled pump, `Pump::step`, over slow and faulty lines.
 
 use crate::common::{App, INITIALIZE, MARK, On, Uart, WELCOME, answer, call, ping, pong, with_server};
-use embedded_io::ErrorKind;
+use embedded_io::{ErrorKind, Write};
 use mcp_proto::client::{self, ClientConfig, Connect};
 use mcp_proto::{Client, Millis};
 use mcp_proto_embedded::{Halves, Pump, PumpStatus, Queue, SESSION_MARK, WriteBlocks};
@@ -350,6 +350,22 @@ fn blocking_writes_through_halves_take_at_most_16_bytes() {
         assert_eq!((sent.sent(), sent.flushed), (output.clone(), output.len()));
         assert_eq!(sent.largest, 16);
     });
+}
+
+/// The peer may wait for the last bytes of a response, and no later write flushes them.
+#[test]
+fn blocking_write_repeats_a_failed_flush() {
+    for (kind, count, is_flushed) in [
+        (ErrorKind::TimedOut, 9, true),
+        (ErrorKind::TimedOut, 10, false),
+        (ErrorKind::Interrupted, 1, true),
+        (ErrorKind::BrokenPipe, 1, false),
+        (ErrorKind::Unsupported, 1, false),
+    ] {
+        let mut tx = Uart { flush_errors: vec![kind; count].into(), ..Uart::new([]) };
+        assert_eq!(Write::write(&mut WriteBlocks(&mut tx), b"{}\n"), Ok(3), "{kind:?}");
+        assert_eq!((tx.flushed == 3, tx.flush_errors.len()), (is_flushed, 0), "{kind:?}");
+    }
 }
 
 #[test]

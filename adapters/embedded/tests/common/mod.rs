@@ -29,6 +29,8 @@ pub(crate) struct Uart {
     pub(crate) is_refusing: bool,
     /// Errors of the next writes.
     pub(crate) write_errors: VecDeque<ErrorKind>,
+    /// Errors of the next flushes.
+    pub(crate) flush_errors: VecDeque<ErrorKind>,
     pub(crate) flushed: usize,
     /// The length of the largest write.
     pub(crate) largest: usize,
@@ -44,6 +46,7 @@ impl Uart {
             alternates: false,
             is_refusing: false,
             write_errors: VecDeque::new(),
+            flush_errors: VecDeque::new(),
             flushed: 0,
             largest: 0,
         }
@@ -123,6 +126,7 @@ impl Write for Uart {
     }
 
     fn flush(&mut self) -> Result<(), ErrorKind> {
+        self.flush_errors.pop_front().map_or(Ok(()), Err)?;
         self.flushed = self.sent.len();
         Ok(())
     }
