@@ -44,7 +44,7 @@ pub trait Timer {
     fn until(&mut self, at: Millis) -> impl Future<Output = ()>;
 }
 
-/// The time after which a pump repeats a flush that has failed with the same error as before.
+/// The time after which a pump repeats a flush that has failed again.
 const FLUSH_AGAIN: Millis = Millis(100);
 
 impl Pump {
@@ -96,7 +96,7 @@ impl Pump {
             }
             let reads = self.wants_more();
             let (written, arrived) = {
-                let mut write = pin!(write_or_flush(output, bytes, flushes, self.flush_error));
+                let mut write = pin!(write_or_flush(output, bytes, flushes, self.flush_error.is_some()));
                 let mut read = pin!(read_if(input, self.read_buffer(), reads));
                 let mut sleep = pin!(sleep(timer, deadline));
                 poll_fn(|context| {
@@ -130,7 +130,7 @@ impl Pump {
     /// event. Does not wait for the end of the flush, because the peer may read only after it has written more.
     async fn begin_flush<W: Write>(&mut self, output: &mut W) {
         if self.unflushed {
-            let mut flush = pin!(write_or_flush(output, b"", true, None));
+            let mut flush = pin!(write_or_flush(output, b"", true, false));
             let flushed = poll_fn(|context| Poll::Ready(into_option(flush.as_mut().poll(context)))).await;
             self.unflushed = flushed.is_none_or(is_unflushed_after);
         }
@@ -147,13 +147,13 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
 /// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`. Never completes if there is nothing to
 /// do. Returns the number of written bytes.
 ///
-/// A flush that fails with `known_error` does not complete, and the caller repeats it later. If the flush always fails,
-/// the caller would otherwise never yield to the executor.
+/// If `has_failed`, a flush that fails again does not complete, unless it has timed out, and the caller repeats it later.
+/// If the flush always fails, the caller would otherwise never yield to the executor.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,
     bytes: &[u8],
     flushes: bool,
-    known_error: Option<ErrorKind>,
+    has_failed: bool,
 ) -> Result<usize, ErrorKind> {
     if !bytes.is_empty() {
         return reject_zero(output.write(bytes).await.map_err(|error| error.kind()));
@@ -162,9 +162,7 @@ pub(crate) async fn write_or_flush<W: Write>(
         pending::<()>().await;
     }
     let flushed = accept_unsupported(output.flush().await.map_err(|error| error.kind()));
-    if let Err(kind) = flushed
-        && known_error == Some(kind)
-    {
+    if has_failed && flushed.is_err_and(|kind| kind != ErrorKind::TimedOut) {
         pending::<()>().await;
     }
     flushed.map(|()| 0)

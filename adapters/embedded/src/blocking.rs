@@ -15,8 +15,8 @@ impl Pump {
     ///
     /// The pump writes and flushes all output before it reads or returns, but returns [`PumpStatus::Closed`] at most
     /// two seconds after the machine has closed. If the flush fails, the pump returns `Idle` after `TimedOut`, or
-    /// [`PumpStatus::NotWritten`]. The next call repeats the flush, and reads if the flush fails with the same error
-    /// again. So if a flush can time out, a read should also time out.
+    /// [`PumpStatus::NotWritten`]. The next call repeats the flush, and reads if the flush fails again. So if a flush
+    /// can time out, a read should also time out.
     ///
     /// While a read blocks, the machine is not polled, so a deadline takes effect only after the read. That suffices
     /// for a server whose tools all respond immediately. Use [`step`](Pump::step) for any other server.
@@ -74,10 +74,12 @@ impl Pump {
     }
 
     fn flush_and_read(&mut self, port: &mut dyn Port, takes_more: bool) -> Option<PumpStatus> {
-        // The error of a closed link appears again in the next read or write. An error that the caller knows must not
-        // prevent the read, because the flush may always fail, or the peer may read only after it has written more.
+        // The error of a closed link appears again in the next read or write. Once the caller knows an error, another
+        // one must not prevent the read, because the flush may always fail, or the peer may read only after it has
+        // written more.
         if let Err(kind) = self.flush(port)
             && self.unflushed
+            && matches!(self.flush_error, None | Some(ErrorKind::TimedOut))
             && self.flush_error.replace(kind) != Some(kind)
         {
             if kind == ErrorKind::TimedOut {

@@ -58,8 +58,8 @@ pub struct FramedPump {
     link: FramedLink,
     line: Line,
     is_unflushed: bool,
-    /// The error of a failed flush since the last write, if the caller of `wait` knows the error.
-    flush_error: Option<ErrorKind>,
+    /// Whether a flush has failed since the last write, and the caller of `wait` knows the error.
+    has_failed_flush: bool,
 }
 
 /// The state of the line.
@@ -84,7 +84,7 @@ impl FramedPump {
             link: FramedLink::new(number),
             line: Line::Open,
             is_unflushed: false,
-            flush_error: None,
+            has_failed_flush: false,
         }
     }
 
@@ -192,12 +192,12 @@ impl FramedPump {
             // the past.
             self.link.output(now);
             let (deadline, reads) = (self.earlier(deadline), self.line == Line::Open);
-            let (is_unflushed, known_error) = (self.is_unflushed, self.flush_error);
+            let (is_unflushed, has_failed) = (self.is_unflushed, self.has_failed_flush);
             let bytes = self.writable(now);
             let flushes = bytes.is_empty() && is_unflushed;
             let mut space = [0; READ_SIZE];
             let (written, arrived) = {
-                let mut write = pin!(write_or_flush(output, bytes, flushes, known_error));
+                let mut write = pin!(write_or_flush(output, bytes, flushes, has_failed));
                 let mut read = pin!(read_if(input, &mut space, reads));
                 let mut sleep = pin!(sleep(timer, deadline));
                 poll_fn(|context| {
@@ -220,7 +220,7 @@ impl FramedPump {
                 self.arrived(&space, arrived.map(Some), now);
             }
             if let Err(kind) = written {
-                self.flush_error = Some(kind);
+                self.has_failed_flush = true;
                 return PumpStatus::NotWritten(kind);
             }
         }
@@ -240,11 +240,11 @@ impl FramedPump {
     /// more.
     async fn begin_write<W: embedded_io_async::Write>(&mut self, output: &mut W, now: Millis) {
         loop {
-            let (is_unflushed, known_error) = (self.is_unflushed, self.flush_error);
+            let (is_unflushed, has_failed) = (self.is_unflushed, self.has_failed_flush);
             let bytes = self.writable(now);
             let flushes = bytes.is_empty() && is_unflushed;
             let written = {
-                let mut write = pin!(write_or_flush(output, bytes, flushes, known_error));
+                let mut write = pin!(write_or_flush(output, bytes, flushes, has_failed));
                 poll_fn(|context| Poll::Ready(into_option(write.as_mut().poll(context)))).await
             };
             if let Some(flushed) = written.filter(|_| flushes) {
@@ -344,7 +344,7 @@ impl FramedPump {
             Ok(count) => {
                 self.link.written(count, now);
                 if count > 0 {
-                    (self.is_unflushed, self.flush_error) = (true, None);
+                    (self.is_unflushed, self.has_failed_flush) = (true, false);
                 }
                 Ok(count > 0)
             }

@@ -229,7 +229,7 @@ impl HttpPump<'_> {
             let has_input = !reads && self.connection.takes_input();
             let (written, arrived) = {
                 let mut write =
-                    pin!(write_or_flush(output, bytes.get(..length).unwrap_or_default(), flushes, None));
+                    pin!(write_or_flush(output, bytes.get(..length).unwrap_or_default(), flushes, false));
                 let mut read = pin!(read_if(input, &mut self.read_buffer, reads));
                 let mut sleep = pin!(sleep(timer, deadline));
                 poll_fn(|context| {
