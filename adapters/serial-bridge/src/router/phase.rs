@@ -21,10 +21,13 @@ use crate::message::{error_code, request};
 
 /// Time without output after which a ping counts as lost.
 const SILENCE: Duration = Duration::from_millis(500);
-/// Time without a response after which the first replay counts as lost. The time doubles with each further replay.
+/// Time without a response after which the first replay counts as lost. The time doubles with each further replay, up to
+/// the time limit for responses.
 pub(super) const REPLAY: Duration = Duration::from_secs(1);
-/// Maximum time after which a replay counts as lost.
+/// Maximum time after which a replay counts as lost, with a shorter time limit for responses.
 const LONGEST_REPLAY: Duration = Duration::from_secs(8);
+/// Maximum time after which a replay counts as lost, without a time limit for responses.
+const LONGEST_UNLIMITED_REPLAY: Duration = Duration::from_secs(600);
 
 /// The state of the session with the board.
 #[derive(Debug)]
@@ -102,7 +105,10 @@ impl Router {
             }
             Phase::Opening { .. } => self.ping(now),
             Phase::Replaying { .. } => {
-                self.patience = (self.patience * 2).min(LONGEST_REPLAY);
+                let limit = self.settings.timeout;
+                let longest =
+                    if limit.is_zero() { LONGEST_UNLIMITED_REPLAY } else { limit.max(LONGEST_REPLAY) };
+                self.patience = (self.patience * 2).min(longest);
                 self.open(now, None);
             }
             Phase::Running => {
