@@ -1,12 +1,22 @@
 //! The example `bridge` between clients and servers on stdio and over HTTP.
 
+#[allow(dead_code, reason = "the routes use a part of it")]
+#[path = "../examples/bridge/message.rs"]
+mod message;
+#[path = "../examples/bridge/routes.rs"]
+mod routes;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
+use mcp_proto::rpc::Message;
+
 use crate::examples::{ServerProcess, example, inspect_everything};
+use routes::Routes;
 
 /// A process that serves a URL. Dropping the value kills the process.
 struct HttpProcess {
@@ -215,6 +225,24 @@ fn request_to_a_process_that_exits_gets_502() {
         assert!(response.starts_with("HTTP/1.1 502 "), "{response}");
         assert!(response.contains(r#""id":1,"error""#), "{response}");
     }
+}
+
+/// The request may pass while the process ends.
+#[test]
+fn exchange_after_the_end_of_the_process_ends_at_once() {
+    let request = Message::parse(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).unwrap();
+    let mut routes = Routes::new(false);
+    let (sender, before) = channel();
+    let (number, _) = routes.add(&request, sender);
+    routes.close();
+    let (sender, after) = channel();
+    routes.add(&request, sender);
+    let (sender, stream) = channel();
+    routes.listen(sender);
+    for receiver in [before, after, stream] {
+        assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
+    }
+    assert_eq!(routes.remove(number), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use mcp_proto::json::Json;
 use mcp_proto::rpc::{Message, MessageKind};
 
-use crate::message;
+use super::message;
 
 /// Maximum number of messages that wait for the event stream of a session.
 const MOST_HELD: usize = 64;
@@ -23,6 +23,8 @@ pub(crate) struct Routes {
     /// The event stream of the session.
     general: Option<Sender<Vec<u8>>>,
     held: VecDeque<Vec<u8>>,
+    /// Whether the process has ended. Later exchanges then end at once.
+    is_closed: bool,
 }
 
 /// A request that waits for its response.
@@ -52,7 +54,9 @@ impl Routes {
             token: token.map(bytes),
             wants_logs: message::log_level(request).is_some(),
         };
-        self.exchanges.insert(self.next, exchange);
+        if !self.is_closed {
+            self.exchanges.insert(self.next, exchange);
+        }
         if !self.is_shared {
             return (self.next, request.bytes().to_vec());
         }
@@ -82,13 +86,13 @@ impl Routes {
         for held in self.held.drain(..) {
             let _ = messages.send(held);
         }
-        self.general = Some(messages);
+        self.general = Some(messages).filter(|_| !self.is_closed);
     }
 
-    /// Ends all exchanges, because the process has ended.
+    /// Ends all exchanges, because the process has ended. A request may have passed before, and be added later.
     pub(crate) fn close(&mut self) {
         self.exchanges.clear();
-        self.general = None;
+        (self.general, self.is_closed) = (None, true);
     }
 
     /// Passes a message of the process to its exchange. Drops invalid lines and batches.
