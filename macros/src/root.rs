@@ -34,6 +34,8 @@ fn root_of(manifest: &str) -> &'static str {
 
 /// A dependency in a manifest.
 struct Dependency<'m> {
+    /// The path of its table, such as `dev-dependencies`.
+    path: &'m str,
     name: &'m str,
     /// Whether only tests or build scripts can use the dependency.
     is_for_development: bool,
@@ -54,8 +56,10 @@ enum Table<'m> {
 /// Returns all dependencies in a manifest, including those for builds and tests.
 fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
     let is_dependencies = |path: &str| path.ends_with("dependencies") && !path.starts_with("workspace.");
-    let mut dependencies = Vec::new();
+    let mut dependencies: Vec<Dependency<'_>> = Vec::new();
     let mut table = Table::Other;
+    // The index of the last dependency.
+    let mut last = 0;
     for line in manifest.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
         let mut found = None;
         if let Some(header) = line.strip_prefix('[') {
@@ -72,16 +76,25 @@ fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
             let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_';
             found = line.split(is_end).next().map(|name| (path, name)).filter(|(_, name)| !name.is_empty());
         }
-        dependencies.extend(found.map(|(path, name)| Dependency {
-            name,
-            is_for_development: path.ends_with("dev-dependencies") || path.ends_with("build-dependencies"),
-            is_conditional: path.starts_with("target."),
-        }));
+        if let Some((path, name)) = found {
+            // A dependency may have several dotted lines, such as `mcp-proto.optional = true`.
+            let known = dependencies.iter().position(|known| known.path == path && known.name == name);
+            last = known.unwrap_or(dependencies.len());
+            if known.is_none() {
+                dependencies.push(Dependency {
+                    path,
+                    name,
+                    is_for_development: path.ends_with("dev-dependencies")
+                        || path.ends_with("build-dependencies"),
+                    is_conditional: path.starts_with("target."),
+                });
+            }
+        }
         if !matches!(table, Table::Other)
             && line.replace(' ', "").contains("optional=true")
-            && let Some(last) = dependencies.last_mut()
+            && let Some(dependency) = dependencies.get_mut(last)
         {
-            last.is_conditional = true;
+            dependency.is_conditional = true;
         }
     }
     dependencies
@@ -129,6 +142,18 @@ mod tests {
             (
                 "[dependencies]\nmcp-proto = { features = [\n    \"std\",\n], optional = true }\nmcp-proto-std = \"1\"",
                 "mcp-proto-std",
+            ),
+            (
+                "[dependencies]\nmcp-proto.version = \"1\"\nmcp-proto-std = \"1\"\nmcp-proto.optional = true",
+                "mcp-proto-std",
+            ),
+            (
+                "[dependencies]\nmcp-proto.optional = true\nmcp-proto.version = \"1\"\nmcp-proto-std = \"1\"",
+                "mcp-proto-std",
+            ),
+            (
+                "[target.'cfg(unix)'.dependencies]\nmcp-proto = { optional = true }\n[dependencies]\nmcp-proto = \"1\"\nmcp-proto-std = \"1\"",
+                "mcp-proto",
             ),
             ("[dependencies]\nmcp-proto-tokio = { optional = true }", "mcp-proto-tokio"),
             (
