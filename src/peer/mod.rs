@@ -140,6 +140,11 @@ impl<'b, R: Role> Peer<'b, R> {
         None
     }
 
+    /// Drops the pending error if its message came too late: see [`reported`](Self::reported).
+    pub(crate) fn drop_late_error(&mut self) {
+        self.pending_error = self.pending_error.and_then(|error| self.reported(error));
+    }
+
     /// Returns the earliest of `in_flight` and `others`. `in_flight` is the earliest deadline of the requests in
     /// flight.
     ///

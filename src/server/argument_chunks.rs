@@ -103,7 +103,7 @@ type MakeArgumentEvent =
 ///
 /// With `Some`, a line with chunks has ended, and the value is the outcome of the line. If the outcome is not a call of
 /// the tool, the function sets the event of the abort. Returns whether the caller must apply the outcome.
-pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(&Received, &Spans)>) -> bool;
+pub(crate) type ArgumentHook = fn(&mut Server<'_>, Option<(Received, &Spans)>) -> bool;
 
 impl Server<'_> {
     /// Handles an incomplete line that fills the buffer. Returns whether an event is set.
@@ -118,14 +118,14 @@ impl Server<'_> {
 
     /// Calls the [`ArgumentHook`], and returns its result. Returns `false` without a hook.
     #[cold]
-    pub(super) fn handle_arguments(&mut self, end: Option<(&Received, &Spans)>) -> bool {
+    pub(super) fn handle_arguments(&mut self, end: Option<(Received, &Spans)>) -> bool {
         let hook = self.state.config.features.iter().find_map(|feature| feature.argument_hook());
         hook.is_some_and(|hook| hook(self, end))
     }
 }
 
 /// Implements the [`ArgumentHook`].
-pub(crate) fn handle_streamed(server: &mut Server<'_>, end: Option<(&Received, &Spans)>) -> bool {
+pub(crate) fn handle_streamed(server: &mut Server<'_>, end: Option<(Received, &Spans)>) -> bool {
     match end {
         Some((outcome, spans)) => end_line(server, outcome, spans),
         None => next_chunk(server),
@@ -258,7 +258,7 @@ fn chunk_event<'a>(
     }))
 }
 
-fn end_line(server: &mut Server<'_>, outcome: &Received, spans: &Spans) -> bool {
+fn end_line(server: &mut Server<'_>, outcome: Received, spans: &Spans) -> bool {
     let Server { input, state } = server;
     if let (Received::Event, Some(PendingEvent::Request { context, .. })) = (outcome, state.pending_event) {
         let is_call = matches!(context.unpack(input.stream()).kind, RequestKind::CallTool { .. });
@@ -277,8 +277,8 @@ fn end_line(server: &mut Server<'_>, outcome: &Received, spans: &Spans) -> bool 
             state.pending_event = Some(PendingEvent::Argument(PendingArgument::ABORTED));
         }
     }
-    if let Received::ProtocolError(error) = outcome {
-        state.peer.pending_error = state.peer.reported(*error);
+    if outcome == Received::Failed {
+        state.peer.drop_late_error();
         server.release();
         return false;
     }

@@ -20,21 +20,15 @@ use crate::server::server_state::ServerState;
 pub(crate) enum Received {
     /// Handled without an event. A request has its response, or is deferred.
     Done,
-    /// Handled with this error, which causes an event unless the message came too late. If the server has responded to
-    /// a request, the response is an error, except for `ListSplit`.
-    ProtocolError(ProtocolError),
+    /// Handled with an error, which is in `Peer::pending_error`. The error causes an event unless the message came too
+    /// late. If the server has responded to a request, the response is an error, except for `ListSplit`.
+    Failed,
     /// Handled with an event, which is in `ServerState::pending_event`.
     Event,
     /// The client sent `exit`: treat the input as ended.
     Exit,
     /// A batch has begun. The next steps handle the members of the batch.
     BatchBegun,
-}
-
-impl From<Result<(), ProtocolError>> for Received {
-    fn from(handled: Result<(), ProtocolError>) -> Received {
-        handled.map_or_else(Received::ProtocolError, |()| Received::Done)
-    }
 }
 
 /// Returns whether a message may need a response. Such a message is a request, or an invalid message that may be a
@@ -105,7 +99,7 @@ pub(crate) fn handle_message(
             handle_response(state, line, rpc::view(line, id), outcome, spans)
         }
         // An error without an id may be a response to a server request, so it does not reset the count.
-        Class::ErrorWithoutId { error } => Received::ProtocolError(error_without_id(rpc::view(line, error))),
+        Class::ErrorWithoutId { error } => state.fail(error_without_id(rpc::view(line, error))),
         Class::Invalid { id, why, answerable } => {
             let id = answerable.then(|| rpc::view(line, id).bytes());
             handle_invalid(state, line, why, id, stream)
@@ -142,11 +136,18 @@ fn handle_invalid(
     };
     match id {
         Some(id) => state.refuse(id, stream, error, None),
-        None => Received::ProtocolError(error),
+        None => state.fail(error),
     }
 }
 
 impl ServerState<'_> {
+    /// Sets the next error that the server reports, and returns [`Received::Failed`].
+    #[inline(never)]
+    pub(crate) fn fail(&mut self, error: ProtocolError) -> Received {
+        self.peer.pending_error = Some(error);
+        Received::Failed
+    }
+
     /// Responds to an invalid message with an error. After too many errors without an id, sends no response, and the
     /// result is `Muted`.
     ///
@@ -165,13 +166,13 @@ impl ServerState<'_> {
         // transport expects one response to each request.
         if id.is_empty() && !self.batches.in_line() && stream == StreamId::NONE {
             if self.invalid_in_a_row >= self.config.limits.invalid_in_a_row {
-                return Received::ProtocolError(ProtocolError::Muted);
+                return self.fail(ProtocolError::Muted);
             }
             self.invalid_in_a_row = self.invalid_in_a_row.saturating_add(1);
         }
         let pending = Pending::from_line(id, stream, self.batches.in_line());
         self.write_error_response(&pending, error, detail);
-        Received::ProtocolError(error)
+        self.fail(error)
     }
 }
 
@@ -189,7 +190,7 @@ pub(crate) fn handle_unreadable_line(
     }
     let error = unreadable_line_error(input, line);
     if !unreadable_line_needs_response(input, line) {
-        return Received::ProtocolError(error);
+        return state.fail(error);
     }
     let id = if line == LineKind::TooLong {
         let id = input.intact_id();
@@ -200,13 +201,13 @@ pub(crate) fn handle_unreadable_line(
             Class::Request { id, .. } | Class::Invalid { id, answerable: true, .. } => {
                 rpc::view(bytes, id).bytes()
             }
-            _ if line == LineKind::TooDeep => return Received::ProtocolError(error),
+            _ if line == LineKind::TooDeep => return state.fail(error),
             // The line may have an id after the error. Respond without an id.
             _ => b"",
         }
     };
     if line == LineKind::GivenUp && id.is_empty() {
-        return Received::ProtocolError(error);
+        return state.fail(error);
     }
     let detail: Option<&dyn WriteText> = match &error {
         ProtocolError::NotJson(error) => Some(error),
@@ -336,13 +337,13 @@ fn handle_notification(
         return received;
     }
     if method.is_name(methods::PROGRESS.name) {
-        return Received::ProtocolError(ProtocolError::UnknownProgress);
+        return state.fail(ProtocolError::UnknownProgress);
     }
     if let Some(feature) = feature_with(state, method, false) {
         spans.arguments = params;
         return feature.emit_notification(state);
     }
-    Received::ProtocolError(ProtocolError::UnknownNotification)
+    state.fail(ProtocolError::UnknownNotification)
 }
 
 fn handle_cancelled(
@@ -353,12 +354,12 @@ fn handle_cancelled(
     spans: &mut Spans,
 ) -> Received {
     let Some((id, reason)) = inbound::parse_cancellation(line, params) else {
-        return Received::ProtocolError(ProtocolError::InvalidParams);
+        return state.fail(ProtocolError::InvalidParams);
     };
     // A notification does not name its era. Search the requests of the stream first, then the requests of the session.
     let find = |owner| state.find_in_flight(id, owner);
     let Some(ticket) = find(stream).or_else(|| find(state.session_key.stream())) else {
-        return Received::ProtocolError(ProtocolError::UnknownCancel);
+        return state.fail(ProtocolError::UnknownCancel);
     };
     if !state.poll_chunks(ticket) {
         state.end_in_flight(ticket);
@@ -382,5 +383,5 @@ fn handle_response(
     let error = if malformed { ProtocolError::MalformedResponse } else { ProtocolError::UnknownResponse };
     let received =
         state.outbound_hooks().and_then(|hooks| (hooks.on_response)(state, line, id, outcome, spans));
-    received.unwrap_or(Received::ProtocolError(error))
+    received.unwrap_or_else(|| state.fail(error))
 }

@@ -227,7 +227,7 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     pub(crate) fn respond(&mut self, shape: Shape, body: &mut dyn WriteBody) -> Received {
-        self.state.respond(&self.pending, shape, body).into()
+        self.state.respond(&self.pending, shape, body)
     }
 
     /// Responds with an error. `body` writes the members after the code.
@@ -239,7 +239,7 @@ impl<'r, 'b> Request<'r, 'b> {
         body: &mut dyn WriteBody,
     ) -> Received {
         match self.respond(Shape::Error(code), body) {
-            Received::Done => Received::ProtocolError(error),
+            Received::Done => self.state.fail(error),
             worse => worse,
         }
     }
@@ -248,7 +248,7 @@ impl<'r, 'b> Request<'r, 'b> {
     #[cold]
     pub(crate) fn refuse(&mut self, error: ProtocolError, detail: &dyn WriteText) -> Received {
         self.state.write_error_response(&self.pending, error, Some(detail));
-        Received::ProtocolError(error)
+        self.state.fail(error)
     }
 
     /// Responds with an error whose message includes this text.

@@ -118,7 +118,7 @@ fn handle_notification(
 ) -> Option<Received> {
     if method.is_name(methods::INITIALIZED.name) {
         if !state.peer.lifecycle.apply(Trigger::Initialized) {
-            return Some(Received::ProtocolError(ProtocolError::UnknownNotification));
+            return Some(state.fail(ProtocolError::UnknownNotification));
         }
         if let Some(session) = &mut state.peer.session {
             session.complete = true;
@@ -170,10 +170,9 @@ fn initialize(request: &mut Request<'_, '_>) -> Received {
     });
     request.pending.context.set_revision(revision);
     let config = request.state.config;
-    if let refused @ Received::ProtocolError(_) =
-        request.result(&mut |out: &mut Writer<'_>| write_initialize(config, revision, out))
-    {
-        return refused;
+    let responded = request.result(&mut |out: &mut Writer<'_>| write_initialize(config, revision, out));
+    if responded == Received::Failed {
+        return responded;
     }
     (request.spans.arguments, request.spans.meta) = (client, capabilities);
     request.state.emit(PendingEvent::Connected(revision))

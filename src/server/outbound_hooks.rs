@@ -198,14 +198,14 @@ fn on_progress(state: &mut ServerState<'_>, line: &[u8], params: Span, spans: &m
     let token = rpc::view(line, params).get(meta::PROGRESS_TOKEN);
     let ticket = token.and_then(|token| state.peer.find_request(token));
     if ticket.is_some_and(|ticket| !state.owns_outbound(ticket)) {
-        return Received::ProtocolError(ProtocolError::UnknownProgress);
+        return state.fail(ProtocolError::UnknownProgress);
     }
     match state.peer.record_progress(rpc::view(line, params)) {
         Ok(ticket) => {
             spans.arguments = params;
             state.emit(PendingEvent::OutboundEvent(OutboundEvent::Progress(ticket)))
         }
-        Err(error) => Received::ProtocolError(error),
+        Err(error) => state.fail(error),
     }
 }
 

@@ -97,7 +97,7 @@ impl Server<'_> {
         if self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self)) {
             return true;
         }
-        self.handle_next_line() || self.drain()
+        self.state.peer.pending_error.is_some() || self.handle_next_line() || self.drain()
     }
 
     /// Emits `Writable` if the output has space for a response. Returns whether the event is set.
@@ -159,14 +159,10 @@ impl Server<'_> {
                 }
                 None => dispatch::handle_unreadable_line(state, input, line),
             };
-            let error = match &outcome {
-                Received::ProtocolError(error) => Err(*error),
-                _ => Ok(()),
-            };
-            state.peer.output.observe_received(bytes, &error);
+            state.peer.output.observe_received(bytes, &state.peer.pending_error.map_or(Ok(()), Err));
             outcome
         };
-        if !self.input.is_chunked() || self.handle_arguments(Some((&outcome, &spans))) {
+        if !self.input.is_chunked() || self.handle_arguments(Some((outcome, &spans))) {
             self.apply(outcome, &mut spans);
         }
         true
@@ -200,19 +196,13 @@ impl Server<'_> {
                 self.state.peer.line_event = LineEvent::Pending;
                 return;
             }
-            Received::ProtocolError(error) => self.report(error),
+            Received::Failed => self.state.peer.drop_late_error(),
             Received::Done | Received::BatchBegun => {}
             // For an `exit` inside a batch: respond to the remaining members first, then end the input.
             Received::Exit if self.state.batches.in_line() => self.input.end_behind_line(),
             Received::Exit => return self.input.close(),
         }
         self.release();
-    }
-
-    /// Emits the error of a line, unless the message came too late.
-    #[cold]
-    fn report(&mut self, error: ProtocolError) {
-        self.state.pending_event = self.state.peer.reported(error).map(PendingEvent::ProtocolError);
     }
 
     /// Emits `Writable` if a chunked response awaits space that no other message takes. Otherwise continues the end of

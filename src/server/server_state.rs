@@ -286,21 +286,21 @@ impl ServerState<'_> {
 
     /// Writes the response to a request.
     ///
-    /// If the response does not fit or is not valid, writes an error response instead and returns the error.
+    /// If the response does not fit or is not valid, writes an error response instead and fails.
     #[inline]
     pub(crate) fn respond(
         &mut self,
         pending: &Pending<'_>,
         shape: Shape,
         body: &mut dyn WriteBody,
-    ) -> Result<(), ProtocolError> {
-        let Err(error) = self.write_response(pending, shape, body) else { return Ok(()) };
+    ) -> Received {
+        let Err(error) = self.write_response(pending, shape, body) else { return Received::Done };
         let error = match error {
             ProtocolError::ReplyTooLarge { .. } => self.too_large(pending.context.is_batched()),
             error => error,
         };
         self.write_error_response(pending, error, None);
-        Err(error)
+        self.fail(error)
     }
 
     /// Writes a response, or nothing if the response does not fit or is not valid. The revision of the session
@@ -436,9 +436,7 @@ impl ServerState<'_> {
         shape: Shape,
         body: &mut dyn WriteBody,
     ) {
-        if let Err(error) = self.respond(pending, shape, body) {
-            self.peer.pending_error = Some(error);
-        }
+        self.respond(pending, shape, body);
         self.close(&pending.source);
     }
 

@@ -84,7 +84,7 @@ fn respond_with(
     });
     match received {
         // Report each split list only once, with its first page.
-        Received::Done if first == 0 && page.has_next => Received::ProtocolError(ProtocolError::ListSplit),
+        Received::Done if first == 0 && page.has_next => request.state.fail(ProtocolError::ListSplit),
         received => received,
     }
 }

@@ -231,7 +231,7 @@ fn respond(request: &mut Request<'_, '_>, body: impl Fn(&TaskTable<'_>, &mut Wri
         let mut body = |out: &mut Writer<'_>| {
             body(table, out);
         };
-        state.respond(&pending, Shape::Result, &mut body).into()
+        state.respond(&pending, Shape::Result, &mut body)
     })
 }
 

@@ -6,6 +6,7 @@ use crate::peer::tasks::options::{TaskOptions, requested_ttl};
 use crate::peer::tasks::table::{TaskData, TaskTable, TaskTicket};
 use crate::protocol::revision::WireFeature;
 use crate::server::call::Call;
+use crate::server::dispatch::Received;
 use crate::server::features::tasks::is_declared;
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Pending;
@@ -99,8 +100,7 @@ pub(super) fn respond_created(
         write_created(table, ticket, shape, out);
     });
     state.close(&pending.source);
-    if let Err(error) = responded {
-        state.peer.pending_error = Some(error);
+    if responded == Received::Failed {
         table.slots.release(ticket);
     }
 }

@@ -192,8 +192,8 @@ fn open(
         Request::new(&mut *state, &mut spans, Object::from_json(params), Span::MISSING, pending);
     let received = if is_listen { listen(&mut request, accept) } else { subscribe(&mut request, accept) };
     state.peer.response_pending = false;
-    if let Received::ProtocolError(error) = received {
-        state.peer.pending_error = state.peer.reported(error);
+    if received == Received::Failed {
+        state.peer.drop_late_error();
     }
     // The application knows what it has accepted, so no event follows.
     match state.pending_event.take() {

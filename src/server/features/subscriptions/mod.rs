@@ -132,7 +132,10 @@ fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
         Err(WatchError::Refused) => {
             // The client may have subscribed before it lost the permission.
             registry.remove(owner, uri, in_flight.seed());
+            // The application has decided about the resource, so the server does not report the error.
+            let pending_error = request.state.peer.pending_error;
             not_found(request, uri);
+            request.state.peer.pending_error = pending_error;
             Received::Done
         }
     }
