@@ -199,7 +199,7 @@ impl Reply<'_> {
     ///
     /// The member `hasMore` reports omitted values. `total` is the number of all values, if known.
     pub fn values<V: WriteText>(self, total: Option<u64>, values: impl IntoIterator<Item = V>) {
-        let fits = self.pending.context.kind == RequestKind::Complete;
+        let fits = matches!(self.pending.context.kind, RequestKind::Complete);
         let mut values = values.into_iter();
         self.result(fits, Shape::Result, &mut |out: &mut Writer<'_>| {
             write_completion(out, total, &mut |out: &mut Writer<'_>| match values.next() {

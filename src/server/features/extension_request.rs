@@ -89,7 +89,7 @@ request_methods!(ExtensionRequest);
 impl Reply<'_> {
     /// Responds to [`ExtensionRequest`] with a result. `members` writes the keys and values of the result.
     pub fn result_with(self, members: impl FnOnce(&mut Writer<'_>)) {
-        let fits = self.pending.context.kind == RequestKind::Extension;
+        let fits = matches!(self.pending.context.kind, RequestKind::Extension);
         let mut members = once(members);
         self.result(fits, Shape::Result, &mut |out: &mut Writer<'_>| {
             out.members_checked(&mut members).is_ok()
@@ -99,7 +99,7 @@ impl Reply<'_> {
     /// Responds to [`ExtensionRequest`] with a result that serializes to an object.
     #[cfg(feature = "serde")]
     pub fn result_value<T: serde_core::Serialize + ?Sized>(self, value: &T) {
-        let fits = self.pending.context.kind == RequestKind::Extension;
+        let fits = matches!(self.pending.context.kind, RequestKind::Extension);
         self.result(fits, Shape::Result, &mut |out: &mut Writer<'_>| out.serialize_members(value));
     }
 

@@ -120,7 +120,7 @@ impl Reply<'_> {
     /// Responds to [`GetPrompt`] with messages.
     pub fn messages(self, body: impl FnOnce(&mut Messages<'_, '_>)) {
         let (fits, revision) =
-            (self.pending.context.kind == RequestKind::GetPrompt, self.pending.context.revision());
+            (matches!(self.pending.context.kind, RequestKind::GetPrompt), self.pending.context.revision());
         let mut body = Some(body);
         self.result(fits, Shape::Result, &mut |out: &mut Writer<'_>| {
             let mut messages = Messages::begin(out, revision);

@@ -144,7 +144,7 @@ input_methods!(ReadResource);
 impl Reply<'_> {
     /// Responds to [`ReadResource`] with any number of contents.
     pub fn contents(self, body: impl FnOnce(&mut Contents<'_, '_>)) {
-        let fits = self.pending.context.kind == RequestKind::ReadResource;
+        let fits = matches!(self.pending.context.kind, RequestKind::ReadResource);
         let mut body = Some(body);
         self.result(fits, Shape::List, &mut |out: &mut Writer<'_>| {
             let mut contents = Contents::begin(out);
@@ -158,7 +158,7 @@ impl Reply<'_> {
     /// Responds that the resource with this URI does not exist. The code is -32002, or -32602 since `2026-07-28`.
     pub fn not_found(self, uri: &str) {
         let code = unknown_resource_code(self.pending.context.revision());
-        let fits = self.pending.context.kind == RequestKind::ReadResource;
+        let fits = matches!(self.pending.context.kind, RequestKind::ReadResource);
         self.result(fits, Shape::Error(code), &mut |out: &mut Writer<'_>| {
             write_not_found(out, ProtocolError::UnknownResource { code }, &mut |out: &mut Writer<'_>| {
                 out.string(uri)
