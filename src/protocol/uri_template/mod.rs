@@ -6,8 +6,6 @@
 
 use core::fmt;
 
-use memchr::memchr;
-
 use crate::json::{Chars, Str, TooShort, WriteText, prints, text_of};
 
 /// A part of a template.
@@ -21,21 +19,25 @@ enum Piece<'t> {
 }
 
 /// Splits off the first part of a template, and returns this part and the rest. Returns `None` for an empty template.
-/// The search uses `memchr`, because the search functions of `str` link panics in small builds.
 fn split(template: &str) -> Option<(Piece<'_>, &str)> {
     let [first, ..] = template.as_bytes() else { return None };
     if *first != b'{' {
-        let end = memchr(b'{', template.as_bytes()).unwrap_or(template.len());
+        let end = find_byte(template, b'{').unwrap_or(template.len());
         let (text, rest) = template.split_at_checked(end)?;
         return Some((Piece::Literal(text), rest));
     }
     let inside = template.get(1..)?;
-    let (name, rest) = inside.split_at_checked(memchr(b'}', inside.as_bytes())?)?;
+    let (name, rest) = inside.split_at_checked(find_byte(inside, b'}')?)?;
     let rest = rest.get(1..)?;
     Some(match name.as_bytes() {
         [b'+', ..] => (Piece::Variable { name: name.get(1..)?, reserved: true }, rest),
         _ => (Piece::Variable { name, reserved: false }, rest),
     })
+}
+
+/// Returns the offset of the first such byte. The search functions of `str` would link panics in small builds.
+fn find_byte(text: &str, wanted: u8) -> Option<usize> {
+    text.bytes().position(|byte| byte == wanted)
 }
 
 /// Returns whether a template is valid. Braces must enclose names. No `{name}` may follow a `{+name}`, because [`find`]
@@ -211,7 +213,7 @@ impl<'u> Variable<'u> {
     /// The operator `==`, [`bytes`](Variable::bytes), [`copy_to`](Variable::copy_to) and `Display` decode any text.
     #[must_use]
     pub fn as_str(self) -> Option<&'u str> {
-        memchr(b'%', self.text.as_bytes()).is_none().then_some(self.text)
+        find_byte(self.text, b'%').is_none().then_some(self.text)
     }
 
     /// Returns the decoded bytes, which may not be UTF-8.
