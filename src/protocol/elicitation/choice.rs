@@ -35,12 +35,19 @@ pub(super) fn has_titles(options: &[Choice<'_>]) -> bool {
 /// Writes the values as a part of a schema.
 ///
 /// If no value has a title, the values become `enum`. Otherwise, the values become an array of objects with titles, and
-/// `titled` is the key of this array.
-pub(super) fn write_options(options: &[Choice<'_>], titled: &str, out: &mut Writer<'_>) {
-    if !has_titles(options) {
+/// `titled` is the key of this array. Without such a key, the values become `enum`, and a separate array holds the
+/// titles, as in `2025-06-18`.
+pub(super) fn write_options(options: &[Choice<'_>], titled: Option<&str>, out: &mut Writer<'_>) {
+    let has_titles = has_titles(options);
+    let Some(titled) = titled.filter(|_| has_titles) else {
         out.key("enum");
-        return write_texts(options.iter().map(|option| option.value), out);
-    }
+        write_each(options, |option| option.value, out);
+        if has_titles {
+            out.key("enumNames");
+            write_each(options, Choice::display_title, out);
+        }
+        return;
+    };
     out.key(titled);
     out.begin_array();
     for option in options {
@@ -52,19 +59,10 @@ pub(super) fn write_options(options: &[Choice<'_>], titled: &str, out: &mut Writ
     out.end_array();
 }
 
-/// Writes the values as in `2025-06-18`. A separate array holds the titles.
-pub(super) fn write_older_options(options: &[Choice<'_>], out: &mut Writer<'_>) {
-    out.key("enum");
-    write_texts(options.iter().map(|option| option.value), out);
-    if has_titles(options) {
-        out.key("enumNames");
-        write_texts(options.iter().map(Choice::display_title), out);
-    }
-}
-
-pub(super) fn write_texts<'t>(texts: impl Iterator<Item = &'t str>, out: &mut Writer<'_>) {
+/// Writes an array with a text of each choice.
+fn write_each<'a>(options: &[Choice<'a>], text: fn(&Choice<'a>) -> &'a str, out: &mut Writer<'_>) {
     out.begin_array();
-    texts.for_each(|text| out.string(text));
+    options.iter().for_each(|option| out.string(text(option)));
     out.end_array();
 }
 

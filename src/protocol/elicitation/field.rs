@@ -1,11 +1,10 @@
 //! Fields of a form: written for each revision, and viewed.
 //!
 //! Specification: *Elicitation*, *Requested schema*.
+#![allow(clippy::as_conversions, reason = "a signed 64-bit number can hold each unsigned 32-bit number")]
 
 use crate::json::{Decimal, Json, Str, Writer};
-use crate::protocol::elicitation::choice::{
-    Choice, ChoiceView, has_titles, write_older_options, write_options, write_texts,
-};
+use crate::protocol::elicitation::choice::{Choice, ChoiceView, has_titles, write_options};
 use crate::protocol::objects::optional_members::write_decimal_member;
 use crate::protocol::objects::view::{number, text};
 use crate::protocol::revision::{Revision, WireFeature};
@@ -18,6 +17,8 @@ use crate::protocol::revision::{Revision, WireFeature};
 pub struct Field<'a> {
     name: &'a str,
     kind: Kind<'a>,
+    /// Minimum and maximum of the number, of the length of the text, or of the number of chosen values.
+    limits: [Option<Decimal>; 2],
     title: Option<&'a str>,
     description: Option<&'a str>,
     required: bool,
@@ -26,11 +27,12 @@ pub struct Field<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum Kind<'a> {
-    Text { format: Option<&'a str>, length: [Option<u32>; 2] },
-    Number { integer: bool, bounds: [Option<Decimal>; 2] },
+    Text { format: Option<&'a str> },
+    Number,
+    Integer,
     Boolean,
     Choice { options: &'a [Choice<'a>] },
-    Choices { options: &'a [Choice<'a>], count: [Option<u32>; 2] },
+    Choices { options: &'a [Choice<'a>] },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +46,8 @@ enum Default<'a> {
 
 impl<'a> Field<'a> {
     const fn new(name: &'a str, kind: Kind<'a>) -> Field<'a> {
-        Field { name, kind, title: None, description: None, required: false, default: Default::None }
+        let (limits, title, description) = ([None, None], None, None);
+        Field { name, kind, limits, title, description, required: false, default: Default::None }
     }
 
     pub(crate) fn name(&self) -> &'a str {
@@ -69,7 +72,7 @@ impl<'a> Field<'a> {
     /// Creates a text field.
     #[must_use]
     pub const fn text(name: &'a str) -> Field<'a> {
-        Field::new(name, Kind::Text { format: None, length: [None, None] })
+        Field::new(name, Kind::Text { format: None })
     }
 
     /// Creates a field for an e-mail address.
@@ -97,19 +100,19 @@ impl<'a> Field<'a> {
     }
 
     const fn formatted(name: &'a str, format: &'a str) -> Field<'a> {
-        Field::new(name, Kind::Text { format: Some(format), length: [None, None] })
+        Field::new(name, Kind::Text { format: Some(format) })
     }
 
     /// Creates a field for a number.
     #[must_use]
     pub const fn number(name: &'a str) -> Field<'a> {
-        Field::new(name, Kind::Number { integer: false, bounds: [None, None] })
+        Field::new(name, Kind::Number)
     }
 
     /// Creates a field for an integer.
     #[must_use]
     pub const fn integer(name: &'a str) -> Field<'a> {
-        Field::new(name, Kind::Number { integer: true, bounds: [None, None] })
+        Field::new(name, Kind::Integer)
     }
 
     /// Creates a field for a boolean.
@@ -128,7 +131,7 @@ impl<'a> Field<'a> {
     /// one value.
     #[must_use]
     pub const fn choices(name: &'a str, options: &'a [Choice<'a>]) -> Field<'a> {
-        Field::new(name, Kind::Choices { options, count: [None, None] })
+        Field::new(name, Kind::Choices { options })
     }
 
     /// Makes the field required.
@@ -158,10 +161,8 @@ impl<'a> Field<'a> {
     /// values. This setting has no effect on other fields.
     #[must_use]
     pub const fn length(mut self, least: Option<u32>, most: Option<u32>) -> Self {
-        match &mut self.kind {
-            Kind::Text { length, .. } => *length = [least, most],
-            Kind::Choices { count, .. } => *count = [least, most],
-            _ => {}
+        if matches!(self.kind, Kind::Text { .. } | Kind::Choices { .. }) {
+            self.limits = [count(least), count(most)];
         }
         self
     }
@@ -169,8 +170,8 @@ impl<'a> Field<'a> {
     /// Sets the minimum and maximum of a number. This setting has no effect on other fields.
     #[must_use]
     pub const fn range(mut self, least: Option<Decimal>, greatest: Option<Decimal>) -> Self {
-        if let Kind::Number { bounds, .. } = &mut self.kind {
-            *bounds = [least, greatest];
+        if matches!(self.kind, Kind::Number | Kind::Integer) {
+            self.limits = [least, greatest];
         }
         self
     }
@@ -187,7 +188,7 @@ impl<'a> Field<'a> {
     /// Sets the default of a number. This setting has no effect on other fields.
     #[must_use]
     pub const fn default_number(mut self, value: Decimal) -> Self {
-        if matches!(self.kind, Kind::Number { .. }) {
+        if matches!(self.kind, Kind::Number | Kind::Integer) {
             self.default = Default::Number(value);
         }
         self
@@ -216,8 +217,8 @@ impl<'a> Field<'a> {
         let kind = match self.kind {
             Kind::Choices { .. } if modern => "array",
             Kind::Text { .. } | Kind::Choice { .. } | Kind::Choices { .. } => "string",
-            Kind::Number { integer: true, .. } => "integer",
-            Kind::Number { integer: false, .. } => "number",
+            Kind::Integer => "integer",
+            Kind::Number => "number",
             Kind::Boolean => "boolean",
         };
         out.key(self.name);
@@ -226,76 +227,91 @@ impl<'a> Field<'a> {
         out.field_optional("title", self.title);
         out.field_optional("description", self.description);
         match self.kind {
-            Kind::Text { format, length } => {
+            Kind::Text { format } => {
                 out.field_optional("format", format);
-                write_counts(["minLength", "maxLength"], length, out);
+                self.write_limits(&["minLength", "maxLength"], out);
             }
-            Kind::Number { bounds: [least, greatest], .. } => {
-                write_decimal_member("minimum", least, out);
-                write_decimal_member("maximum", greatest, out);
-            }
+            Kind::Number | Kind::Integer => self.write_limits(&["minimum", "maximum"], out),
             Kind::Boolean => {}
-            Kind::Choices { options, count } if modern => {
-                write_counts(["minItems", "maxItems"], count, out);
-                out.key("items");
-                out.begin_object();
+            Kind::Choices { options } if modern => {
+                self.write_limits(&["minItems", "maxItems"], out);
+                out.members(r#""items":{"#);
                 if !has_titles(options) {
-                    out.field_string("type", "string");
+                    out.members(r#""type":"string""#);
                 }
-                write_options(options, "anyOf", out);
+                write_options(options, Some("anyOf"), out);
                 out.end_object();
             }
-            Kind::Choice { options } if modern => write_options(options, "oneOf", out),
-            Kind::Choice { options } | Kind::Choices { options, .. } => write_older_options(options, out),
+            Kind::Choice { options } | Kind::Choices { options } => {
+                write_options(options, modern.then_some("oneOf"), out);
+            }
         }
         if modern || matches!(self.default, Default::Boolean(_)) {
             self.default.write(out);
         }
         out.end_object();
     }
+
+    fn write_limits(&self, keys: &[&str; 2], out: &mut Writer<'_>) {
+        let ([least_key, most_key], [least, most]) = (keys, self.limits);
+        write_decimal_member(least_key, least, out);
+        write_decimal_member(most_key, most, out);
+    }
 }
 
 impl Default<'_> {
     fn write(&self, out: &mut Writer<'_>) {
+        if matches!(self, Default::None) {
+            return;
+        }
+        out.key("default");
         match self {
             Default::None => {}
-            Default::Text(text) => out.field_string("default", text),
-            Default::Boolean(value) => out.field_boolean("default", *value),
-            Default::Number(number) => {
-                out.key("default");
-                out.decimal(*number);
-            }
+            Default::Text(text) => out.string(text),
+            Default::Boolean(value) => out.boolean(*value),
+            Default::Number(number) => out.decimal(*number),
             Default::Texts(texts) => {
-                out.key("default");
-                write_texts(texts.iter().copied(), out);
+                out.begin_array();
+                texts.iter().for_each(|text| out.string(text));
+                out.end_array();
             }
         }
     }
 }
 
-fn write_counts(keys: [&str; 2], counts: [Option<u32>; 2], out: &mut Writer<'_>) {
-    for (key, count) in keys.into_iter().zip(counts) {
-        if let Some(count) = count {
-            out.field_integer(key, count.into());
-        }
+/// Converts a limit of a length.
+const fn count(limit: Option<u32>) -> Option<Decimal> {
+    match limit {
+        Some(limit) => Some(Decimal::new(limit as i64, 0)),
+        None => None,
     }
 }
 
-/// Writes the JSON Schema of a form with these fields.
-pub(super) fn write_schema(fields: &[Field<'_>], revision: Revision, out: &mut Writer<'_>) {
-    out.begin_object();
-    out.field_string("type", "object");
-    out.key("properties");
-    out.begin_object();
+/// Writes the JSON Schema of a form with these fields. Returns `false` if two fields have the same name.
+pub(super) fn write_schema(fields: &[Field<'_>], revision: Revision, out: &mut Writer<'_>) -> bool {
+    out.members(r#"{"type":"object","properties":{"#);
     for field in fields {
         field.write(revision, out);
     }
     out.end_object();
     if fields.iter().any(|field| field.required) {
-        out.key("required");
-        write_texts(fields.iter().filter(|field| field.required).map(|field| field.name), out);
+        out.members(r#""required":["#);
+        fields.iter().filter(|field| field.required).for_each(|field| out.string(field.name));
+        out.end_array();
     }
     out.end_object();
+    has_unique_names(fields)
+}
+
+fn has_unique_names(fields: &[Field<'_>]) -> bool {
+    let mut rest = fields;
+    while let [field, others @ ..] = rest {
+        if others.iter().any(|other| other.name == field.name) {
+            return false;
+        }
+        rest = others;
+    }
+    true
 }
 
 /// A field of a form.

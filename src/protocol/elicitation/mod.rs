@@ -74,16 +74,12 @@ impl Input for Form<'_> {
 impl Sealed for Form<'_> {
     fn write(&self, recipient: To, out: &mut Writer<'_>) -> bool {
         if recipient.revision.has(WireFeature::ElicitationModes) {
-            out.field_string("mode", "form");
+            out.members(r#""mode":"form""#);
         }
         out.field_string("message", self.message);
         out.key("requestedSchema");
         match self.schema {
-            Schema::Fields(fields) => {
-                field::write_schema(fields, recipient.revision, out);
-                let names = || fields.iter().map(Field::name);
-                names().enumerate().all(|(at, name)| !names().take(at).any(|known| known == name))
-            }
+            Schema::Fields(fields) => field::write_schema(fields, recipient.revision, out),
             Schema::Raw(schema) => out.raw_object(schema),
         }
     }
