@@ -76,19 +76,17 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// Returns the id, if the block is a tool use.
+    /// Returns the id of the tool use, if the block is a tool use or its result. Such a block requires a client with
+    /// tool support in sampling.
     pub(super) fn tool_use_id(&self) -> Option<&'a str> {
-        if let Kind::ToolUse { id, .. } = self.0 { Some(id) } else { None }
+        match self.0 {
+            Kind::ToolUse { id, .. } | Kind::ToolResult { id, .. } => Some(id),
+            _ => None,
+        }
     }
 
-    /// Returns the id of the tool use, if the block is a tool result.
-    pub(super) fn tool_result_id(&self) -> Option<&'a str> {
-        if let Kind::ToolResult { id, .. } = self.0 { Some(id) } else { None }
-    }
-
-    /// Returns whether the block requires a client with tool support in sampling.
-    pub(super) fn needs_tools(&self) -> bool {
-        matches!(self.0, Kind::ToolUse { .. } | Kind::ToolResult { .. })
+    pub(super) fn is_tool_result(&self) -> bool {
+        matches!(self.0, Kind::ToolResult { .. })
     }
 
     /// Writes the block. Returns `false` if the block is not valid.
@@ -110,11 +108,7 @@ impl<'a> Block<'a> {
                 out.field_string("type", "tool_result");
                 out.field_string("toolUseId", id);
                 out.key("content");
-                out.begin_array();
-                for block in content {
-                    valid &= !block.needs_tools() && block.write(revision, out);
-                }
-                out.end_array();
+                valid = !use_tools(content) && write_array(content, revision, out);
                 if let Some(text) = structured {
                     valid &= write_structured(text, revision, out);
                 }
@@ -126,6 +120,19 @@ impl<'a> Block<'a> {
         out.end_object();
         valid
     }
+}
+
+/// Returns whether the blocks require a client with tool support in sampling.
+pub(super) fn use_tools(blocks: &[Block<'_>]) -> bool {
+    blocks.iter().any(|block| block.tool_use_id().is_some())
+}
+
+/// Writes an array of blocks. Returns `false` if a block is not valid.
+pub(super) fn write_array(blocks: &[Block<'_>], revision: Revision, out: &mut Writer<'_>) -> bool {
+    out.begin_array();
+    let valid = blocks.iter().all(|block| block.write(revision, out));
+    out.end_array();
+    valid
 }
 
 /// Writes the structured value, if the revision allows the value. Returns `false` if the text is not JSON.

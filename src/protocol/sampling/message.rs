@@ -7,7 +7,7 @@ use crate::protocol::objects::annotations::Role;
 use crate::protocol::objects::content::{BlockView, ContentView};
 use crate::protocol::objects::view::{text, view};
 use crate::protocol::revision::{Revision, WireFeature};
-use crate::protocol::sampling::block::Block;
+use crate::protocol::sampling::block::{Block, write_array};
 
 /// A message of a conversation.
 #[derive(Debug, Clone, Copy)]
@@ -50,25 +50,21 @@ impl<'a> SampleMessage<'a> {
     }
 
     pub(super) fn write(&self, revision: Revision, out: &mut Writer<'_>) -> bool {
-        let mut valid = true;
-        let mut write = |blocks: &[Block<'_>]| {
-            out.begin_object();
-            out.field_string("role", self.role.as_str());
-            out.key("content");
-            match blocks {
-                [block] => valid &= block.write(revision, out),
-                blocks => {
-                    out.begin_array();
-                    blocks.iter().for_each(|block| valid &= block.write(revision, out));
-                    out.end_array();
-                }
-            }
-            out.end_object();
-        };
         match self.blocks() {
-            blocks if revision.has(WireFeature::SamplingBlocks) => write(blocks),
-            blocks => blocks.chunks(1).for_each(write),
+            blocks if revision.has(WireFeature::SamplingBlocks) => self.write_blocks(blocks, revision, out),
+            blocks => blocks.chunks(1).all(|block| self.write_blocks(block, revision, out)),
         }
+    }
+
+    fn write_blocks(&self, blocks: &[Block<'_>], revision: Revision, out: &mut Writer<'_>) -> bool {
+        out.begin_object();
+        out.field_string("role", self.role.as_str());
+        out.key("content");
+        let valid = match blocks {
+            [block] => block.write(revision, out),
+            blocks => write_array(blocks, revision, out),
+        };
+        out.end_object();
         valid
     }
 }

@@ -19,7 +19,7 @@ use crate::protocol::objects::optional_members::{write_array_member, write_decim
 use crate::protocol::objects::tool::{Tool, ToolView};
 use crate::protocol::objects::view::{list, number, text, view};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
-use crate::protocol::sampling::block::Block;
+use crate::protocol::sampling::block::{Block, use_tools};
 use crate::protocol::sampling::message::{SampleMessage, SampleMessageView};
 use crate::protocol::sampling::model_preferences::{ModelPreferences, ModelPreferencesView};
 use crate::protocol::sampling::options::{IncludeContext, ToolChoice};
@@ -126,45 +126,53 @@ impl<'a> CreateMessage<'a> {
     fn needs_tools(&self) -> bool {
         !self.tools.is_empty()
             || self.tool_choice.is_some()
-            || self.messages.iter().any(|message| message.blocks().iter().any(Block::needs_tools))
+            || self.messages.iter().any(|message| use_tools(message.blocks()))
     }
 
     /// Returns whether every tool use has its result in the next message. A message with tool uses must have the
     /// role of the assistant. A message with results must have the role of the user, and must contain only results
     /// of known tool uses.
     fn tool_uses_have_results(&self) -> bool {
+        // The blocks of the preceding message, if its role is the assistant.
         let mut calls: &[Block<'_>] = &[];
         for message in self.messages {
             let blocks = message.blocks();
-            let results = || blocks.iter().filter_map(Block::tool_result_id);
-            let answered = results().count() == blocks.len() && message.role == Role::User;
-            let mut open = calls.iter().filter_map(Block::tool_use_id).peekable();
-            if open.peek().is_some() && !(answered && open.all(|call| results().any(|id| id == call))) {
+            let valid = match message.role {
+                Role::Assistant => !use_tools(calls) && !blocks.iter().any(Block::is_tool_result),
+                Role::User if use_tools(calls) || use_tools(blocks) => {
+                    blocks.iter().all(Block::is_tool_result)
+                        && have_partners(calls, blocks)
+                        && have_partners(blocks, calls)
+                }
+                Role::User => true,
+            };
+            if !valid {
                 return false;
             }
-            let known = |id| calls.iter().filter_map(Block::tool_use_id).any(|call| call == id);
-            if results().next().is_some() && !(answered && results().all(known)) {
-                return false;
-            }
-            let may_call = message.role == Role::Assistant;
-            if !may_call && blocks.iter().any(|block| block.tool_use_id().is_some()) {
-                return false;
-            }
-            calls = blocks;
+            calls = if message.role == Role::Assistant { blocks } else { &[] };
         }
-        !calls.iter().any(|block| block.tool_use_id().is_some())
+        !use_tools(calls)
     }
 
     fn write_tools(&self, revision: Revision, out: &mut Writer<'_>) -> bool {
-        write_array_member("tools", self.tools, out, |tool, out| tool.write(revision, out));
+        let mut valid = true;
+        write_array_member("tools", self.tools, out, |tool, out| {
+            tool.write(revision, out);
+            valid &= not_an_object(tool.objects()).is_none();
+        });
         if let Some(choice) = self.tool_choice {
-            out.key("toolChoice");
-            out.begin_object();
+            out.members(r#""toolChoice":{"#);
             out.field_string("mode", choice.as_str());
             out.end_object();
         }
-        self.tools.iter().all(|tool| not_an_object(tool.objects()).is_none())
+        valid
     }
+}
+
+/// Returns whether each tool use or result in `blocks` has a block with the same id in `others`.
+fn have_partners(blocks: &[Block<'_>], others: &[Block<'_>]) -> bool {
+    let ids = || others.iter().filter_map(Block::tool_use_id);
+    blocks.iter().filter_map(Block::tool_use_id).all(|id| ids().any(|other| other == id))
 }
 
 impl Input for CreateMessage<'_> {
