@@ -69,13 +69,13 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
 
     /// Writes an image with its media type, such as `image/png`.
     pub fn image(self, bytes: &[u8], mime_type: &str) {
-        self.piece(Piece::Image { bytes, mime_type });
+        self.piece(Piece::Media(Media { is_audio: false, bytes, mime_type }));
     }
 
     /// Writes audio with its media type, such as `audio/wav`. In `2024-11-05`, which has no audio, the function writes
     /// a placeholder text.
     pub fn audio(self, bytes: &[u8], mime_type: &str) {
-        self.piece(Piece::Audio { bytes, mime_type });
+        self.piece(Piece::Media(Media { is_audio: true, bytes, mime_type }));
     }
 
     fn piece(self, piece: Piece<'_>) {
@@ -147,26 +147,31 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Piece<'x> {
     Text(&'x dyn WriteText),
-    Image { bytes: &'x [u8], mime_type: &'x str },
-    Audio { bytes: &'x [u8], mime_type: &'x str },
+    Media(Media<'x>),
+}
+
+/// An image or audio data.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Media<'x> {
+    pub(crate) is_audio: bool,
+    pub(crate) bytes: &'x [u8],
+    pub(crate) mime_type: &'x str,
 }
 
 impl Piece<'_> {
     /// Writes the members of the block.
     pub(crate) fn write(self, revision: Revision, out: &mut Writer<'_>) {
-        let (kind, bytes, mime_type) = match self {
+        let Media { is_audio, bytes, mime_type } = match self {
             Piece::Text(text) => {
                 out.members(r#""type":"text","text":"#);
                 return out.display(text);
             }
-            Piece::Audio { bytes, mime_type } if !revision.has(WireFeature::Audio) => {
-                return Piece::Text(&("[audio: ", mime_type, ", ", bytes.len(), " bytes]"))
-                    .write(revision, out);
-            }
-            Piece::Image { bytes, mime_type } => ("image", bytes, mime_type),
-            Piece::Audio { bytes, mime_type } => ("audio", bytes, mime_type),
+            Piece::Media(media) => media,
         };
-        out.field_string("type", kind);
+        if is_audio && !revision.has(WireFeature::Audio) {
+            return Piece::Text(&("[audio: ", mime_type, ", ", bytes.len(), " bytes]")).write(revision, out);
+        }
+        out.field_string("type", if is_audio { "audio" } else { "image" });
         out.key("data");
         out.base64(bytes);
         out.field_string("mimeType", mime_type);

@@ -3,7 +3,7 @@
 //! Specification: *Sampling*, *Message content*.
 
 use crate::json::{Json, Kind as JsonKind, Writer};
-use crate::protocol::objects::content::Piece;
+use crate::protocol::objects::content::{Media, Piece};
 use crate::protocol::objects::tool_result::may_be_structured;
 use crate::protocol::revision::Revision;
 
@@ -14,8 +14,7 @@ pub struct Block<'a>(Kind<'a>);
 #[derive(Debug, Clone, Copy)]
 enum Kind<'a> {
     Text(&'a str),
-    Image { bytes: &'a [u8], mime_type: &'a str },
-    Audio { bytes: &'a [u8], mime_type: &'a str },
+    Media(Media<'a>),
     ToolUse { id: &'a str, name: &'a str, input: &'a str },
     ToolResult { id: &'a str, content: &'a [Block<'a>], structured: Option<&'a str>, failed: bool },
 }
@@ -30,14 +29,14 @@ impl<'a> Block<'a> {
     /// Creates an image block with the MIME type of the image.
     #[must_use]
     pub const fn image(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
-        Block(Kind::Image { bytes, mime_type })
+        Block(Kind::Media(Media { is_audio: false, bytes, mime_type }))
     }
 
     /// Creates an audio block with the MIME type of the audio. In `2024-11-05`, which has no audio, the client
     /// receives a placeholder text.
     #[must_use]
     pub const fn audio(bytes: &'a [u8], mime_type: &'a str) -> Block<'a> {
-        Block(Kind::Audio { bytes, mime_type })
+        Block(Kind::Media(Media { is_audio: true, bytes, mime_type }))
     }
 
     /// Creates the block of a tool use by the model (from `2025-11-25` on).
@@ -95,8 +94,7 @@ impl<'a> Block<'a> {
         out.begin_object();
         match self.0 {
             Kind::Text(text) => Piece::Text(&text).write(revision, out),
-            Kind::Image { bytes, mime_type } => Piece::Image { bytes, mime_type }.write(revision, out),
-            Kind::Audio { bytes, mime_type } => Piece::Audio { bytes, mime_type }.write(revision, out),
+            Kind::Media(media) => Piece::Media(media).write(revision, out),
             Kind::ToolUse { id, name, input } => {
                 out.field_string("type", "tool_use");
                 out.field_string("id", id);
