@@ -105,8 +105,7 @@ impl<'w, 'a> ToolResult<'w, 'a> {
         let from = self.out.len();
         let written = value.write(self.out) || self.out.overflowed();
         self.items.valid &= written && self.structured.is_none();
-        let is_object = self.out.written().get(from) == Some(&b'{');
-        let stays = may_be_structured(self.revision, is_object);
+        let stays = may_be_structured(self.revision, self.out.ends_with(b'}'));
         self.structured = Some(Structured { before, from, to: self.out.len(), stays });
     }
 
@@ -154,18 +153,15 @@ impl<'w, 'a> ToolResult<'w, 'a> {
 
     /// Completes the result. Returns `false` if the result is not valid. `pad_structured` adds an empty object to a
     /// result without structured content.
-    pub(crate) fn end(mut self, pad_structured: bool) -> bool {
-        match &self.structured {
-            Some(Structured { from, to, .. }) if self.items.count == 0 => {
-                let (from, to) = (*from, *to);
-                self.items.element(self.out);
-                self.out.members(r#"{"type":"text","text":""#);
+    pub(crate) fn end(&mut self, pad_structured: bool) -> bool {
+        // Some clients require at least one content block.
+        if self.items.count == 0 {
+            self.items.element(self.out);
+            self.out.members(r#"{"type":"text","text":""#);
+            if let Some(Structured { from, to, .. }) = self.structured {
                 self.out.escape_own(from, to);
-                self.out.token("\"}");
             }
-            // Some clients require at least one content block.
-            None if self.items.count == 0 => self.text(""),
-            _ => {}
+            self.out.token("\"}");
         }
         self.items.end(self.out);
         write_end(self.out, self.failed, pad_structured && self.structured.is_none());
