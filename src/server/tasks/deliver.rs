@@ -14,7 +14,7 @@ use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
 use crate::server::change_set::ChangeSet;
 use crate::server::features::subscriptions::notify::write_tag;
-use crate::server::features::subscriptions::registry::{Owner, Watched};
+use crate::server::features::subscriptions::registry::Watched;
 use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent};
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
@@ -138,8 +138,8 @@ fn notify_listeners(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> R
     while let Some(watch) = state.registry.at(at) {
         let (here, owner) = (at, watch.owner);
         at = watch.next;
-        let is_changed = watch.changed && watch.kind == Watched::Task;
-        let Owner::Listener(listener) = owner else { continue };
+        let is_changed = watch.is_changed() && watch.is_of_kind(Watched::Task);
+        let Some(listener) = owner.ticket() else { continue };
         if !is_changed {
             continue;
         }

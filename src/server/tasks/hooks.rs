@@ -17,7 +17,7 @@ use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::feature::Request;
-use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, Watched};
+use crate::server::features::subscriptions::registry::{Owner, Subject, SubscriptionRegistry, Watched};
 use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
 use crate::server::pending_event::{ResponseKind, TaskEvent};
 use crate::server::reply::Reply;
@@ -159,8 +159,8 @@ fn watch(request: &mut Request<'_, '_>, listener: Ticket, ids: Json<'_>) {
             if table.find(id, context.revision(), session).is_some() {
                 let ServerState { registry, peer, .. } = &mut *state;
                 // If the registry has no space for an id, the acknowledgment omits the id.
-                let owner = Owner::Listener(listener);
-                let _ = registry.add(owner, Watched::Task, id, &peer.in_flight, &mut |_| Ok(()));
+                let subject = Subject { owner: Owner::listener(listener), kind: Watched::Task, uri: id };
+                let _ = registry.add(&subject, &peer.in_flight, &mut |_| Ok(()));
             }
         }
     });
@@ -171,7 +171,7 @@ fn write_watched(registry: &mut SubscriptionRegistry<'_>, owner: Owner, out: &mu
     while let Some(watch) = registry.at(at) {
         let (here, before) = (at, out.mark());
         at = watch.next;
-        if watch.owner != owner || watch.kind != Watched::Task || watch.is_removed {
+        if watch.owner != owner || !watch.is_of_kind(Watched::Task) || watch.is_removed() {
             continue;
         }
         if !any {

@@ -25,7 +25,9 @@ use crate::server::features::resources::{can_watch, may_exist, not_found};
 use crate::server::features::subscriptions::notify::{
     LIST_MEMBERS, Listening, write_acknowledged, write_ended, write_updated,
 };
-use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, WatchError, Watched};
+use crate::server::features::subscriptions::registry::{
+    Owner, Subject, SubscriptionRegistry, WatchError, Watched,
+};
 use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
 use crate::server::pending_event::{PendingEvent, RequestKind};
 use crate::server::reply::Pending;
@@ -116,11 +118,11 @@ fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     if !may_exist(request.state.config, uri) {
         return not_found(request, uri);
     }
-    let owner = Owner::Session(request.state.session_key);
+    let owner = Owner::session(request.state.session_key);
+    let subject = Subject { owner, kind: Watched::Resource, uri };
     let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = &mut *request.state;
     let space = output.max_reply_size().saturating_sub(output.overhead());
-    let added =
-        registry.add(owner, Watched::Resource, uri, in_flight, &mut |uri| check(None, uri, space, accept));
+    let added = registry.add(&subject, in_flight, &mut |uri| check(None, uri, space, accept));
     let limit = registry.limit();
     match added {
         Ok(new) => respond_and_emit(request, new, subscribed),
@@ -131,7 +133,7 @@ fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
         Err(WatchError::TooLong) => request.invalid_params("`uri` is too long for a change notification"),
         Err(WatchError::Refused) => {
             // The client may have subscribed before it lost the permission.
-            registry.remove(owner, uri, in_flight.seed());
+            registry.remove(&subject, in_flight.seed());
             // The application has decided about the resource, so the server does not report the error.
             let pending_error = request.state.peer.pending_error;
             not_found(request, uri);
@@ -143,9 +145,9 @@ fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
 
 fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
     let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
-    let owner = Owner::Session(request.state.session_key);
+    let owner = Owner::session(request.state.session_key);
     let seed = request.state.peer.in_flight.seed();
-    let was = request.state.registry.remove(owner, uri, seed);
+    let was = request.state.registry.remove(&Subject { owner, kind: Watched::Resource, uri }, seed);
     respond_and_emit(request, was, unsubscribed)
 }
 
@@ -264,11 +266,12 @@ fn write_acknowledgment(
     let ServerState { config, peer: Peer { output, in_flight, .. }, registry, .. } = &mut *request.state;
     let longest = output.max_reply_size().saturating_sub(output.overhead());
     let routing = Routing::subscription_notification(request.pending.context.stream);
-    let owner = Owner::Listener(ticket);
+    let owner = Owner::listener(ticket);
     let mut check = |uri: &str| check(Some(id), uri, longest, accept);
     let mut watch = |registry: &mut SubscriptionRegistry<'_>, uri| {
         may_exist(config, uri)
-            && registry.add(owner, Watched::Resource, uri, in_flight, &mut check).is_ok_and(|new| new)
+            && registry.add(&Subject { owner, kind: Watched::Resource, uri }, in_flight, &mut check)
+                == Ok(true)
     };
     let mut resources = |out: &mut Writer<'_>| {
         let mut any = false;

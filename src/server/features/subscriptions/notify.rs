@@ -67,7 +67,7 @@ impl<'a> Listening<'a> {
 
     /// Returns the URIs of the subscribed resources.
     pub fn uris(&self) -> impl Iterator<Item = &'a str> {
-        let owner = Owner::Listener(self.ticket);
+        let owner = Owner::listener(self.ticket);
         self.registry.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
     }
 
@@ -198,10 +198,10 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
     while let Some(watch) = state.registry.at(at) {
         let (here, next, owner) = (at, watch.next, watch.owner);
         at = next;
-        if !watch.changed || watch.kind == Watched::Task {
+        if !watch.is_changed() || watch.is_of_kind(Watched::Task) {
             continue;
         }
-        let is_current = owner == Owner::Session(state.session_key);
+        let is_current = owner == Owner::session(state.session_key);
         if is_current && !state.is_session_notified() {
             any_delayed |= !ending;
             continue;
@@ -211,9 +211,9 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
                 return None;
             }
             let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = state;
-            let (routing, id) = match owner {
-                Owner::Session(key) => (Routing::of_session(OutboundMessageKind::Notification, key), None),
-                Owner::Listener(ticket) => {
+            let (routing, id) = match owner.ticket() {
+                None => (Routing::of_session(OutboundMessageKind::Notification, owner.session_key()), None),
+                Some(ticket) => {
                     let stream = in_flight.inbound(ticket)?.stream;
                     (Routing::subscription_notification(stream), Some(in_flight.id(ticket)))
                 }

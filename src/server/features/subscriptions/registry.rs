@@ -6,49 +6,57 @@
 //!
 //! An entry is valid until its removal, or until the end of its owner. A removed entry stays in the trie. If the buffer
 //! has no space, `add` compacts the entries, which takes O(n log n).
+#![allow(clippy::as_conversions, reason = "a key of a session has 16 bits, and a kind is a flag")]
 
 use crate::buffer::Buffer;
 use crate::framing::outbound_message::SessionKey;
 use crate::json::{Str, text_of};
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
-use crate::platform::{copy, move_down};
+use crate::platform::move_down;
 use crate::rpc::hash_text;
 use crate::server::change_set::ChangeSet;
 use crate::server::server_state::RequestTable;
 
-/// The owner of an entry.
+/// The owner of an entry: a subscription (`subscriptions/listen`), by the ticket of its request, or a session
+/// (`resources/subscribe`), by a ticket that no request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// A session (`resources/subscribe`).
-    Session(SessionKey),
-    /// A subscription (`subscriptions/listen`), by the ticket of its request.
-    Listener(Ticket),
-}
+pub(crate) struct Owner(Ticket);
 
 /// The slot number that marks a session as the owner. No slot has this number, because a table has at most 65,535
 /// slots.
-const SESSION: u16 = u16::MAX;
+const SESSION: u32 = 0xFFFF;
 
 impl Owner {
+    pub(crate) fn session(key: SessionKey) -> Owner {
+        Owner(Ticket { slot: SESSION, generation: key.0.into() })
+    }
+
+    pub(crate) fn listener(ticket: Ticket) -> Owner {
+        Owner(ticket)
+    }
+
+    /// Returns the ticket of a subscription. Returns `None` for a session.
+    pub(crate) fn ticket(self) -> Option<Ticket> {
+        (self.0.slot != SESSION).then_some(self.0)
+    }
+
+    /// Returns the key of a session. For a subscription, the result has no meaning.
+    pub(crate) fn session_key(self) -> SessionKey {
+        SessionKey(self.0.generation as u16)
+    }
+
     /// Returns the number to mix into the seed of the hash.
     fn key(self) -> u64 {
-        let (slot, number) = match self {
-            Owner::Session(SessionKey(key)) => (SESSION.into(), key.into()),
-            Owner::Listener(ticket) => (ticket.slot, ticket.generation),
-        };
-        u64::from(slot) << 32 | u64::from(number)
+        u64::from(self.0.slot) << 32 | u64::from(self.0.generation)
     }
 
     pub(crate) fn is_active(self, in_flight: &RequestTable<'_>) -> bool {
-        match self {
-            Owner::Session(_) => true,
-            // A subscription receives no notification after its response.
-            Owner::Listener(ticket) => in_flight
-                .inbound(ticket)
-                .and_then(Inbound::subscription)
-                .is_some_and(|[_, flags]| !flags.any(ChangeSet::SUBSCRIBED)),
-        }
+        // A subscription receives no notification after its response.
+        self.ticket().is_none_or(|ticket| {
+            let subscription = in_flight.inbound(ticket).and_then(Inbound::subscription);
+            subscription.is_some_and(|[_, flags]| !flags.any(ChangeSet::SUBSCRIBED))
+        })
     }
 }
 
@@ -75,6 +83,7 @@ pub(crate) const HEADER: usize = 15;
 /// Offset of the flags in an entry.
 const FLAGS: usize = 6;
 const CHANGED: u8 = 1;
+/// Flag of an entry whose subject is a task.
 const TASK: u8 = 2;
 /// Flag of an entry that is not in use.
 const REMOVED: u8 = 4;
@@ -90,24 +99,46 @@ const MAX_SIZE: usize = 1 << 24;
 
 /// The subject of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Watched {
     /// A resource, by its URI.
-    Resource,
+    Resource = 0,
     /// A task, by its id.
-    Task,
+    Task = TASK,
 }
 
 /// An entry, with the offset of the next entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watch<'w> {
     pub(crate) owner: Owner,
-    pub(crate) kind: Watched,
-    /// Whether a notification is pending.
-    pub(crate) changed: bool,
-    pub(crate) is_removed: bool,
+    flags: u8,
     /// The URI of the resource, or the id of the task.
     pub(crate) uri: &'w str,
     pub(crate) next: usize,
+}
+
+impl Watch<'_> {
+    pub(crate) fn is_of_kind(&self, kind: Watched) -> bool {
+        self.flags & TASK == kind as u8
+    }
+
+    /// Returns whether a notification is pending.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.flags & CHANGED != 0
+    }
+
+    pub(crate) fn is_removed(&self) -> bool {
+        self.flags & REMOVED != 0
+    }
+}
+
+/// The part of an entry by which the registry finds the entry.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'s> {
+    pub(crate) owner: Owner,
+    pub(crate) kind: Watched,
+    /// The URI of the resource, or the id of the task.
+    pub(crate) uri: Str<'s>,
 }
 
 impl<'b> SubscriptionRegistry<'b> {
@@ -123,7 +154,7 @@ impl<'b> SubscriptionRegistry<'b> {
     pub(crate) fn remove_session(&mut self, key: SessionKey) {
         let mut at = 0;
         while let Some(Watch { owner, next, .. }) = self.at(at) {
-            if owner == Owner::Session(key) {
+            if owner == Owner::session(key) {
                 self.set_removed(at);
             }
             at = next;
@@ -146,16 +177,11 @@ impl<'b> SubscriptionRegistry<'b> {
         let [s0, s1, g0, g1, g2, g3, flags, l0, l1, ..] = *header;
         let length = usize::from(u16::from_le_bytes([l0, l1]));
         Some(Watch {
-            owner: match u16::from_le_bytes([s0, s1]) {
-                SESSION => Owner::Session(SessionKey(u16::from_le_bytes([g0, g1]))),
-                slot => {
-                    let generation = u32::from_le_bytes([g0, g1, g2, g3]);
-                    Owner::Listener(Ticket { slot: slot.into(), generation })
-                }
-            },
-            kind: if flags & TASK != 0 { Watched::Task } else { Watched::Resource },
-            changed: flags & CHANGED != 0,
-            is_removed: flags & REMOVED != 0,
+            owner: Owner(Ticket {
+                slot: u16::from_le_bytes([s0, s1]).into(),
+                generation: u32::from_le_bytes([g0, g1, g2, g3]),
+            }),
+            flags,
             uri: text_of(rest.get(..length)?),
             next: at.wrapping_add(HEADER).wrapping_add(length),
         })
@@ -163,7 +189,7 @@ impl<'b> SubscriptionRegistry<'b> {
 
     /// Returns the entries of resources, without removed entries. Entries of ended subscriptions may be included.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Watch<'_>> {
-        self.all().filter(|watch| watch.kind == Watched::Resource)
+        self.all().filter(|watch| watch.is_of_kind(Watched::Resource))
     }
 
     /// Returns the entries of resources and tasks, without removed entries. Entries of ended subscriptions may be
@@ -175,7 +201,7 @@ impl<'b> SubscriptionRegistry<'b> {
             at = watch.next;
             Some(watch)
         });
-        entries.filter(|watch| !watch.is_removed)
+        entries.filter(|watch| !watch.is_removed())
     }
 
     /// Adds an entry. Returns `Ok(false)` if the owner already watches the resource or task.
@@ -186,18 +212,16 @@ impl<'b> SubscriptionRegistry<'b> {
     /// [`WatchError::Full`]: the buffer has no space. Other errors are those of `check`.
     pub(crate) fn add(
         &mut self,
-        owner: Owner,
-        kind: Watched,
-        uri: Str<'_>,
+        subject: &Subject<'_>,
         in_flight: &RequestTable<'_>,
         check: &mut dyn FnMut(&str) -> Result<(), WatchError>,
     ) -> Result<bool, WatchError> {
-        let (length, seed) = (uri.len(), in_flight.seed());
+        let (length, seed) = (subject.uri.len(), in_flight.seed());
         let taken = HEADER.wrapping_add(length);
-        let mut found = self.find(owner, kind, uri, seed);
+        let mut found = self.find(subject, seed);
         if found.is_err() && self.used.wrapping_add(taken) > self.limit() {
             self.compact(in_flight);
-            found = self.find(owner, kind, uri, seed);
+            found = self.find(subject, seed);
         }
         let link = match found {
             Ok(at) => {
@@ -207,40 +231,41 @@ impl<'b> SubscriptionRegistry<'b> {
             Err(link) => link,
         };
         let (start, end) = (self.used, self.used.wrapping_add(taken));
-        let header = encode_header(owner, kind, u16::try_from(length).map_err(|_| WatchError::Full)?);
+        let header = encode_header(subject, u16::try_from(length).map_err(|_| WatchError::Full)?);
         if end > self.limit() {
             return Err(WatchError::Full);
         }
         let mut space = self.buffer.reborrow();
         let target = space.ensure(end).and_then(|all| all.get_mut(start..end)).ok_or(WatchError::Full)?;
-        let (first, text) = target.split_at_mut_checked(HEADER).ok_or(WatchError::Full)?;
-        copy(first, &header);
-        check(uri.copy_to(text).map_err(|_| WatchError::Full)?)?;
+        let (first, text) = target.split_first_chunk_mut().ok_or(WatchError::Full)?;
+        *first = header;
+        check(subject.uri.copy_to(text).map_err(|_| WatchError::Full)?)?;
         self.used = end;
         self.set_child(link, start);
         Ok(true)
     }
 
-    /// Removes the entry of a resource. Returns `false` if the owner does not watch the resource.
-    pub(crate) fn remove(&mut self, owner: Owner, uri: Str<'_>, seed: u64) -> bool {
-        let Ok(at) = self.find(owner, Watched::Resource, uri, seed) else { return false };
-        let was_removed = self.at(at).is_some_and(|watch| watch.is_removed);
+    /// Removes an entry. Returns `false` if the owner does not watch the resource or task.
+    pub(crate) fn remove(&mut self, subject: &Subject<'_>, seed: u64) -> bool {
+        let Ok(at) = self.find(subject, seed) else { return false };
+        let was_removed = self.at(at).is_some_and(|watch| watch.is_removed());
         self.set_removed(at);
         !was_removed
     }
 
     /// Finds an entry, even a removed entry. Without such an entry, returns the link to which a new entry belongs.
-    fn find(&self, owner: Owner, kind: Watched, uri: Str<'_>, seed: u64) -> Result<usize, usize> {
+    fn find(&self, subject: &Subject<'_>, seed: u64) -> Result<usize, usize> {
+        let Subject { owner, kind, uri } = *subject;
         self.descend(hash_text(seed ^ owner.key(), &uri), &|watch| {
-            watch.owner == owner && watch.kind == kind && uri == *watch.uri
+            watch.owner == owner && watch.is_of_kind(kind) && uri == *watch.uri
         })
     }
 
     /// Follows the bits of `hash` to the entry that `is_found` accepts, or to an absent child.
     fn descend(&self, mut hash: u32, is_found: &dyn Fn(&Watch<'_>) -> bool) -> Result<usize, usize> {
         let (mut at, mut link) = (0, ROOT);
-        while let Some(watch) = self.at(at) {
-            if is_found(&watch) {
+        while let Some(watch) = &self.at(at) {
+            if is_found(watch) {
                 return Ok(at);
             }
             let [left, right] = CHILDREN;
@@ -254,6 +279,8 @@ impl<'b> SubscriptionRegistry<'b> {
         Err(link)
     }
 
+    // Not inlined into its three callers: that takes 60 bytes more.
+    #[inline(never)]
     fn set_child(&mut self, link: usize, offset: usize) {
         if let Some(child) = self.buffer.bytes_mut().get_mut(link..).and_then(<[u8]>::first_chunk_mut::<3>) {
             let [b0, b1, b2, ..] = offset.to_le_bytes();
@@ -265,7 +292,8 @@ impl<'b> SubscriptionRegistry<'b> {
     pub(crate) fn mark_changed(&mut self, kind: Watched, uri: &str) -> bool {
         let (mut at, mut marked) = (0, false);
         while let Some(watch) = self.at(at) {
-            let (same, next) = (!watch.is_removed && watch.kind == kind && watch.uri == uri, watch.next);
+            let (same, next) =
+                (!watch.is_removed() && watch.is_of_kind(kind) && watch.uri == uri, watch.next);
             if same {
                 self.set_changed(at, true);
                 marked = true;
@@ -302,28 +330,27 @@ impl<'b> SubscriptionRegistry<'b> {
     /// Drops removed entries and entries of ended subscriptions, and builds a new trie from the remaining entries.
     fn compact(&mut self, in_flight: &RequestTable<'_>) {
         let (mut at, all) = (0, core::mem::take(&mut self.used));
-        while let Some(watch) = self.entry(at, all) {
+        while let Some(watch) = &self.entry(at, all) {
             let (from, next) = (at, watch.next);
             at = next;
-            if watch.is_removed || !watch.owner.is_active(in_flight) {
+            if watch.is_removed() || !watch.owner.is_active(in_flight) {
                 continue;
             }
             let hash = hash_text(in_flight.seed() ^ watch.owner.key(), &watch.uri);
             let link = self.descend(hash, &|_| false).unwrap_or_else(|link| link);
             let to = self.used;
             move_down(self.buffer.bytes_mut(), from, to, next.wrapping_sub(from));
-            CHILDREN.into_iter().for_each(|child| self.set_child(to.wrapping_add(child), 0));
+            CHILDREN.iter().for_each(|child| self.set_child(to.wrapping_add(*child), 0));
             self.set_child(link, to);
             self.used = to.wrapping_add(next.wrapping_sub(from));
         }
     }
 }
 
-fn encode_header(owner: Owner, kind: Watched, length: u16) -> [u8; HEADER] {
-    let [g0, g1, g2, g3, s0, s1, ..] = owner.key().to_le_bytes();
+fn encode_header(subject: &Subject<'_>, length: u16) -> [u8; HEADER] {
+    let [g0, g1, g2, g3, s0, s1, ..] = subject.owner.key().to_le_bytes();
     let [l0, l1] = length.to_le_bytes();
-    let flags = if kind == Watched::Task { TASK } else { 0 };
-    [s0, s1, g0, g1, g2, g3, flags, l0, l1, 0, 0, 0, 0, 0, 0]
+    [s0, s1, g0, g1, g2, g3, subject.kind as u8, l0, l1, 0, 0, 0, 0, 0, 0]
 }
 
 impl core::fmt::Debug for SubscriptionRegistry<'_> {
