@@ -11,6 +11,8 @@ use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::peer::{LineEvent, Peer, Role};
 use crate::platform::divide;
+use crate::protocol::input::begin_notification;
+use crate::protocol::methods;
 use crate::rpc::issued_number;
 use crate::time::Millis;
 
@@ -184,7 +186,8 @@ impl<R: Role> Peer<'_, R> {
         let reason = reason.unwrap_or_else(|| text_of(in_flight.text(ticket)));
         output.compact();
         output.write(routing, space, &mut |out: &mut Writer<'_>| {
-            out.token(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
+            begin_notification(out, methods::CANCELLED.name);
+            out.key("requestId");
             out.unsigned(id);
             if !reason.is_empty() {
                 out.field_string("reason", reason);

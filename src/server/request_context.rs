@@ -176,6 +176,14 @@ impl Inbound<PackedContext> {
         }
     }
 
+    /// Returns the pending changes of a subscription. Returns `None` for other requests.
+    pub(crate) fn pending_changes(&mut self) -> Option<&mut ChangeSet> {
+        match &mut self.context.kind {
+            RequestKind::Listen { pending, .. } => Some(pending),
+            _ => None,
+        }
+    }
+
     pub(crate) fn set_chunks(&mut self, chunks: ChunkState) {
         (self.state, self.context.kind) = (InboundState::Open, RequestKind::Chunked(chunks));
     }

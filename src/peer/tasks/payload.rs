@@ -200,11 +200,6 @@ pub(crate) fn write_related(id: &TaskId, out: &mut Writer<'_>) {
     out.end_object();
 }
 
-/// Begins a notification about a task.
-pub(crate) fn begin_notification(out: &mut Writer<'_>, method: &str) {
-    out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#"","params":{"#);
-}
-
 /// Returns the index of a task's slot, as stored in the request that waits for the task.
 pub(crate) fn slot_of(ticket: Ticket) -> [u8; 2] {
     let [low, high, ..] = ticket.slot.to_le_bytes();

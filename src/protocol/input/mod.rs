@@ -128,6 +128,12 @@ pub(crate) fn write_request(out: &mut Writer<'_>, method: &str, params: &mut dyn
     valid
 }
 
+/// Begins a notification: writes `{"jsonrpc":"2.0","method":…,"params":{`.
+#[inline(never)]
+pub(crate) fn begin_notification(out: &mut Writer<'_>, method: &str) {
+    out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#"","params":{"#);
+}
+
 /// Writes a notification. The closure `params` writes the parameters. The closure returns `false` if the parameters
 /// are not valid, and the message then fails. If the closure writes nothing, the message has no member `params`.
 pub(crate) fn write_notification(out: &mut Writer<'_>, method: &str, params: &mut dyn WriteBody) {

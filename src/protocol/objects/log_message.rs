@@ -3,18 +3,17 @@
 //! Specification: *Logging*.
 
 use crate::json::{Json, Str, WriteBody, Writer};
+use crate::protocol::input::begin_notification;
 use crate::protocol::level::Level;
+use crate::protocol::methods;
 use crate::protocol::objects::view::{member, text, view};
 
 /// Writes `notifications/message`. Calls `data` to write the logged value. `data` returns `false` if the value is not
 /// valid.
 pub(crate) fn write_log(out: &mut Writer<'_>, level: Level, logger: Option<&str>, data: &mut dyn WriteBody) {
-    let before = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":""#;
-    out.wrapped(before, level.as_str().as_bytes(), "\"");
-    if let Some(logger) = logger {
-        out.key("logger");
-        out.string(logger);
-    }
+    begin_notification(out, methods::MESSAGE.name);
+    out.field_string("level", level.as_str());
+    out.field_optional("logger", logger);
     out.key("data");
     if !data.write(out) {
         out.fail();

@@ -233,9 +233,9 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
     }
     let listed = request.state.config.declared_lists();
     let mut filter = ChangeSet::NONE;
-    for (name, list) in LIST_MEMBERS {
-        if listed.any(list) && wanted.get(name).and_then(Json::boolean) == Some(true) {
-            filter.add(list);
+    for (name, list) in &LIST_MEMBERS {
+        if listed.any(*list) && wanted.get(name).and_then(Json::boolean) == Some(true) {
+            filter.add(*list);
         }
     }
     let uris = uris.filter(|_| can_watch(request.state.config)).unwrap_or(Json::NULL);

@@ -8,8 +8,9 @@ use crate::peer::Peer;
 use crate::peer::lifecycle::State;
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
-use crate::protocol::meta;
+use crate::protocol::input::begin_notification;
 use crate::protocol::revision::Revision;
+use crate::protocol::{meta, methods};
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::event::{Event, part, spans_of};
@@ -104,32 +105,22 @@ const ENDS: ChangeSet = ChangeSet::FEATURE_PENDING;
 const ANSWERED: ChangeSet = ChangeSet::SUBSCRIBED;
 const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 
-/// Finds the first subscription in flight at or after `slot`. Returns the ticket, the filter and the pending changes.
-fn next_listener(state: &ServerState<'_>, slot: u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
-    let mut slot = slot;
+/// Finds the first subscription in flight at or after `slot`, and advances `slot` past it. Returns the ticket, the
+/// filter and the pending changes.
+fn next_listener(state: &ServerState<'_>, slot: &mut u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
     loop {
-        let ticket = state.peer.in_flight.first_from(slot)?;
+        let ticket = state.peer.in_flight.first_from(*slot)?;
+        *slot = ticket.slot.wrapping_add(1);
         let subscription = state.peer.in_flight.inbound(ticket).and_then(Inbound::subscription);
         if let Some([filter, pending]) = subscription {
             return Some((ticket, filter, pending));
         }
-        slot = ticket.slot.wrapping_add(1);
     }
 }
 
-/// Applies `change` with the flags `by` to the pending changes of a subscription. Returns `None` if the ticket
-/// belongs to no subscription.
-fn set_pending(
-    state: &mut ServerState<'_>,
-    ticket: Ticket,
-    change: fn(&mut ChangeSet, ChangeSet),
-    by: ChangeSet,
-) -> Option<()> {
-    let inbound = state.peer.in_flight.inbound_mut(ticket)?;
-    let [filter, mut pending] = inbound.subscription()?;
-    change(&mut pending, by);
-    inbound.set_subscription(filter, pending);
-    Some(())
+/// Returns the pending changes of a subscription. Returns `None` if the ticket belongs to no subscription.
+fn pending<'s>(state: &'s mut ServerState<'_>, ticket: Ticket) -> Option<&'s mut ChangeSet> {
+    state.peer.in_flight.inbound_mut(ticket)?.pending_changes()
 }
 
 /// Marks a change as pending in all matching subscriptions and registry entries.
@@ -142,13 +133,14 @@ pub(crate) fn record_change(state: &mut ServerState<'_>, change: Change<'_>) {
     }
     let (list, mut slot) = (change.list(), 0);
     while state.pending_changes.any(ChangeSet::SUBSCRIBED)
-        && let Some((ticket, filter, _)) = next_listener(state, slot)
+        && let Some((ticket, filter, _)) = next_listener(state, &mut slot)
     {
-        if filter.any(list) {
-            set_pending(state, ticket, ChangeSet::add, list);
+        if filter.any(list)
+            && let Some(pending) = pending(state, ticket)
+        {
+            pending.add(list);
             state.pending_changes.add(ChangeSet::FEATURE_PENDING);
         }
-        slot = ticket.slot.wrapping_add(1);
     }
 }
 
@@ -171,19 +163,18 @@ pub(crate) fn write_pending(state: &mut ServerState<'_>) {
 /// Writes pending changes of lists. Returns `None` if the output has no space.
 fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
     let (config, mut slot) = (state.config, 0);
-    while let Some((ticket, _, flags)) = next_listener(state, slot) {
+    while let Some((ticket, _, flags)) = next_listener(state, &mut slot) {
         for feature in config.features {
             let Some((change, method)) = feature.change_notification() else { continue };
             if flags.any(change.list()) {
                 send(state, ticket, &mut |out, id| {
-                    out.wrapped(r#"{"jsonrpc":"2.0","method":""#, method.as_bytes(), r#"","params":{"#);
+                    begin_notification(out, method);
                     write_tag(out, id);
                     out.token("}}");
                 })?;
-                set_pending(state, ticket, ChangeSet::remove, change.list());
+                pending(state, ticket)?.remove(change.list());
             }
         }
-        slot = ticket.slot.wrapping_add(1);
     }
     Some(())
 }
@@ -194,23 +185,24 @@ fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
 /// completes.
 fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
     let ending = state.peer.lifecycle.state() == State::Draining;
+    let (current, is_notified) = (Owner::session(state.session_key), state.is_session_notified());
+    let ServerState { registry, peer, .. } = state;
     let (mut at, mut any_delayed) = (0, false);
-    while let Some(watch) = state.registry.at(at) {
-        let (here, next, owner) = (at, watch.next, watch.owner);
-        at = next;
+    while let Some(watch) = &registry.at(at) {
+        let (here, owner) = (at, watch.owner);
+        at = watch.next;
         if !watch.is_changed() || watch.is_of_kind(Watched::Task) {
             continue;
         }
-        let is_current = owner == Owner::session(state.session_key);
-        if is_current && !state.is_session_notified() {
+        if owner == current && !is_notified {
             any_delayed |= !ending;
             continue;
         }
-        if owner.is_active(&state.peer.in_flight) {
-            if !state.peer.reserve_response() {
+        if owner.is_active(&peer.in_flight) {
+            if !peer.reserve_response() {
                 return None;
             }
-            let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = state;
+            let Peer { in_flight, output, .. } = &mut *peer;
             let (routing, id) = match owner.ticket() {
                 None => (Routing::of_session(OutboundMessageKind::Notification, owner.session_key()), None),
                 Some(ticket) => {
@@ -218,10 +210,10 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
                     (Routing::subscription_notification(stream), Some(in_flight.id(ticket)))
                 }
             };
-            let uri = registry.at(here)?.uri;
-            let _ = output.write_message(routing, &mut |out: &mut Writer<'_>| write_updated(out, id, uri));
+            let _ =
+                output.write_message(routing, &mut |out: &mut Writer<'_>| write_updated(out, id, watch.uri));
         }
-        state.registry.set_changed(here, false);
+        registry.set_changed(here, false);
     }
     Some(any_delayed)
 }
@@ -235,8 +227,7 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
 fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
     let all = state.peer.lifecycle.state() == State::Draining;
     let (config, mut slot, mut left) = (state.config, 0, false);
-    while let Some((ticket, _, flags)) = next_listener(state, slot) {
-        slot = ticket.slot.wrapping_add(1);
+    while let Some((ticket, _, flags)) = next_listener(state, &mut slot) {
         if !all && !flags.any(ENDS) {
             left = true;
             continue;
@@ -252,8 +243,8 @@ fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
         }
         if !state.peer.output.is_message_mode() {
             send(state, ticket, &mut |out, id| {
-                let before = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#;
-                out.wrapped(before, id, "}}");
+                begin_notification(out, methods::CANCELLED.name);
+                out.wrapped(r#""requestId":"#, id, "}}");
             })?;
         }
         state.peer.in_flight.release(ticket);
@@ -291,8 +282,7 @@ fn send_as(
 
 /// Writes `"_meta":{…}` with the id of the subscription.
 pub(crate) fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
-    out.key("_meta");
-    out.begin_object();
+    out.members(r#""_meta":{"#);
     out.key(meta::SUBSCRIPTION_ID);
     out.json_bytes(id);
     out.end_object();
@@ -312,11 +302,11 @@ pub(crate) fn write_acknowledged(
     filter: ChangeSet,
     resources: &mut dyn WriteBody,
 ) {
-    out.token(r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"#);
+    begin_notification(out, methods::SUBSCRIPTIONS_ACKNOWLEDGED.name);
     write_tag(out, id);
     out.token(r#","notifications":{"#);
-    for (name, list) in LIST_MEMBERS {
-        if filter.any(list) {
+    for (name, list) in &LIST_MEMBERS {
+        if filter.any(*list) {
             out.field_boolean(name, true);
         }
     }
@@ -326,7 +316,7 @@ pub(crate) fn write_acknowledged(
 
 /// Writes the notification of a changed resource. `id` is the subscription id, or `None` in the handshake era.
 pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) {
-    out.token(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"#);
+    begin_notification(out, methods::RESOURCES_UPDATED.name);
     if let Some(id) = id {
         write_tag(out, id);
     }
@@ -349,7 +339,7 @@ pub(crate) fn write_ended(out: &mut Writer<'_>, id: &[u8], config: &ServerConfig
 impl ServerState<'_> {
     /// Marks the end of a subscription as pending.
     pub(crate) fn end_subscription(&mut self, ticket: Ticket) -> Result<(), SendError> {
-        set_pending(self, ticket, ChangeSet::add, ENDS).ok_or(SendError::Gone)?;
+        pending(self, ticket).ok_or(SendError::Gone)?.add(ENDS);
         self.pending_changes.add(ChangeSet::FEATURE_PENDING);
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::server::features::subscriptions::registry::HEADER;
-use crate::server::{Event, SecondInitialize, Server, Slot};
-use crate::{Action, Millis};
+use crate::server::{Event, SecondInitialize, Server, ServerConfig, Slot};
+use crate::{Action, Millis, Revision};
 use std::borrow::ToOwned;
 use std::collections::BTreeSet;
 use std::format;
