@@ -189,19 +189,19 @@ impl Client<'_> {
         {
             return true;
         }
-        let bytes = self.input.bytes();
-        let class = Class::new(bytes, self.input.scanner(), self.state.config.missing_jsonrpc);
+        let (bytes, scanner) = (self.input.bytes(), self.input.scanner());
+        let class = Class::new(bytes, scanner, self.state.config.missing_jsonrpc);
         let mut input = None;
-        if let Class::Request { method, .. } = class {
-            input = receive::requested_input(&self.state, rpc::text(bytes, method));
+        if class == Class::Request {
+            let method = rpc::text(bytes, scanner.span(Member::Method));
+            input = receive::requested_input(&self.state, method);
             if !self.state.reserve_response(input.is_some()) {
                 return false;
             }
         }
         self.state.record_line();
-        let index = self.input.member_index(Member::Result);
         let outcome =
-            receive::handle_message(&mut self.state, bytes, class, input, index, self.input.stream());
+            receive::handle_message(&mut self.state, bytes, scanner, class, input, self.input.stream());
         self.finish_line(outcome)
     }
 

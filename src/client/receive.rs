@@ -5,7 +5,7 @@ use core::mem;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{LineDecoder, LineKind};
-use crate::json::{Json, Kind, Member, MemberIndex, Span, Str};
+use crate::json::{Json, Kind, Member, MemberIndex, Scanner, Span, Str};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::Inbound;
 use crate::peer::response::RequestFailure;
@@ -23,34 +23,38 @@ use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome}
 use crate::client::server_requests::input_request::InputKind;
 
 /// Processes a line that is valid JSON, and returns the error of an invalid or unexpected message. For a request, the
-/// caller has reserved space for the response. `input` is the [requested input](requested_input). `index` is the
-/// scanner's index of the result.
+/// caller has reserved space for the response. `input` is the [requested input](requested_input).
 #[inline]
 pub(crate) fn handle_message(
     state: &mut ClientState<'_>,
     line: &[u8],
+    scanner: &Scanner,
     class: Class,
     input: Option<InputKind>,
-    index: Option<&MemberIndex>,
     stream: StreamId,
 ) -> Result<(), ProtocolError> {
-    let (id, outcome) = match class {
-        Class::Response { id, outcome } => (id, outcome),
-        Class::Request { id, method, params } => {
+    let id = scanner.span(Member::Id);
+    let outcome = match class {
+        Class::Response | Class::MalformedResponse => Outcome::new(line, scanner),
+        Class::Request => {
+            let (method, params) = (scanner.span(Member::Method), scanner.params(line));
             return handle_request(state, line, id, method, params, input, stream);
         }
-        Class::Notification { method, params } => return handle_notification(state, line, method, params),
-        Class::ErrorWithoutId { error } => return handle_error_without_id(state, line, error),
+        Class::Notification => {
+            return handle_notification(state, line, scanner.span(Member::Method), scanner.params(line));
+        }
+        Class::ErrorWithoutId => return handle_error_without_id(state, line, scanner.span(Member::Error)),
         // A message without method, result and error. If a request with this id is pending, the message is a malformed
         // response.
-        Class::Invalid { why: Invalid::Method, id, .. }
-            if Json::trusted(line).get("method").is_none()
-                && is_pending_response(state, rpc::view(line, id)) =>
+        Class::Invalid(Invalid::Method)
+            if !scanner.has(Member::Method)
+                && is_pending_response(state, rpc::view(line, scanner.valid_id(line))) =>
         {
-            (id, Outcome::Malformed)
+            Outcome::Malformed
         }
-        Class::Invalid { why, .. } => return Err(invalid_message(why)),
+        Class::Invalid(why) | Class::Unanswerable(why) => return Err(invalid_message(why)),
     };
+    let index = scanner.inner(Member::Result);
     handle_response(state, line, rpc::view(line, id), outcome, index)
 }
 

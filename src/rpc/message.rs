@@ -114,42 +114,43 @@ impl<'m> Message<'m> {
 }
 
 impl Scanner {
+    /// Returns the span of the id, missing if the id is not valid.
+    #[inline]
+    pub(crate) fn valid_id(&self, line: &[u8]) -> Span {
+        let id = self.span(Member::Id);
+        if is_id(view(line, id)) { id } else { Span::MISSING }
+    }
+
+    /// Returns the span of the parameters, missing if the parameters are `null`.
+    #[inline]
+    pub(crate) fn params(&self, line: &[u8]) -> Span {
+        let params = self.span(Member::Params);
+        if is_null(line, params) { Span::MISSING } else { params }
+    }
+
     /// Returns whether the message has a result or an error, and no method.
     pub(crate) fn looks_like_response(&self) -> bool {
         !self.has(Member::Method) && (self.has(Member::Result) || self.has(Member::Error))
     }
 }
 
-/// A message by kind, with its parts as spans of the line. The span of a missing part is [`Span::MISSING`].
-#[derive(Debug, Clone, Copy)]
+/// A message by kind. The scanner of the message has the spans of its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
-    Request {
-        id: Span,
-        /// The string of the method.
-        method: Span,
-        /// The parameters, missing if they are `null`.
-        params: Span,
-    },
-    Notification {
-        method: Span,
-        params: Span,
-    },
-    Response {
-        id: Span,
-        outcome: Outcome,
-    },
+    /// A request with a valid id.
+    Request,
+    Notification,
+    /// A response with a valid id: see [`Outcome::new`].
+    Response,
+    /// A response with a valid id and a [malformed](Outcome::Malformed) outcome.
+    MalformedResponse,
     /// An error response without a valid id.
-    ErrorWithoutId {
-        error: Span,
-    },
-    Invalid {
-        /// The id for an error response, if it is valid.
-        id: Span,
-        why: Invalid,
-        /// Whether an error response is allowed. `false` for a message that looks like a response, and for a
-        /// message with a wrong `jsonrpc` that looks like a notification.
-        answerable: bool,
-    },
+    ErrorWithoutId,
+    /// An invalid message that may be a request.
+    Invalid(Invalid),
+    /// An invalid message to which no error response is allowed: a message that looks like a response, or a message
+    /// with a wrong `jsonrpc` that looks like a notification.
+    Unanswerable(Invalid),
 }
 
 /// The outcome in a response.
@@ -159,6 +160,19 @@ pub(crate) enum Outcome {
     Error(Span),
     /// Both a result and an error, or an error that is not an object.
     Malformed,
+}
+
+impl Outcome {
+    /// Returns the outcome in a message that [looks like a response](Scanner::looks_like_response).
+    #[inline]
+    pub(crate) fn new(line: &[u8], scanner: &Scanner) -> Outcome {
+        let (result, error) = (scanner.span(Member::Result), scanner.span(Member::Error));
+        match (result.is_missing(), error.is_missing()) {
+            (false, true) => Outcome::Result(result),
+            (true, false) if kind(line, error) == Kind::Object => Outcome::Error(error),
+            _ => Outcome::Malformed,
+        }
+    }
 }
 
 /// The reason why a message is invalid.
@@ -175,60 +189,53 @@ impl Class {
     /// Classifies the message that `scanner` has scanned. `allow_missing_jsonrpc` tolerates a missing `jsonrpc`.
     #[inline]
     pub(crate) fn new(line: &[u8], scanner: &Scanner, allow_missing_jsonrpc: bool) -> Class {
-        let invalid = |why, id, answerable| Class::Invalid { id, why, answerable };
-        let version = scanner.span(Member::Jsonrpc);
         // Only an object has members.
         match scanner.shape() {
             Shape::Object => {}
-            Shape::Array => return invalid(Invalid::Batch, Span::MISSING, true),
-            Shape::Other => return invalid(Invalid::NotAnObject, Span::MISSING, true),
+            Shape::Array => return Class::Invalid(Invalid::Batch),
+            Shape::Other => return Class::Invalid(Invalid::NotAnObject),
         }
-        let (raw_id, method) = (scanner.span(Member::Id), scanner.span(Member::Method));
-        let id = if is_id(view(line, raw_id)) { raw_id } else { Span::MISSING };
-        let (result, error) = match method.is_missing() {
-            true => (scanner.span(Member::Result), scanner.span(Member::Error)),
-            false => (Span::MISSING, Span::MISSING),
-        };
-        let looks_like_response = !(result.is_missing() && error.is_missing());
+        let has_id = scanner.has(Member::Id);
+        let method = scanner.span(Member::Method);
+        let looks_like_response = scanner.looks_like_response();
+        let version = scanner.span(Member::Jsonrpc);
         let has_version = match version.is_missing() {
             true => allow_missing_jsonrpc,
             false => view(line, version).string().is_some_and(|version| version.is_name("2.0")),
         };
         if !has_version {
-            let is_notification = !method.is_missing() && raw_id.is_missing();
-            return invalid(Invalid::Version, id, !looks_like_response && !is_notification);
-        }
-        if looks_like_response {
-            let outcome = match (result.is_missing(), error.is_missing()) {
-                (false, true) => Outcome::Result(result),
-                (true, false) if kind(line, error) == Kind::Object => Outcome::Error(error),
-                _ => Outcome::Malformed,
+            let is_notification = !method.is_missing() && !has_id;
+            return match looks_like_response || is_notification {
+                true => Class::Unanswerable(Invalid::Version),
+                false => Class::Invalid(Invalid::Version),
             };
-            return match outcome {
-                outcome if !id.is_missing() => Class::Response { id, outcome },
-                Outcome::Error(error) => Class::ErrorWithoutId { error },
-                _ => invalid(Invalid::Id, Span::MISSING, false),
+        }
+        let is_valid_id = !scanner.valid_id(line).is_missing();
+        if looks_like_response {
+            return match Outcome::new(line, scanner) {
+                Outcome::Malformed if is_valid_id => Class::MalformedResponse,
+                _ if is_valid_id => Class::Response,
+                Outcome::Error(_) => Class::ErrorWithoutId,
+                _ => Class::Unanswerable(Invalid::Id),
             };
         }
         if kind(line, method) != Kind::String {
-            return invalid(Invalid::Method, id, true);
+            return Class::Invalid(Invalid::Method);
         }
-        let params = scanner.span(Member::Params);
-        let params = if is_null(line, params) { Span::MISSING } else { params };
         match () {
-            () if !id.is_missing() => Class::Request { id, method, params },
-            () if raw_id.is_missing() => Class::Notification { method, params },
-            () => invalid(Invalid::Id, Span::MISSING, true),
+            () if is_valid_id => Class::Request,
+            () if !has_id => Class::Notification,
+            () => Class::Invalid(Invalid::Id),
         }
     }
 
     fn kind(&self) -> MessageKind {
         match self {
-            Class::Request { .. } => MessageKind::Request,
-            Class::Notification { .. } => MessageKind::Notification,
-            Class::Response { .. } | Class::ErrorWithoutId { .. } => MessageKind::Response,
-            Class::Invalid { why: Invalid::Batch, .. } => MessageKind::Batch,
-            Class::Invalid { .. } => MessageKind::Invalid,
+            Class::Request => MessageKind::Request,
+            Class::Notification => MessageKind::Notification,
+            Class::Response | Class::MalformedResponse | Class::ErrorWithoutId => MessageKind::Response,
+            Class::Invalid(Invalid::Batch) => MessageKind::Batch,
+            Class::Invalid(_) | Class::Unanswerable(_) => MessageKind::Invalid,
         }
     }
 }

@@ -12,7 +12,7 @@
 use crate::buffer::Buffer;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
-use crate::json::{DEPTH_LIMIT, Kind, Scanner, Span, Writer, next_element};
+use crate::json::{DEPTH_LIMIT, Kind, Member, Scanner, Span, Writer, next_element};
 use crate::peer::Peer;
 use crate::platform::copy;
 use crate::platform::divide;
@@ -157,8 +157,9 @@ fn begin(state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received
     let (mut responses, mut at) = (0usize, first);
     while let Some(element) = next_element(line, at) {
         at = element.end;
-        let class = classify_member(line, element, allow_missing_jsonrpc);
-        responses = responses.saturating_add(may_need_response(&class).into());
+        let mut scanner = Scanner::new(DEPTH_LIMIT);
+        let class = classify_member(&mut scanner, line, element, allow_missing_jsonrpc);
+        responses = responses.saturating_add(may_need_response(class).into());
     }
     if at == first {
         return state.refuse(b"", stream, ProtocolError::EmptyBatch, None);
@@ -187,21 +188,24 @@ fn handle_next(state: &mut ServerState<'_>, line: &[u8], stream: StreamId, spans
     };
     counts.next = element.end as u32;
     state.batch.set(counts);
-    let class = classify_member(line, element, state.config.compat.missing_jsonrpc);
-    if let Class::Request { id, method, params } = class {
-        let id = rpc::view(line, id).bytes();
-        if rpc::text(line, method).is_name(methods::INITIALIZE.name) {
+    let mut scanner = Scanner::new(DEPTH_LIMIT);
+    let class = classify_member(&mut scanner, line, element, state.config.compat.missing_jsonrpc);
+    if class == Class::Request {
+        let id = rpc::view(line, scanner.span(Member::Id)).bytes();
+        if rpc::text(line, scanner.span(Member::Method)).is_name(methods::INITIALIZE.name) {
             return state.refuse(id, stream, ProtocolError::AlreadyInitialized, None);
         }
         // Revisions of the stateless era have no batches, and a subscription would leave this batch open.
-        let meta = rpc::view(line, params).get("_meta").filter(|meta| meta.kind() == Kind::Object);
+        let meta = rpc::view(line, scanner.span(Member::Params))
+            .get("_meta")
+            .filter(|meta| meta.kind() == Kind::Object);
         if let (Some(era), Some(meta)) = (state.config.stateless, meta)
             && (era.parse_meta)(&mut state.request_cache, meta).is_some()
         {
             return state.refuse(id, stream, ProtocolError::Batch, None);
         }
     }
-    handle_message(state, line, &class, None, stream, spans)
+    handle_message(state, line, &scanner, class, stream, spans)
 }
 
 fn available(state: &ServerState<'_>) -> usize {
@@ -288,15 +292,12 @@ fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: Stre
 
 /// Classifies a batch member. The JSON is valid, because the decoder has scanned the line. This second scan finds the
 /// members of the object.
-fn classify_member(line: &[u8], element: Span, allow_missing_jsonrpc: bool) -> Class {
-    let mut scanner = Scanner::new(DEPTH_LIMIT);
+fn classify_member(scanner: &mut Scanner, line: &[u8], element: Span, allow_missing_jsonrpc: bool) -> Class {
     scanner.set_position(element.start);
     scanner.feed(rpc::view(line, element).bytes());
     let _ = scanner.end();
-    match Class::new(line, &scanner, allow_missing_jsonrpc) {
-        Class::Invalid { why: Invalid::Batch, .. } => {
-            Class::Invalid { id: Span::MISSING, why: Invalid::NotAnObject, answerable: true }
-        }
+    match Class::new(line, scanner, allow_missing_jsonrpc) {
+        Class::Invalid(Invalid::Batch) => Class::Invalid(Invalid::NotAnObject),
         class => class,
     }
 }

@@ -3,12 +3,12 @@
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{LineDecoder, LineKind};
-use crate::json::{Json, Kind, Member, MemberIndex, Scanner, Shape, Span, Str, WriteText};
+use crate::json::{Json, Kind, Member, Scanner, Shape, Span, Str, WriteText};
 use crate::peer::lifecycle::State;
 use crate::peer::{inbound, unreadable_line_error};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::Revision;
-use crate::rpc::{self, Class, Invalid, Object, Outcome};
+use crate::rpc::{self, Class, Invalid, Object};
 use crate::server::feature::{Feature, Request};
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::Pending;
@@ -33,12 +33,8 @@ pub(crate) enum Received {
 
 /// Returns whether a message may need a response. Such a message is a request, or an invalid message that may be a
 /// request.
-pub(crate) fn may_need_response(class: &Class) -> bool {
-    match class {
-        Class::Request { .. } => true,
-        Class::Invalid { answerable, .. } => *answerable,
-        _ => false,
-    }
+pub(crate) fn may_need_response(class: Class) -> bool {
+    matches!(class, Class::Request | Class::Invalid(_))
 }
 
 /// Returns whether an unreadable line, or the next member of a batch, may need a response.
@@ -62,21 +58,20 @@ fn is_notification(scanner: &Scanner) -> bool {
 
 /// Handles a valid JSON text.
 ///
-/// If the class may need a response, the output must have space for a response. `index` is the scanner's index of the
-/// parameters.
-#[inline]
+/// If the class may need a response, the output must have space for a response.
+#[inline(never)]
 pub(crate) fn handle_message(
     state: &mut ServerState<'_>,
     line: &[u8],
-    class: &Class,
-    index: Option<&MemberIndex>,
+    scanner: &Scanner,
+    class: Class,
     stream: StreamId,
     spans: &mut Spans,
 ) -> Received {
-    match *class {
-        Class::Request { id, method, params } => {
-            spans.id = id;
-            let id = rpc::view(line, id).bytes();
+    match class {
+        Class::Request => {
+            spans.id = scanner.span(Member::Id);
+            let id = rpc::view(line, spans.id).bytes();
             let limit = state.id_limit();
             if id.len() > limit {
                 // The request counts as an invalid message, because its error has no id. `refuse` limits errors
@@ -85,23 +80,25 @@ pub(crate) fn handle_message(
             }
             state.invalid_in_a_row = 0;
             let pending = Pending::from_line(id, stream, state.batches.in_line());
-            let params = Object::new(line, params, index);
+            let method = scanner.span(Member::Method);
+            let params = Object::new(line, scanner.params(line), scanner.inner(Member::Params));
             let request = &mut Request::new(state, spans, params, method, pending);
             handle_request(request, rpc::text(line, method))
         }
-        Class::Notification { method, params } => {
+        Class::Notification => {
             state.invalid_in_a_row = 0;
-            spans.subject = method;
-            handle_notification(state, line, rpc::text(line, method), params, stream, spans)
+            spans.subject = scanner.span(Member::Method);
+            let method = rpc::text(line, spans.subject);
+            handle_notification(state, line, method, scanner.params(line), stream, spans)
         }
-        Class::Response { id, outcome } => {
+        Class::Response | Class::MalformedResponse => {
             state.invalid_in_a_row = 0;
-            handle_response(state, line, rpc::view(line, id), outcome, spans)
+            handle_response(state, line, scanner, class, spans)
         }
         // An error without an id may be a response to a server request, so it does not reset the count.
-        Class::ErrorWithoutId { error } => state.fail(error_without_id(rpc::view(line, error))),
-        Class::Invalid { id, why, answerable } => {
-            let id = answerable.then(|| rpc::view(line, id).bytes());
+        Class::ErrorWithoutId => state.fail(error_without_id(rpc::view(line, scanner.span(Member::Error)))),
+        Class::Invalid(why) | Class::Unanswerable(why) => {
+            let id = may_need_response(class).then(|| scanner.valid_id(line).bytes(line));
             handle_invalid(state, line, why, id, stream)
         }
     }
@@ -198,9 +195,7 @@ pub(crate) fn handle_unreadable_line(
     } else {
         let bytes = input.bytes();
         match Class::new(bytes, input.scanner(), false) {
-            Class::Request { id, .. } | Class::Invalid { id, answerable: true, .. } => {
-                rpc::view(bytes, id).bytes()
-            }
+            Class::Request | Class::Invalid(_) => input.scanner().valid_id(bytes).bytes(bytes),
             _ if line == LineKind::TooDeep => return state.fail(error),
             // The line may have an id after the error. Respond without an id.
             _ => b"",
@@ -372,16 +367,18 @@ fn handle_cancelled(
 fn handle_response(
     state: &mut ServerState<'_>,
     line: &[u8],
-    id: Json<'_>,
-    outcome: Outcome,
+    scanner: &Scanner,
+    class: Class,
     spans: &mut Spans,
 ) -> Received {
-    let malformed = matches!(outcome, Outcome::Malformed);
-    if !malformed && state.keep_alive_hooks.is_some_and(|hooks| (hooks.record_response)(state, id)) {
-        return Received::Done;
-    }
-    let error = if malformed { ProtocolError::MalformedResponse } else { ProtocolError::UnknownResponse };
-    let received =
-        state.outbound_hooks().and_then(|hooks| (hooks.on_response)(state, line, id, outcome, spans));
+    let id = rpc::view(line, scanner.span(Member::Id));
+    let error = match class {
+        Class::MalformedResponse => ProtocolError::MalformedResponse,
+        _ if state.keep_alive_hooks.is_some_and(|hooks| (hooks.record_response)(state, id)) => {
+            return Received::Done;
+        }
+        _ => ProtocolError::UnknownResponse,
+    };
+    let received = state.outbound_hooks().and_then(|hooks| (hooks.on_response)(state, line, scanner, spans));
     received.unwrap_or_else(|| state.fail(error))
 }

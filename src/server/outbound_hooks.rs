@@ -6,7 +6,7 @@
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
 use crate::framing::{LineDecoder, LineKind};
-use crate::json::{Json, Kind, Span, Str};
+use crate::json::{Json, Kind, Member, Scanner, Span, Str};
 use crate::peer::Peer;
 use crate::peer::lifecycle::role;
 use crate::peer::outbound::IssuedId;
@@ -25,10 +25,9 @@ use crate::server::server_state::{NegotiatedSession, ServerState};
 
 /// Hooks of outbound requests.
 pub(crate) struct OutboundHooks {
-    /// Handles a response: the line, the id and the outcome. Returns `None` if the server never used the id, or used it
+    /// Handles a response: the line, and the scanner with its spans. Returns `None` if the server never used the id, or used it
     /// in another session.
-    pub(super) on_response:
-        fn(&mut ServerState<'_>, &[u8], Json<'_>, rpc::Outcome, &mut Spans) -> Option<Received>,
+    pub(super) on_response: fn(&mut ServerState<'_>, &[u8], &Scanner, &mut Spans) -> Option<Received>,
 
     /// Handles an unreadable line. Returns `None` if the line is not a response to an outbound request.
     pub(super) on_unreadable_line: fn(&mut ServerState<'_>, &LineDecoder<'_>, LineKind) -> Option<Received>,
@@ -72,10 +71,10 @@ pub(super) const OUTBOUND_HOOKS: &OutboundHooks = &OutboundHooks {
 fn on_response(
     state: &mut ServerState<'_>,
     line: &[u8],
-    id: Json<'_>,
-    outcome: rpc::Outcome,
+    scanner: &Scanner,
     spans: &mut Spans,
 ) -> Option<Received> {
+    let id = rpc::view(line, scanner.span(Member::Id));
     let ticket = match state.peer.find_issued(id) {
         IssuedId::Request(ticket) if !state.owns_outbound(ticket) => return None,
         IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
@@ -83,7 +82,7 @@ fn on_response(
         IssuedId::Request(_) | IssuedId::Ended => return Some(Received::Done),
         IssuedId::Other(_) | IssuedId::Unknown => return None,
     };
-    let kind = match outcome {
+    let kind = match rpc::Outcome::new(line, scanner) {
         rpc::Outcome::Malformed => ResponseKind::Failed(RequestFailure::Invalid),
         rpc::Outcome::Error(error) => {
             spans.arguments = error;

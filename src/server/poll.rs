@@ -5,7 +5,7 @@ use core::mem;
 use crate::error::ProtocolError;
 use crate::framing::LineKind;
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Member, Span, decode_text_in_place};
+use crate::json::{Span, decode_text_in_place};
 use crate::machine::PollStep;
 use crate::peer::LineEvent;
 use crate::peer::lifecycle::{State, Trigger};
@@ -136,10 +136,10 @@ impl Server<'_> {
         let class = (line == LineKind::Message && !in_line)
             .then(|| Class::new(bytes, input.scanner(), state.config.compat.missing_jsonrpc));
         // A cancellation may end the request of pending messages. Send these messages first.
-        let notify_first = state.pending_changes.any(ChangeSet::ANY_PENDING)
-            && matches!(class, Some(Class::Notification { .. }));
+        let notify_first =
+            state.pending_changes.any(ChangeSet::ANY_PENDING) && class == Some(Class::Notification);
         let needs_space = notify_first
-            || match &class {
+            || match class {
                 Some(class) => dispatch::may_need_response(class),
                 None => dispatch::unreadable_line_needs_response(input, line),
             };
@@ -152,10 +152,9 @@ impl Server<'_> {
         } else {
             state.peer.keep_alive.record_activity();
             state.peer.output.observe_sent();
-            let outcome = match &class {
+            let outcome = match class {
                 Some(class) => {
-                    let index = input.member_index(Member::Params);
-                    dispatch::handle_message(state, bytes, class, index, stream, &mut spans)
+                    dispatch::handle_message(state, bytes, input.scanner(), class, stream, &mut spans)
                 }
                 None => dispatch::handle_unreadable_line(state, input, line),
             };
