@@ -341,8 +341,8 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
     // Look up all members in one pass, and skip the pass if no member is needed.
     let [mut kind, mut member] = [Span::MISSING; 2];
     match (state.has(WireFeature::ResultTypes), method.member()) {
-        (true, name) => result.find(&["resultType", name.unwrap_or_default()], [&mut kind, &mut member]),
-        (_, Some(name)) => result.find(&[name], [&mut member]),
+        (true, name) => [kind, member] = result.spans(&["resultType", name.unwrap_or_default()]),
+        (_, Some(name)) => [member] = result.spans(&[name]),
         (_, None) => {}
     }
     if let Some(tasks) = state.config.tasks {

@@ -69,22 +69,18 @@ impl<'l> Object<'l> {
     }
 
     /// Looks up the spans of several members. The span of a missing member is [`Span::MISSING`].
-    #[inline]
-    pub(crate) fn spans<const N: usize>(self, keys: &[&str; N]) -> [Span; N] {
-        let mut found = [Span::MISSING; N];
-        self.find(keys, found.each_mut());
-        found
-    }
-
-    /// Looks up several members, in the index or in one pass over the value. Stores the spans of the members that
-    /// exist. The last of duplicate members counts. A value that is not an object has no members.
+    ///
+    /// Searches the index, or the value in one pass. The last of duplicate members counts. A value that is not an
+    /// object has no members.
     // Always inlined, so that the index compares names with constant keys.
     #[inline(always)]
-    pub(crate) fn find<const N: usize>(self, keys: &[&str; N], mut found: [&mut Span; N]) {
+    pub(crate) fn spans<const N: usize>(self, keys: &[&str; N]) -> [Span; N] {
+        let mut found = [Span::MISSING; N];
         match self.index.filter(|_| MemberIndex::IS_KEPT) {
-            Some(index) => index.find(self.line, keys, found),
+            Some(index) => index.find(self.line, keys, &mut found),
             None => self.json().find_spans(self.span.start, keys, &mut found),
         }
+        found
     }
 
     /// Looks up the span of one member, like [`spans`](Object::spans).

@@ -160,9 +160,8 @@ impl<'r, 'b> Request<'r, 'b> {
         method: Span,
         pending: Pending<'r>,
     ) -> Request<'r, 'b> {
-        let Spans { subject, arguments, meta, responses, state: request_state, .. } = &mut *spans;
-        let places = [meta, subject, arguments, responses, request_state];
-        params.find(&["_meta", "name", "arguments", "inputResponses", "requestState"], places);
+        [spans.meta, spans.subject, spans.arguments, spans.responses, spans.state] =
+            params.spans(&["_meta", "name", "arguments", "inputResponses", "requestState"]);
         let request = Request { state, spans, params, method, pending };
         if request.kind(request.spans.meta) != Kind::Object {
             request.spans.meta = Span::MISSING;

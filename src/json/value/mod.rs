@@ -148,12 +148,12 @@ impl<'a> Json<'a> {
 
     /// Stores the spans of several members of an object. `start` is the position of the object in the enclosing
     /// text, to which the spans refer. The spans of missing members do not change. The last duplicate counts.
-    pub(crate) fn find_spans(self, start: usize, keys: &[&str], found: &mut [&mut Span]) {
+    pub(crate) fn find_spans(self, start: usize, keys: &[&str], found: &mut [Span]) {
         let end = start.wrapping_add(self.text.len());
         self.each_match(keys, &mut |key, value, behind| {
             if let Some(place) = found.get_mut(key) {
                 let end = end.wrapping_sub(behind);
-                **place = Span { start: end.wrapping_sub(value.text.len()), end };
+                *place = Span { start: end.wrapping_sub(value.text.len()), end };
             }
         });
     }

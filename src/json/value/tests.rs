@@ -152,7 +152,7 @@ fn find_spans_returns_the_spans_of_the_values() {
     let object = json(text);
     let start = text.len() - object.bytes().len();
     let mut found = [Span::MISSING; 4];
-    object.find_spans(start, &["a", "b", "c", "d"], &mut found.each_mut());
+    object.find_spans(start, &["a", "b", "c", "d"], &mut found);
     assert_eq!(
         found.map(|span| text.get(span.range()).unwrap_or_default()),
         ["[3 ]", r#"{"a":2}"#, r#""x""#, ""]
