@@ -78,9 +78,15 @@ impl<'l> Object<'l> {
         let mut found = [Span::MISSING; N];
         match self.index.filter(|_| MemberIndex::IS_KEPT) {
             Some(index) => index.find(self.line, keys, &mut found),
-            None => self.json().find_spans(self.span.start, keys, &mut found),
+            None => self.search(keys, &mut found),
         }
         found
+    }
+
+    /// Looks up several members in one pass over the value.
+    #[inline(never)]
+    fn search(&self, keys: &[&str], found: &mut [Span]) {
+        self.json().find_spans(self.span.start, keys, found);
     }
 
     /// Looks up the span of one member, like [`spans`](Object::spans).

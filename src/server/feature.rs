@@ -160,11 +160,12 @@ impl<'r, 'b> Request<'r, 'b> {
         method: Span,
         pending: Pending<'r>,
     ) -> Request<'r, 'b> {
-        [spans.meta, spans.subject, spans.arguments, spans.responses, spans.state] =
-            params.spans(&["_meta", "name", "arguments", "inputResponses", "requestState"]);
         let request = Request { state, spans, params, method, pending };
-        if request.kind(request.spans.meta) != Kind::Object {
-            request.spans.meta = Span::MISSING;
+        let spans = &mut *request.spans;
+        [spans.meta, spans.subject, spans.arguments, spans.responses, spans.state] =
+            request.params.spans(&["_meta", "name", "arguments", "inputResponses", "requestState"]);
+        if rpc::kind(request.params.line(), spans.meta) != Kind::Object {
+            spans.meta = Span::MISSING;
         }
         request
     }
