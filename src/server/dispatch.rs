@@ -235,7 +235,7 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     if !well_formed {
         return request.invalid_params("`params` must be an object");
     }
-    match (config.stateless, meta, config.handshake) {
+    match (config.stateless, &meta, config.handshake) {
         (Some(era), Some(meta), _) => (era.handle)(request, method, meta),
         (_, _, Some(era)) => (era.handle)(request, method),
         (Some(era), None, None) => (era.refuse_without_meta)(request, method),

@@ -23,7 +23,7 @@ pub(crate) struct StatelessEra {
     /// Parses the `_meta` of a request. Returns `None` if the request does not belong to this era.
     pub(crate) parse_meta: fn(&mut RequestCache, Json<'_>) -> Option<RequestMeta>,
     /// Handles a request of this era.
-    pub(crate) handle: fn(&mut Request<'_, '_>, Str<'_>, RequestMeta) -> Received,
+    pub(crate) handle: fn(&mut Request<'_, '_>, Str<'_>, &RequestMeta) -> Received,
     /// Refuses a request that has neither a session nor a revision.
     pub(crate) refuse_without_meta: fn(&mut Request<'_, '_>, Str<'_>) -> Received,
     /// Checks the input of a retried request. Returns the refusal if the input is not valid.
@@ -64,11 +64,11 @@ impl StatelessEra {
 const NEEDED: &str = "`_meta` needs `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities`";
 
 /// Handles a request of the stateless era. The `_meta` of the request names the revision.
-fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: RequestMeta) -> Received {
+fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: &RequestMeta) -> Received {
     let offer = request.state.config.revisions.and(Revisions::STATELESS);
     let revision = meta.revision.filter(|revision| offer.contains(*revision));
     let (Some(revision), Some(capabilities)) = (revision, meta.capabilities) else {
-        return refuse_meta(request, &meta, offer);
+        return refuse_meta(request, meta, offer);
     };
     request.pending.context.set_revision(revision);
     request.pending.context.capabilities = capabilities;
