@@ -10,34 +10,36 @@ use crate::json::{Chars, Str, TooShort, WriteText, prints, text_of};
 
 /// A part of a template.
 enum Piece<'t> {
-    Literal(&'t str),
+    Literal(&'t [u8]),
     Variable {
-        name: &'t str,
+        name: &'t [u8],
         /// Whether the value may have reserved characters, such as slashes (`{+name}`).
         reserved: bool,
     },
 }
 
 /// Splits off the first part of a template, and returns this part and the rest. Returns `None` for an empty template.
-fn split(template: &str) -> Option<(Piece<'_>, &str)> {
-    let [first, ..] = template.as_bytes() else { return None };
-    if *first != b'{' {
-        let end = find_byte(template, b'{').unwrap_or(template.len());
-        let (text, rest) = template.split_at_checked(end)?;
-        return Some((Piece::Literal(text), rest));
-    }
-    let inside = template.get(1..)?;
+fn split(template: &[u8]) -> Option<(Piece<'_>, &[u8])> {
+    let inside = match template {
+        [] => return None,
+        [b'{', inside @ ..] => inside,
+        _ => {
+            let end = find_byte(template, b'{').unwrap_or(template.len());
+            let (text, rest) = template.split_at_checked(end)?;
+            return Some((Piece::Literal(text), rest));
+        }
+    };
     let (name, rest) = inside.split_at_checked(find_byte(inside, b'}')?)?;
-    let rest = rest.get(1..)?;
-    Some(match name.as_bytes() {
-        [b'+', ..] => (Piece::Variable { name: name.get(1..)?, reserved: true }, rest),
-        _ => (Piece::Variable { name, reserved: false }, rest),
-    })
+    let (name, reserved) = match name {
+        [b'+', name @ ..] => (name, true),
+        _ => (name, false),
+    };
+    Some((Piece::Variable { name, reserved }, rest.get(1..)?))
 }
 
 /// Returns the offset of the first such byte. The search functions of `str` would link panics in small builds.
-fn find_byte(text: &str, wanted: u8) -> Option<usize> {
-    text.bytes().position(|byte| byte == wanted)
+fn find_byte(text: &[u8], wanted: u8) -> Option<usize> {
+    text.iter().position(|byte| *byte == wanted)
 }
 
 /// Returns whether a template is valid. Braces must enclose names. No `{name}` may follow a `{+name}`, because [`find`]
@@ -90,31 +92,29 @@ struct Position<'u> {
 }
 
 impl Position<'_> {
-    fn take(&mut self, wanted: impl Fn(char) -> bool) -> bool {
-        let mut rest = self.rest.clone();
-        let Some(next) = rest.next().filter(|next| wanted(*next)) else { return false };
-        self.rest = rest;
+    fn next(&mut self) -> Option<char> {
+        let next = self.rest.next()?;
         self.at = self.at.saturating_add(next.len_utf8());
-        true
+        Some(next)
     }
 
+    /// Consumes a text. Returns `false` if another text follows. The position then has no meaning.
     fn take_text(&mut self, text: &str) -> bool {
-        text.chars().all(|wanted| self.take(|next| next == wanted))
+        text.chars().all(|wanted| self.next() == Some(wanted))
     }
 
     /// Consumes one character of a value. A `%` and its two digits count as one character. Returns `false` if a value
-    /// cannot contain the next character.
+    /// cannot contain the next character. The position then has no meaning.
     fn take_value_char(&mut self, reserved: bool) -> bool {
-        let hexadecimal = |next: char| next.is_ascii_hexdigit();
-        if self.take(|next| next == '%') {
-            return self.take(hexadecimal) && self.take(hexadecimal);
+        match self.next() {
+            Some('%') => {
+                let mut is_digit = || self.next().is_some_and(|next| next.is_ascii_hexdigit());
+                is_digit() && is_digit()
+            }
+            Some('A'..='Z' | 'a'..='z' | '0'..='9' | '-' | '.' | '_' | '~') => true,
+            Some('!' | '#'..='$' | '&'..='/' | ':' | ';' | '=' | '?' | '@' | '[' | ']') => reserved,
+            _ => false,
         }
-        self.take(|next| {
-            let plain = next.is_ascii_alphanumeric() || matches!(next, '-' | '.' | '_' | '~');
-            plain
-                || reserved
-                    && matches!(next, '!' | '#'..='$' | '&'..='/' | ':' | ';' | '=' | '?' | '@' | '[' | ']')
-        })
     }
 }
 
@@ -125,15 +125,15 @@ impl Position<'_> {
 /// the last value can contain the same text.
 pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Option<(usize, usize)>> {
     let mut here = Position { rest: uri, at: 0 };
-    let mut pattern = template;
+    let mut pattern = template.as_bytes();
     let mut found = None;
     // The last variable: the template after the variable, the end of the value, `reserved`, and whether the name is
     // `wanted`.
-    let mut last: Option<(&str, Position<'_>, bool, bool)> = None;
+    let mut last: Option<(&[u8], Position<'_>, bool, bool)> = None;
     loop {
         let matches = match split(pattern) {
             Some((Piece::Variable { name, reserved }, rest)) => {
-                let is_wanted = name == wanted;
+                let is_wanted = name == wanted.as_bytes();
                 if is_wanted {
                     found = Some((here.at, here.at));
                 }
@@ -143,9 +143,9 @@ pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Optio
             }
             Some((Piece::Literal(text), rest)) => {
                 pattern = rest;
-                here.take_text(text)
+                here.take_text(text_of(text))
             }
-            None if here.rest.clone().next().is_none() => return Some(found),
+            None if here.next().is_none() => return Some(found),
             None => false,
         };
         if !matches {
@@ -163,9 +163,9 @@ pub(crate) fn find(template: &str, uri: Chars<'_>, wanted: &str) -> Option<Optio
 
 /// Returns whether a template has a variable of this name.
 pub(crate) fn has_variable(template: &str, wanted: Str<'_>) -> bool {
-    let mut rest = template;
+    let mut rest = template.as_bytes();
     while let Some((piece, tail)) = split(rest) {
-        if matches!(piece, Piece::Variable { name, .. } if wanted == *name) {
+        if matches!(piece, Piece::Variable { name, .. } if wanted == *text_of(name)) {
             return true;
         }
         rest = tail;
@@ -213,7 +213,7 @@ impl<'u> Variable<'u> {
     /// The operator `==`, [`bytes`](Variable::bytes), [`copy_to`](Variable::copy_to) and `Display` decode any text.
     #[must_use]
     pub fn as_str(self) -> Option<&'u str> {
-        find_byte(self.text, b'%').is_none().then_some(self.text)
+        find_byte(self.text.as_bytes(), b'%').is_none().then_some(self.text)
     }
 
     /// Returns the decoded bytes, which may not be UTF-8.
