@@ -4,7 +4,7 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::json::{Json, Str, WriteBody, Writer};
-use crate::protocol::objects::view::{is_true, list, member, view};
+use crate::protocol::objects::view::{is_true, list, member, text, view};
 
 /// The prompt or resource template with the argument to complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,12 +42,12 @@ pub enum ReferenceView<'a> {
 
 impl<'a> ReferenceView<'a> {
     pub(crate) fn from_json(params: Json<'a>) -> Option<ReferenceView<'a>> {
-        let [kind, name, uri] = params.get("ref")?.pick(["type", "name", "uri"]);
-        let kind = kind?.string()?;
+        let reference = params.get("ref")?;
+        let kind = text(reference, "type")?;
         if kind == "ref/prompt" {
-            Some(ReferenceView::Prompt(name?.string()?))
+            text(reference, "name").map(ReferenceView::Prompt)
         } else if kind == "ref/resource" {
-            Some(ReferenceView::Resource(uri?.string()?))
+            text(reference, "uri").map(ReferenceView::Resource)
         } else {
             None
         }
@@ -64,10 +64,7 @@ const TAIL: usize = 56;
 /// Writes the member `completion`. Calls `next` for each value until `next` returns `false`. Also stops at the first
 /// value beyond the maximum number, or at a value that does not fit into the message, and discards this value.
 pub(crate) fn write_completion(out: &mut Writer<'_>, total: Option<u64>, next: &mut dyn WriteBody) {
-    out.key("completion");
-    out.begin_object();
-    out.key("values");
-    out.begin_array();
+    out.members(r#""completion":{"values":["#);
     let mut count = 0usize;
     let cut = loop {
         let before = out.mark();

@@ -4,9 +4,10 @@
 #![allow(clippy::as_conversions, reason = "`usize` has at most 64 bits")]
 
 use crate::error::{ConfigError, ProtocolError};
-use crate::json::{Chars, Json, Span, Str, WriteText, Writer};
+use crate::json::{Chars, Span, Str, WriteText, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::completion::{ReferenceView, write_completion};
+use crate::protocol::objects::view::text;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::protocol::uri_template;
 use crate::server::config::ServerConfig;
@@ -46,19 +47,15 @@ impl Sealed for Completion {
             let what = "`ref` must be a `ref/prompt` with a `name`, or a `ref/resource` with a `uri`";
             return request.refuse(ProtocolError::InvalidParams, &what);
         };
-        let [name, value] = request.param("argument").pick(["name", "value"]);
-        let (Some(name), Some(value)) = (name.and_then(Json::string), value.and_then(Json::string)) else {
+        let argument = request.param("argument");
+        let (Some(name), Some(value)) = (text(argument, "name"), text(argument, "value")) else {
             return request.invalid_params("`argument` must have a `name` and a `value`");
         };
-        let found = match reference {
-            ReferenceView::Prompt(prompt) => {
-                find(request.state.config, Catalog::Prompts, &|name| prompt == *name)
-            }
-            ReferenceView::Resource(uri) => {
-                find(request.state.config, Catalog::Templates, &|text| uri == *text)
-            }
+        let (catalog, key) = match reference {
+            ReferenceView::Prompt(prompt) => (Catalog::Prompts, prompt),
+            ReferenceView::Resource(uri) => (Catalog::Templates, uri),
         };
-        let known = match found {
+        let known = match find(request.state.config, catalog, &|entry| key == *entry) {
             Found::Absent => return refuse_unknown(request, reference),
             Found::Prompt(prompt) => {
                 let argument = prompt.arguments.iter().find(|argument| name == *argument.name);
@@ -169,7 +166,7 @@ impl<'a> Complete<'a> {
     }
 
     fn text(&self, part: &str, name: &str) -> Option<Str<'a>> {
-        self.parts.params().get(part)?.get(name)?.string()
+        text(self.parts.params().get(part)?, name)
     }
 
     /// Responds with values, the best first. Sends at most 100 values, or fewer if the buffer has no space. The member
