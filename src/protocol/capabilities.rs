@@ -1,6 +1,6 @@
 //! Capabilities of clients and servers, as bit sets.
 
-use crate::json::{Json, Kind, Writer};
+use crate::json::{Json, Writer};
 use crate::protocol::objects::skill::{DIRECTORY_READ, EXTENSION as SKILLS_EXTENSION};
 use crate::protocol::objects::task::EXTENSION;
 use crate::protocol::revision::{Revision, WireFeature};
@@ -210,7 +210,7 @@ impl ServerCapabilities {
 ///
 /// Such a value is an object. Some implementations write `true` instead.
 pub(crate) fn is_declared(value: Option<Json<'_>>) -> bool {
-    value.is_some_and(|value| value.kind() == Kind::Object || value.boolean() == Some(true))
+    matches!(value.map(Json::bytes), Some([b'{', ..] | b"true"))
 }
 
 fn has_flag(value: Option<Json<'_>>, flag: &str) -> bool {

@@ -32,7 +32,7 @@ macro_rules! named_values {
             /// Returns the value with exactly this name on the wire, or `None` for an unknown name.
             #[must_use]
             $from_json fn from_json(text: $crate::json::Str<'_>) -> Option<$name> {
-                $name::ALL.into_iter().find(|value| text == *value.as_str())
+                $name::ALL.iter().copied().find(|value| text == *value.as_str())
             }
         }
     };

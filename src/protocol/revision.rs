@@ -299,7 +299,7 @@ impl Revisions {
     }
 
     fn take_latest(&mut self) -> Option<Revision> {
-        let latest = Revision::ALL.into_iter().rev().find(|revision| self.contains(*revision))?;
+        let latest = *Revision::ALL.iter().rev().find(|revision| self.contains(**revision))?;
         self.0 &= !latest.bit();
         Some(latest)
     }
