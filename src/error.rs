@@ -3,6 +3,7 @@
 //! A [`ProtocolError`] reports an error of the peer or of a handler. The machine has already handled this error.
 //! [`ConfigError`] and [`SendError`] are returned to the caller.
 
+mod description;
 mod entry_name;
 mod send_error;
 mod skill;
@@ -247,43 +248,6 @@ impl ProtocolError {
         )
     }
 
-    /// Returns the description for the error response. Returns an empty string for errors without a response.
-    fn response_text(&self) -> &'static str {
-        match self {
-            ProtocolError::NotJson(_) => "the message is not valid JSON",
-            ProtocolError::LineTooLong { .. } => "the message is too long",
-            ProtocolError::TooDeep { .. } => "the message is nested too deeply",
-            ProtocolError::Batch => "batches are not supported",
-            ProtocolError::EmptyBatch => "the batch is empty",
-            ProtocolError::BatchTooLarge { .. } => "the batch has too many requests",
-            ProtocolError::NotAnObject => "the message is not a JSON object",
-            ProtocolError::WrongJsonRpcVersion => "`jsonrpc` must be \"2.0\"",
-            ProtocolError::InvalidId => "`id` must be a string or an integer",
-            ProtocolError::IdTooLong { .. } => "`id` is too long",
-            ProtocolError::DuplicateId => "a request with this id is still in flight",
-            ProtocolError::InvalidMethod => "`method` must be a string",
-            ProtocolError::UnknownMethod => "Method not found",
-            ProtocolError::InvalidParams => "Invalid params",
-            ProtocolError::UnknownTool => "Unknown tool",
-            ProtocolError::UnknownPrompt => "Unknown prompt",
-            ProtocolError::UnknownResource { .. } => "Resource not found",
-            ProtocolError::MissingClientCapability => "Missing required client capability",
-            ProtocolError::TooManyWatched { .. } => "Too many resource subscriptions",
-            ProtocolError::BadCursor => "Invalid params: unknown cursor",
-            ProtocolError::NotInitialized => "send `initialize` first",
-            ProtocolError::AlreadyInitialized => "the session is already initialized",
-            ProtocolError::UnsupportedRevision => "Unsupported protocol version",
-            ProtocolError::TooManyInFlight { .. } => "Too many requests in flight",
-            ProtocolError::ShuttingDown => "the receiver is shutting down",
-            ProtocolError::Unanswered => "the request was dropped without a response",
-            ProtocolError::TookTooLong => "the request timed out",
-            ProtocolError::ReplyTooLarge { .. } => "the response is too large",
-            ProtocolError::InvalidReply => "the response is not valid JSON",
-            ProtocolError::NoRoundTrip => "the server cannot request this input",
-            _ => "",
-        }
-    }
-
     /// Returns the two parts of the error response's `message`.
     ///
     /// The first part is a prefix for the code. The second part is the description without numbers.
@@ -302,27 +266,6 @@ impl ProtocolError {
             _ => "",
         };
         (prefix, self.response_text())
-    }
-
-    /// Returns the description of an error without a response. Returns an empty string for an error with a
-    /// response.
-    fn local_text(&self) -> &'static str {
-        match self {
-            ProtocolError::Truncated => "the input ended in the middle of a message",
-            ProtocolError::UnknownResponse => "a response that matches no request in flight",
-            ProtocolError::MalformedResponse => "a response needs either a result or an error",
-            ProtocolError::ErrorWithoutId { .. } => "the peer reported an error without a request id",
-            ProtocolError::UnknownCancel => "a cancellation that matches no request in flight",
-            ProtocolError::LateProgress => "progress of a request that has ended",
-            ProtocolError::LateNotification => "a notification of a subscription that has ended",
-            ProtocolError::UnknownProgress => "progress that matches no request in flight",
-            ProtocolError::UnknownSubscription => "a notification that matches no open subscription",
-            ProtocolError::UnknownNotification => "a notification without meaning for this role or revision",
-            ProtocolError::Muted => "too many errors without an id in a row; further ones are not sent",
-            ProtocolError::ListSplit => "the transmit buffer is too small for a whole list",
-            ProtocolError::EntriesLeftOut { .. } => "list entries that are too large for a page were omitted",
-            _ => "",
-        }
     }
 }
 

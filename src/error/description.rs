@@ -1,0 +1,87 @@
+//! Descriptions of protocol errors.
+#![allow(clippy::as_conversions, reason = "the index of a line is a small number")]
+
+use crate::error::ProtocolError;
+use crate::json::text_of;
+
+/// Defines a function that returns the description of an error, and an empty string for all errors that the table
+/// omits.
+///
+/// The descriptions are the lines of one text, because a text for each error takes more flash.
+macro_rules! descriptions {
+    ($(#[$docs:meta])* fn $name:ident; $($error:ident = $text:literal,)*) => {
+        $(#[$docs])*
+        pub(super) fn $name(&self) -> &'static str {
+            enum Line {
+                $($error,)*
+                Other,
+            }
+            let line = match self {
+                $(ProtocolError::$error { .. } => Line::$error,)*
+                _ => Line::Other,
+            };
+            nth_line(concat!($($text, "\n"),*), line as u8)
+        }
+    };
+}
+
+impl ProtocolError {
+    descriptions! {
+        /// Returns the description for the error response. Returns an empty string for errors without a response.
+        fn response_text;
+        NotJson = "the message is not valid JSON",
+        LineTooLong = "the message is too long",
+        TooDeep = "the message is nested too deeply",
+        Batch = "batches are not supported",
+        EmptyBatch = "the batch is empty",
+        BatchTooLarge = "the batch has too many requests",
+        NotAnObject = "the message is not a JSON object",
+        WrongJsonRpcVersion = "`jsonrpc` must be \"2.0\"",
+        InvalidId = "`id` must be a string or an integer",
+        IdTooLong = "`id` is too long",
+        DuplicateId = "a request with this id is still in flight",
+        InvalidMethod = "`method` must be a string",
+        UnknownMethod = "Method not found",
+        InvalidParams = "Invalid params",
+        UnknownTool = "Unknown tool",
+        UnknownPrompt = "Unknown prompt",
+        UnknownResource = "Resource not found",
+        MissingClientCapability = "Missing required client capability",
+        TooManyWatched = "Too many resource subscriptions",
+        BadCursor = "Invalid params: unknown cursor",
+        NotInitialized = "send `initialize` first",
+        AlreadyInitialized = "the session is already initialized",
+        UnsupportedRevision = "Unsupported protocol version",
+        TooManyInFlight = "Too many requests in flight",
+        ShuttingDown = "the receiver is shutting down",
+        Unanswered = "the request was dropped without a response",
+        TookTooLong = "the request timed out",
+        ReplyTooLarge = "the response is too large",
+        InvalidReply = "the response is not valid JSON",
+        NoRoundTrip = "the server cannot request this input",
+    }
+
+    descriptions! {
+        /// Returns the description of an error without a response. Returns an empty string for an error with a
+        /// response.
+        fn local_text;
+        Truncated = "the input ended in the middle of a message",
+        UnknownResponse = "a response that matches no request in flight",
+        MalformedResponse = "a response needs either a result or an error",
+        ErrorWithoutId = "the peer reported an error without a request id",
+        UnknownCancel = "a cancellation that matches no request in flight",
+        LateProgress = "progress of a request that has ended",
+        LateNotification = "a notification of a subscription that has ended",
+        UnknownProgress = "progress that matches no request in flight",
+        UnknownSubscription = "a notification that matches no open subscription",
+        UnknownNotification = "a notification without meaning for this role or revision",
+        Muted = "too many errors without an id in a row; further ones are not sent",
+        ListSplit = "the transmit buffer is too small for a whole list",
+        EntriesLeftOut = "list entries that are too large for a page were omitted",
+    }
+}
+
+#[inline(never)]
+fn nth_line(text: &'static str, index: u8) -> &'static str {
+    text_of(text.as_bytes().split(|byte| *byte == b'\n').nth(index.into()).unwrap_or_default())
+}
