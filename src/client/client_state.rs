@@ -54,6 +54,7 @@ impl Role for role::Client {
     /// One id of each sequence number belongs to a request without a slot: a connecting request, or the cancellation of
     /// a late task.
     const OTHER_IDS: u32 = 1;
+    const PROGRESS_EXTENDS: bool = true;
 
     fn find_issued(peer: &Peer<'_, role::Client>, sequence: u64, place: u32) -> IssuedId {
         if sequence >= peer.next_sequence {

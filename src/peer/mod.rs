@@ -37,6 +37,8 @@ pub(crate) trait Role: role::Role {
     /// Number of ids per sequence number for requests without a slot. Each sequence number also has one id for each
     /// slot.
     const OTHER_IDS: u32;
+    /// Whether progress can restart the timeout of an outbound request. A server does not link the code.
+    const PROGRESS_EXTENDS: bool;
 
     /// Resolves the id that contains this sequence number and this place: see [`Peer::id_at`].
     fn find_issued(peer: &Peer<'_, Self>, sequence: u64, place: u32) -> IssuedId

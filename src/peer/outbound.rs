@@ -108,7 +108,8 @@ impl<R: Role> Peer<'_, R> {
         }
         if progress.sort_key() > outbound.last_progress {
             outbound.last_progress = progress.sort_key();
-            if outbound.flags.has(Flags::PROGRESS_EXTENDS) && outbound.flags.has(Flags::RUNNING) {
+            let extends = R::PROGRESS_EXTENDS && outbound.flags.has(Flags::PROGRESS_EXTENDS);
+            if extends && outbound.flags.has(Flags::RUNNING) {
                 let deadline = outbound.deadline_from(self.now);
                 self.in_flight.set_deadline(ticket, Some(deadline));
             }

@@ -67,6 +67,7 @@ impl Role for role::Server {
     type Outbound = OutboundSession;
     type Sequence = ();
     const OTHER_IDS: u32 = 0;
+    const PROGRESS_EXTENDS: bool = false;
 
     /// Resolves an id. The sequence number of the id is the generation of the slot.
     fn find_issued(peer: &Peer<'_, role::Server>, sequence: u64, slot: u32) -> IssuedId {
