@@ -104,6 +104,11 @@ impl<'b> TransmitBuffer<'b> {
         self.max_reply_size
     }
 
+    /// Returns the maximum length of a reply without its frame.
+    pub(crate) fn max_reply_content(&self) -> usize {
+        self.max_reply_size.saturating_sub(self.overhead())
+    }
+
     /// Lowers the maximum size of a reply. The initial maximum is the maximum size of any message.
     pub(crate) fn set_max_reply_size(&mut self, bytes: usize) {
         self.max_reply_size = bytes.min(self.max_reply_size);

@@ -81,9 +81,8 @@ pub(super) fn end(
 impl ClientState<'_> {
     /// Returns the maximum length of the payload of a task, with which a response fits the transmit buffer.
     fn payload_limit(&self) -> usize {
-        let output = &self.peer.output;
         let head = r#"{"jsonrpc":"2.0","id":,"result":{}}"#.len().saturating_add(ID_LIMIT);
-        output.max_reply_size().saturating_sub(output.overhead()).saturating_sub(head)
+        self.peer.output.max_reply_content().saturating_sub(head)
     }
 }
 

@@ -192,8 +192,7 @@ impl ServerState<'_> {
         }
         out.token(END);
         let taken = out.len().saturating_add(message).saturating_add(self.id_limit());
-        let output = &self.peer.output;
-        output.max_reply_size().saturating_sub(output.overhead()).saturating_sub(taken)
+        self.peer.output.max_reply_content().saturating_sub(taken)
     }
 }
 

@@ -32,7 +32,7 @@ use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
 use crate::server::pending_event::{PendingEvent, RequestKind};
 use crate::server::reply::Pending;
 use crate::server::request_context::PackedContext;
-use crate::server::server_state::{ServerState, Shape};
+use crate::server::server_state::{RequestTable, ServerState, Shape};
 use crate::server::tasks::hooks::TaskHooks;
 use crate::server::tasks::table::TaskStorage;
 
@@ -121,8 +121,8 @@ fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let owner = Owner::session(request.state.session_key);
     let subject = Subject { owner, kind: Watched::Resource, uri };
     let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = &mut *request.state;
-    let space = output.max_reply_size().saturating_sub(output.overhead());
-    let added = registry.add(&subject, in_flight, &mut |uri| check(None, uri, space, accept));
+    let mut check = Check { id: None, space: output.max_reply_content(), accept };
+    let added = check.add(registry, &subject, in_flight);
     let limit = registry.limit();
     match added {
         Ok(new) => respond_and_emit(request, new, subscribed),
@@ -182,15 +182,33 @@ fn unsubscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticke
     Some(Event::Unsubscribed(text_of(part(input, spans_of(input).subject).bytes())))
 }
 
-/// Checks that the notification about a changed resource fits into `space` bytes, and that the application accepts
-/// the resource.
-fn check(id: Option<&[u8]>, uri: &str, space: usize, accept: Accept<'_>) -> Result<(), WatchError> {
-    let mut out = Writer::measure();
-    write_updated(&mut out, id, uri);
-    match out.len() <= space {
-        true if accept(uri) => Ok(()),
-        true => Err(WatchError::Refused),
-        false => Err(WatchError::TooLong),
+/// The conditions of a subscription to a resource.
+struct Check<'c> {
+    /// The id of `subscriptions/listen`. `None` in the handshake era.
+    id: Option<&'c [u8]>,
+    /// The maximum length of a notification about the resource.
+    space: usize,
+    accept: Accept<'c>,
+}
+
+impl Check<'_> {
+    /// Adds a resource to the registry if the notification about a change fits, and the application accepts the
+    /// resource.
+    fn add(
+        &mut self,
+        registry: &mut SubscriptionRegistry<'_>,
+        subject: &Subject<'_>,
+        in_flight: &RequestTable<'_>,
+    ) -> Result<bool, WatchError> {
+        registry.add(subject, in_flight, &mut |uri| {
+            let mut out = Writer::measure();
+            write_updated(&mut out, self.id, uri);
+            match out.len() <= self.space {
+                true if (self.accept)(uri) => Ok(()),
+                true => Err(WatchError::Refused),
+                false => Err(WatchError::TooLong),
+            }
+        })
     }
 }
 
@@ -264,15 +282,9 @@ fn write_acknowledgment(
 ) -> bool {
     let (id, requested) = (request.id(), request.view(request.spans.arguments));
     let ServerState { config, peer: Peer { output, in_flight, .. }, registry, .. } = &mut *request.state;
-    let longest = output.max_reply_size().saturating_sub(output.overhead());
     let routing = Routing::subscription_notification(request.pending.context.stream);
     let owner = Owner::listener(ticket);
-    let mut check = |uri: &str| check(Some(id), uri, longest, accept);
-    let mut watch = |registry: &mut SubscriptionRegistry<'_>, uri| {
-        may_exist(config, uri)
-            && registry.add(&Subject { owner, kind: Watched::Resource, uri }, in_flight, &mut check)
-                == Ok(true)
-    };
+    let mut check = Check { id: Some(id), space: output.max_reply_content(), accept };
     let mut resources = |out: &mut Writer<'_>| {
         let mut any = false;
         for uri in uris.elements().filter_map(Json::string) {
@@ -282,11 +294,15 @@ fn write_acknowledgment(
                 out.begin_array();
             }
             out.text(uri);
+            let subject = Subject { owner, kind: Watched::Resource, uri };
             // The closing brackets of the message must still fit.
-            if out.remaining() < "]}}}".len() || !watch(registry, uri) {
-                out.rollback(before);
-            } else {
+            if out.remaining() >= "]}}}".len()
+                && may_exist(config, uri)
+                && check.add(registry, &subject, in_flight) == Ok(true)
+            {
                 any = true;
+            } else {
+                out.rollback(before);
             }
         }
         if any {
