@@ -214,18 +214,19 @@ impl Check<'_> {
 
 /// Handles `subscriptions/listen`. The request stays in flight until the subscription ends.
 fn listen(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
-    let (filter, uris, tasks) = match parse_filter(request) {
-        Ok(wanted) => wanted,
+    let filter = match parse_filter(request) {
+        Ok(filter) => filter,
         Err(refused) => return refused,
     };
     let Some(ticket) = reserve_slot(request, filter) else {
         return request.refuse_full();
     };
-    let hooks = request.state.tasks.as_ref().map(TaskStorage::hooks).filter(|_| !tasks.is_null());
+    let hooks = request.state.tasks.as_ref().map(TaskStorage::hooks);
     if let Some(hooks) = hooks {
-        (hooks.watch)(request, ticket, tasks);
+        let tasks = request.view(request.spans.arguments).get("taskIds");
+        (hooks.watch)(request, ticket, tasks.unwrap_or(Json::NULL));
     }
-    if !write_acknowledgment(request, ticket, filter, uris, hooks, accept) {
+    if !write_acknowledgment(request, ticket, filter, hooks, accept) {
         request.state.peer.in_flight.release(ticket);
         let limit = request.state.peer.output.max_reply_size();
         return request.refuse(ProtocolError::ReplyTooLarge { limit }, &"the acknowledgment");
@@ -235,18 +236,16 @@ fn listen(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     request.state.emit(PendingEvent::Feature { event: Listening::event, ticket })
 }
 
-/// Parses the filter, or refuses the request. Returns the declared lists that the client selects, the array of URIs,
-/// and the array of task ids. A missing array is `null`.
+/// Parses the filter, or refuses the request. Returns the declared lists that the client selects.
 // Not inlined, so that its stack frame does not exist while the server writes the response.
 #[inline(never)]
-fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l>, Json<'l>), Received> {
+fn parse_filter(request: &mut Request<'_, '_>) -> Result<ChangeSet, Received> {
     request.spans.arguments = request.param_span("notifications");
     let wanted = request.view(request.spans.arguments);
     if wanted.kind() != Kind::Object {
         return Err(request.invalid_params("`notifications` must be an object"));
     }
-    let [uris, tasks] = wanted.pick(["resourceSubscriptions", "taskIds"]);
-    if tasks.is_some_and(|tasks| !tasks.is_null()) && !declares_tasks(request) {
+    if wanted.get("taskIds").is_some_and(|tasks| !tasks.is_null()) && !declares_tasks(request) {
         return Err(refuse_undeclared(request));
     }
     let listed = request.state.config.declared_lists();
@@ -256,8 +255,7 @@ fn parse_filter<'l>(request: &mut Request<'l, '_>) -> Result<(ChangeSet, Json<'l
             filter.add(*list);
         }
     }
-    let uris = uris.filter(|_| can_watch(request.state.config)).unwrap_or(Json::NULL);
-    Ok((filter, uris, tasks.unwrap_or(Json::NULL)))
+    Ok(filter)
 }
 
 /// Takes a slot for the subscription. Returns `None` if no slot is free.
@@ -276,7 +274,6 @@ fn write_acknowledgment(
     request: &mut Request<'_, '_>,
     ticket: Ticket,
     filter: ChangeSet,
-    uris: Json<'_>,
     hooks: Option<&TaskHooks>,
     accept: Accept<'_>,
 ) -> bool {
@@ -287,7 +284,8 @@ fn write_acknowledgment(
     let mut check = Check { id: Some(id), space: output.max_reply_content(), accept };
     let mut resources = |out: &mut Writer<'_>| {
         let mut any = false;
-        for uri in uris.elements().filter_map(Json::string) {
+        let uris = requested.get("resourceSubscriptions").filter(|_| can_watch(config));
+        for uri in uris.unwrap_or(Json::NULL).elements().filter_map(Json::string) {
             let before = out.mark();
             if !any {
                 out.key("resourceSubscriptions");
