@@ -106,7 +106,7 @@ impl<'b> Batch<'b> {
         let mut space = self.buffer.reborrow();
         let Some(bytes) = space.ensure(COUNTS) else { return false };
         let (words, _) = bytes.as_chunks_mut::<4>();
-        for (word, count) in words.iter_mut().zip([open_end, stream, end, left, next, deferred]) {
+        for (word, count) in words.iter_mut().zip(&[open_end, stream, end, left, next, deferred]) {
             *word = count.to_le_bytes();
         }
         true
