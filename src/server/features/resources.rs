@@ -159,15 +159,12 @@ impl Feature for Resources<'_> {}
 
 impl Sealed for Resources<'_> {
     fn write_capability(&self, config: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
-        out.key("resources");
-        out.begin_object();
-        for (key, declared) in [
-            ("subscribe", self.subscribe || JOINS && can_watch(config)),
-            ("listChanged", config.declares_changes(self.list_changed, ChangeSet::RESOURCES)),
-        ] {
-            if declared {
-                out.field_boolean(key, true);
-            }
+        out.members(r#""resources":{"#);
+        if self.subscribe || JOINS && can_watch(config) {
+            out.field_boolean("subscribe", true);
+        }
+        if config.declares_changes(self.list_changed, ChangeSet::RESOURCES) {
+            out.field_boolean("listChanged", true);
         }
         out.end_object();
     }
