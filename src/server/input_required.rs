@@ -183,7 +183,7 @@ impl Reply<'_> {
         }
         let to = To { revision: self.pending.context.revision(), client };
         self.respond(Shape::InputRequired, &mut |out: &mut Writer<'_>| {
-            let valid = write_requests(&mut all(), to, out);
+            let valid = write_requests(required, to, out);
             if let Some(state) = state {
                 out.field_string("requestState", state);
             }
@@ -193,26 +193,15 @@ impl Reply<'_> {
 }
 
 /// Writes `"inputRequests":{…}`, or nothing if there are no inputs. Returns `false` if an input is not valid.
-fn write_requests<'i>(
-    required: &mut dyn Iterator<Item = (&'i str, &'i dyn Input)>,
-    to: To,
-    out: &mut Writer<'_>,
-) -> bool {
-    let mut valid = true;
-    let before = out.mark();
-    out.key("inputRequests");
-    out.begin_object();
-    let empty = out.len();
-    for (key, input) in required {
-        out.key(key);
-        out.begin_object();
-        valid &= input::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
-        out.end_object();
-    }
-    if out.len() == empty && !out.overflowed() {
-        out.rollback(before);
-    } else {
-        out.end_object();
-    }
-    valid
+fn write_requests(required: RequiredInputs<'_>, to: To, out: &mut Writer<'_>) -> bool {
+    input::write_object_member("inputRequests", out, &mut |out: &mut Writer<'_>| {
+        let mut valid = true;
+        for (key, input) in (0..).map_while(required) {
+            out.key(key);
+            out.begin_object();
+            valid &= input::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
+            out.end_object();
+        }
+        valid
+    })
 }

@@ -116,10 +116,21 @@ pub(crate) struct To {
 /// are not valid.
 pub(crate) fn write_request(out: &mut Writer<'_>, method: &str, params: &mut dyn WriteBody) -> bool {
     out.field_string("method", method);
+    write_object_member("params", out, params)
+}
+
+/// Writes a member that is an object. Omits the member if the closure writes nothing. Returns the result of the
+/// closure.
+pub(crate) fn write_object_member(
+    key: &str,
+    out: &mut Writer<'_>,
+    members: &mut dyn WriteBody,
+) -> bool {
     let before = out.mark();
-    out.members(r#""params":{"#);
+    out.key(key);
+    out.begin_object();
     let empty = out.len();
-    let valid = params.write(out);
+    let valid = members.write(out);
     if out.len() == empty && !out.overflowed() {
         out.rollback(before);
     } else {
