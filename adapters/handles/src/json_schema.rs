@@ -46,6 +46,9 @@
 //!
 //! The generated schemas are kept until the process ends, equal schemas once. Each call of [`arguments`] and [`result`]
 //! generates a schema, so create the tools once.
+//!
+//! Within one schema, `schemars` identifies a type by its module and name. Two types that are local to different
+//! functions of one module therefore need different names, because the schema of the first would describe both.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
