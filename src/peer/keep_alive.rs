@@ -7,7 +7,7 @@ use crate::json::{Json, WriteBody, Writer};
 use crate::peer::{Peer, Role};
 use crate::time::Millis;
 
-/// Settings for the detection of an unresponsive peer. Durations over 49 days count as 49 days.
+/// Settings for the detection of an unresponsive peer. Durations over 49 days count as 49 days, and 0 counts as 1 ms.
 ///
 /// Each message restarts the idle time, and so does each chunk of a message that arrives in chunks. Any other message
 /// counts at its end. `interval` and `timeout` together must therefore exceed the time that the link needs for one
@@ -66,7 +66,7 @@ impl KeepAliveState {
     };
 
     pub(crate) fn set(&mut self, settings: KeepAlive) {
-        let to_u32 = |span: Millis| u32::try_from(span.0).unwrap_or(u32::MAX);
+        let to_u32 = |span: Millis| u32::try_from(span.0).unwrap_or(u32::MAX).max(1);
         (self.interval, self.timeout) = (to_u32(settings.interval), to_u32(settings.timeout));
         (self.is_enabled, self.closes) = (true, settings.close);
     }
@@ -177,6 +177,20 @@ impl<R: Role> Peer<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A time of 0 would not be a deadline of the caller.
+    #[test]
+    fn durations_of_0_count_as_1_ms() {
+        let mut alive = KeepAliveState::OFF;
+        alive.set(KeepAlive { interval: Millis(0), timeout: Millis(0), close: true });
+        alive.record_activity();
+        assert_eq!(alive.due(Millis(500), false), Due::Nothing);
+        assert_eq!(alive.deadline(Millis(500)), Some(Millis(501)));
+        assert_eq!(alive.due(Millis(501), false), Due::Ping);
+        alive.record_ping(Millis(501));
+        assert_eq!(alive.deadline(Millis(501)), Some(Millis(502)));
+        assert_eq!(alive.due(Millis(502), false), Due::PeerUnresponsive { close: true });
+    }
 
     #[test]
     fn idle_peer_is_pinged_and_reported_if_unresponsive() {
