@@ -60,7 +60,7 @@ pub(super) fn visit_single<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Resu
     }
 }
 
-/// The description of `i64` and `i128` in errors. Clients read these errors, and a client knows JSON, but not Rust.
+/// The description of `i128` in errors. Clients read these errors, and a client knows JSON, but not Rust.
 pub(super) const INTEGER: &str = "an integer";
 /// The description of `u128`.
 pub(super) const NATURAL: &str = "an integer of at least 0";
@@ -84,7 +84,7 @@ macro_rules! all_integers {
             deserialize_i8 visit_i8 i8 "an integer from -128 to 127";
             deserialize_i16 visit_i16 i16 "an integer from -32768 to 32767";
             deserialize_i32 visit_i32 i32 "an integer from -2147483648 to 2147483647";
-            deserialize_i64 visit_i64 i64 INTEGER;
+            deserialize_i64 visit_i64 i64 "a 64-bit integer";
             deserialize_u8 visit_u8 u8 "an integer from 0 to 255";
             deserialize_u16 visit_u16 u16 "an integer from 0 to 65535";
             deserialize_u32 visit_u32 u32 "an integer from 0 to 4294967295";

@@ -173,7 +173,7 @@ fn error_names_path_and_reason() {
         let expected = format!("expected an integer from 0 to 18446744073709551615, found {number}");
         assert_eq!(error::<u64>(number), expected);
     }
-    assert_eq!(error::<i64>("9223372036854775808"), "expected an integer, found 9223372036854775808");
+    assert_eq!(error::<i64>("9223372036854775808"), "expected a 64-bit integer, found 9223372036854775808");
     assert_eq!(error::<f64>("1e999"), "expected a number, found 1e999");
     assert_eq!(error::<char>("\"ab\""), "expected a character, found \"ab\"");
     assert_eq!(
