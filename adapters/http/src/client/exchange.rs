@@ -80,7 +80,8 @@ pub struct Exchange<'b> {
     /// Whether the stream needs no resumption, for example because the client has received the response or cancelled
     /// the request.
     pub(super) is_complete: bool,
-    /// The time at which the client closes the stream, because the response has arrived.
+    /// The time at which the client closes the stream, because the response has arrived, or the exchange of a
+    /// notification or response, because the server does not respond.
     pub(super) closes_at: Option<Millis>,
     /// The exchange of the cancelled request, if this exchange sends a cancellation.
     pub(super) cancelled: Option<ExchangeId>,
@@ -207,11 +208,19 @@ impl<'b> Exchange<'b> {
         self.progress = Progress::Events;
     }
 
-    /// Returns the time at which the request is due, or the stream is closed after the response.
+    /// Starts the time limit of an exchange that sends a notification or a response, unless it has started.
+    pub(super) fn limit(&mut self, now: Millis) {
+        const LONGEST: Millis = Millis::seconds(30);
+        if self.progress == Progress::Sent && matches!(self.purpose, Purpose::OneWay | Purpose::Initialized) {
+            self.closes_at.get_or_insert(now.plus(LONGEST));
+        }
+    }
+
+    /// Returns the time at which the request is due, or at which the client closes the exchange.
     pub(super) fn deadline(&self) -> Option<Millis> {
         match self.progress {
             Progress::Due(at) => Some(at),
-            Progress::Events => self.closes_at,
+            Progress::Events | Progress::Sent => self.closes_at,
             _ => None,
         }
     }

@@ -250,11 +250,13 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
     /// Returns an exchange whose request is due: one that resumes or opens a stream, sends `initialize` again over
     /// HTTP+SSE, or ends the session. Call this method until it returns `None`.
     ///
-    /// Also returns an exchange whose stream is still open one second after the response. For that exchange,
-    /// [`request`](HttpClient::request) returns `None`: close its HTTP exchange, and pass the end to
-    /// [`finish`](HttpClient::finish), because the response may not be the one of the request.
+    /// Also returns an exchange whose stream is still open one second after the response, and one that has sent a
+    /// notification or a response without a response of the server for 30 seconds. For these exchanges,
+    /// [`request`](HttpClient::request) returns `None`: close the HTTP exchange, and pass its end to
+    /// [`finish`](HttpClient::finish). A stream may not have the response of its request.
     pub fn poll(&mut self, now: Millis) -> Option<ExchangeId> {
         self.now = now;
+        self.exchanges.as_mut().iter_mut().for_each(|exchange| exchange.limit(now));
         let mut exchanges = self.exchanges.as_mut().iter_mut().enumerate();
         let (index, exchange) =
             exchanges.find(|(_, exchange)| exchange.deadline().is_some_and(|at| at <= now))?;

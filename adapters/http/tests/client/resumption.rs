@@ -1,7 +1,7 @@
 //! Tests of resumed streams whose resumption the server refuses.
 
 use mcp_proto::Millis;
-use mcp_proto::client::Connect;
+use mcp_proto::client::{Connect, Options};
 use mcp_proto_http::client::{Head, Method};
 
 use super::harness::{EVENTS, Fields, Harness, JSON, Sent, result, with_harness};
@@ -89,9 +89,8 @@ fn refused_resumptions_end_with_the_request() {
         let end = Millis(harness.now.0 + 600_000);
         while harness.http.next_deadline().is_some() && harness.now < end {
             let resume = due_request(&mut harness);
-            if resume.method == Method::Get {
-                harness.respond(resume.exchange, 503, &[JSON], "{}");
-            }
+            let status = if resume.method == Method::Get { 503 } else { 202 };
+            harness.respond(resume.exchange, status, &[JSON], "{}");
         }
         harness.expect(&["failed TimedOut"]);
         assert_eq!(harness.http.next_deadline(), None);
@@ -146,4 +145,25 @@ fn response_in_an_array_ends_the_stream() {
             assert_eq!(harness.http.next_deadline(), deadline);
         });
     }
+}
+
+/// A server or a proxy may never respond to a message without a result. Requests and later messages need its exchange.
+#[test]
+fn exchange_of_an_unanswered_notification_ends_after_30_seconds() {
+    with_harness(Connect::Handshake, 64, |mut harness| {
+        let initialized = harness.connect_until_initialized();
+        harness.client.call_json("add", r#"{"region":"eu"}"#, Options::DEFAULT).unwrap();
+        harness.run();
+        assert!(harness.sent.is_empty(), "the session is starting");
+        assert_eq!(harness.http.next_deadline(), Some(Millis(harness.now.0 + 30_000)));
+        harness.now = Millis(harness.now.0 + 29_999);
+        harness.run();
+        assert!(harness.closed.is_empty());
+        harness.now = Millis(harness.now.0 + 1);
+        let call = harness.request();
+        assert_eq!(harness.closed, [initialized.exchange]);
+        harness.respond(call.exchange, 200, &[JSON], &result(call.id()));
+        harness.expect(&["7"]);
+        assert_eq!(harness.http.next_deadline(), None);
+    });
 }
