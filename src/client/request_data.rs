@@ -93,23 +93,22 @@ impl ClientState<'_> {
         let mut out = output.begin_message(space);
         let mut digits = [0; 20];
         let digits = digit_bytes(id, &mut digits);
+        out.wrapped(HEAD, digits, METHOD);
         if method == Method::Other {
-            out.wrapped(HEAD, digits, METHOD);
             out.inside(&name);
-            out.token(PARAMS);
         } else {
             // A known name needs no escapes.
-            let name = name.as_bytes();
-            out.push_all(&[HEAD.as_bytes(), digits, METHOD.as_bytes(), name, PARAMS.as_bytes()]);
+            out.token(name);
         }
+        out.token(PARAMS);
         let is_valid = params.write(&mut out);
         self.config.write_meta(revision, meta, &mut self.meta_cache, &mut out);
         if out.ends_with(b'{') {
             out.take_back(NO_PARAMS);
-        } else {
             out.token("}");
+        } else {
+            out.token("}}");
         }
-        out.token("}");
         let to = out.finish();
         if !is_valid {
             return Err(Unwritten::Invalid);

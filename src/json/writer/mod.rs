@@ -299,7 +299,7 @@ impl<'a> Writer<'a> {
     /// Writes `text` between two constant texts, verbatim and without a comma before them.
     #[inline]
     pub(crate) fn wrapped(&mut self, before: &str, text: &[u8], after: &str) {
-        self.push_all(&[before.as_bytes(), text, after.as_bytes()]);
+        [before.as_bytes(), text, after.as_bytes()].iter().for_each(|piece| self.push(piece));
     }
 
     /// Writes the text of a scanned value. Line breaks between tokens become spaces; single tokens contain none.
@@ -399,12 +399,6 @@ impl<'a> Writer<'a> {
             copy(place, bytes);
         }
         (self.at, self.last) = (end, *last);
-    }
-
-    /// Appends several pieces verbatim.
-    #[inline]
-    pub(crate) fn push_all(&mut self, pieces: &[&[u8]]) {
-        pieces.iter().for_each(|piece| self.push(piece));
     }
 
     fn push_byte(&mut self, byte: u8) {
