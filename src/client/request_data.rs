@@ -91,9 +91,9 @@ impl ClientState<'_> {
         let output = &mut self.peer.output;
         output.compact();
         let mut out = output.begin_message(space);
-        let mut digits = [0; 20];
-        let digits = digit_bytes(id, &mut digits);
-        out.wrapped(HEAD, digits, METHOD);
+        out.token(HEAD);
+        out.push(digit_bytes(id, &mut [0; 20]));
+        out.token(METHOD);
         if method == Method::Other {
             out.inside(&name);
         } else {

@@ -389,7 +389,7 @@ impl<'a> Writer<'a> {
 
     /// Appends bytes verbatim.
     #[inline]
-    fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         let (at, end) = (self.at, self.at.wrapping_add(bytes.len()));
         if !self.reserve_to(end) {
