@@ -174,16 +174,16 @@ impl<'b> LineDecoder<'b> {
     /// as spans from the start of the line.
     #[inline]
     pub(crate) fn line(&mut self) -> Option<LineKind> {
-        self.line_with(&[])
+        self.line_with(|| &[])
     }
 
     /// Returns the current line like [`line`](LineDecoder::line). The scanner does not scan `known` again: see
     /// [`Scanner::feed_with`].
     #[inline]
-    pub(crate) fn line_with(&mut self, known: &[u8]) -> Option<LineKind> {
+    pub(crate) fn line_with<'k>(&mut self, known: impl FnOnce() -> &'k [u8]) -> Option<LineKind> {
         // Only new bytes or the end of input can complete a line. A discarded message is already complete.
         let may_end = self.scanned < self.end || self.flags.any(Flags::MAY_END);
-        if self.line.is_none() && may_end { self.complete_line(known) } else { self.line }
+        if self.line.is_none() && may_end { self.complete_line(known()) } else { self.line }
     }
 
     #[inline(never)]

@@ -199,7 +199,8 @@ fn write_requests(required: RequiredInputs<'_>, to: To, out: &mut Writer<'_>) ->
         for (key, input) in (0..).map_while(required) {
             out.key(key);
             out.begin_object();
-            valid &= input::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
+            valid &=
+                input::write_request(out, input.method(), &mut |out: &mut Writer<'_>| input.write(to, out));
             out.end_object();
         }
         valid

@@ -124,7 +124,7 @@ impl Server<'_> {
     /// Handles the next line or batch member. Returns `false` if there is no line or member, or if the output has no
     /// space for a response.
     fn handle_next_line(&mut self) -> bool {
-        let Some(line) = self.input.line_with(self.state.request_cache.meta()) else { return false };
+        let Some(line) = self.input.line_with(|| self.state.request_cache.meta()) else { return false };
         let stream = self.input.stream();
         if line == LineKind::StreamClosed {
             self.cancel_on_closed_stream(stream);

@@ -121,11 +121,7 @@ pub(crate) fn write_request(out: &mut Writer<'_>, method: &str, params: &mut dyn
 
 /// Writes a member that is an object. Omits the member if the closure writes nothing. Returns the result of the
 /// closure.
-pub(crate) fn write_object_member(
-    key: &str,
-    out: &mut Writer<'_>,
-    members: &mut dyn WriteBody,
-) -> bool {
+pub(crate) fn write_object_member(key: &str, out: &mut Writer<'_>, members: &mut dyn WriteBody) -> bool {
     let before = out.mark();
     out.key(key);
     out.begin_object();
