@@ -157,7 +157,7 @@ impl<'b, R: Role> Peer<'b, R> {
         in_flight: Option<Millis>,
         others: [Option<Millis>; N],
     ) -> Option<Millis> {
-        let mut next = in_flight.filter(|at| *at > self.now && *at < Millis(u64::MAX));
+        let mut next = in_flight.filter(|at| *at > self.now);
         for at in others {
             if let Some(at) = at
                 && at > self.now

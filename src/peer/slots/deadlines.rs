@@ -9,24 +9,30 @@ use crate::peer::slots::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticke
 use crate::time::Millis;
 
 impl<D: Data> InFlight<'_, D> {
-    /// Returns the earliest deadline. Returns `None` if no request has a deadline.
+    /// Returns the earliest deadline. Returns at least [`LAST`] if no request has a deadline before [`LAST`].
+    #[inline]
+    pub(crate) fn earliest_deadline(&self) -> Millis {
+        let earliest = self.slot(0).map_or(NONE, |slot| slot.earliest.into());
+        self.slot(earliest).map_or(NEVER, Slot::deadline)
+    }
+
+    /// Returns the earliest deadline before [`LAST`]. Returns `None` if no request has one.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
-        match self.slot(self.slot(0)?.earliest.into())?.deadline() {
-            deadline if deadline < LAST => Some(deadline),
-            LAST => Some(Millis(u64::MAX)),
-            _ => None,
-        }
+        Some(self.earliest_deadline()).filter(|deadline| *deadline < LAST)
     }
 
     /// Returns the request with the earliest deadline, if this deadline has expired at `now`.
     ///
     /// The request keeps the deadline until the request ends or the caller sets another deadline.
     pub(crate) fn due(&self, now: Millis) -> Option<Ticket> {
-        if self.next_deadline().is_none_or(|deadline| deadline > now) {
+        let index = self.slot(0)?.earliest.into();
+        let slot = self.slot(index)?;
+        let deadline = slot.deadline();
+        if deadline > now || deadline == now && deadline >= LAST {
             return None;
         }
-        self.request_in_slot(self.slot(0)?.earliest.into()).map(|(ticket, _)| ticket)
+        Some(Ticket { slot: index, generation: slot.generation })
     }
 
     /// Sets the deadline of a request, or removes it with `None`.
@@ -86,21 +92,20 @@ pub(crate) fn to_stored(deadline: Option<Millis>) -> Millis {
 fn update_node<D>(slots: &mut [Slot<D>], at: u32, index: u32) -> bool {
     let Some(slot) = slots.get(at as usize) else { return true };
     let is_free = !slot.is_taken() && slot.generation != RETIRED;
-    let mut lowest_free = if is_free { at } else { NONE };
-    let (mut earliest, mut deadline) = (at, slot.deadline());
+    let mut lowest_free = if is_free { at as u16 } else { NONE as u16 };
+    let (mut earliest, mut deadline) = (at as u16, slot.deadline());
     // An index has 16 bits.
     let left = at.wrapping_mul(2).wrapping_add(1);
-    for child in [left, left.wrapping_add(1)] {
-        let Some(slot) = slots.get(child as usize) else { break };
-        lowest_free = lowest_free.min(slot.lowest_free.into());
-        let candidate = u32::from(slot.earliest);
-        let candidate_deadline = slots.get(candidate as usize).map_or(NEVER, Slot::deadline);
-        if candidate_deadline < deadline {
-            (earliest, deadline) = (candidate, candidate_deadline);
+    for child in left..left.wrapping_add(2) {
+        let Some(child) = slots.get(child as usize) else { break };
+        lowest_free = lowest_free.min(child.lowest_free);
+        let candidate = slots.get(usize::from(child.earliest)).map_or(NEVER, Slot::deadline);
+        if candidate < deadline {
+            (earliest, deadline) = (child.earliest, candidate);
         }
     }
     let Some(slot) = slots.get_mut(at as usize) else { return true };
-    let is_unchanged = (slot.lowest_free, slot.earliest) == (lowest_free as u16, earliest as u16);
-    (slot.lowest_free, slot.earliest) = (lowest_free as u16, earliest as u16);
-    !is_unchanged || earliest == index
+    let is_unchanged = (slot.lowest_free, slot.earliest) == (lowest_free, earliest);
+    (slot.lowest_free, slot.earliest) = (lowest_free, earliest);
+    !is_unchanged || u32::from(earliest) == index
 }

@@ -88,11 +88,9 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     pub(crate) fn unlink_id(&mut self, ticket: Ticket) {
-        if self.taken_slot(ticket).is_none_or(|slot| slot.id_length == 0) {
-            return;
-        }
-        let none = NONE as u16;
-        let next = self.slot_mut(ticket.slot).map_or(none, |slot| core::mem::replace(&mut slot.next, none));
+        let slot = self.taken_slot_mut(ticket).filter(|slot| slot.id_length > 0);
+        let Some(slot) = slot else { return };
+        let next = core::mem::replace(&mut slot.next, NONE as u16);
         let Some(chain) = self.bucket_slot(ticket) else { return };
         let own = ticket.slot as u16;
         if chain.bucket == own {

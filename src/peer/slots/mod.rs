@@ -106,7 +106,7 @@ const RETIRED: u32 = u32::MAX;
 const NEVER: Millis = Millis(u64::MAX);
 
 /// Largest stored deadline. A deadline of `u64::MAX` is stored as `LAST`, because `u64::MAX` means `NEVER`.
-const LAST: Millis = Millis(u64::MAX - 1);
+pub(crate) const LAST: Millis = Millis(u64::MAX - 1);
 
 /// Table of requests in flight, with data `D` for each.
 pub(crate) struct InFlight<'b, D> {
@@ -161,8 +161,8 @@ impl<'b, D: Data> InFlight<'b, D> {
     /// Ends all requests and invalidates their tickets.
     pub(crate) fn clear(&mut self) {
         for slot in self.slots_mut() {
-            let generation = slot.generation.saturating_add(slot.is_taken().into());
-            *slot = Slot { generation, ..Slot::EMPTY };
+            slot.end();
+            (slot.next, slot.bucket) = (NONE as u16, NONE as u16);
         }
         (self.taken, self.queue) = (0, NO_QUEUE);
         self.rebuild_tree();
@@ -278,16 +278,10 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Releases a request. Retires the slot if its generations are exhausted.
     pub(crate) fn release(&mut self, ticket: Ticket) {
-        let Some(slot) = self.taken_slot(ticket) else { return };
-        if slot.id_length > 0 {
-            self.unlink_id(ticket);
-        }
-        self.taken = self.taken.saturating_sub(1);
-        if let Some(slot) = self.slot_mut(ticket.slot) {
-            slot.set_deadline(NEVER);
-            (slot.text_length, slot.id_length, slot.data) = (0, 0, None);
-            slot.generation = slot.generation.saturating_add(1);
-        }
+        self.unlink_id(ticket);
+        let Some(slot) = self.taken_slot_mut(ticket) else { return };
+        slot.end();
+        self.taken = self.taken.wrapping_sub(1);
         self.update_tree(ticket.slot);
     }
 
@@ -299,10 +293,12 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.slots_mut().get_mut(index as usize)
     }
 
+    #[inline(never)]
     fn taken_slot(&self, ticket: Ticket) -> Option<&Slot<D>> {
         self.slot(ticket.slot).filter(|slot| slot.holds(ticket))
     }
 
+    #[inline(never)]
     fn taken_slot_mut(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
         self.slot_mut(ticket.slot).filter(|slot| slot.holds(ticket))
     }
@@ -311,6 +307,13 @@ impl<'b, D: Data> InFlight<'b, D> {
 impl<D> Slot<D> {
     fn is_taken(&self) -> bool {
         self.data.is_some()
+    }
+
+    /// Ends the request in this slot, if any.
+    fn end(&mut self) {
+        self.set_deadline(NEVER);
+        self.generation = self.generation.saturating_add(self.is_taken().into());
+        (self.text_length, self.id_length, self.data) = (0, 0, None);
     }
 
     fn holds(&self, ticket: Ticket) -> bool {

@@ -170,7 +170,8 @@ impl<D: Data> InFlight<'_, D> {
     }
 
     fn text_start(&self, ticket: Ticket) -> usize {
-        (ticket.slot as usize).saturating_mul(self.part.into())
+        // Both have 16 bits.
+        (ticket.slot as usize).wrapping_mul(self.part.into())
     }
 
     pub(crate) fn slots_ref(&self) -> &[Slot<D>] {
