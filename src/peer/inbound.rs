@@ -3,7 +3,7 @@
 use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{Routing, StreamId};
 use crate::json::{Decimal, Json, Kind, SortKey, Span, Writer};
-use crate::peer::request::{Inbound, InboundState, Request};
+use crate::peer::request::{Inbound, InboundData, InboundState, Request};
 use crate::peer::slots::{Data, InFlight, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
@@ -72,6 +72,18 @@ impl<'a> Source<'a> {
             Source::Slot(ticket) => in_flight.text_after_id(*ticket),
         };
         meta.starts_with(b"{").then(|| Json::trusted(meta))
+    }
+}
+
+/// Returns the last reported progress of a request. Returns `None` if the request has ended.
+#[inline(never)]
+fn last_progress<'s, I: InboundData, O: Copy>(
+    source: &'s mut Source<'_>,
+    in_flight: &'s mut InFlight<'_, Request<I, O>>,
+) -> Option<&'s mut SortKey> {
+    match source {
+        Source::Line { last_progress, .. } => Some(last_progress),
+        Source::Slot(ticket) => in_flight.inbound_mut(*ticket).map(|inbound| &mut inbound.last_progress),
     }
 }
 
@@ -169,8 +181,7 @@ impl<R: Role> Peer<'_, R> {
     ///
     /// # Errors
     /// [`SendError::NotWanted`]: the request has ended or has no progress token, or `progress` has not increased.
-    /// [`SendError::Gone`]: the ticket belongs to an outbound request with stored text. [`SendError::Unwritable`]: the
-    /// message does not fit beside the reserved bytes.
+    /// [`SendError::Unwritable`]: the message does not fit beside the reserved bytes.
     pub(crate) fn write_progress(
         &mut self,
         source: &mut Source<'_>,
@@ -180,32 +191,23 @@ impl<R: Role> Peer<'_, R> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), SendError> {
-        let space = self.available().saturating_sub(reserved);
+        let key = progress.sort_key();
+        if last_progress(source, &mut self.in_flight).is_none_or(|last| key <= *last) {
+            return Err(SendError::NotWanted);
+        }
         let token = source.progress_token(&self.in_flight);
         if token.is_empty() {
             return Err(SendError::NotWanted);
         }
-        let last_progress = match source {
-            Source::Line { last_progress, .. } => *last_progress,
-            Source::Slot(ticket) => self.in_flight.inbound(*ticket).ok_or(SendError::Gone)?.last_progress,
-        };
-        let key = progress.sort_key();
-        if key <= last_progress {
-            return Err(SendError::NotWanted);
-        }
+        let space = self.available().saturating_sub(reserved);
         let mut out = self.output.begin_message(space);
         begin_progress(&mut out, token, progress, total, message);
         out.token(END);
         let written = out.finish();
         let routing = Routing::related_notification(stream);
         self.output.end_message(routing, written).map_err(|Overflow| SendError::Unwritable)?;
-        match source {
-            Source::Line { last_progress, .. } => *last_progress = key,
-            Source::Slot(ticket) => {
-                if let Some(inbound) = self.in_flight.inbound_mut(*ticket) {
-                    inbound.last_progress = key;
-                }
-            }
+        if let Some(last) = last_progress(source, &mut self.in_flight) {
+            *last = key;
         }
         Ok(())
     }

@@ -11,12 +11,33 @@ use super::Decimal;
 ///
 /// The key consists of two 32-bit words, the high word first. A `u64` would add padding to a struct that contains a
 /// key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SortKey(u32, u32);
 
 impl SortKey {
     /// The key below the key of every decimal.
     pub(crate) const NONE: SortKey = SortKey(0, 0);
+
+    fn new(key: u64) -> SortKey {
+        SortKey((key >> 32) as u32, key as u32)
+    }
+
+    fn key(self) -> u64 {
+        u64::from(self.0) << 32 | u64::from(self.1)
+    }
+}
+
+/// Compares the keys as numbers, because a comparison word by word takes more code.
+impl PartialOrd for SortKey {
+    fn partial_cmp(&self, other: &SortKey) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for SortKey {
+    fn cmp(&self, other: &SortKey) -> core::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
 }
 
 /// The key of zero. The keys of negative numbers are lower.
@@ -28,18 +49,20 @@ const LEAST: u64 = 1_000_000_000_000_000_000;
 impl Decimal {
     pub(crate) fn sort_key(self) -> SortKey {
         let (mut digits, mut place) = (self.mantissa.unsigned_abs(), i32::from(self.exponent));
-        while digits != 0 && digits < LEAST {
-            (digits, place) = (digits.wrapping_mul(10), place.saturating_sub(1));
+        if digits == 0 {
+            return SortKey::new(ZERO);
+        }
+        while digits < LEAST {
+            (digits, place) = (digits.wrapping_mul(10), place.wrapping_sub(1));
         }
         // The key has ten bits for the exponent and 53 for the digits.
-        let distance = match place.saturating_add(512) {
-            _ if digits == 0 => 0,
+        let distance = match place.wrapping_add(512) {
             ..=0 => 0,
             place @ 1..=1023 => (place as u64) << 53 | digits.wrapping_sub(LEAST) >> 10,
             _ => ZERO.wrapping_sub(1),
         };
         let key = if self.mantissa < 0 { ZERO.wrapping_sub(distance) } else { ZERO.wrapping_add(distance) };
-        SortKey((key >> 32) as u32, key as u32)
+        SortKey::new(key)
     }
 }
 
