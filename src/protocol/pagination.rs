@@ -11,7 +11,9 @@ pub(crate) const TAIL: &str = r#"],"nextCursor":"p18446744073709551615"}}       
 /// `None` if the cursor is not valid.
 pub(crate) fn parse(cursor: Json<'_>) -> Option<u32> {
     match cursor.bytes() {
-        [b'"', b'p', digits @ .., b'"'] if !digits.starts_with(b"0") => magnitude(digits)?.try_into().ok(),
+        [b'"', b'p', digits @ .., b'"'] if !matches!(digits, [b'0', ..]) => {
+            magnitude(digits)?.try_into().ok()
+        }
         _ => None,
     }
 }

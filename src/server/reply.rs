@@ -177,9 +177,7 @@ impl<'a> Reply<'a> {
 
     /// Responds with a JSON-RPC error. Choose application codes outside of -32768 to -32000.
     pub fn error(self, code: i32, message: impl WriteText) {
-        self.respond(Shape::Error(code), &mut |out: &mut Writer<'_>| {
-            write_error_message(out, &message);
-        });
+        self.respond_error(code, &message);
     }
 
     /// Responds with a JSON-RPC error. `data` writes exactly one value, the member `data`.
@@ -198,14 +196,16 @@ impl<'a> Reply<'a> {
     /// arguments. In earlier revisions, and for all other requests, the response is an error (-32602).
     #[inline(never)]
     pub fn invalid(self, why: impl WriteText) {
+        let why = ("Invalid arguments: ", why);
         if self.is_tool_call() && self.revision().has(WireFeature::ArgumentErrorResults) {
-            self.fail(("Invalid arguments: ", why));
+            self.respond_text(&why, true);
         } else {
-            self.error(code::INVALID_PARAMS, ("Invalid arguments: ", why));
+            self.respond_error(code::INVALID_PARAMS, &why);
         }
     }
 
     /// Responds that the server is busy (-32603). The error contains the maximum number of requests in flight.
+    #[inline(never)]
     pub fn busy(self) {
         let Reply { state, pending, .. } = self;
         let mut limit = 0;
@@ -298,6 +298,11 @@ impl<'a> Reply<'a> {
         if failed {
             record_failure(state);
         }
+    }
+
+    fn respond_error(self, code: i32, message: &dyn WriteText) {
+        let mut body = |out: &mut Writer<'_>| write_error_message(out, message);
+        self.respond(Shape::Error(code), &mut body);
     }
 
     /// Returns whether the request is a tool call, and whether to add empty structured content if the result has
