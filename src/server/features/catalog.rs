@@ -10,9 +10,29 @@ use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::skill;
 use crate::protocol::objects::tool::Tool;
 use crate::server::config::ServerConfig;
+use crate::server::event::MakeEvent;
 use crate::server::feature::Feature;
 use crate::server::features::extensions::{Extensions, extensions_of};
 use crate::server::features::skills::is_skills;
+
+/// The entries of a feature's list. Only a dynamic list refers to the code of its event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entries<'t, E> {
+    /// Empty if the list is dynamic.
+    pub(crate) fixed: &'t [E],
+    /// The function that makes the event with which the application provides a page. `None` if the list is static.
+    pub(crate) event: Option<MakeEvent>,
+}
+
+impl<'t, E> Entries<'t, E> {
+    pub(crate) const fn fixed(entries: &'t [E]) -> Entries<'t, E> {
+        Entries { fixed: entries, event: None }
+    }
+
+    pub(crate) const fn dynamic(event: MakeEvent) -> Entries<'t, E> {
+        Entries { fixed: &[], event: Some(event) }
+    }
+}
 
 /// The catalogs that a lookup can search. Each feature has at most one entry in `Extensions` and in `AutomaticTasks`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,15 +180,15 @@ pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError>
     Ok(())
 }
 
-/// Finds the entry of a catalog whose key `is` accepts. If `catalog` is `None`, the list is dynamic.
+/// Finds the entry of a list whose key `is` accepts.
 pub(crate) fn find_in<'f, E: ListedObject>(
-    catalog: Option<&'f [E]>,
+    entries: &Entries<'f, E>,
     is: &dyn Fn(&str) -> bool,
     found: fn(&'f E) -> Found<'f>,
 ) -> Found<'f> {
-    match catalog {
-        Some(entries) => entries.iter().find(|entry| is(entry.key())).map_or(Found::Absent, found),
-        None => Found::Dynamic,
+    match entries.event {
+        None => entries.fixed.iter().find(|entry| is(entry.key())).map_or(Found::Absent, found),
+        Some(_) => Found::Dynamic,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::protocol::pagination::{Page, TAIL, parse, write};
 use crate::protocol::revision::Revision;
 use crate::server::event::MakeEvent;
 use crate::server::feature::{OwnResults, Received, Request};
-use crate::server::features::catalog::{Listed, entry_at};
+use crate::server::features::catalog::{Entries, Listed, entry_at};
 use crate::server::pending_event::RequestKind;
 use crate::server::server_state::Shape;
 
@@ -33,14 +33,13 @@ fn refuse_cursor(request: &mut Request<'_, '_>) -> Received {
 
 /// Responds with a page of a static catalog. Emits the request if the list is dynamic.
 ///
-/// `catalog` belongs to the first feature of its kind. The entries of the other features of this kind follow.
+/// `entries` belongs to the first feature of its kind. The entries of the other features of this kind follow.
 pub(crate) fn respond<'b, E: Listed<'b>>(
     request: &mut Request<'_, 'b>,
-    catalog: Option<&'b [E]>,
-    event: MakeEvent,
+    entries: &Entries<'b, E>,
 ) -> Received {
-    let (config, own) = (request.state.config, catalog.unwrap_or_default());
-    respond_with(request, Shape::List, E::LIST, catalog.is_none(), event, &mut |index, revision, out| {
+    let (config, own) = (request.state.config, entries.fixed);
+    respond_with(request, Shape::List, E::LIST, entries.event, &mut |index, revision, out| {
         own.get(index).or_else(|| entry_at(config, index))?.write(revision, out);
         Some(true)
     })
@@ -53,7 +52,7 @@ pub(crate) fn respond_static(
     key: &str,
     entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
 ) -> Received {
-    respond_with(request, shape, key, false, |_, _, _| None, entry)
+    respond_with(request, shape, key, None, entry)
 }
 
 /// Responds with a page, or emits the request if the list is dynamic.
@@ -61,15 +60,14 @@ fn respond_with(
     request: &mut Request<'_, '_>,
     shape: Shape,
     key: &str,
-    is_dynamic: bool,
-    event: MakeEvent,
+    dynamic: Option<MakeEvent>,
     entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
 ) -> Received {
     let first = match first_index(request) {
         Ok(first) => first,
         Err(refused) => return refused,
     };
-    if is_dynamic {
+    if let Some(event) = dynamic {
         let kind = RequestKind::List { first: first.to_le_bytes() };
         request.set_parts(Span::MISSING, Span::MISSING);
         return request.emit_request(kind, event);
@@ -91,11 +89,11 @@ fn respond_with(
 
 /// Checks the entries of a catalog. Measures, for each entry, a page with this entry only.
 pub(crate) fn check<E: ListedObject>(
-    catalog: Option<&[E]>,
+    entries: &Entries<'_, E>,
     results: &mut OwnResults<'_>,
 ) -> Result<(), ConfigError> {
     let revision = results.revision;
-    for (index, entry) in catalog.unwrap_or_default().iter().enumerate() {
+    for (index, entry) in entries.fixed.iter().enumerate() {
         check_entry(E::LIST, index, entry.objects(), results, &mut |out: &mut Writer<'_>| {
             entry.write(revision, out)
         })?;

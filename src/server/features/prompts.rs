@@ -10,7 +10,7 @@ use crate::protocol::revision::Revision;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed, write_list_capability};
-use crate::server::features::catalog::{Catalog, Found, duplicate_of, find_in, owner, position};
+use crate::server::features::catalog::{Catalog, Entries, Found, duplicate_of, find_in, owner, position};
 use crate::server::features::dynamic_list::ListPrompts;
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::pagination;
@@ -28,7 +28,7 @@ use crate::server::pending_event::RequestKind;
 /// finds a prompt by linear search, suitable for hundreds of prompts.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompts<'t> {
-    catalog: Option<&'t [Prompt<'t>]>,
+    catalog: Entries<'t, Prompt<'t>>,
     list_changed: bool,
     stringify: bool,
 }
@@ -74,7 +74,7 @@ impl<'t> Prompts<'t> {
     pub const fn try_new(catalog: &'t [Prompt<'t>]) -> Result<Prompts<'t>, ConfigError> {
         match (duplicate(catalog), duplicate_in_arguments(catalog)) {
             (Some(entry), _) | (None, Some(entry)) => Err(ConfigError::DuplicateName { entry }),
-            (None, None) => Ok(Prompts { catalog: Some(catalog), ..Prompts::dynamic_list() }),
+            (None, None) => Ok(Prompts { catalog: Entries::fixed(catalog), ..Prompts::dynamic_list() }),
         }
     }
 
@@ -84,13 +84,13 @@ impl<'t> Prompts<'t> {
     /// The server emits an event for a `prompts/get` with any name.
     #[must_use]
     pub const fn dynamic_list() -> Prompts<'static> {
-        Prompts { catalog: None, list_changed: false, stringify: false }
+        Prompts { catalog: Entries::dynamic(ListPrompts::event), list_changed: false, stringify: false }
     }
 
     /// Returns the prompts of a static catalog. Empty if the list is dynamic.
     #[cfg(feature = "derive")]
     pub(crate) fn entries(&self) -> &'t [Prompt<'t>] {
-        self.catalog.unwrap_or_default()
+        self.catalog.fixed
     }
 
     /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
@@ -123,16 +123,12 @@ impl Sealed for Prompts<'_> {
     }
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
-        if method == LIST {
-            pagination::respond(request, self.catalog, ListPrompts::event)
-        } else {
-            self.get(request)
-        }
+        if method == LIST { pagination::respond(request, &self.catalog) } else { self.get(request) }
     }
 
     fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'_> {
         match catalog {
-            Catalog::Prompts => find_in(self.catalog, is, Found::Prompt),
+            Catalog::Prompts => find_in(&self.catalog, is, Found::Prompt),
             _ => Found::Absent,
         }
     }
@@ -142,7 +138,7 @@ impl Sealed for Prompts<'_> {
     }
 
     fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
-        pagination::check(self.catalog, results)
+        pagination::check(&self.catalog, results)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::protocol::uri_template;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed};
-use crate::server::features::catalog::{Catalog, Found, JOINS, duplicate_of, find_in, position};
+use crate::server::features::catalog::{Catalog, Entries, Found, JOINS, duplicate_of, find_in, position};
 use crate::server::features::dynamic_list::{ListResources, ListTemplates};
 use crate::server::features::pagination;
 use crate::server::features::read_resource::ReadResource;
@@ -30,8 +30,8 @@ use crate::server::pending_event::RequestKind;
 /// server finds a resource by linear search, suitable for hundreds of resources.
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'t> {
-    catalog: Option<&'t [Resource<'t>]>,
-    templates: Option<&'t [ResourceTemplate<'t>]>,
+    catalog: Entries<'t, Resource<'t>>,
+    templates: Entries<'t, ResourceTemplate<'t>>,
     list_changed: bool,
     subscribe: bool,
 }
@@ -77,9 +77,11 @@ impl<'t> Resources<'t> {
     pub const fn try_new(catalog: &'t [Resource<'t>]) -> Result<Resources<'t>, ConfigError> {
         match duplicate(catalog) {
             Some(entry) => Err(ConfigError::DuplicateName { entry }),
-            None => {
-                Ok(Resources { catalog: Some(catalog), templates: Some(&[]), ..Resources::dynamic_list() })
-            }
+            None => Ok(Resources {
+                catalog: Entries::fixed(catalog),
+                templates: Entries::fixed(&[]),
+                ..Resources::dynamic_list()
+            }),
         }
     }
 
@@ -90,7 +92,12 @@ impl<'t> Resources<'t> {
     /// [`Event::ReadResource`](crate::server::Event::ReadResource) for any URI.
     #[must_use]
     pub const fn dynamic_list() -> Resources<'static> {
-        Resources { catalog: None, templates: None, list_changed: false, subscribe: false }
+        Resources {
+            catalog: Entries::dynamic(ListResources::event),
+            templates: Entries::dynamic(ListTemplates::event),
+            list_changed: false,
+            subscribe: false,
+        }
     }
 
     /// Sets the static catalog of templates. The server lists the templates, and accepts matching URIs.
@@ -127,14 +134,14 @@ impl<'t> Resources<'t> {
         if let Some(entry) = duplicate_template(templates) {
             return Err(ConfigError::DuplicateName { entry });
         }
-        self.templates = Some(templates);
+        self.templates = Entries::fixed(templates);
         Ok(self)
     }
 
     /// Returns the resources and the templates of static catalogs. Empty if the lists are dynamic.
     #[cfg(feature = "derive")]
     pub(crate) fn entries(&self) -> (&'t [Resource<'t>], &'t [ResourceTemplate<'t>]) {
-        (self.catalog.unwrap_or_default(), self.templates.unwrap_or_default())
+        (self.catalog.fixed, self.templates.fixed)
     }
 
     /// Declares `listChanged`. Report changes with [`Server::changed`](crate::Server::changed).
@@ -176,15 +183,15 @@ impl Sealed for Resources<'_> {
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
             READ => self.read(request),
-            LIST => pagination::respond(request, self.catalog, ListResources::event),
-            _ => pagination::respond(request, self.templates, ListTemplates::event),
+            LIST => pagination::respond(request, &self.catalog),
+            _ => pagination::respond(request, &self.templates),
         }
     }
 
     fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'_> {
         match catalog {
-            Catalog::Resources => find_in(self.catalog, is, Found::Resource),
-            Catalog::Templates => find_in(self.templates, is, Found::Template),
+            Catalog::Resources => find_in(&self.catalog, is, Found::Resource),
+            Catalog::Templates => find_in(&self.templates, is, Found::Template),
             _ => Found::Absent,
         }
     }
@@ -207,8 +214,8 @@ impl Sealed for Resources<'_> {
         if self.subscribe && !results.config.has_feature(methods::SUBSCRIPTIONS_LISTEN) {
             return Err(ConfigError::SubscriptionsMissing);
         }
-        pagination::check(self.catalog, results)?;
-        pagination::check(self.templates, results)
+        pagination::check(&self.catalog, results)?;
+        pagination::check(&self.templates, results)
     }
 }
 

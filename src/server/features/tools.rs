@@ -16,7 +16,7 @@ use crate::server::call::Call;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed, write_list_capability};
-use crate::server::features::catalog::{Catalog, Found, duplicate_of, find_in, owner};
+use crate::server::features::catalog::{Catalog, Entries, Found, duplicate_of, find_in, owner};
 use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
 use crate::server::min_buffer_size::list_overhead;
@@ -27,7 +27,7 @@ use crate::server::pending_event::RequestKind;
 /// The lookup of a tool is a linear search, suitable for hundreds of tools.
 #[derive(Debug, Clone, Copy)]
 pub struct Tools<'t> {
-    catalog: Option<&'t [Tool<'t>]>,
+    catalog: Entries<'t, Tool<'t>>,
     list_changed: bool,
     always_structured: bool,
     /// The code that handles streamed arguments. `None` if no tool has a streamed argument.
@@ -117,7 +117,7 @@ impl<'t> Tools<'t> {
             (_, Some((entry, error)), _) => Err(ConfigError::InvalidToolHeader { entry, error }),
             (_, _, Err(entry)) => Err(ConfigError::InvalidStreamedArgument { entry }),
             (_, _, Ok(argument_hook)) => {
-                Ok(Tools { catalog: Some(catalog), argument_hook, ..Tools::dynamic_list() })
+                Ok(Tools { catalog: Entries::fixed(catalog), argument_hook, ..Tools::dynamic_list() })
             }
         }
     }
@@ -126,7 +126,12 @@ impl<'t> Tools<'t> {
     /// [`Event::ListTools`](crate::server::Event::ListTools).
     #[must_use]
     pub const fn dynamic_list() -> Tools<'static> {
-        Tools { catalog: None, list_changed: false, always_structured: false, argument_hook: None }
+        Tools {
+            catalog: Entries::dynamic(ListTools::event),
+            list_changed: false,
+            always_structured: false,
+            argument_hook: None,
+        }
     }
 
     /// Returns the size of a transmit buffer that holds the whole static list in one response, in bytes.
@@ -162,7 +167,10 @@ impl<'t> Tools<'t> {
     /// ```
     #[must_use]
     pub const fn list_size(&self, config: &ServerConfig<'_>) -> usize {
-        let Some(mut rest) = self.catalog else { return 0 };
+        let mut rest = self.catalog.fixed;
+        if self.catalog.event.is_some() {
+            return 0;
+        }
         let mut length = list_overhead(config, <Tool<'_> as ListedObject>::LIST);
         while let [tool, tail @ ..] = rest {
             length = length.saturating_add(tool.size());
@@ -181,16 +189,13 @@ impl<'t> Tools<'t> {
     /// ```
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'t Tool<'t>> {
-        self.catalog?.iter().find(|tool| tool.name() == name)
+        self.catalog.fixed.iter().find(|tool| tool.name() == name)
     }
 
     /// Returns the tools of a static catalog. Empty if the list is dynamic.
     #[cfg(feature = "derive")]
     pub(crate) const fn entries(&self) -> &'t [Tool<'t>] {
-        match self.catalog {
-            Some(entries) => entries,
-            None => &[],
-        }
+        self.catalog.fixed
     }
 
     /// Adds `"structuredContent":{}` to results without structured content (since `2025-06-18`). Some clients require
@@ -228,16 +233,12 @@ impl Sealed for Tools<'_> {
     }
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
-        if method == LIST {
-            pagination::respond(request, self.catalog, ListTools::event)
-        } else {
-            self.call(request)
-        }
+        if method == LIST { pagination::respond(request, &self.catalog) } else { self.call(request) }
     }
 
     fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'_> {
         match catalog {
-            Catalog::Tools => find_in(self.catalog, is, Found::Tool),
+            Catalog::Tools => find_in(&self.catalog, is, Found::Tool),
             _ => Found::Absent,
         }
     }
@@ -251,7 +252,7 @@ impl Sealed for Tools<'_> {
     }
 
     fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
-        pagination::check(self.catalog, results)
+        pagination::check(&self.catalog, results)
     }
 }
 
