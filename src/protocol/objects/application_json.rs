@@ -8,10 +8,14 @@ pub(crate) type Objects<'t> = [Option<&'t str>; 3];
 /// Finds the first text that is not an object. Returns `Some(Some(error))` for invalid JSON, and `Some(None)` for
 /// another JSON value. Returns `None` if all texts are objects.
 pub(crate) fn not_an_object(texts: Objects<'_>) -> Option<Option<ScanError>> {
-    texts.into_iter().flatten().find_map(|text| match Json::parse(text.as_bytes()) {
-        Ok(value) => (value.kind() != Kind::Object).then_some(None),
-        Err(error) => Some(Some(error)),
-    })
+    for text in texts.iter().flatten() {
+        match Json::parse(text.as_bytes()) {
+            Ok(value) if value.kind() == Kind::Object => {}
+            Ok(_) => return Some(None),
+            Err(error) => return Some(Some(error)),
+        }
+    }
+    None
 }
 
 /// Writes a member with raw JSON text from the application. Writes nothing if `text` is `None`.
