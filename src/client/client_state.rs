@@ -484,15 +484,14 @@ impl<'b> ClientState<'b> {
     /// reserved space for the response.
     pub(crate) fn respond_by_itself(&mut self, id: &[u8], stream: StreamId, error: Option<ProtocolError>) {
         self.peer.output.compact();
-        let _ = match error {
-            Some(error) => self.write_error(&Source::from_id(id), stream, error, usize::MAX),
-            None => {
-                let routing = Routing::response(OutboundMessageKind::Result, stream);
-                write_response(&mut self.peer.output, routing, usize::MAX, |out| {
-                    out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{}}"#);
-                    true
-                })
-            }
-        };
+        if let Some(error) = error {
+            let _ = self.write_error(&Source::from_id(id), stream, error, usize::MAX);
+            return;
+        }
+        let routing = Routing::response(OutboundMessageKind::Result, stream);
+        let _ = write_response(&mut self.peer.output, routing, usize::MAX, |out| {
+            out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{}}"#);
+            true
+        });
     }
 }

@@ -110,24 +110,36 @@ pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8], code: i32) {
     out.integer(code.into());
 }
 
+/// The reason why a response was not written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ResponseError {
+    TooLarge,
+    Invalid,
+}
+
+impl ResponseError {
+    /// Returns the error for the application. `limit` is the maximum size of a response.
+    pub(crate) fn with_limit(self, limit: usize) -> ProtocolError {
+        match self {
+            ResponseError::TooLarge => ProtocolError::ReplyTooLarge { limit },
+            ResponseError::Invalid => ProtocolError::InvalidReply,
+        }
+    }
+}
+
 /// Writes a response of at most `space` bytes. `body` writes the message, and returns whether the message is valid.
-///
-/// # Errors
-/// [`ProtocolError::ReplyTooLarge`] or [`ProtocolError::InvalidReply`]. Nothing was written.
 #[inline]
 pub(crate) fn write_response(
     output: &mut TransmitBuffer<'_>,
     routing: Routing,
     space: usize,
     body: impl FnOnce(&mut Writer<'_>) -> bool,
-) -> Result<(), ProtocolError> {
+) -> Result<(), ResponseError> {
     let mut out = output.begin_message(space);
     let valid = body(&mut out);
     let written = out.finish().filter(|_| valid);
-    output.end_message(routing, written).map_err(|Overflow| match valid {
-        true => ProtocolError::ReplyTooLarge { limit: output.max_reply_size() },
-        false => ProtocolError::InvalidReply,
-    })
+    let failure = if valid { ResponseError::TooLarge } else { ResponseError::Invalid };
+    output.end_message(routing, written).map_err(|Overflow| failure)
 }
 
 /// Writes `notifications/progress` without its end. Omits an empty `message`.

@@ -6,7 +6,7 @@ use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey, StreamId};
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Decimal, WriteBody, WriteText, Writer};
-use crate::peer::inbound::{END, Source, begin_error, write_response};
+use crate::peer::inbound::{END, ResponseError, Source, begin_error, write_response};
 use crate::peer::lifecycle::role;
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::Request;
@@ -297,8 +297,8 @@ impl ServerState<'_> {
     ) -> Received {
         let Err(error) = self.write_response(pending, shape, body) else { return Received::Done };
         let error = match error {
-            ProtocolError::ReplyTooLarge { .. } => self.too_large(pending.context.is_batched()),
-            error => error,
+            ResponseError::TooLarge => self.too_large(pending.context.is_batched()),
+            ResponseError::Invalid => ProtocolError::InvalidReply,
         };
         self.write_error_response(pending, error, None);
         self.fail(error)
@@ -311,7 +311,7 @@ impl ServerState<'_> {
         pending: &Pending<'_>,
         shape: Shape,
         body: &mut dyn WriteBody,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(), ResponseError> {
         let context = &pending.context;
         let (revision, stream, batched) = (context.revision(), context.stream, context.is_batched());
         let space = self.response_limit(batched);

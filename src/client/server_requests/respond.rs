@@ -150,6 +150,7 @@ impl ClientState<'_> {
             out.token(END);
             true
         })
+        .map_err(|error| error.with_limit(output.max_reply_size()))
     }
 
     /// Sends the application's response, or stores the response if the request becomes a task. `body` writes the
@@ -202,7 +203,8 @@ impl ClientState<'_> {
             }
             out.token(END);
             valid
-        })?;
+        })
+        .map_err(|error| error.with_limit(output.max_reply_size()))?;
         self.peer.close(source);
         Ok(())
     }
