@@ -1,7 +1,5 @@
 //! The result of a scan: the shape of the text and its JSON-RPC members.
 
-#![allow(clippy::as_conversions, reason = "positions in the names fit in a byte")]
-
 use super::NOWHERE;
 use crate::json::skip::after_prefix;
 use core::ops::Range;
@@ -54,38 +52,32 @@ impl Member {
     }
 }
 
-/// The start of a name: the position in [`LETTERS`] after its last letter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PartialName(u8);
-
-/// The letters of the names of [`Member::ALL`], each name between two [`SEPARATOR`]s. Their first letters differ.
-const LETTERS: &[u8] = b"\xFFjsonrpc\xFFid\xFFmethod\xFFparams\xFFresult\xFFerror\xFF";
-const SEPARATOR: u8 = 0xFF;
+/// The start of a name. The candidates are one bit for each [`Member`] that starts with the same letters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartialName {
+    length: u8,
+    candidates: u8,
+}
 
 impl PartialName {
-    /// The start without letters.
-    pub(super) const EMPTY: PartialName = PartialName(u8::MAX);
+    pub(super) const EMPTY: PartialName = PartialName { length: 0, candidates: u8::MAX };
 
-    /// The start of a name that no [`Member`] has.
-    const OTHER: PartialName = PartialName(0);
-
-    /// Adds an ASCII letter. The letter 0 rules out every [`Member`].
+    /// Adds a letter. The letter 0 rules out every [`Member`].
     pub(super) fn push(&mut self, letter: u8) {
-        let next = if *self == PartialName::EMPTY {
-            let is_first = |pair: &[u8]| matches!(pair, [SEPARATOR, first] if *first == letter);
-            LETTERS.windows(2).position(is_first).map(|at| at.wrapping_add(2))
-        } else {
-            let at = usize::from(self.0);
-            (LETTERS.get(at) == Some(&letter)).then(|| at.wrapping_add(1))
-        };
-        *self = next.map_or(PartialName::OTHER, |next| PartialName(next as u8));
+        for (index, (name, _)) in Member::ALL.iter().enumerate() {
+            if name.get(usize::from(self.length)) != Some(&letter) {
+                self.candidates &= !(1 << index);
+            }
+        }
+        self.length = self.length.saturating_add(1);
     }
 
     /// Returns the member with exactly the name read so far, or `None`.
     pub(super) fn member(self) -> Option<Member> {
-        let Some((before, [SEPARATOR, ..])) = LETTERS.split_at_checked(self.0.into()) else { return None };
-        let names = before.iter().filter(|letter| **letter == SEPARATOR).count();
-        Member::ALL.get(names.wrapping_sub(1)).map(|(_, member)| *member)
+        let of_length = |(index, (name, _)): &(usize, &(&[u8], Member))| {
+            self.candidates >> index & 1 != 0 && name.len() == usize::from(self.length).wrapping_add(1)
+        };
+        Member::ALL.iter().enumerate().find(of_length).map(|(_, (_, member))| *member)
     }
 }
 
