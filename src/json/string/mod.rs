@@ -64,7 +64,7 @@ impl<'a> Str<'a> {
     /// Returns the length of the decoded text in bytes.
     #[must_use]
     pub fn len(self) -> usize {
-        self.parts().fold(0, |sum: usize, piece| sum.wrapping_add(piece.bytes().len()))
+        self.parts().fold(0, |sum: usize, piece| sum.wrapping_add(piece.bytes(&mut [0; 4]).len()))
     }
 
     /// Returns whether the text is empty.
@@ -86,7 +86,8 @@ impl<'a> Str<'a> {
     pub fn copy_to(self, target: &mut [u8]) -> Result<&str, TooShort> {
         let mut end = 0usize;
         for piece in self.parts() {
-            let bytes = piece.bytes();
+            let mut buffer = [0; 4];
+            let bytes = piece.bytes(&mut buffer);
             let next = end.wrapping_add(bytes.len());
             match target.get_mut(end..next) {
                 Some(place) => copy(place, bytes),
@@ -105,7 +106,7 @@ impl<'a> Str<'a> {
     /// Passes the decoded text to `put`, piece by piece.
     pub(super) fn decoded(self, put: &mut dyn FnMut(&str)) {
         for piece in self.parts() {
-            put(text_of(piece.bytes()));
+            put(text_of(piece.bytes(&mut [0; 4])));
         }
     }
 
@@ -129,7 +130,7 @@ impl<'a> Str<'a> {
 
     #[cold]
     fn decodes_to(self, other: &[u8]) -> bool {
-        let rest = self.parts().try_fold(other, |rest, piece| after_prefix(rest, piece.bytes()));
+        let rest = self.parts().try_fold(other, |rest, piece| after_prefix(rest, piece.bytes(&mut [0; 4])));
         rest.is_some_and(<[u8]>::is_empty)
     }
 }
@@ -215,7 +216,7 @@ impl Iterator for Chars<'_> {
             }
             match self.pieces.next()? {
                 Piece::Run(run) => self.run = text_of(run).chars(),
-                Piece::Escaped { character, .. } => return Some(character),
+                Piece::Escaped(character) => return Some(character),
             }
         }
     }
@@ -225,21 +226,19 @@ impl Iterator for Chars<'_> {
 enum Piece<'a> {
     /// A run of bytes without escapes.
     Run(&'a [u8]),
-    /// A decoded escape.
-    Escaped { character: char, bytes: [u8; 4], length: usize },
+    /// The character of an escape.
+    Escaped(char),
 }
 
-impl Piece<'_> {
-    fn escaped(character: char) -> Self {
-        let mut bytes = [0; 4];
-        let length = character.encode_utf8(&mut bytes).len();
-        Piece::Escaped { character, bytes, length }
-    }
-
-    fn bytes(&self) -> &[u8] {
+impl<'a> Piece<'a> {
+    /// Returns the decoded text. `buffer` holds the bytes of an escaped character.
+    fn bytes<'b>(self, buffer: &'b mut [u8; 4]) -> &'b [u8]
+    where
+        'a: 'b,
+    {
         match self {
             Piece::Run(run) => run,
-            Piece::Escaped { bytes, length, .. } => bytes.get(..*length).unwrap_or_default(),
+            Piece::Escaped(character) => character.encode_utf8(buffer).as_bytes(),
         }
     }
 }
@@ -258,7 +257,7 @@ impl<'a> Iterator for Pieces<'a> {
             [b'\\', tail @ ..] => {
                 let (character, length) = unescape(tail);
                 self.rest = split(tail, length).1;
-                Some(Piece::escaped(character))
+                Some(Piece::Escaped(character))
             }
             [_, tail @ ..] => {
                 // The first byte is part of the run, because scanned text contains no quotes and no control
