@@ -129,7 +129,7 @@ impl WriteText for Decimal {
         let mut buffer = [0; 20];
         let digits = digits(self.mantissa.unsigned_abs(), &mut buffer);
         // `whole` is the number of digits before the point.
-        let whole = i32::from(self.exponent).saturating_add(digits.len() as i32);
+        let whole = i32::from(self.exponent).wrapping_add(digits.len() as i32);
         if !(-6..=19).contains(&whole) {
             return (digits, "e", self.exponent).pieces(put);
         }

@@ -1,16 +1,14 @@
 //! Escape sequences for string content.
+#![allow(clippy::as_conversions, reason = "a byte widens to `usize`")]
 
 /// Returns the letter after the backslash in an escape. `byte` is a quote, a backslash or a control character. The
 /// letter is `u` if four hexadecimal digits follow.
 #[inline]
 pub(super) const fn escape_letter(byte: u8) -> u8 {
-    match byte {
-        b'"' | b'\\' => byte,
-        b'\n' => b'n',
-        b'\r' => b'r',
-        b'\t' => b't',
-        0x08 => b'b',
-        0x0C => b'f',
+    match (byte, b"btnufr".split_at_checked((byte as usize).wrapping_sub(0x08))) {
+        (b'"' | b'\\', _) => byte,
+        // The letters of the bytes from 0x08 on.
+        (_, Some((_, [letter, ..]))) => *letter,
         _ => b'u',
     }
 }
