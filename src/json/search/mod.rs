@@ -158,7 +158,8 @@ fn word_run(bytes: &[u8], beyond: Word) -> usize {
 }
 
 /// Whether the compiler turns a fold over a block into vector instructions.
-const VECTORS: bool = cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"));
+pub(super) const VECTORS: bool =
+    cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"));
 const BLOCK: usize = 64;
 /// The number of words to check before blocks are faster.
 const MEDIUM: usize = 4;

@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::escape::{code_of, escape_length, escape_letter};
-use crate::json::search::{copy_short, text_run};
+use crate::json::search::{VECTORS, copy_short, text_run};
 use crate::json::skip::split;
 use crate::platform::copy;
 
@@ -45,7 +45,8 @@ impl Edge {
 impl Writer<'_> {
     /// Writes `before`, the escaped `text` and `after`.
     pub(super) fn escape(&mut self, before: Edge, text: &str, after: Edge) {
-        if !self.copy_plain(before, text.as_bytes(), after) {
+        // Without vectors, `copy_plain` always fails.
+        if !(VECTORS && self.copy_plain(before, text.as_bytes(), after)) {
             self.escape_runs(before, text.as_bytes(), after);
         }
     }
