@@ -50,6 +50,7 @@ impl<'a> Field<'a> {
         Field { name, kind, limits, title, description, required: false, default: Default::None }
     }
 
+    #[cfg(feature = "derive")]
     pub(crate) fn name(&self) -> &'a str {
         self.name
     }
