@@ -278,10 +278,14 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Releases a request. Retires the slot if its generations are exhausted.
     pub(crate) fn release(&mut self, ticket: Ticket) {
-        self.unlink_id(ticket);
-        let Some(slot) = self.taken_slot_mut(ticket) else { return };
-        slot.end();
+        let Some(slot) = self.taken_slot(ticket) else { return };
+        if slot.id_length > 0 {
+            self.unlink_id(ticket);
+        }
         self.taken = self.taken.wrapping_sub(1);
+        if let Some(slot) = self.slot_mut(ticket.slot) {
+            slot.end();
+        }
         self.update_tree(ticket.slot);
     }
 
@@ -293,12 +297,13 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.slots_mut().get_mut(index as usize)
     }
 
-    #[inline(never)]
+    // One copy on boards, because there are many callers.
+    #[cfg_attr(target_os = "none", inline(never))]
     fn taken_slot(&self, ticket: Ticket) -> Option<&Slot<D>> {
         self.slot(ticket.slot).filter(|slot| slot.holds(ticket))
     }
 
-    #[inline(never)]
+    #[cfg_attr(target_os = "none", inline(never))]
     fn taken_slot_mut(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
         self.slot_mut(ticket.slot).filter(|slot| slot.holds(ticket))
     }
@@ -310,6 +315,7 @@ impl<D> Slot<D> {
     }
 
     /// Ends the request in this slot, if any.
+    #[inline]
     fn end(&mut self) {
         self.set_deadline(NEVER);
         self.generation = self.generation.saturating_add(self.is_taken().into());
