@@ -1,7 +1,7 @@
 //! A classified message: its kind, and the spans of its id, method and content.
 
 use crate::json::{DEPTH_LIMIT, Json, Kind, Member, ScanError, Scanned, Scanner, Shape, Span};
-use crate::rpc::{Object, is_id, is_null, kind, view};
+use crate::rpc::{Object, is_null, kind, view};
 
 /// One scanned message: valid JSON, with the positions of members such as `id` and `method`.
 ///
@@ -118,7 +118,12 @@ impl Scanner {
     #[inline]
     pub(crate) fn valid_id(&self, line: &[u8]) -> Span {
         let id = self.span(Member::Id);
-        if is_id(view(line, id)) { id } else { Span::MISSING }
+        let is_valid = match kind(line, id) {
+            Kind::String => true,
+            Kind::Number => self.has_integer_id(),
+            _ => false,
+        };
+        if is_valid { id } else { Span::MISSING }
     }
 
     /// Returns the span of the parameters, missing if the parameters are `null`.

@@ -34,6 +34,7 @@ pub(crate) struct MemberIndex {
 pub(crate) struct Scanned {
     shape: Shape,
     members: [Span; 6],
+    integer_id: bool,
     index: Index,
 }
 
@@ -192,12 +193,14 @@ impl Scanner {
 
     /// Returns the results of a complete scan.
     pub(crate) fn scanned(&self) -> Scanned {
-        Scanned { shape: self.shape, members: self.members, index: self.index }
+        let Scanner { shape, members, integer_id, index, .. } = *self;
+        Scanned { shape, members, integer_id, index }
     }
 
     /// Replaces the results with the results of another scan of the same text.
     pub(crate) fn adopt(&mut self, scanned: &Scanned) {
         (self.shape, self.members, self.index) = (scanned.shape, scanned.members, scanned.index);
+        self.integer_id = scanned.integer_id;
         self.state = State::Between(Step::End);
     }
 

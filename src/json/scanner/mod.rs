@@ -93,6 +93,8 @@ pub struct Scanner {
     name: PartialName,
     /// The start of an escape, UTF-8 sequence or literal that continues in the next piece.
     carry: [u8; text::UNIT],
+    /// Whether the last number that was an id has no fraction and no exponent.
+    integer_id: bool,
     /// The number of open containers.
     depth: u32,
     /// The number of bytes fed so far; after an error, the position of the error.
@@ -126,6 +128,7 @@ impl Scanner {
             carried: 0,
             name: PartialName::EMPTY,
             carry: [0; text::UNIT],
+            integer_id: false,
             depth: 0,
             position: 0,
             deep_at: NOWHERE,

@@ -1,7 +1,7 @@
 //! Number scanning, resumable at any byte.
 #![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
-use super::{ScanErrorKind, Scanner, State};
+use super::{Member, ScanErrorKind, Scanner, State};
 use crate::json::skip::after_digits;
 use crate::platform::BARE_METAL;
 
@@ -67,10 +67,20 @@ impl Digits {
 }
 
 impl Scanner {
+    /// Records whether a number is an integer, if the number is an id. `digits` is the last part of the number.
+    // This function is not inlined, because the loop over the tokens would otherwise spill more variables.
+    #[inline(never)]
+    pub(super) fn record_number(&mut self, digits: Digits) {
+        if self.depth == 1 && self.current == Some(Member::Id) {
+            self.integer_id = digits <= Digits::Whole;
+        }
+    }
+
     /// Scans the rest of a saved number.
     #[inline(never)]
     pub(super) fn number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> &'t [u8] {
         let (digits, rest) = digits.take(rest);
+        self.record_number(digits);
         if rest.is_empty() {
             self.state = State::Number(digits);
         } else if digits.may_end() {

@@ -36,6 +36,11 @@ impl Scanner {
         !self.span(member).is_missing()
     }
 
+    /// Returns whether the id, which must be a complete number, has no fraction and no exponent.
+    pub(crate) fn has_integer_id(&self) -> bool {
+        self.integer_id
+    }
+
     /// Returns the kind of the outermost value.
     pub(crate) fn shape(&self) -> Shape {
         self.shape
