@@ -1,5 +1,9 @@
 //! Descriptions of protocol errors.
-#![allow(clippy::as_conversions, reason = "the index of a line is a small number")]
+#![allow(
+    clippy::as_conversions,
+    clippy::enum_variant_names,
+    reason = "the index of a line is a small number, and errors have their names"
+)]
 
 use crate::error::ProtocolError;
 use crate::json::text_of;
