@@ -67,11 +67,12 @@ impl Digits {
 }
 
 impl Scanner {
-    /// Records whether a number is an integer, if the number is an id. `digits` is the last part of the number.
+    /// Records whether a number at depth one is an integer, if the number is an id. `digits` is the last part of the
+    /// number.
     // This function is not inlined, because the loop over the tokens would otherwise spill more variables.
     #[inline(never)]
     pub(super) fn record_number(&mut self, digits: Digits) {
-        if self.depth == 1 && self.current == Some(Member::Id) {
+        if self.current == Some(Member::Id) {
             self.integer_id = digits <= Digits::Whole;
         }
     }
@@ -80,7 +81,9 @@ impl Scanner {
     #[inline(never)]
     pub(super) fn number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> &'t [u8] {
         let (digits, rest) = digits.take(rest);
-        self.record_number(digits);
+        if self.depth == 1 {
+            self.record_number(digits);
+        }
         if rest.is_empty() {
             self.state = State::Number(digits);
         } else if digits.may_end() {

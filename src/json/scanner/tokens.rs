@@ -64,7 +64,9 @@ impl Scanner {
                         },
                         [b'-' | b'0'..=b'9', ..] => {
                             let (digits, tail) = Digits::Start.take(rest);
-                            self.record_number(digits);
+                            if self.depth == 1 {
+                                self.record_number(digits);
+                            }
                             let is_complete = !tail.is_empty() && digits.may_end();
                             (Some(State::Number(digits)).filter(|_| !is_complete), tail)
                         }
