@@ -229,7 +229,7 @@ impl Client<'_> {
     /// Emits the error of a processed line, and releases a line without an event.
     #[inline]
     fn finish_line(&mut self, outcome: Result<(), ProtocolError>) -> bool {
-        self.state.peer.output.observe_received(self.input.bytes(), &outcome);
+        self.state.peer.output.observe_received(self.input.bytes(), outcome.err());
         if let Err(error) = outcome {
             self.state.report(error);
         }

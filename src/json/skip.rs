@@ -17,15 +17,6 @@ pub(super) fn after_space(mut rest: &[u8]) -> &[u8] {
     rest
 }
 
-/// Returns the bytes after the leading digits. Reads single bytes, because most numbers are shorter than a word.
-#[inline]
-pub(super) fn after_digits(mut rest: &[u8]) -> &[u8] {
-    while let [b'0'..=b'9', tail @ ..] = rest {
-        rest = tail;
-    }
-    rest
-}
-
 /// Removes leading and trailing white space.
 pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     let mut rest = after_space(text);

@@ -149,16 +149,16 @@ impl<'b> TransmitBuffer<'b> {
     /// Shows the observer a received message. The next call of [`observe_sent`](TransmitBuffer::observe_sent) shows the
     /// messages written in response.
     #[inline]
-    pub(crate) fn observe_received(&mut self, line: &[u8], outcome: &Result<(), ProtocolError>) {
+    pub(crate) fn observe_received(&mut self, line: &[u8], error: Option<ProtocolError>) {
         if self.observer.is_some() {
-            self.show_received(line, outcome);
+            self.show_received(line, error);
         }
     }
 
     #[cold]
-    fn show_received(&mut self, line: &[u8], outcome: &Result<(), ProtocolError>) {
+    fn show_received(&mut self, line: &[u8], error: Option<ProtocolError>) {
         if let Some(attached) = &mut self.observer {
-            attached.observer.line(Direction::In, line, *outcome);
+            attached.observer.line(Direction::In, line, error.map_or(Ok(()), Err));
         }
     }
 

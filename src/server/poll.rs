@@ -158,7 +158,8 @@ impl Server<'_> {
                 }
                 None => dispatch::handle_unreadable_line(state, input, line),
             };
-            state.peer.output.observe_received(bytes, &state.peer.pending_error.map_or(Ok(()), Err));
+            let error = if outcome == Received::Failed { state.peer.pending_error } else { None };
+            state.peer.output.observe_received(bytes, error);
             outcome
         };
         if !self.input.is_chunked() || self.handle_arguments(Some((outcome, &spans))) {

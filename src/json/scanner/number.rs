@@ -2,8 +2,6 @@
 #![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
 use super::{Member, ScanErrorKind, Scanner, State};
-use crate::json::skip::after_digits;
-use crate::platform::BARE_METAL;
 
 /// The part of a number that contains the last byte. The variants are in grammar order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +40,7 @@ impl Digits {
         while let [byte, tail @ ..] = rest
             && let Some(next) = digits.followed_by(*byte)
         {
-            let repeats = !BARE_METAL && matches!(next, Digits::Whole | Digits::Fraction | Digits::Power);
-            (digits, rest) = (next, if repeats { after_digits(tail) } else { tail });
+            (digits, rest) = (next, tail);
         }
         (digits, rest)
     }

@@ -5,7 +5,6 @@ use super::envelope::PartialName;
 use super::{MemberIndex, ScanErrorKind, Scanner, State, Step};
 use crate::json::search::{plain_run, text_run};
 use crate::json::skip::split;
-use crate::platform::BARE_METAL;
 
 /// The length of the longest unit: `\uXXXX`.
 pub(super) const UNIT: usize = 6;
@@ -110,8 +109,7 @@ impl Scanner {
                     self.end_text(tail);
                     return tail;
                 }
-                // On bare metal, `unit` scans all escapes.
-                [b'\\', byte, tail @ ..] if !BARE_METAL && is_short_escape(*byte) => tail,
+                [b'\\', byte, tail @ ..] if is_short_escape(*byte) => tail,
                 [b'\\', ..] => self.unit(tail),
                 [0x80..=0xFF, ..] => {
                     let (run, behind) = split(tail, text_run(tail));
