@@ -3,6 +3,7 @@
 #[allow(dead_code, reason = "the routes use a part of it")]
 #[path = "../examples/bridge/message.rs"]
 mod message;
+#[allow(dead_code, reason = "the test uses a part of it")]
 #[path = "../examples/bridge/routes.rs"]
 mod routes;
 
