@@ -25,8 +25,8 @@ use crate::server::server_state::{NegotiatedSession, ServerState};
 
 /// Hooks of outbound requests.
 pub(crate) struct OutboundHooks {
-    /// Handles a response: the line, and the scanner with its spans. Returns `None` if the server never used the id, or used it
-    /// in another session.
+    /// Handles a response: the line, and the scanner with its spans. Returns `None` if the server never used the id,
+    /// or used it in another session.
     pub(super) on_response: fn(&mut ServerState<'_>, &[u8], &Scanner, &mut Spans) -> Option<Received>,
 
     /// Handles an unreadable line. Returns `None` if the line is not a response to an outbound request.

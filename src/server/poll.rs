@@ -97,6 +97,7 @@ impl Server<'_> {
         if self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self)) {
             return true;
         }
+        // A line must not replace the error of a message about a task.
         self.state.peer.pending_error.is_some() || self.handle_next_line() || self.drain()
     }
 
@@ -272,6 +273,7 @@ impl Server<'_> {
         found.map(|(ticket, _)| ticket).is_some_and(|ticket| self.state.poll_chunks(ticket))
     }
 
+    #[inline(never)]
     fn set_ending(&mut self, ending: Ending) {
         (self.state.ending, self.state.ending_deadline) =
             (ending, self.state.peer.now.plus(self.state.config.limits.grace));

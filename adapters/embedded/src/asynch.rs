@@ -147,7 +147,8 @@ pub(crate) fn into_option<T>(poll: Poll<T>) -> Option<T> {
 /// Writes `bytes`. Without bytes, flushes the output if `flushes` is `true`. Never completes if there is nothing to
 /// do. Returns the number of written bytes.
 ///
-/// If `has_failed`, a flush that fails again does not complete, unless it has timed out, and the caller repeats it later.
+/// If `has_failed`, a flush that fails again does not complete, unless it has timed out, and the caller repeats it
+/// later.
 /// If the flush always fails, the caller would otherwise never yield to the executor.
 pub(crate) async fn write_or_flush<W: Write>(
     output: &mut W,

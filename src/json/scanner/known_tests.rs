@@ -16,7 +16,8 @@ fn outcome(known: &str, pieces: &[&[u8]]) -> String {
         scanner.inner(member).map(|index| index.members(&text).map(|(_, span)| span).collect::<Vec<_>>())
     });
     let position = scanner.position();
-    format!("{:?} {position} {index:?} {:?}", scanner.finish(), scanner.position())
+    let is_integer = scanner.has_integer_id();
+    format!("{:?} {position} {index:?} {:?} {is_integer}", scanner.finish(), scanner.position())
 }
 
 #[test]
@@ -27,7 +28,7 @@ fn known_value_does_not_change_the_results() {
         format!(r#"{{"id":1,"params":{{"_meta":{known},"name":"x"}}}}"#),
         format!(r#"{{"result":{{"_meta": {known} ,"x":{known}}},"id":1}}"#),
         format!(r#"{{"params":{{"a":{{"_meta":{known}}}}},"x":{known},"id":{known}}}"#),
-        format!(r#"{{"params":[{known},{known}],"id":1}}"#),
+        format!(r#"{{"params":[{known},{known}],"id":1.5}}"#),
         format!(r#"[{{"params":{{"_meta":{known}}}}},{known}]"#),
         format!(r#"{{"params":{{"_meta":{known}}}}}}}"#),
         format!(r#"{{"params":{{"_meta":{known}"x":1}}}}"#),

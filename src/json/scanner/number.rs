@@ -1,5 +1,4 @@
 //! Number scanning, resumable at any byte.
-#![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
 use super::{Member, ScanErrorKind, Scanner, State};
 

@@ -8,14 +8,14 @@ use std::vec::Vec;
 const MEMBERS: [Member; 6] =
     [Member::Jsonrpc, Member::Id, Member::Method, Member::Params, Member::Result, Member::Error];
 
-type Outcome = ([Option<OpenSpan>; 6], usize, Result<Envelope, ScanError>, usize);
+type Outcome = ([Option<OpenSpan>; 6], bool, usize, Result<Envelope, ScanError>, usize);
 
 /// Returns all results of a scanner for a text in these pieces.
 fn outcome<'t>(limit: u8, pieces: impl Iterator<Item = &'t [u8]>) -> Outcome {
     let mut scanner = Scanner::new(limit);
     pieces.for_each(|piece| scanner.feed(piece));
     let open = MEMBERS.map(|member| scanner.member(member));
-    (open, scanner.position(), scanner.finish(), scanner.position())
+    (open, scanner.has_integer_id(), scanner.position(), scanner.finish(), scanner.position())
 }
 
 #[track_caller]

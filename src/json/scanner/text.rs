@@ -20,8 +20,8 @@ enum Unit {
 }
 
 impl Unit {
-    /// Returns the unit at the start of `bytes`, and adds the letter of an escape to `name`. After a high surrogate
-    /// (`half`), only a low surrogate is valid.
+    /// Returns the unit at the start of `bytes`, adds the letter of an escape to `name`, and sets `half` after a high
+    /// surrogate. After a high surrogate, only a low surrogate is valid.
     fn at(bytes: &[u8], half: &mut bool, name: &mut PartialName) -> Unit {
         match bytes {
             [] | [b'\\'] => Unit::Incomplete,
@@ -39,7 +39,7 @@ impl Unit {
         }
     }
 
-    /// Returns the escape with these hexadecimal digits after `\u`.
+    /// Like [`at`](Unit::at), for the escape with these hexadecimal digits after `\u`.
     fn code_unit(digits: &[u8], half: &mut bool, name: &mut PartialName) -> Unit {
         let mut value = 0u32;
         for (byte, at) in digits.iter().zip(2..6) {
@@ -100,7 +100,7 @@ impl Scanner {
             rest = self.unit(rest);
         }
         loop {
-            let tail = rest.get(plain_run(rest)..).unwrap_or_default();
+            let Some(tail) = rest.get(plain_run(rest)..) else { return &[] };
             if matches!(self.state, State::Name) {
                 self.add_to_name(rest, tail);
             }
@@ -179,6 +179,8 @@ impl Scanner {
 
     /// Adds the start of `text`, up to `tail`, to the partial name of a member at depth one. An escape at depth two
     /// stops the index. A short escape or a byte that is not ASCII rules out every [`Member`](super::Member).
+    // Not inlined, because the loop over escapes would otherwise spill more variables.
+    #[inline(never)]
     fn add_to_name(&mut self, text: &[u8], tail: &[u8]) {
         if self.depth == 1 {
             let (plain, _) = split(text, text.len().wrapping_sub(tail.len()));

@@ -29,6 +29,7 @@ impl<D: Data> InFlight<'_, D> {
         let index = self.slot(0)?.earliest.into();
         let slot = self.slot(index)?;
         let deadline = slot.deadline();
+        // At the end of time, `LAST` stands for a later time, and `NEVER` never expires.
         if deadline > now || deadline == now && deadline >= LAST {
             return None;
         }

@@ -297,13 +297,10 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.slots_mut().get_mut(index as usize)
     }
 
-    // One copy on boards, because there are many callers.
-    #[cfg_attr(target_os = "none", inline(never))]
     fn taken_slot(&self, ticket: Ticket) -> Option<&Slot<D>> {
         self.slot(ticket.slot).filter(|slot| slot.holds(ticket))
     }
 
-    #[cfg_attr(target_os = "none", inline(never))]
     fn taken_slot_mut(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
         self.slot_mut(ticket.slot).filter(|slot| slot.holds(ticket))
     }

@@ -2,8 +2,7 @@
 
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
-use crate::json::Writer;
-use crate::json::{Str, WriteBody};
+use crate::json::{Str, WriteBody, Writer};
 use crate::peer::Peer;
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;

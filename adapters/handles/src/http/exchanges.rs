@@ -139,8 +139,9 @@ impl HttpExchanges {
         }
     }
 
-    /// Begins a request that is due without a new message, or ends a stream that is open after its response. Returns
-    /// the action for the owner, or `None` if nothing is due.
+    /// Begins a request that is due without a new message, ends a stream that is open after its response, or ends the
+    /// request of a notification to which the server has not responded. Returns the action for the owner, or `None` if
+    /// nothing is due.
     pub fn send_due(&mut self, now: Millis) -> Option<HttpAction> {
         let exchange = self.http.poll(now)?;
         Some(self.request(exchange, None))

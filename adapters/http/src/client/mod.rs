@@ -262,8 +262,13 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             exchanges.find(|(_, exchange)| exchange.deadline().is_some_and(|at| at <= now))?;
         let id = exchange.id(index);
         match exchange.progress {
-            Progress::Due(_) => exchange.progress = Progress::Sent,
-            _ => exchange.progress = Progress::Dropped,
+            Progress::Due(_) => (exchange.progress, exchange.retry_after) = (Progress::Sent, Millis::ZERO),
+            _ => {
+                exchange.progress = Progress::Dropped;
+                if exchange.purpose == Purpose::Initialized {
+                    self.listen(now);
+                }
+            }
         }
         Some(id)
     }
@@ -282,6 +287,13 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
         self.free_all();
         if self.session().is_some() {
             self.start(Purpose::Delete, Progress::Due(now));
+        }
+    }
+
+    /// Opens the event stream of the session, unless the server offers none.
+    fn listen(&mut self, at: Millis) {
+        if self.listens && self.session().is_some() {
+            self.start(Purpose::Listen, Progress::Due(at));
         }
     }
 

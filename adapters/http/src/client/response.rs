@@ -144,8 +144,8 @@ impl<'b, T: AsMut<[Exchange<'b>]> + AsRef<[Exchange<'b>]>> HttpClient<'b, T> {
             MediaType::Events if has_events && is_success => found.begin_events(),
             _ => found.progress = Progress::Dropped,
         }
-        if purpose == Purpose::Initialized && is_success && self.listens && self.session().is_some() {
-            self.start(Purpose::Listen, Progress::Due(Millis::ZERO));
+        if purpose == Purpose::Initialized && is_success {
+            self.listen(Millis::ZERO);
         }
         if is_success { Head::Body } else { Head::Refused }
     }

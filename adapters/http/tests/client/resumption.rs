@@ -66,9 +66,9 @@ fn retry_after_of_a_refusal_delays_the_resumption() {
                 harness.respond(listen.exchange, status, &fields, "");
                 let due = Millis(harness.now.0 + pause);
                 assert_eq!(harness.http.next_deadline(), Some(due), "{status} {retry_after:?}");
-                // The time holds for one request.
+                // The time holds for one request, even if that has no response.
                 let again = due_request(&mut harness);
-                harness.respond(again.exchange, 503, &[], "");
+                harness.finish(again.exchange);
                 assert_eq!(harness.http.next_deadline(), Some(Millis(harness.now.0 + 2_000)));
                 let again = due_request(&mut harness);
                 harness.respond(again.exchange, 200, &[EVENTS], "retry: 2000\ndata:\n\n");
@@ -160,8 +160,11 @@ fn exchange_of_an_unanswered_notification_ends_after_30_seconds() {
         harness.run();
         assert!(harness.closed.is_empty());
         harness.now = Millis(harness.now.0 + 1);
-        let call = harness.request();
+        let listen = harness.request();
         assert_eq!(harness.closed, [initialized.exchange]);
+        assert_eq!(listen.method, Method::Get, "the stream of the session");
+        harness.respond(listen.exchange, 405, &[], "");
+        let call = harness.request();
         harness.respond(call.exchange, 200, &[JSON], &result(call.id()));
         harness.expect(&["7"]);
         assert_eq!(harness.http.next_deadline(), None);

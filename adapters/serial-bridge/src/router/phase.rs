@@ -21,8 +21,8 @@ use crate::message::{error_code, request};
 
 /// Time without output after which a ping counts as lost.
 const SILENCE: Duration = Duration::from_millis(500);
-/// Time without a response after which the first replay counts as lost. The time doubles with each further replay, up to
-/// the time limit for responses.
+/// Time without a response after which the first replay counts as lost. The time doubles with each further replay, up
+/// to the time limit for responses.
 pub(super) const REPLAY: Duration = Duration::from_secs(1);
 /// Maximum time after which a replay counts as lost, with a shorter time limit for responses.
 const LONGEST_REPLAY: Duration = Duration::from_secs(8);
