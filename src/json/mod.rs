@@ -40,7 +40,7 @@ pub(crate) use decimal::{Decimal, SortKey, digit_bytes};
 pub use path::{AccessError, At};
 pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
 pub(crate) use scanner::{MemberIndex, Scanned};
-pub(crate) use search::find;
+pub(crate) use search::{find, find_in_bytes};
 #[cfg(feature = "serde")]
 pub use ser::EncodeError;
 pub use string::{Chars, Str, TooShort};

@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use crate::json::{Chars, Str, TooShort, WriteText, prints, text_of};
+use crate::json::{Chars, Str, TooShort, WriteText, find_in_bytes, prints, text_of};
 
 /// A part of a template.
 enum Piece<'t> {
@@ -24,22 +24,17 @@ fn split(template: &[u8]) -> Option<(Piece<'_>, &[u8])> {
         [] => return None,
         [b'{', inside @ ..] => inside,
         _ => {
-            let end = find_byte(template, b'{').unwrap_or(template.len());
+            let end = find_in_bytes(b'{', template).unwrap_or(template.len());
             let (text, rest) = template.split_at_checked(end)?;
             return Some((Piece::Literal(text), rest));
         }
     };
-    let (name, rest) = inside.split_at_checked(find_byte(inside, b'}')?)?;
+    let (name, rest) = inside.split_at_checked(find_in_bytes(b'}', inside)?)?;
     let (name, reserved) = match name {
         [b'+', name @ ..] => (name, true),
         _ => (name, false),
     };
     Some((Piece::Variable { name, reserved }, rest.get(1..)?))
-}
-
-/// Returns the offset of the first such byte. The search functions of `str` would link panics in small builds.
-fn find_byte(text: &[u8], wanted: u8) -> Option<usize> {
-    text.iter().position(|byte| *byte == wanted)
 }
 
 /// Returns whether a template is valid. Braces must enclose names. No `{name}` may follow a `{+name}`, because [`find`]
@@ -213,7 +208,7 @@ impl<'u> Variable<'u> {
     /// The operator `==`, [`bytes`](Variable::bytes), [`copy_to`](Variable::copy_to) and `Display` decode any text.
     #[must_use]
     pub fn as_str(self) -> Option<&'u str> {
-        find_byte(self.text.as_bytes(), b'%').is_none().then_some(self.text)
+        find_in_bytes(b'%', self.text.as_bytes()).is_none().then_some(self.text)
     }
 
     /// Returns the decoded bytes, which may not be UTF-8.

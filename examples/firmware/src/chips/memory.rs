@@ -4,8 +4,8 @@
 //! the core itself.
 
 // SAFETY: each function has the name, the arguments and the effect of the run-time ABI for Arm, section 4.3.4: r0 is
-// the destination, r1 the source or the length, r2 the length. They change r2 and r3, which the caller saves, and
-// return r0 as it was.
+// the destination, r1 the source or the length, r2 the length. They change only r1 to r3, which the caller
+// saves, and return r0 as it was.
 core::arch::global_asm!(
     ".macro memory_function name",
     ".global \\name",
