@@ -1,6 +1,6 @@
-//! Code that depends on the target: division and byte moves.
+//! Code that depends on the target or the compiler: division, byte moves, and hints for the layout of code.
 //!
-//! Each operation has several implementations with the same results. Every target compiles all implementations, and the
+//! Each operation on data has several implementations with the same results. Every target compiles all implementations, and the
 //! tests compare the results.
 #![allow(
     clippy::as_conversions,
@@ -23,6 +23,12 @@ pub(crate) const UNALIGNED_WORDS: bool =
 ///
 /// True for ARM since the Cortex-M3. Also true for 32-bit RISC-V, although cores without the extension M cannot divide.
 const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = "riscv32");
+
+/// Marks a branch as rare: the compiler places its code outside of the usual path. Does nothing at run time.
+///
+/// This is `core::hint::cold_path`, which the oldest supported compiler does not have.
+#[cold]
+pub(crate) const fn cold_path() {}
 
 /// Returns the quotient and the remainder. Both results are zero if `by` is zero.
 pub(crate) const fn divide(value: u64, by: u32) -> (u64, u32) {
