@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::framing::flags::Flags;
 use crate::framing::message_mode::{MessageFraming, WHOLE_MESSAGES};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{Member, MemberIndex, ScanError, ScanErrorKind, Scanned, Scanner, Span, find};
+use crate::json::{KnownObject, Member, MemberIndex, ScanError, ScanErrorKind, Scanned, Scanner, Span, find};
 #[cfg(feature = "alloc")]
 use crate::time::Millis;
 
@@ -174,20 +174,23 @@ impl<'b> LineDecoder<'b> {
     /// as spans from the start of the line.
     #[inline]
     pub(crate) fn line(&mut self) -> Option<LineKind> {
-        self.line_with(|| &[])
+        self.line_with(|| None)
     }
 
     /// Returns the current line like [`line`](LineDecoder::line). The scanner does not scan `known` again: see
     /// [`Scanner::feed_with`].
     #[inline]
-    pub(crate) fn line_with<'k>(&mut self, known: impl FnOnce() -> &'k [u8]) -> Option<LineKind> {
+    pub(crate) fn line_with<'k>(
+        &mut self,
+        known: impl FnOnce() -> Option<&'k KnownObject>,
+    ) -> Option<LineKind> {
         // Only new bytes or the end of input can complete a line. A discarded message is already complete.
         let may_end = self.scanned < self.end || self.flags.any(Flags::MAY_END);
         if self.line.is_none() && may_end { self.complete_line(known()) } else { self.line }
     }
 
     #[inline(never)]
-    fn complete_line(&mut self, known: &[u8]) -> Option<LineKind> {
+    fn complete_line(&mut self, known: Option<&KnownObject>) -> Option<LineKind> {
         let found = match self.message_framing {
             Some(framing) => (framing.find)(self, known),
             None => self.find_line(known),
@@ -303,7 +306,7 @@ impl<'b> LineDecoder<'b> {
     }
 
     /// Returns the next complete line that is not blank.
-    fn find_line(&mut self, known: &[u8]) -> Option<FoundLine> {
+    fn find_line(&mut self, known: Option<&KnownObject>) -> Option<FoundLine> {
         loop {
             let found = if self.is_discarding() { self.scan_discarded() } else { self.scan_buffered(known) };
             let (line, at_eof) = found?;
@@ -327,7 +330,7 @@ impl<'b> LineDecoder<'b> {
     /// Scans received bytes up to the next newline.
     /// Returns the complete line and a flag. The flag is `true` if the end of input completed the line without a
     /// newline.
-    fn scan_buffered(&mut self, known: &[u8]) -> Option<(FoundLine, bool)> {
+    fn scan_buffered(&mut self, known: Option<&KnownObject>) -> Option<(FoundLine, bool)> {
         if self.is_partial_byte_order_mark() {
             return None;
         }

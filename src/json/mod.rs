@@ -39,7 +39,7 @@ pub use de::{TypedError, decode_in_place};
 pub(crate) use decimal::{Decimal, SortKey, digit_bytes};
 pub use path::{AccessError, At};
 pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
-pub(crate) use scanner::{MemberIndex, Scanned};
+pub(crate) use scanner::{KNOWN_CAPACITY, KnownObject, MemberIndex, Scanned};
 pub(crate) use search::{find, find_in_bytes};
 #[cfg(feature = "serde")]
 pub use ser::EncodeError;

@@ -2,7 +2,7 @@
 //!
 //! Specification: 2026-07-28, *Base protocol*, *`_meta`*.
 
-use crate::json::{Json, Kind, Span, Writer};
+use crate::json::{Json, Kind, Writer};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
 use crate::protocol::revision::Revision;
@@ -23,8 +23,6 @@ pub(crate) const OF_REQUESTS: [&str; 5] =
 /// The metadata of a request of the stateless era.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestMeta {
-    /// The span of the revision's name in `_meta`.
-    pub(crate) version: Span,
     /// The revision, or `None` if the name is unknown.
     pub(crate) revision: Option<Revision>,
     pub(crate) capabilities: Option<ClientCapabilities>,
@@ -43,7 +41,6 @@ impl RequestMeta {
         }
         let is_object = capabilities.kind() == Kind::Object;
         Some(RequestMeta {
-            version,
             revision: name.string().and_then(Revision::from_json),
             capabilities: is_object.then(|| ClientCapabilities::from_json(capabilities)),
             level: match level.is_null() {

@@ -2,13 +2,10 @@
 //!
 //! Most clients repeat both in the next request.
 
-use crate::json::{Json, Span};
-use crate::platform::copy;
-use crate::protocol::meta::RequestMeta;
+use crate::json::{Json, KNOWN_CAPACITY, KnownObject};
+use crate::protocol::meta::{self, RequestMeta};
 use crate::protocol::methods::Method;
-
-/// Maximum length of a stored `_meta`, in bytes.
-const CAPACITY: usize = 512;
+use crate::rpc::Object;
 
 /// The cache of the last request. The cache has no entries on 32-bit processors, because these processors have little
 /// memory.
@@ -27,12 +24,10 @@ pub(crate) struct MethodPlace {
     pub(crate) index: u8,
 }
 
-/// A `_meta` and the result of parsing it.
+/// A `_meta` and the result of parsing it, which does not depend on the progress token.
 #[derive(Debug)]
 struct Entry {
-    text: [u8; CAPACITY],
-    /// Length of the text; 0 if no `_meta` is stored.
-    length: usize,
+    meta: KnownObject,
     parsed: RequestMeta,
 }
 
@@ -52,37 +47,39 @@ impl RequestCache {
         }
     }
 
-    /// Returns the text of the last stored `_meta`. Returns an empty slice if none is stored.
+    /// Returns the last stored `_meta`. Returns `None` if none is stored.
     #[inline]
-    pub(crate) fn meta(&self) -> &[u8] {
-        self.meta.first().and_then(|entry| entry.text.get(..entry.length)).unwrap_or_default()
+    pub(crate) fn meta(&self) -> Option<&KnownObject> {
+        self.meta.first().map(|entry| &entry.meta).filter(|meta| !meta.is_empty())
     }
 
-    /// Parses a `_meta`, or returns the stored result for the same text. Returns `None` if the request does not
-    /// belong to the stateless era.
+    /// Parses a `_meta`, or returns the stored result for the same text with any progress token. Returns `None` if the
+    /// request does not belong to the stateless era.
     pub(crate) fn parse_meta(&mut self, meta: Json<'_>) -> Option<RequestMeta> {
-        let text = meta.bytes();
-        let entry = self.meta.first_mut().filter(|_| text.len() <= CAPACITY);
-        if let Some(entry) = &entry
-            && entry.text.get(..entry.length) == Some(text)
-        {
-            return Some(entry.parsed);
+        let Some(entry) = self.meta.first_mut() else { return RequestMeta::from_json(meta) };
+        match entry.meta.after(meta.bytes()) {
+            Some([]) => Some(entry.parsed),
+            _ => entry.parse(meta),
         }
-        let parsed = RequestMeta::from_json(meta)?;
-        if let Some(entry) = entry {
-            copy(&mut entry.text, text);
-            (entry.length, entry.parsed) = (text.len(), parsed);
-        }
-        Some(parsed)
     }
 }
 
 impl Entry {
     const EMPTY: Entry = Entry {
-        text: [0; CAPACITY],
-        length: 0,
-        parsed: RequestMeta { version: Span::MISSING, revision: None, capabilities: None, level: None },
+        meta: KnownObject::EMPTY,
+        parsed: RequestMeta { revision: None, capabilities: None, level: None },
     };
+
+    /// Parses a `_meta`, and stores it with the result.
+    #[inline(never)]
+    fn parse(&mut self, meta: Json<'_>) -> Option<RequestMeta> {
+        let parsed = RequestMeta::from_json(meta)?;
+        if meta.bytes().len() <= KNOWN_CAPACITY {
+            self.parsed = parsed;
+            self.meta.set(meta.bytes(), Object::from_json(meta).member(meta::PROGRESS_TOKEN));
+        }
+        Some(parsed)
+    }
 }
 
 #[cfg(test)]
@@ -96,8 +93,9 @@ mod tests {
         let version = r#""io.modelcontextprotocol/protocolVersion""#;
         let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{"sampling":{}}"#;
         let level = r#""io.modelcontextprotocol/logLevel""#;
-        let long = "x".repeat(CAPACITY);
-        let texts: [String; 9] = [
+        let long = "x".repeat(KNOWN_CAPACITY);
+        let token = r#""progressToken""#;
+        let texts: [String; 16] = [
             format!(r#"{{{version}:"2026-07-28",{capabilities}}}"#),
             format!(r#"{{{version}:"2026-07-28",{capabilities},{level}:"error"}}"#),
             format!(r#"{{{version}:"2026-07-28",{capabilities},{level}:"unknown"}}"#),
@@ -107,10 +105,17 @@ mod tests {
             format!(r#"{{"x":"{long}",{version}:"2026-07-28"}}"#),
             format!(r#"{{{capabilities}}}"#),
             String::from("{}"),
+            format!(r#"{{{version}:"2026-07-28",{capabilities},{token}:7}}"#),
+            format!(r#"{{{version}:"2026-07-28",{capabilities},{token}:"a"}}"#),
+            format!(r#"{{{version}:"2026-07-28",{capabilities},{token}:{{}}}}"#),
+            format!(r#"{{{token}:7,{version}:"2026-07-28",{capabilities},{level}:"error"}}"#),
+            format!(r#"{{{token}:12,{version}:"2026-07-28",{capabilities},{level}:"error"}}"#),
+            format!(r#"{{{token}:12,{version}:"2026-07-28",{capabilities},{level}:"debug"}}"#),
+            format!(r#"{{{token}:7,{version}:"2026-07-28",{capabilities},{token}:7}}"#),
         ];
         let mut cache = RequestCache::EMPTY;
         for first in &texts {
-            for text in [first, first, &texts[0], &texts[0], first] {
+            for text in [first].into_iter().chain(texts.iter().flat_map(|second| [second, first, second])) {
                 let json = Json::parse(text.as_bytes()).unwrap();
                 assert_eq!(cache.parse_meta(json), RequestMeta::from_json(json), "{text}");
             }

@@ -92,8 +92,8 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: &RequestMeta) ->
 /// Refuses a request whose `_meta` is incomplete or names an unsupported revision.
 #[cold]
 fn refuse_meta(request: &mut Request<'_, '_>, meta: &RequestMeta, offer: Revisions) -> Received {
-    let version = request.view(request.spans.meta).part(meta.version).string();
-    match version.filter(|_| meta.capabilities.is_some()) {
+    let version = request.view(request.spans.meta).get(meta::PROTOCOL_VERSION);
+    match version.and_then(Json::string).filter(|_| meta.capabilities.is_some()) {
         Some(version) => refuse_revision(request, code::UNSUPPORTED_PROTOCOL_VERSION, version, offer),
         None => request.invalid_params(NEEDED),
     }

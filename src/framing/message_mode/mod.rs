@@ -7,7 +7,7 @@ use crate::framing::flags::Flags;
 use crate::framing::line_decoder::{BYTE_ORDER_MARK, FoundLine, LineDecoder, LineKind};
 use crate::framing::outbound_message::StreamId;
 use crate::framing::oversized_line::capture_id;
-use crate::json::{DEPTH_LIMIT, Scanned};
+use crate::json::{DEPTH_LIMIT, KnownObject, Scanned};
 use crate::platform::copy;
 
 /// Interface between the decoder and message mode.
@@ -16,8 +16,8 @@ pub(super) struct MessageFraming {
     /// the message, the results of the scan are given.
     pub(super) receive: fn(&mut LineDecoder<'_>, &[u8], Option<&Scanned>, StreamId),
     /// Returns the received message as a line. Drops a blank message. Returns `None` without a message, or if the
-    /// message is blank. The last parameter is the text that the scanner does not scan again.
-    pub(super) find: fn(&mut LineDecoder<'_>, &[u8]) -> Option<FoundLine>,
+    /// message is blank. The scanner does not scan the known object again.
+    pub(super) find: fn(&mut LineDecoder<'_>, Option<&KnownObject>) -> Option<FoundLine>,
 }
 
 pub(super) static WHOLE_MESSAGES: MessageFraming = MessageFraming { receive, find };
@@ -43,7 +43,7 @@ fn receive(input: &mut LineDecoder<'_>, message: &[u8], scanned: Option<&Scanned
     capture_id(&mut input.scanner, &mut input.scanned, message, captured);
 }
 
-fn find(input: &mut LineDecoder<'_>, known: &[u8]) -> Option<FoundLine> {
+fn find(input: &mut LineDecoder<'_>, known: Option<&KnownObject>) -> Option<FoundLine> {
     if !input.has_message() {
         return None;
     }

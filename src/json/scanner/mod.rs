@@ -7,6 +7,7 @@
 mod envelope;
 mod error;
 mod index;
+mod known;
 mod number;
 mod record;
 mod spans;
@@ -16,6 +17,7 @@ mod tokens;
 pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
 pub(crate) use index::{MemberIndex, Scanned};
+pub(crate) use known::{CAPACITY as KNOWN_CAPACITY, KnownObject};
 
 use super::DEPTH_LIMIT;
 use super::skip::is_space;
@@ -154,14 +156,14 @@ impl Scanner {
     /// returns [`ScanErrorKind::TooDeep`], or another error that the scanner has found. Unless the limit is 0, the
     /// scanner still finds the members of the outermost object.
     pub fn feed(&mut self, bytes: &[u8]) {
-        self.feed_with(&[], bytes);
+        self.feed_with(None, bytes);
     }
 
     /// Scans the next piece like [`feed`](Scanner::feed), but does not scan `known` again.
     ///
-    /// `known` is empty, or a valid object that was a member of `params`, such as the `_meta` of the last request. The
-    /// same bytes in a member of this message are also valid, because validity depends on nothing else at this depth.
-    pub(crate) fn feed_with(&mut self, known: &[u8], bytes: &[u8]) {
+    /// `known` was a member of `params`, such as the `_meta` of the last request. A repetition in a member of this
+    /// message is also valid, because validity depends on nothing but the bytes at this depth.
+    pub(crate) fn feed_with(&mut self, known: Option<&KnownObject>, bytes: &[u8]) {
         if !self.is_valid() {
             return;
         }
@@ -185,7 +187,7 @@ impl Scanner {
 
     /// Scans the next piece like [`feed_with`](Scanner::feed_with), up to a newline between two tokens, a saved token
     /// or an error. Returns the bytes to feed next.
-    pub(crate) fn feed_tokens<'t>(&mut self, known: &[u8], bytes: &'t [u8]) -> &'t [u8] {
+    pub(crate) fn feed_tokens<'t>(&mut self, known: Option<&KnownObject>, bytes: &'t [u8]) -> &'t [u8] {
         let State::Between(step) = self.state else { return bytes };
         self.position = self.position.wrapping_add(bytes.len());
         let rest = self.tokens(step, bytes, known);

@@ -1,9 +1,9 @@
 //! Scans complete tokens.
 
 use super::number::Digits;
-use super::{Member, MemberIndex, Scanner, State, Step};
+use super::{KnownObject, Member, MemberIndex, Scanner, State, Step};
 use crate::json::search::plain_run;
-use crate::json::skip::{after_prefix, is_space, split};
+use crate::json::skip::{is_space, split};
 
 impl Scanner {
     /// Scans complete tokens, starting at `step`. Returns the unscanned bytes. These bytes start in a saved token, at a
@@ -12,7 +12,7 @@ impl Scanner {
     /// The blocks of the loop are in grammar order. After a match, the block of the next step continues. Without a
     /// match, the last block skips a space, accepts the end of an empty container, or ends the loop.
     #[inline(never)]
-    pub(super) fn tokens<'t>(&mut self, step: Step, rest: &'t [u8], known: &[u8]) -> &'t [u8] {
+    pub(super) fn tokens<'t>(&mut self, step: Step, rest: &'t [u8], known: Option<&KnownObject>) -> &'t [u8] {
         let (mut step, mut rest) = (step, rest);
         'step: loop {
             'other: {
@@ -113,19 +113,12 @@ impl Scanner {
         }
     }
 
-    /// Returns the bytes after `known`. Returns `None` if `rest` does not start with `known`, or is at another depth
-    /// than the members of `params`. Also returns `None` if `known` is empty, or if the target has no member index.
+    /// Returns the bytes after a repetition of `known`. Returns `None` without a repetition, or at another depth than
+    /// the members of `params`.
     #[inline]
-    fn after_known<'t>(&self, rest: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
-        if MemberIndex::IS_KEPT && self.depth == 2 { after_known_object(rest, known) } else { None }
+    fn after_known<'t>(&self, rest: &'t [u8], known: Option<&KnownObject>) -> Option<&'t [u8]> {
+        if MemberIndex::IS_KEPT && self.depth == 2 { known?.after(rest) } else { None }
     }
-}
-
-/// Returns the bytes after `known`. Returns `None` if `known` is empty, or if `rest` does not start with `known`.
-// This function is not inlined, because the compiler would otherwise check `known` at every token.
-#[inline(never)]
-fn after_known_object<'t>(rest: &'t [u8], known: &[u8]) -> Option<&'t [u8]> {
-    if known.is_empty() { None } else { after_prefix(rest, known) }
 }
 
 /// Returns the bytes after `true`, `false` or `null`. Returns `None` if `text` starts with no complete literal.

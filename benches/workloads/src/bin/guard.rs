@@ -35,6 +35,9 @@ fn main() {
             Pair::new(1 << 20, 100).with_progress().echo(ONE_TOOL, &inputs::prose(16), count, 1);
         }
         "trip-16-stateless" => Pair::stateless(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(16), count, 1),
+        "trip-16-stateless-progress" => {
+            Pair::stateless(1 << 20, 100).with_progress().echo(ONE_TOOL, &inputs::prose(16), count, 1);
+        }
         "trip-64k" => Pair::new(1 << 20, 100).echo(ONE_TOOL, &inputs::prose(1 << 16), count, 1),
         "line-router" => {
             let mut server = server_of(&router::CONFIG, Dialect::Handshake);

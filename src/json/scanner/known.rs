@@ -1,0 +1,72 @@
+//! `KnownObject`: an object that the next messages are likely to repeat.
+
+use super::{NOWHERE, Span};
+use crate::json::search::plain_run;
+use crate::json::skip::{after_prefix, split};
+use crate::platform::copy;
+
+/// The maximum length of the object, in bytes.
+pub(crate) const CAPACITY: usize = 512;
+
+/// A copy of a valid object. One of its values, such as a progress token, may differ in a repetition.
+#[derive(Debug)]
+pub(crate) struct KnownObject {
+    text: [u8; CAPACITY],
+    /// The length of the text before the value that may differ; `NOWHERE` if no object is stored.
+    head: usize,
+    /// The position of the text after this value; equal to `length` if no value may differ.
+    tail: usize,
+    length: usize,
+}
+
+impl KnownObject {
+    pub(crate) const EMPTY: KnownObject =
+        KnownObject { text: [0; CAPACITY], head: NOWHERE, tail: 0, length: 0 };
+
+    /// Returns whether no object is stored.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head == NOWHERE
+    }
+
+    /// Stores an object of up to [`CAPACITY`] bytes. The value at `variable` may differ in a repetition, unless the
+    /// span is missing.
+    pub(crate) fn set(&mut self, text: &[u8], variable: Span) {
+        copy(&mut self.text, text);
+        self.length = text.len();
+        (self.head, self.tail) =
+            if variable.is_missing() { (self.length, self.length) } else { (variable.start, variable.end) };
+    }
+
+    /// Returns the bytes after a repetition of the object at the start of `text`. Returns `None` without a repetition,
+    /// or if no object is stored.
+    ///
+    /// The value that differs must be a string without escapes in ASCII, or a number of only digits.
+    // Not inlined, because the loop over the tokens would otherwise spill more variables.
+    #[inline(never)]
+    pub(crate) fn after<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
+        let rest = after_prefix(text, self.text.get(..self.head)?)?;
+        if self.tail == self.length { Some(rest) } else { self.after_variable(rest) }
+    }
+
+    /// Returns the bytes after a repetition whose value that may differ is at the start of `text`.
+    #[inline(never)]
+    fn after_variable<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
+        after_prefix(after_simple_value(text)?, self.text.get(self.tail..self.length)?)
+    }
+}
+
+/// Returns the bytes after a string without escapes in ASCII, or after a number of only digits.
+fn after_simple_value(text: &[u8]) -> Option<&[u8]> {
+    match text {
+        [b'"', text @ ..] => match split(text, plain_run(text)).1 {
+            [b'"', tail @ ..] => Some(tail),
+            _ => None,
+        },
+        [b'0', tail @ ..] => Some(tail),
+        _ => {
+            let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if digits > 0 { text.get(digits..) } else { None }
+        }
+    }
+}
