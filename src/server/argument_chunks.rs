@@ -118,6 +118,7 @@ impl Server<'_> {
 
     /// Calls the [`ArgumentHook`], and returns its result. Returns `false` without a hook.
     #[cold]
+    #[inline(never)]
     pub(super) fn handle_arguments(&mut self, end: Option<(Received, &Spans)>) -> bool {
         let hook = self.state.config.features.iter().find_map(|feature| feature.argument_hook());
         hook.is_some_and(|hook| hook(self, end))

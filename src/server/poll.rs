@@ -64,6 +64,7 @@ impl Server<'_> {
     }
 
     /// Releases the line, unless the line is a batch whose end the server has not reached.
+    #[inline(never)]
     pub(super) fn release(&mut self) {
         if !self.state.batches.in_line() {
             self.input.release();
@@ -74,8 +75,7 @@ impl Server<'_> {
     /// deadline, or if the connection is closed.
     pub(super) fn advance(&mut self) -> bool {
         if self.state.peer.pending_error.is_some() {
-            self.state.pending_event = self.state.peer.pending_error.take().map(PendingEvent::ProtocolError);
-            return true;
+            return self.emit_error();
         }
         if self.state.peer.output.is_broken() {
             self.disconnect();
@@ -99,6 +99,13 @@ impl Server<'_> {
         }
         // A line must not replace the error of a message about a task.
         self.state.peer.pending_error.is_some() || self.handle_next_line() || self.drain()
+    }
+
+    /// Emits the pending error. Returns `true`.
+    #[cold]
+    fn emit_error(&mut self) -> bool {
+        self.state.pending_event = self.state.peer.pending_error.take().map(PendingEvent::ProtocolError);
+        true
     }
 
     /// Emits `Writable` if the output has space for a response. Returns whether the event is set.
@@ -136,14 +143,12 @@ impl Server<'_> {
         let in_line = state.batches.in_line();
         let class = (line == LineKind::Message && !in_line)
             .then(|| Class::new(bytes, input.scanner(), state.config.compat.missing_jsonrpc));
-        // A cancellation may end the request of pending messages. Send these messages first.
-        let notify_first =
-            state.pending_changes.any(ChangeSet::ANY_PENDING) && class == Some(Class::Notification);
-        let needs_space = notify_first
-            || match class {
-                Some(class) => dispatch::may_need_response(class),
-                None => dispatch::unreadable_line_needs_response(input, line),
-            };
+        let needs_space = match class {
+            // A cancellation may end the request of pending messages. Send these messages first.
+            Some(Class::Notification) => state.pending_changes.any(ChangeSet::ANY_PENDING),
+            Some(class) => dispatch::may_need_response(class),
+            None => dispatch::unreadable_line_needs_response(input, line),
+        };
         if needs_space && !state.peer.reserve_response() {
             return false;
         }
@@ -163,8 +168,13 @@ impl Server<'_> {
             state.peer.output.observe_received(bytes, error);
             outcome
         };
-        if !self.input.is_chunked() || self.handle_arguments(Some((outcome, &spans))) {
-            self.apply(outcome, &mut spans);
+        if self.input.is_chunked() && !self.handle_arguments(Some((outcome, &spans))) {
+            return true;
+        }
+        if outcome == Received::Event {
+            self.hold_event(&mut spans);
+        } else {
+            self.end_line(outcome);
         }
         true
     }
@@ -187,18 +197,20 @@ impl Server<'_> {
         }
     }
 
-    /// Applies the result of a handled line: retains the line with the spans of the event, releases the line, or ends
-    /// the input.
-    fn apply(&mut self, outcome: Received, spans: &mut Spans) {
+    /// Retains the line with the spans of its event.
+    #[inline]
+    fn hold_event(&mut self, spans: &mut Spans) {
+        decode_subject(self.input.bytes_mut(), &mut spans.subject);
+        self.input.hold_event(spans.into_array());
+        self.state.peer.line_event = LineEvent::Pending;
+    }
+
+    /// Releases a line without an event, or ends the input.
+    #[inline(never)]
+    fn end_line(&mut self, outcome: Received) {
         match outcome {
-            Received::Event => {
-                decode_subject(self.input.bytes_mut(), &mut spans.subject);
-                self.input.hold_event(spans.into_array());
-                self.state.peer.line_event = LineEvent::Pending;
-                return;
-            }
+            Received::Event | Received::Done | Received::BatchBegun => {}
             Received::Failed => self.state.peer.drop_late_error(),
-            Received::Done | Received::BatchBegun => {}
             // For an `exit` inside a batch: respond to the remaining members first, then end the input.
             Received::Exit if self.state.batches.in_line() => self.input.end_behind_line(),
             Received::Exit => return self.input.close(),
@@ -218,6 +230,7 @@ impl Server<'_> {
 
     /// Ends the connection when no input, no request in flight and no output is left. Also ends the connection if the
     /// client does not read the output in time. Returns whether the server advanced.
+    #[cold]
     fn end_connection(&mut self) -> bool {
         let ended = self.input.is_ended();
         if ended && self.input.line().is_none() {

@@ -245,6 +245,7 @@ impl ServerState<'_> {
     }
 
     /// Handles the next member of the batch in the line.
+    #[cold]
     pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, spans: &mut Spans) -> Received {
         self.batch.hooks.map_or(Received::Done, |hooks| (hooks.handle_next)(self, line, stream, spans))
     }
