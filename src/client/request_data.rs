@@ -91,21 +91,18 @@ impl ClientState<'_> {
         let output = &mut self.peer.output;
         output.compact();
         let mut out = output.begin_message(space);
-        out.token(HEAD);
-        out.push(digit_bytes(id, &mut [0; 20]));
-        out.token(METHOD);
+        out.wrapped(HEAD, digit_bytes(id, &mut [0; 20]), METHOD);
         if method == Method::Other {
             out.inside(&name);
         } else {
             // A known name needs no escapes.
-            out.token(name);
+            out.push(name.as_bytes());
         }
         out.token(PARAMS);
         let is_valid = params.write(&mut out);
         self.config.write_meta(revision, meta, &mut self.meta_cache, &mut out);
         if out.ends_with(b'{') {
-            out.take_back(NO_PARAMS);
-            out.token("}");
+            end_without_params(&mut out);
         } else {
             out.token("}}");
         }
@@ -215,6 +212,13 @@ impl SentRequest {
 /// ids differ by a multiple of 2^32.
 pub(crate) fn stream_of(id: u64) -> StreamId {
     StreamId(id as u32)
+}
+
+/// Removes the start of the parameters, and ends the request.
+#[inline(never)]
+fn end_without_params(out: &mut Writer<'_>) {
+    out.take_back(NO_PARAMS);
+    out.token("}");
 }
 
 /// The start of a request, before the id.

@@ -22,9 +22,7 @@ pub(crate) fn begin_result(
     shape: Shape,
     cache: &mut MemberCache,
 ) {
-    out.token(r#"{"jsonrpc":"2.0","id":"#);
-    out.push(id);
-    out.token(r#","result":{"#);
+    out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{"#);
     if let Some(era) = config.stateless
         && revision.has(WireFeature::ResultTypes)
     {

@@ -173,7 +173,7 @@ impl<'a> Writer<'a> {
     #[cfg(feature = "serde")]
     pub(crate) fn key_display(&mut self, key: &dyn WriteText) {
         if self.order.name(self.last) {
-            self.push_byte(b',');
+            self.push_comma();
         }
         self.push_byte(b'"');
         self.inside(key);
@@ -293,13 +293,15 @@ impl<'a> Writer<'a> {
     /// Writes constant text verbatim, without a comma before it.
     #[inline]
     pub(crate) fn token(&mut self, token: &str) {
-        self.push(token.as_bytes());
+        self.append(token.as_bytes());
     }
 
     /// Writes `text` between two constant texts, verbatim and without a comma before them.
     #[inline]
     pub(crate) fn wrapped(&mut self, before: &str, text: &[u8], after: &str) {
-        [before.as_bytes(), text, after.as_bytes()].iter().for_each(|piece| self.push(piece));
+        self.token(before);
+        self.push(text);
+        self.token(after);
     }
 
     /// Writes the text of a scanned value. Line breaks between tokens become spaces; single tokens contain none.
@@ -388,8 +390,14 @@ impl<'a> Writer<'a> {
     }
 
     /// Appends bytes verbatim.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.append(bytes);
+    }
+
+    /// Appends bytes verbatim. The compiler specializes the function for constant bytes.
+    #[inline]
+    fn append(&mut self, bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         let (at, end) = (self.at, self.at.wrapping_add(bytes.len()));
         if !self.reserve_to(end) {
@@ -401,15 +409,21 @@ impl<'a> Writer<'a> {
         (self.at, self.last) = (end, *last);
     }
 
+    #[inline]
     fn push_byte(&mut self, byte: u8) {
-        self.push(&[byte]);
+        self.append(&[byte]);
+    }
+
+    #[inline(never)]
+    fn push_comma(&mut self) {
+        self.push_byte(b',');
     }
 
     /// Records the start of a value, and writes a comma if one is needed.
     #[inline]
     fn separate(&mut self) {
         if self.order.value(self.last) {
-            self.push_byte(b',');
+            self.push_comma();
         }
     }
 
@@ -423,7 +437,7 @@ impl<'a> Writer<'a> {
     #[inline]
     fn comma(&mut self) {
         if order::needs_comma(self.last) {
-            self.push_byte(b',');
+            self.push_comma();
         }
     }
 }
