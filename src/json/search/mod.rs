@@ -98,29 +98,34 @@ pub(super) fn text_run(bytes: &[u8]) -> usize {
     text_run_before(0, bytes)
 }
 
-/// Copies `source` to the start of `target` if `source` is short and a [`text_run`] as a whole. Otherwise returns
-/// `false`, and may have changed `target`. Faster than a copy in a loop only with [`VECTORS`].
+/// Copies `source` to the start of `target` if `source` is short, not empty, and a [`text_run`] as a whole. Otherwise
+/// returns `false`, and may have changed `target`. Faster than a copy in a loop only with [`VECTORS`].
 #[inline]
 pub(super) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
     if source.len() > BYTES.wrapping_mul(2) {
         return false;
     }
     let Some(target) = target.get_mut(..source.len()) else { return false };
-    let found = if let Some([first, last]) = copy_ends(target, source) {
-        stops(Word::from_le_bytes(first), 0) | stops(Word::from_le_bytes(last), 0)
+    // The two words contain all bytes of the source.
+    let (first, last) = if let Some([first, last]) = copy_ends(target, source) {
+        (Word::from_le_bytes(first), Word::from_le_bytes(last))
     } else if let Some([first, last]) = copy_ends(target, source) {
-        let (first, last) = (u32::from_le_bytes(first) as Word, u32::from_le_bytes(last) as Word);
-        stops(first | last.wrapping_shl(32), 0)
+        both(u32::from_le_bytes(first) as Word | (u32::from_le_bytes(last) as Word).wrapping_shl(32))
     } else if let Some([first, last]) = copy_ends(target, source) {
-        let (first, last) = (u16::from_le_bytes(first) as Word, u16::from_le_bytes(last) as Word);
-        stops((first | last << 16).wrapping_mul(PAIR), 0)
+        both(
+            (u16::from_le_bytes(first) as Word | (u16::from_le_bytes(last) as Word) << 16).wrapping_mul(PAIR),
+        )
     } else if let ([place], [byte]) = (target, source) {
         *place = *byte;
-        stops(repeat(*byte), 0)
+        both(repeat(*byte))
     } else {
-        0
+        return false;
     };
-    found == 0
+    stops(first, 0) | stops(last, 0) == 0
+}
+
+const fn both(word: Word) -> (Word, Word) {
+    (word, word)
 }
 
 /// Returns the length of the run, with the implementation for the target. Checks the first word inline on targets

@@ -32,7 +32,7 @@ fn short_text_is_copied_if_it_is_one_run() {
     for length in 0..40 {
         let mut text: Vec<u8> = (b'a'..).take(length).collect();
         let mut target = [0xEE; 48];
-        let is_short = length <= 2 * BYTES;
+        let is_short = (1..=2 * BYTES).contains(&length);
         assert_eq!(copy_short(&mut target[..length], &text), is_short, "{length}");
         assert!(!is_short || target[..length] == text && target[length..].iter().all(|byte| *byte == 0xEE));
         assert!(length == 0 || !copy_short(&mut target[..length - 1], &text), "{length}");

@@ -68,7 +68,7 @@ impl Writer<'_> {
             *place = before.bytes;
         }
         let is_plain = place.get_mut(before.len()..).is_some_and(|place| copy_short(place, text));
-        if is_plain && end > self.at {
+        if is_plain {
             (self.at, self.last) = (end, after.last);
         }
         is_plain
