@@ -1,6 +1,7 @@
 //! Properties of each method for the client: result member, input requests, repeatability.
 
 use crate::json::{Kind, Span};
+use crate::platform::cold_path;
 use crate::protocol::methods;
 use crate::rpc::{self, Object};
 
@@ -85,7 +86,12 @@ impl Method {
         match self {
             Method::Listen | Method::TaskListen | Method::ReadOnly | Method::Other => None,
             Method::TaskGet | Method::TaskUpdate | Method::TaskResult => None,
-            Method::List(list) => Some(list.properties().member),
+            // One case for each list, so that the compiler makes a table of constants.
+            Method::List(List::Tools) => Some(const { List::Tools.properties().member }),
+            Method::List(List::Resources) => Some(const { List::Resources.properties().member }),
+            Method::List(List::Templates) => Some(const { List::Templates.properties().member }),
+            Method::List(List::Prompts) => Some(const { List::Prompts.properties().member }),
+            Method::List(List::Skills) => Some(const { List::Skills.properties().member }),
             Method::CallTool => Some("content"),
             Method::ReadResource => Some("contents"),
             Method::GetPrompt => Some("messages"),
@@ -99,21 +105,20 @@ impl Method {
     /// result.
     #[inline]
     pub(crate) fn accepts_result(self, result: Object<'_>, member: Span) -> bool {
-        let is_object = result.kind() == Kind::Object;
-        if self.member().is_none() {
+        if result.kind() != Kind::Object {
+            cold_path();
             // Some servers send `null` for a result without members.
-            return is_object || result.kind() == Kind::Null;
+            return self.member().is_none() && result.is_null();
         }
-        is_object
-            && match (self, result.line().get(member.start)) {
-                (Method::GetSkill, first) => first == Some(&b'{'),
-                (Method::Complete, _) => {
-                    let values = rpc::view(result.line(), member).get("values");
-                    values.is_some_and(|values| values.kind() == Kind::Array)
-                }
-                // Some servers omit an empty content array, or send `null`.
-                (Method::CallTool, None | Some(b'n')) => true,
-                (_, first) => first == Some(&b'['),
+        match (self, result.line().get(member.start)) {
+            (Method::GetSkill, first) => first == Some(&b'{'),
+            (Method::Complete, _) => {
+                let values = rpc::view(result.line(), member).get("values");
+                values.is_some_and(|values| values.kind() == Kind::Array)
             }
+            // Some servers omit an empty content array, or send `null`.
+            (Method::CallTool, None | Some(b'n')) => true,
+            (_, first) => first == Some(&b'[') || self.member().is_none(),
+        }
     }
 }

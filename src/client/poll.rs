@@ -4,6 +4,7 @@ use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::pending_event::{PendingEvent, PendingFailure};
 use crate::client::receive;
+use crate::client::server_requests::input_request::InputKind;
 use crate::error::ProtocolError;
 use crate::framing::LineKind;
 use crate::json::{Member, Shape, Span};
@@ -53,9 +54,7 @@ impl Client<'_> {
     /// deadline.
     pub(super) fn step(&mut self) -> bool {
         if self.state.peer.output.is_broken() {
-            // Process the earlier input, because the server may have responded before the output broke.
-            self.state.peer.output.clear();
-            self.input.end();
+            self.end_broken_connection();
         }
         if self.state.peer.pending_error.is_some() {
             self.emit_pending_error();
@@ -73,6 +72,14 @@ impl Client<'_> {
             || self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self))
             || self.process_next_line()
             || self.handle_end_of_input()
+    }
+
+    /// Drops the output that the connection refuses, and ends the input. Processes the earlier input, because the
+    /// server may have responded before the output broke.
+    #[cold]
+    fn end_broken_connection(&mut self) {
+        self.state.peer.output.clear();
+        self.input.end();
     }
 
     #[cold]
@@ -183,18 +190,14 @@ impl Client<'_> {
 
     #[inline(never)]
     fn process_message(&mut self) -> bool {
-        if self.state.has(WireFeature::Batches)
-            && self.input.scanner().shape() == Shape::Array
-            && self.input.open_batch()
-        {
+        if self.input.scanner().shape() == Shape::Array && self.open_batch() {
             return true;
         }
         let (bytes, scanner) = (self.input.bytes(), self.input.scanner());
         let class = Class::new(bytes, scanner, self.state.config.missing_jsonrpc);
         let mut input = None;
         if class == Class::Request {
-            let method = rpc::text(bytes, scanner.span(Member::Method));
-            input = receive::requested_input(&self.state, method);
+            input = self.requested_input();
             if !self.state.reserve_response(input.is_some()) {
                 return false;
             }
@@ -203,6 +206,19 @@ impl Client<'_> {
         let outcome =
             receive::handle_message(&mut self.state, bytes, scanner, class, input, self.input.stream());
         self.finish_line(outcome)
+    }
+
+    /// Opens the current line, an array, as a batch if the revision has batches.
+    #[cold]
+    fn open_batch(&mut self) -> bool {
+        self.state.has(WireFeature::Batches) && self.input.open_batch()
+    }
+
+    /// Returns the input that the current line, a request, demands: see [`receive::requested_input`].
+    #[inline(never)]
+    fn requested_input(&self) -> Option<InputKind> {
+        let method = rpc::text(self.input.bytes(), self.input.scanner().span(Member::Method));
+        receive::requested_input(&self.state, method)
     }
 
     /// Processes a line that is not a message: invalid JSON, a discarded line, or the end of a stream. Returns `false`

@@ -11,6 +11,7 @@ use crate::peer::request::Inbound;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::{inbound, unreadable_line_error};
+use crate::platform::cold_path;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
@@ -33,17 +34,10 @@ pub(crate) fn handle_message(
     input: Option<InputKind>,
     stream: StreamId,
 ) -> Result<(), ProtocolError> {
-    let id = scanner.span(Member::Id);
     let outcome = match class {
-        Class::Response | Class::MalformedResponse => Outcome::new(line, scanner),
-        Class::Request => {
-            let (method, params) = (scanner.span(Member::Method), scanner.params(line));
-            return handle_request(state, line, id, method, params, input, stream);
-        }
-        Class::Notification => {
-            return handle_notification(state, line, scanner.span(Member::Method), scanner.params(line));
-        }
-        Class::ErrorWithoutId => return handle_error_without_id(state, line, scanner.span(Member::Error)),
+        Class::Response if !scanner.has(Member::Result) => Outcome::Error(scanner.span(Member::Error)),
+        Class::Response => Outcome::Result(scanner.span(Member::Result)),
+        Class::MalformedResponse => Outcome::Malformed,
         // A message without method, result and error. If a request with this id is pending, the message is a malformed
         // response.
         Class::Invalid(Invalid::Method)
@@ -52,10 +46,34 @@ pub(crate) fn handle_message(
         {
             Outcome::Malformed
         }
-        Class::Invalid(why) | Class::Unanswerable(why) => return Err(invalid_message(why)),
+        _ => return handle_other_message(state, line, scanner, class, input, stream),
     };
-    let index = scanner.inner(Member::Result);
+    let (id, index) = (scanner.span(Member::Id), scanner.inner(Member::Result));
     handle_response(state, line, rpc::view(line, id), outcome, index)
+}
+
+/// Processes a message that is not a response to a request.
+// Not inlined, because this code would separate the code of responses.
+#[inline(never)]
+fn handle_other_message(
+    state: &mut ClientState<'_>,
+    line: &[u8],
+    scanner: &Scanner,
+    class: Class,
+    input: Option<InputKind>,
+    stream: StreamId,
+) -> Result<(), ProtocolError> {
+    let (method, params) = (scanner.span(Member::Method), scanner.params(line));
+    match class {
+        Class::Request => {
+            handle_request(state, line, scanner.span(Member::Id), method, params, input, stream)
+        }
+        Class::Notification => handle_notification(state, line, method, params),
+        Class::Invalid(why) | Class::Unanswerable(why) => Err(invalid_message(why)),
+        Class::Response | Class::MalformedResponse | Class::ErrorWithoutId => {
+            handle_error_without_id(state, line, scanner.span(Member::Error))
+        }
+    }
 }
 
 #[cold]
@@ -293,7 +311,10 @@ fn handle_response(
 ) -> Result<(), ProtocolError> {
     let ticket = match state.peer.find_issued(id) {
         IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
-        _ => return handle_other_response(state, line, id, outcome),
+        _ => {
+            cold_path();
+            return handle_other_response(state, line, id, outcome);
+        }
     };
     match outcome {
         Outcome::Malformed => end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)),
@@ -339,11 +360,13 @@ fn handle_other_response(
 fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>) {
     let method = state.method_of(ticket);
     // Look up all members in one pass, and skip the pass if no member is needed.
+    let (has_type, name) = (state.has(WireFeature::ResultTypes), method.member());
     let [mut kind, mut member] = [Span::MISSING; 2];
-    match (state.has(WireFeature::ResultTypes), method.member()) {
-        (true, name) => [kind, member] = result.spans(&["resultType", name.unwrap_or_default()]),
-        (_, Some(name)) => [member] = result.spans(&[name]),
-        (_, None) => {}
+    if has_type || name.is_some() {
+        [member, kind] = result.spans(&[name.unwrap_or_default(), "resultType"]);
+    }
+    if !has_type {
+        kind = Span::MISSING;
     }
     if let Some(tasks) = state.config.tasks {
         let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };

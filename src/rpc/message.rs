@@ -192,7 +192,7 @@ pub(crate) enum Invalid {
 
 impl Class {
     /// Classifies the message that `scanner` has scanned. `allow_missing_jsonrpc` tolerates a missing `jsonrpc`.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn new(line: &[u8], scanner: &Scanner, allow_missing_jsonrpc: bool) -> Class {
         // Only an object has members.
         match scanner.shape() {

@@ -62,6 +62,11 @@ impl<'l> Object<'l> {
         kind(self.line, self.span)
     }
 
+    /// Returns whether the value is `null` or missing.
+    pub(crate) fn is_null(self) -> bool {
+        is_null(self.line, self.span)
+    }
+
     /// Returns the value.
     #[inline]
     pub(crate) fn json(self) -> Json<'l> {
@@ -85,7 +90,7 @@ impl<'l> Object<'l> {
 
     /// Looks up several members in one pass over the value.
     #[inline(never)]
-    fn search(&self, keys: &[&str], found: &mut [Span]) {
+    fn search(self, keys: &[&str], found: &mut [Span]) {
         self.json().find_spans(self.span.start, keys, found);
     }
 
