@@ -17,6 +17,7 @@ use crate::peer::tasks::storage::Storage;
 use crate::peer::tasks::table::TaskTable;
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
+use crate::platform::cold_path;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::input::write_notification;
 use crate::protocol::methods;
@@ -58,14 +59,21 @@ impl Role for role::Client {
 
     fn find_issued(peer: &Peer<'_, role::Client>, sequence: u64, place: u32) -> IssuedId {
         if sequence >= peer.next_sequence {
+            cold_path();
             return IssuedId::Unknown;
         }
-        let Some(slot) = place.checked_sub(1) else { return IssuedId::Other(sequence) };
+        let Some(slot) = place.checked_sub(1) else {
+            cold_path();
+            return IssuedId::Other(sequence);
+        };
         match peer.in_flight.request_in_slot(slot) {
             Some((ticket, Request::Outbound(outbound))) if outbound.data.sequence == sequence => {
                 IssuedId::Request(ticket)
             }
-            _ => IssuedId::Ended,
+            _ => {
+                cold_path();
+                IssuedId::Ended
+            }
         }
     }
 }
@@ -276,8 +284,7 @@ impl<'b> ClientState<'b> {
         if let Some(more) = more
             && !self.store_meta(ticket, method, more)
         {
-            self.peer.in_flight.release(ticket);
-            return Err(SendError::Unwritable);
+            return Err(self.drop_request(ticket, Unwritten::Invalid));
         }
         let id = self.id_of(self.peer.next_sequence, Some(ticket.slot));
         let space = self.request_space();
@@ -287,24 +294,16 @@ impl<'b> ClientState<'b> {
                 self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
                 Ok(ticket)
             }
-            Err(unwritten) => {
-                self.peer.in_flight.release(ticket);
-                Err(self.send_error(unwritten != Unwritten::Invalid))
-            }
+            Err(unwritten) => Err(self.drop_request(ticket, unwritten)),
         }
-    }
-
-    /// Returns the error for a request without a free slot.
-    #[cold]
-    fn full(&mut self) -> SendError {
-        // Writing a queued cancellation or error frees its slot. Report `Writable` when the transmit buffer is empty.
-        self.peer.report_writable |= self.peer.in_flight.queue_front().is_some();
-        SendError::Full
     }
 
     /// Returns the session if the application may send a message now. Otherwise returns `NotConnected` or `Busy`.
     pub(crate) fn writable_session(&mut self) -> Result<Session, SendError> {
-        let session = self.peer.session.filter(|_| self.is_connected()).ok_or(SendError::NotConnected)?;
+        let Some(session) = self.peer.session.filter(|_| self.is_connected()) else {
+            cold_path();
+            return Err(SendError::NotConnected);
+        };
         if self.initialized_pending || self.holds_reply_space() {
             return Err(self.peer.busy());
         }
@@ -327,9 +326,11 @@ impl<'b> ClientState<'b> {
     /// Returns `false` if no message is queued, or if the transmit buffer lacks space.
     #[inline]
     pub(crate) fn write_queued(&mut self) -> bool {
-        let is_waiting =
-            self.unsent_connect.is_some() || self.initialized_pending || self.roots_changed_pending;
-        (is_waiting || self.peer.in_flight.has_queued()) && self.write_next_queued()
+        let is_waiting = self.unsent_connect.is_some()
+            | self.initialized_pending
+            | self.roots_changed_pending
+            | self.peer.in_flight.has_queued();
+        is_waiting && self.write_next_queued()
     }
 
     #[cold]

@@ -252,6 +252,16 @@ impl Client<'_> {
         self.poll_step(now).into_action(&mut self.state.peer.output, &mut self.input)
     }
 
+    /// Drops the pending event, and releases its line.
+    #[cold]
+    fn drop_event(&mut self) {
+        self.state.pending_event = None;
+        if self.state.peer.line_event == LineEvent::Pending {
+            self.state.peer.line_event = LineEvent::None;
+            self.input.release_element();
+        }
+    }
+
     fn poll_step(&mut self, now: Millis) -> PollStep {
         self.state.peer.now = self.state.peer.now.max(now);
         self.state.drop_received_event();
@@ -265,11 +275,7 @@ impl Client<'_> {
             match self.state.pending_event {
                 // The client itself sent this request to follow its tasks, so the application gets no event.
                 Some(PendingEvent::Response(PendingResponse { method: Method::TaskListen, .. })) => {
-                    self.state.pending_event = None;
-                    if self.state.peer.line_event == LineEvent::Pending {
-                        self.state.peer.line_event = LineEvent::None;
-                        self.input.release_element();
-                    }
+                    self.drop_event();
                 }
                 Some(_) => return PollStep::Event,
                 None => {}

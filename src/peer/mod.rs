@@ -181,6 +181,7 @@ impl<'b, R: Role> Peer<'b, R> {
 
     /// Returns the error for a message that does not fit yet. The machine emits `Writable` once the output has
     /// space.
+    #[cold]
     pub(crate) fn busy(&mut self) -> SendError {
         self.report_writable = true;
         SendError::Busy

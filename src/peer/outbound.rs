@@ -10,7 +10,7 @@ use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::peer::{LineEvent, Peer, Role};
-use crate::platform::divide;
+use crate::platform::{cold_path, divide};
 use crate::protocol::input::begin_notification;
 use crate::protocol::methods;
 use crate::rpc::issued_number;
@@ -51,7 +51,10 @@ impl<R: Role> Peer<'_, R> {
     }
 
     pub(crate) fn find_issued_number(&self, id: u64) -> IssuedId {
-        let Some(id) = id.checked_sub(1) else { return IssuedId::Unknown };
+        let Some(id) = id.checked_sub(1) else {
+            cold_path();
+            return IssuedId::Unknown;
+        };
         let (sequence, place) = divide(id, self.stride());
         R::find_issued(self, sequence, place)
     }
@@ -78,6 +81,7 @@ impl<R: Role> Peer<'_, R> {
     pub(crate) fn accept_response(&mut self, ticket: Ticket) -> bool {
         let Some(outbound) = self.in_flight.outbound_mut(ticket) else { return false };
         if outbound.state == OutboundState::CancelPending {
+            cold_path();
             outbound.state = OutboundState::Closed;
         }
         outbound.state.awaits_response()

@@ -1,6 +1,7 @@
 //! A timeout packed into four bytes. `outbound.rs` starts the timeout, `slots/deadlines.rs` finds the next deadline.
 #![allow(clippy::as_conversions, reason = "mantissa and exponent are cut to their bit widths")]
 
+use crate::platform::cold_path;
 use crate::time::Millis;
 
 /// A duration in four bytes, because every slot stores a timeout. The duration is exact up to 18 hours. Longer
@@ -16,6 +17,7 @@ impl Timeout {
     pub(crate) const fn new(span: Millis) -> Timeout {
         let (mut digits, mut zeros) = (span.0, 0u32);
         while digits >> DIGITS != 0 {
+            cold_path();
             digits = (digits >> 1).wrapping_add(digits & 1);
             zeros = zeros.wrapping_add(1);
         }
@@ -26,6 +28,7 @@ impl Timeout {
     pub(crate) const fn millis(self) -> Millis {
         let (mut span, mut zeros) = ((self.0 & ((1 << DIGITS) - 1)) as u64, self.0 >> DIGITS);
         while zeros > 0 {
+            cold_path();
             span = span.saturating_add(span);
             zeros = zeros.wrapping_sub(1);
         }

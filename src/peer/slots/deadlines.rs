@@ -6,6 +6,7 @@
 #![allow(clippy::as_conversions, reason = "the number of slots is limited to 16 bits")]
 
 use crate::peer::slots::{Data, InFlight, LAST, NEVER, NONE, RETIRED, Slot, Ticket};
+use crate::platform::cold_path;
 use crate::time::Millis;
 
 impl<D: Data> InFlight<'_, D> {
@@ -53,6 +54,7 @@ impl<D: Data> InFlight<'_, D> {
     /// Returns the lowest free slot, or `NONE`. Grows the table if all slots are taken.
     pub(crate) fn free_slot(&mut self) -> u32 {
         if self.lowest_free() == NONE {
+            cold_path();
             self.grow();
         }
         self.lowest_free()

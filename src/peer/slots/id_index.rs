@@ -87,6 +87,8 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
+    // Not inlined, because most released requests of a client have no id of the peer.
+    #[inline(never)]
     pub(crate) fn unlink_id(&mut self, ticket: Ticket) {
         let slot = self.taken_slot_mut(ticket).filter(|slot| slot.id_length > 0);
         let Some(slot) = slot else { return };
