@@ -227,6 +227,7 @@ impl<'b> TransmitBuffer<'b> {
         has
     }
 
+    #[cold]
     fn move_to_front(&mut self) {
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
             shift(bytes, self.link.start);
@@ -330,9 +331,11 @@ impl<'b> TransmitBuffer<'b> {
         let to = to.ok_or(Overflow)?;
         let end = match self.headers {
             None => {
-                let end = to.saturating_add(1);
-                *self.buffer.ensure(end).and_then(|bytes| bytes.get_mut(to)).ok_or(Overflow)? = b'\n';
-                end
+                match self.buffer.bytes_mut().get_mut(to) {
+                    Some(place) => *place = b'\n',
+                    None => self.append_newline(to)?,
+                }
+                to.saturating_add(1)
             }
             Some(headers) => {
                 let message = self.buffer.bytes_mut().get_mut(self.end..to).ok_or(Overflow)?;
@@ -341,6 +344,14 @@ impl<'b> TransmitBuffer<'b> {
             }
         };
         self.end = end;
+        Ok(())
+    }
+
+    /// Grows the buffer by a newline at `to`.
+    #[cold]
+    fn append_newline(&mut self, to: usize) -> Result<(), Overflow> {
+        let bytes = self.buffer.ensure(to.saturating_add(1));
+        *bytes.and_then(|bytes| bytes.get_mut(to)).ok_or(Overflow)? = b'\n';
         Ok(())
     }
 
