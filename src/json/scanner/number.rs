@@ -34,12 +34,18 @@ impl Digits {
 
     /// Consumes the bytes that continue the number. Returns the last part and the bytes after the number.
     #[inline]
-    pub(super) fn take(self, rest: &[u8]) -> (Digits, &[u8]) {
+    fn take(self, rest: &[u8]) -> (Digits, &[u8]) {
         let (mut digits, mut rest) = (self, rest);
         while let [byte, tail @ ..] = rest
             && let Some(next) = digits.followed_by(*byte)
         {
             (digits, rest) = (next, tail);
+            // The next digits belong to the same part.
+            while let Digits::Whole | Digits::Fraction | Digits::Power = digits
+                && let [b'0'..=b'9', tail @ ..] = rest
+            {
+                rest = tail;
+            }
         }
         (digits, rest)
     }
@@ -49,10 +55,14 @@ impl Digits {
     fn followed_by(self, byte: u8) -> Option<Digits> {
         use Digits::{Exponent, ExponentSign, Fraction, Point, Power, Sign, Start, Whole, Zero};
         match (byte, self) {
-            (b'0', Start | Sign) => Some(Zero),
-            (b'0'..=b'9', Start | Sign | Whole) => Some(Whole),
-            (b'0'..=b'9', Point | Fraction) => Some(Fraction),
-            (b'0'..=b'9', Exponent | ExponentSign | Power) => Some(Power),
+            // Comparisons in grammar order, because a table of the parts would need an indirect jump.
+            (b'0'..=b'9', _) => match self {
+                _ if self <= Sign => Some(if byte == b'0' { Zero } else { Whole }),
+                Zero => None,
+                Whole => Some(Whole),
+                _ if self <= Fraction => Some(Fraction),
+                _ => Some(Power),
+            },
             (b'.', Zero | Whole) => Some(Point),
             (b'e' | b'E', Zero | Whole | Fraction) => Some(Exponent),
             (b'-', Start) => Some(Sign),
@@ -63,30 +73,35 @@ impl Digits {
 }
 
 impl Scanner {
-    /// Records whether a number at depth one is an integer, if the number is an id. `digits` is the last part of the
-    /// number.
+    /// Scans a number, or the rest of a saved number, and saves the last part. Returns the bytes after the number.
     // This function is not inlined, because the loop over the tokens would otherwise spill more variables.
     #[inline(never)]
-    pub(super) fn record_number(&mut self, digits: Digits) {
-        if self.current == Some(Member::Id) {
+    pub(super) fn take_number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> &'t [u8] {
+        let (digits, rest) = digits.take(rest);
+        if self.depth == 1 && self.current == Some(Member::Id) {
             self.integer_id = digits <= Digits::Whole;
         }
+        self.state = State::Number(digits);
+        rest
+    }
+
+    /// Returns whether the saved number may end.
+    #[inline]
+    pub(super) fn number_may_end(&self) -> bool {
+        matches!(self.state, State::Number(digits) if digits.may_end())
     }
 
     /// Scans the rest of a saved number.
     #[inline(never)]
     pub(super) fn number<'t>(&mut self, digits: Digits, rest: &'t [u8]) -> &'t [u8] {
-        let (digits, rest) = digits.take(rest);
-        if self.depth == 1 {
-            self.record_number(digits);
-        }
+        let rest = self.take_number(digits, rest);
         if rest.is_empty() {
-            self.state = State::Number(digits);
-        } else if digits.may_end() {
-            self.state = State::Between(self.end_value(rest));
-        } else {
+            return rest;
+        }
+        if !self.number_may_end() {
             return self.fail(ScanErrorKind::Syntax, rest);
         }
+        self.state = State::Between(self.end_value(rest));
         rest
     }
 }

@@ -63,12 +63,9 @@ impl Scanner {
                             }
                         },
                         [b'-' | b'0'..=b'9', ..] => {
-                            let (digits, tail) = Digits::Start.take(rest);
-                            if self.depth == 1 {
-                                self.record_number(digits);
-                            }
-                            let is_complete = !tail.is_empty() && digits.may_end();
-                            (Some(State::Number(digits)).filter(|_| !is_complete), tail)
+                            let tail = self.take_number(Digits::Start, rest);
+                            let is_complete = !tail.is_empty() && self.number_may_end();
+                            (Some(self.state).filter(|_| !is_complete), tail)
                         }
                         _ => match (after_literal(rest), rest) {
                             (Some(tail), _) => (None, tail),
