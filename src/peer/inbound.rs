@@ -102,6 +102,7 @@ pub(crate) fn parse_cancellation(line: &[u8], params: Span) -> Option<(Json<'_>,
 }
 
 /// Writes `{"jsonrpc":"2.0","id":…,"error":{"code":…`, without the member `id` if `id` is empty.
+#[cold]
 pub(crate) fn begin_error(out: &mut Writer<'_>, id: &[u8], code: i32) {
     match id {
         b"" => out.token(r#"{"jsonrpc":"2.0","error":{"code":"#),

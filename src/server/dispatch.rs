@@ -139,7 +139,7 @@ fn handle_invalid(
 
 impl ServerState<'_> {
     /// Sets the next error that the server reports, and returns [`Received::Failed`].
-    #[inline(never)]
+    #[cold]
     pub(crate) fn fail(&mut self, error: ProtocolError) -> Received {
         self.peer.pending_error = Some(error);
         Received::Failed
@@ -279,6 +279,7 @@ fn is_called(method: &Method, revision: Revision, name: Str<'_>) -> bool {
 }
 
 #[cold]
+#[inline(never)]
 fn search_features<'b>(
     state: &mut ServerState<'b>,
     revision: Revision,

@@ -13,11 +13,12 @@ use crate::peer::request::Request;
 use crate::peer::slots::{InFlight, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
+use crate::platform::cold_path;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
 use crate::protocol::methods;
 use crate::protocol::objects::log_message::write_log;
-use crate::protocol::revision::{Revision, Revisions, WireFeature};
+use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::Ending;
 use crate::server::batch::{Batch, BatchHooks, Batches};
 use crate::server::change_set::ChangeSet;
@@ -36,7 +37,7 @@ use crate::server::response_status::ResponseStatus;
 use crate::server::session::OutboundSession;
 use crate::server::tasks::hooks::TaskHooks;
 use crate::server::tasks::table::TaskStorage;
-use crate::server::write_message::{begin_result, write_error};
+use crate::server::write_message::{begin_result, id_or_missing, write_error};
 use crate::time::Millis;
 
 /// The session that the handshake negotiated.
@@ -268,7 +269,10 @@ impl ServerState<'_> {
         let space = self.peer.available();
         // The batch buffer reserves space for further members of the batch.
         match self.batch.hooks {
-            Some(hooks) if batched => space.min((hooks.available)(self)),
+            Some(hooks) if batched => {
+                cold_path();
+                space.min((hooks.available)(self))
+            }
             _ => space,
         }
     }
@@ -296,7 +300,15 @@ impl ServerState<'_> {
         shape: Shape,
         body: &mut dyn WriteBody,
     ) -> Received {
-        let Err(error) = self.write_response(pending, shape, body) else { return Received::Done };
+        match self.write_response(pending, shape, body) {
+            Ok(()) => Received::Done,
+            Err(error) => self.replace_response(pending, error),
+        }
+    }
+
+    /// Writes an error response in place of a response that does not fit or is not valid.
+    #[cold]
+    fn replace_response(&mut self, pending: &Pending<'_>, error: ResponseError) -> Received {
         let error = match error {
             ResponseError::TooLarge => self.too_large(pending.context.is_batched()),
             ResponseError::Invalid => ProtocolError::InvalidReply,
@@ -317,14 +329,13 @@ impl ServerState<'_> {
         let (revision, stream, batched) = (context.revision(), context.stream, context.is_batched());
         let space = self.response_limit(batched);
         let batched_at = if batched { Some(self.response_start()) } else { None };
-        let missing_id = if let Shape::Error(_) = shape { self.missing_id() } else { b"" };
         let (config, routing, cache) =
             (self.config, Routing::response(shape.kind(), stream), &mut self.result_cache);
-        let Peer { in_flight, output, .. } = &mut self.peer;
+        let Peer { in_flight, output, session, .. } = &mut self.peer;
         let id = id_of(&pending.source, in_flight, self.in_flight_hooks);
         write_response(output, routing, space, |out| {
             match shape {
-                Shape::Error(code) => begin_error(out, if id.is_empty() { missing_id } else { id }, code),
+                Shape::Error(code) => begin_error(out, id_or_missing(id, config, session), code),
                 _ => begin_result(out, id, config, revision, shape, cache),
             }
             let valid = body.write(out);
@@ -342,6 +353,7 @@ impl ServerState<'_> {
     ///
     /// Omits `detail` if the message would not fit. Without `detail` the message fits, because `Server::new` checks
     /// the buffer size.
+    #[cold]
     pub(crate) fn write_error_response(
         &mut self,
         pending: &Pending<'_>,
@@ -357,17 +369,6 @@ impl ServerState<'_> {
                 return;
             }
         }
-    }
-
-    /// Returns the text for a missing id. Up to `2025-06-18` the text is `null`. Since `2025-11-25` the text is
-    /// empty, and the error has no member `id`.
-    ///
-    /// Without a session the text is `null`, unless the server supports only the stateless era.
-    fn missing_id(&self) -> &'static [u8] {
-        let known = self.peer.session.map(|session| session.revision);
-        let only_stateless = !self.config.revisions.intersects(Revisions::HANDSHAKE);
-        let omitted = known.map_or(only_stateless, |revision| revision.has(WireFeature::OmittedErrorIds));
-        if omitted { b"" } else { b"null" }
     }
 
     /// Drops the session, all requests in flight and the tasks, so that a new client can open a session.

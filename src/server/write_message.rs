@@ -7,7 +7,7 @@ use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Received, Request};
-use crate::server::server_state::Shape;
+use crate::server::server_state::{NegotiatedSession, Shape};
 
 /// Maximum length of an unsupported version that the error quotes, in bytes.
 const QUOTED_VERSION: usize = 32;
@@ -28,6 +28,27 @@ pub(crate) fn begin_result(
     {
         (era.write_head)(out, config, revision, shape, cache);
     }
+}
+
+/// Returns the id of an error response, or the text for a missing id. Up to `2025-06-18` the text is `null`. Since
+/// `2025-11-25` the text is empty, and the error has no member `id`.
+///
+/// Without a session the text is `null`, unless the server supports only the stateless era.
+#[cold]
+pub(crate) fn id_or_missing<'i>(
+    id: &'i [u8],
+    config: &ServerConfig<'_>,
+    session: &Option<NegotiatedSession>,
+) -> &'i [u8] {
+    if !id.is_empty() {
+        return id;
+    }
+    let only_stateless = !config.revisions.intersects(Revisions::HANDSHAKE);
+    let omitted = match session {
+        Some(session) => session.revision.has(WireFeature::OmittedErrorIds),
+        None => only_stateless,
+    };
+    if omitted { b"" } else { b"null" }
 }
 
 /// Returns a function that writes a tool result, with the contents that `body` writes. The flag tells whether to add
