@@ -147,6 +147,16 @@ impl Server<'_> {
         if mem::take(&mut self.state.restarted) {
             return Some(Event::Restarted);
         }
+        if let Some(PendingEvent::Request { context, event }) = self.state.pending_event {
+            self.state.pending_event = None;
+            return event(&mut self.input, &mut self.state, context);
+        }
+        self.other_event()
+    }
+
+    /// Returns the pending event unless the event is a request. Out of line, because most events are requests.
+    #[cold]
+    fn other_event(&mut self) -> Option<Event<'_>> {
         let pending_event = self.state.pending_event.take()?;
         let Server { input, state, .. } = self;
         Some(match pending_event {
@@ -173,9 +183,7 @@ impl Server<'_> {
                 client_info: part(input, spans_of(input).arguments),
                 capabilities: part(input, spans_of(input).meta),
             }),
-            PendingEvent::Request { context, event } => {
-                return event(input, state, context);
-            }
+            PendingEvent::Request { .. } => return None,
         })
     }
 }
