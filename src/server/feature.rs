@@ -4,6 +4,7 @@ use crate::error::{ConfigError, ProtocolError};
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Json, Kind, Span, Str, WriteBody, WriteText, Writer};
 use crate::peer::inbound::Source;
+use crate::platform::cold_path;
 use crate::protocol::methods::Method;
 use crate::protocol::revision::Revision;
 use crate::rpc::{self, Object};
@@ -205,11 +206,9 @@ impl<'r, 'b> Request<'r, 'b> {
 
     /// Returns whether `arguments` is an object or missing. `null` counts as missing.
     pub(crate) fn check_arguments(&mut self) -> bool {
-        let kind = self.kind(self.spans.arguments);
-        if kind == Kind::Null {
-            self.spans.arguments = Span::MISSING;
-        }
-        matches!(kind, Kind::Object | Kind::Null)
+        let arguments = self.present(self.spans.arguments);
+        self.spans.arguments = arguments;
+        arguments.is_missing() || self.kind(arguments) == Kind::Object
     }
 
     pub(crate) fn present(&self, span: Span) -> Span {
@@ -308,6 +307,7 @@ impl<'r, 'b> Request<'r, 'b> {
             && kind.can_require_input(self.pending.context.revision())
             && let Some(refused) = (era.check_input)(self)
         {
+            cold_path();
             return refused;
         }
         let context = self.pending.context.with_kind(kind);

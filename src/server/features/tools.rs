@@ -4,6 +4,7 @@
 
 use crate::error::{ConfigError, InvalidToolHeader, ProtocolError};
 use crate::json::{Str, Writer};
+use crate::platform::cold_path;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::base_metadata::ListedObject;
 use crate::protocol::objects::schema_reader::has_string_property;
@@ -233,7 +234,7 @@ impl Sealed for Tools<'_> {
     }
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
-        if method == LIST { pagination::respond(request, &self.catalog) } else { self.call(request) }
+        if method == LIST { self.list(request) } else { self.call(request) }
     }
 
     fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'_> {
@@ -257,6 +258,12 @@ impl Sealed for Tools<'_> {
 }
 
 impl Tools<'_> {
+    // Not inlined, so that the code of a call is dense.
+    #[inline(never)]
+    fn list<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
+        pagination::respond(request, &self.catalog)
+    }
+
     fn call<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
         let Some(name) = request.view(request.spans.subject).string() else {
             return request.invalid_params("`name` must be the name of a tool");
@@ -274,6 +281,7 @@ impl Tools<'_> {
         if let Some(hooks) = request.state.task_hooks()
             && let Some(refused) = (hooks.check_call)(request, tool)
         {
+            cold_path();
             return refused;
         }
         request.emit_request(kind, Call::event)
