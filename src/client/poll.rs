@@ -210,6 +210,7 @@ impl Client<'_> {
 
     /// Opens the current line, an array, as a batch if the revision has batches.
     #[cold]
+    #[inline(never)]
     fn open_batch(&mut self) -> bool {
         self.state.has(WireFeature::Batches) && self.input.open_batch()
     }
@@ -245,7 +246,9 @@ impl Client<'_> {
     /// Emits the error of a processed line, and releases a line without an event.
     #[inline]
     fn finish_line(&mut self, outcome: Result<(), ProtocolError>) -> bool {
-        self.state.peer.output.observe_received(self.input.bytes(), outcome.err());
+        if self.state.peer.output.is_observed() {
+            self.state.peer.output.observe_received(self.input.bytes(), outcome.err());
+        }
         if let Err(error) = outcome {
             self.state.report(error);
         }
@@ -322,6 +325,7 @@ impl ClientState<'_> {
     /// Emits the error of a line, unless the error means only that the message came too late. The application may read
     /// the line with `Client::line`.
     #[cold]
+    #[inline(never)]
     fn report(&mut self, error: ProtocolError) {
         if let Some(error) = self.peer.reported(error) {
             self.emit(PendingEvent::ProtocolError(error));

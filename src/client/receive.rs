@@ -5,14 +5,13 @@ use core::mem;
 use crate::error::ProtocolError;
 use crate::framing::outbound_message::StreamId;
 use crate::framing::{LineDecoder, LineKind};
-use crate::json::{Json, Kind, Member, MemberIndex, Scanner, Span, Str};
+use crate::json::{Json, Kind, Member, Scanner, Span, Str};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::Inbound;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
 use crate::peer::{inbound, unreadable_line_error};
 use crate::platform::cold_path;
-use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
 use crate::rpc::{self, Class, Invalid, Object, Outcome};
@@ -34,22 +33,15 @@ pub(crate) fn handle_message(
     input: Option<InputKind>,
     stream: StreamId,
 ) -> Result<(), ProtocolError> {
-    let outcome = match class {
-        Class::Response if !scanner.has(Member::Result) => Outcome::Error(scanner.span(Member::Error)),
-        Class::Response => Outcome::Result(scanner.span(Member::Result)),
-        Class::MalformedResponse => Outcome::Malformed,
-        // A message without method, result and error. If a request with this id is pending, the message is a malformed
-        // response.
-        Class::Invalid(Invalid::Method)
-            if !scanner.has(Member::Method)
-                && is_pending_response(state, rpc::view(line, scanner.valid_id(line))) =>
-        {
-            Outcome::Malformed
-        }
-        _ => return handle_other_message(state, line, scanner, class, input, stream),
+    let is_response = match class {
+        Class::Response | Class::MalformedResponse => true,
+        Class::Invalid(Invalid::Method) => is_pending_response(state, line, scanner),
+        _ => false,
     };
-    let (id, index) = (scanner.span(Member::Id), scanner.inner(Member::Result));
-    handle_response(state, line, rpc::view(line, id), outcome, index)
+    match is_response {
+        true => handle_response(state, line, scanner, class),
+        false => handle_other_message(state, line, scanner, class, input, stream),
+    }
 }
 
 /// Processes a message that is not a response to a request.
@@ -296,32 +288,48 @@ fn is_connecting(state: &ClientState<'_>, id: Json<'_>) -> bool {
     matches!(state.peer.find_issued(id), IssuedId::Other(sequence) if state.is_connect_sequence(sequence))
 }
 
+/// Returns whether an invalid message is a malformed response: a message without method, result and error, with the id
+/// of a pending request.
 #[cold]
-fn is_pending_response(state: &ClientState<'_>, id: Json<'_>) -> bool {
-    is_connecting(state, id) || state.peer.find_awaiting(id).is_some()
+#[inline(never)]
+fn is_pending_response(state: &ClientState<'_>, line: &[u8], scanner: &Scanner) -> bool {
+    let id = rpc::view(line, scanner.valid_id(line));
+    !scanner.has(Member::Method) && (is_connecting(state, id) || state.peer.find_awaiting(id).is_some())
 }
 
+/// Handles a response. Any class but [`Class::Response`] means a malformed response.
 #[inline]
 fn handle_response(
     state: &mut ClientState<'_>,
     line: &[u8],
-    id: Json<'_>,
-    outcome: Outcome,
-    index: Option<&MemberIndex>,
+    scanner: &Scanner,
+    class: Class,
 ) -> Result<(), ProtocolError> {
-    let ticket = match state.peer.find_issued(id) {
+    let ticket = match state.peer.find_issued(rpc::view(line, scanner.span(Member::Id))) {
         IssuedId::Request(ticket) if state.peer.accept_response(ticket) => ticket,
         _ => {
             cold_path();
-            return handle_other_response(state, line, id, outcome);
+            return handle_other_response(state, line, scanner);
         }
     };
-    match outcome {
-        Outcome::Malformed => end_request(state, ticket, PendingOutcome::Failed(RequestFailure::Invalid)),
-        Outcome::Error(error) => end_request(state, ticket, PendingOutcome::Error(error)),
-        Outcome::Result(result) => handle_result(state, ticket, Object::new(line, result, index)),
+    let result = scanner.span(Member::Result);
+    if class != Class::Response || result.is_missing() {
+        handle_failure(state, ticket, line, scanner);
+    } else {
+        handle_result(state, ticket, Object::new(line, result, scanner.inner(Member::Result)));
     }
     Ok(())
+}
+
+/// Ends a request whose response is malformed or contains an error.
+#[cold]
+#[inline(never)]
+fn handle_failure(state: &mut ClientState<'_>, ticket: Ticket, line: &[u8], scanner: &Scanner) {
+    let outcome = match Outcome::new(line, scanner) {
+        Outcome::Error(error) => PendingOutcome::Error(error),
+        Outcome::Result(_) | Outcome::Malformed => PendingOutcome::Failed(RequestFailure::Invalid),
+    };
+    end_request(state, ticket, outcome);
 }
 
 /// Handles a response that belongs to no open request of the application.
@@ -329,9 +337,9 @@ fn handle_response(
 fn handle_other_response(
     state: &mut ClientState<'_>,
     line: &[u8],
-    id: Json<'_>,
-    outcome: Outcome,
+    scanner: &Scanner,
 ) -> Result<(), ProtocolError> {
+    let (id, outcome) = (rpc::view(line, scanner.span(Member::Id)), Outcome::new(line, scanner));
     match state.peer.find_issued(id) {
         // A late response is not an error. A response to an id that the client never used is an error.
         IssuedId::Request(_) | IssuedId::Ended => {
@@ -361,20 +369,18 @@ fn handle_result(state: &mut ClientState<'_>, ticket: Ticket, result: Object<'_>
     let method = state.method_of(ticket);
     // Look up all members in one pass, and skip the pass if no member is needed.
     let (has_type, name) = (state.has(WireFeature::ResultTypes), method.member());
-    let [mut kind, mut member] = [Span::MISSING; 2];
+    let [mut member, mut kind] = [Span::MISSING; 2];
     if has_type || name.is_some() {
         [member, kind] = result.spans(&[name.unwrap_or_default(), "resultType"]);
     }
-    if !has_type {
-        kind = Span::MISSING;
-    }
+    let is_typed = has_type && !kind.is_missing();
     if let Some(tasks) = state.config.tasks {
-        let kind = if kind.is_missing() { Json::NULL } else { rpc::view(result.line(), kind) };
+        let kind = if is_typed { rpc::view(result.line(), kind) } else { Json::NULL };
         if (tasks.hooks.on_result)(state, ticket, kind, result) {
             return;
         }
     }
-    if !kind.is_missing() && handle_result_type(state, ticket, rpc::view(result.line(), kind), result) {
+    if is_typed && handle_result_type(state, ticket, rpc::view(result.line(), kind), result) {
         return;
     }
     match method {
@@ -480,10 +486,5 @@ impl ClientState<'_> {
     /// Returns whether a ping has this id. If so, records the response to this ping.
     fn is_ping(&mut self, id: Json<'_>) -> bool {
         self.keep_alive_hooks.is_some_and(|hooks| (hooks.record_response)(self, id))
-    }
-
-    /// Returns whether the server declared a capability.
-    pub(crate) fn has_server_capability(&self, capability: ServerCapabilities) -> bool {
-        self.peer.session.is_some_and(|session| session.capabilities.has(capability))
     }
 }

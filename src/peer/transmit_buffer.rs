@@ -129,6 +129,12 @@ impl<'b> TransmitBuffer<'b> {
         self.observer = Some(AttachedObserver { observer, show: show_messages });
     }
 
+    /// Returns whether there is an observer.
+    #[inline]
+    pub(crate) fn is_observed(&self) -> bool {
+        self.observer.is_some()
+    }
+
     /// Shows the observer the messages written since the last call.
     #[inline]
     pub(crate) fn observe_sent(&mut self) {

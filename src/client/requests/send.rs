@@ -3,11 +3,13 @@
 use crate::error::SendError;
 use crate::json::{WriteBody, Writer};
 use crate::peer::slots::Ticket;
+use crate::platform::cold_path;
 use crate::protocol::capabilities::{ClientCapabilities, ServerCapabilities};
 use crate::protocol::methods;
 use crate::protocol::revision::Era;
 
 use crate::client::Client;
+use crate::client::client_state::ClientState;
 use crate::client::lists::List;
 use crate::client::options::Options;
 use crate::client::server_requests::ServerRequestReply;
@@ -175,11 +177,22 @@ impl Client<'_> {
     }
 
     pub(crate) fn require_capability(&self, capability: ServerCapabilities) -> Result<(), SendError> {
-        match self.state.is_connected() {
-            false => Err(SendError::NotConnected),
-            true if self.state.has_server_capability(capability) => Ok(()),
-            true => Err(SendError::Unsupported),
+        if !self.state.is_connected() {
+            cold_path();
+            return Err(SendError::NotConnected);
         }
+        if !self.state.has_server_capability(capability) {
+            cold_path();
+            return Err(SendError::Unsupported);
+        }
+        Ok(())
+    }
+}
+
+impl ClientState<'_> {
+    /// Returns whether the server declared a capability.
+    pub(crate) fn has_server_capability(&self, capability: ServerCapabilities) -> bool {
+        self.peer.session.is_some_and(|session| session.capabilities.has(capability))
     }
 }
 

@@ -266,7 +266,7 @@ impl<'a> ToolResultView<'a> {
             [b'[', rest @ ..] => BlockView::from_json(Json::trusted(rest)).text(),
             _ => None,
         };
-        first.or_else(|| content.elements().skip(1).map(BlockView::from_json).find_map(|block| block.text()))
+        first.or_else(|| text_after_first(content))
     }
 
     /// Returns the structured content. The value is an object or, in `2026-07-28`, any JSON value.
@@ -300,6 +300,12 @@ impl<'a> ToolResultView<'a> {
             None => Err(crate::json::TypedError::new(&"the result has no structured content")),
         }
     }
+}
+
+/// Returns the text of the first text block after the first block.
+#[inline(never)]
+fn text_after_first(content: Json<'_>) -> Option<Str<'_>> {
+    content.elements().skip(1).map(BlockView::from_json).find_map(|block| block.text())
 }
 
 /// Prints only the raw value, which includes the content.
