@@ -254,6 +254,7 @@ impl Client<'_> {
 
     /// Drops the pending event, and releases its line.
     #[cold]
+    #[inline(never)]
     fn drop_event(&mut self) {
         self.state.pending_event = None;
         if self.state.peer.line_event == LineEvent::Pending {
@@ -262,12 +263,18 @@ impl Client<'_> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn respond_to_dropped_request(&mut self) {
+        self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
+    }
+
     fn poll_step(&mut self, now: Millis) -> PollStep {
         self.state.peer.now = self.state.peer.now.max(now);
         self.state.drop_received_event();
         if self.state.peer.line_event.begin_poll(self.state.pending_event.is_none()) {
             if mem::take(&mut self.state.peer.response_pending) {
-                self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
+                self.respond_to_dropped_request();
             }
             self.input.release_element();
         }

@@ -77,12 +77,14 @@ impl Client<'_> {
     /// Drops the output that the connection refuses, and ends the input. Processes the earlier input, because the
     /// server may have responded before the output broke.
     #[cold]
+    #[inline(never)]
     fn end_broken_connection(&mut self) {
         self.state.peer.output.clear();
         self.input.end();
     }
 
     #[cold]
+    #[inline(never)]
     fn emit_pending_error(&mut self) {
         self.state.pending_event = self.state.peer.pending_error.take().map(PendingEvent::ProtocolError);
     }
@@ -108,6 +110,11 @@ impl Client<'_> {
     /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if there is an event
     /// or an error.
     fn advance_client_tasks(&mut self) -> bool {
+        self.state.client_tasks.is_some() && self.advance_open_tasks()
+    }
+
+    #[inline(never)]
+    fn advance_open_tasks(&mut self) -> bool {
         let Some(hooks) = self.state.client_task_hooks() else { return false };
         (hooks.advance)(&mut self.state);
         self.state.pending_event.is_some() || self.state.peer.pending_error.is_some()
@@ -120,6 +127,7 @@ impl Client<'_> {
     }
 
     #[cold]
+    #[inline(never)]
     fn emit_writable_if_empty(&mut self) -> bool {
         let is_due = self.state.peer.output.is_empty() && !self.state.server_request_waits;
         if is_due {
