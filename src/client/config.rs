@@ -272,11 +272,19 @@ impl<'i> ClientConfig<'i> {
         if let Some(level) = meta.level.filter(|_| revision.has(WireFeature::RequestLogLevel)) {
             out.field_string(meta::LOG_LEVEL, level.as_str());
         }
-        for (name, value) in meta.more.into_iter().flat_map(Json::members) {
-            out.text(name);
-            out.token(":");
-            out.json(value);
+        if let Some(more) = meta.more {
+            write_members(more, out);
         }
         out.token("}");
+    }
+}
+
+/// Writes the members of an object into the open object.
+#[inline(never)]
+fn write_members(object: Json<'_>, out: &mut Writer<'_>) {
+    for (name, value) in object.members() {
+        out.text(name);
+        out.token(":");
+        out.json(value);
     }
 }
