@@ -99,7 +99,7 @@ fn update_node<D>(slots: &mut [Slot<D>], at: u32, index: u32) -> bool {
     let (mut earliest, mut deadline) = (at as u16, slot.deadline());
     // An index has 16 bits.
     let left = at.wrapping_mul(2).wrapping_add(1);
-    for child in left..left.wrapping_add(2) {
+    for child in [left, left.wrapping_add(1)] {
         let Some(child) = slots.get(child as usize) else { break };
         lowest_free = lowest_free.min(child.lowest_free);
         let candidate = slots.get(usize::from(child.earliest)).map_or(NEVER, Slot::deadline);
