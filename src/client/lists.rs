@@ -36,7 +36,7 @@ pub(crate) struct Properties {
 }
 
 impl List {
-    pub(crate) const fn properties(self) -> Properties {
+    pub(crate) fn properties(self) -> Properties {
         use ServerCapabilities as C;
         let (method, member, capability) = match self {
             List::Tools => (methods::TOOLS_LIST, "tools", C::TOOLS),

@@ -86,12 +86,7 @@ impl Method {
         match self {
             Method::Listen | Method::TaskListen | Method::ReadOnly | Method::Other => None,
             Method::TaskGet | Method::TaskUpdate | Method::TaskResult => None,
-            // One case for each list, so that the compiler makes a table of constants.
-            Method::List(List::Tools) => Some(const { List::Tools.properties().member }),
-            Method::List(List::Resources) => Some(const { List::Resources.properties().member }),
-            Method::List(List::Templates) => Some(const { List::Templates.properties().member }),
-            Method::List(List::Prompts) => Some(const { List::Prompts.properties().member }),
-            Method::List(List::Skills) => Some(const { List::Skills.properties().member }),
+            Method::List(list) => Some(list.properties().member),
             Method::CallTool => Some("content"),
             Method::ReadResource => Some("contents"),
             Method::GetPrompt => Some("messages"),
