@@ -93,7 +93,7 @@ impl ClientState<'_> {
         let mut out = output.begin_message(space);
         out.wrapped(HEAD, digit_bytes(id, &mut [0; 20]), METHOD);
         if method == Method::Other {
-            out.inside(&name);
+            out.inside_text(name);
         } else {
             // A known name needs no escapes.
             out.push(name.as_bytes());

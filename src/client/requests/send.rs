@@ -199,7 +199,7 @@ impl ClientState<'_> {
 /// Writes the first members of the parameters: `"name":…,"arguments":`.
 #[inline]
 pub(crate) fn write_name(out: &mut Writer<'_>, tool: &str) {
-    out.token(r#""name":"#);
-    out.string(tool);
-    out.token(r#","arguments":"#);
+    out.token(r#""name":""#);
+    out.inside_text(tool);
+    out.token(r#"","arguments":"#);
 }

@@ -156,7 +156,6 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a string.
-    #[inline]
     pub fn string(&mut self, text: &str) {
         let before = Edge::opening(self.order.value(self.last));
         self.escape(before, text, Edge::QUOTE);
@@ -183,7 +182,13 @@ impl<'a> Writer<'a> {
     /// Writes text into an open string, escaped.
     #[inline]
     pub(crate) fn inside(&mut self, text: &dyn WriteText) {
-        text.pieces(&mut |piece| self.escape(Edge::NONE, piece, Edge::NONE));
+        text.pieces(&mut |piece| self.inside_text(piece));
+    }
+
+    /// Writes a piece of text into an open string, escaped.
+    #[inline]
+    pub(crate) fn inside_text(&mut self, text: &str) {
+        self.escape(Edge::NONE, text, Edge::NONE);
     }
 
     /// Writes a received string without re-escaping it.
@@ -420,7 +425,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Records the start of a value, and writes a comma if one is needed.
-    #[inline]
+    #[inline(never)]
     fn separate(&mut self) {
         if self.order.value(self.last) {
             self.push_comma();
