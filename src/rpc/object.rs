@@ -81,11 +81,17 @@ impl<'l> Object<'l> {
     #[inline(always)]
     pub(crate) fn spans<const N: usize>(self, keys: &[&str; N]) -> [Span; N] {
         let mut found = [Span::MISSING; N];
-        match self.index.filter(|_| MemberIndex::IS_KEPT) {
-            Some(index) => index.find(self.line, keys, &mut found),
+        match self.index() {
+            Some(index) => index.find(self.line, keys, found.each_mut()),
             None => self.search(keys, &mut found),
         }
         found
+    }
+
+    /// Returns the index of the members, if the scanner has one.
+    #[inline]
+    pub(crate) fn index(self) -> Option<&'l MemberIndex> {
+        self.index.filter(|_| MemberIndex::IS_KEPT)
     }
 
     /// Looks up several members in one pass over the value.

@@ -161,14 +161,25 @@ impl<'r, 'b> Request<'r, 'b> {
         method: Span,
         pending: Pending<'r>,
     ) -> Request<'r, 'b> {
-        let request = Request { state, spans, params, method, pending };
-        let spans = &mut *request.spans;
-        [spans.meta, spans.subject, spans.arguments, spans.responses, spans.state] =
-            request.params.spans(&["_meta", "name", "arguments", "inputResponses", "requestState"]);
-        if rpc::kind(request.params.line(), spans.meta) != Kind::Object {
+        let mut request = Request { state, spans, params, method, pending };
+        request.find_members();
+        request
+    }
+
+    /// Finds the frequent members of `params`.
+    fn find_members(&mut self) {
+        let params = self.params;
+        let spans = &mut *self.spans;
+        let keys = &["_meta", "name", "arguments", "inputResponses", "requestState"];
+        let Spans { meta, subject, arguments, responses, state, .. } = &mut *spans;
+        match params.index() {
+            // Stores the spans in place, because a host would copy an array of them twice.
+            Some(index) => index.find(params.line(), keys, [meta, subject, arguments, responses, state]),
+            None => [*meta, *subject, *arguments, *responses, *state] = params.spans(keys),
+        }
+        if rpc::kind(params.line(), spans.meta) != Kind::Object {
             spans.meta = Span::MISSING;
         }
-        request
     }
 
     pub(crate) fn id(&self) -> &'r [u8] {

@@ -84,11 +84,11 @@ impl MemberIndex {
     /// Stores the spans of the values with these keys, found in one pass. The last duplicate counts. The spans of
     /// missing members do not change. `text` is the scanned text.
     #[inline(always)]
-    pub(crate) fn find<const N: usize>(&self, text: &[u8], keys: &[&str; N], found: &mut [Span; N]) {
+    pub(crate) fn find<const N: usize>(&self, text: &[u8], keys: &[&str; N], mut found: [&mut Span; N]) {
         for (name, value) in self.members(text) {
-            for (key, place) in keys.iter().zip(&mut *found) {
+            for (key, place) in keys.iter().zip(&mut found) {
                 if name == key.as_bytes() {
-                    *place = value;
+                    **place = value;
                 }
             }
         }

@@ -148,7 +148,7 @@ fn members_of_params_and_result_are_indexed() {
         scanner.feed(text.as_bytes());
         assert!(scanner.finish().is_ok(), "{text}");
         let mut found = [Span::MISSING; 3];
-        scanner.inner(of)?.find(text.as_bytes(), &["name", "arguments", ""], &mut found);
+        scanner.inner(of)?.find(text.as_bytes(), &["name", "arguments", ""], found.each_mut());
         Some(found.map(|value| text.get(value.range()).map(String::from)))
     };
     let some = |text: &str| Some(String::from(text));
@@ -214,7 +214,7 @@ fn members_of_params_and_result_are_indexed() {
         scanner.feed(behind);
         let inner = scanner.inner(Member::Params).unwrap();
         let mut found = [Span::MISSING; 2];
-        inner.find(text.as_bytes(), &["name", "arguments"], &mut found);
+        inner.find(text.as_bytes(), &["name", "arguments"], found.each_mut());
         assert_eq!(found.map(|span| &text[span.range()]), ["1", "{}"], "cut at {cut}");
     }
 }
