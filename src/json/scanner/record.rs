@@ -23,11 +23,11 @@ impl Scanner {
         self.record(|index| index.name_member(member));
     }
 
-    /// Records the name of a member at depth two; `text` starts with the name.
+    /// Records the name of a member at depth two; `text` starts with the name, which has `length` bytes.
     #[inline]
-    pub(super) fn name(&mut self, name: &[u8], text: &[u8]) {
+    pub(super) fn name(&mut self, length: usize, text: &[u8]) {
         let start = self.at(text);
-        self.record(|index| index.name(start, start.wrapping_add(name.len())));
+        self.record(|index| index.name(start, start.wrapping_add(length)));
     }
 
     /// Records the start of a value; `rest` starts with the value.

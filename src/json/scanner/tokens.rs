@@ -3,7 +3,7 @@
 use super::number::Digits;
 use super::{KnownObject, Member, MemberIndex, Scanner, State, Step};
 use crate::json::search::plain_run;
-use crate::json::skip::{is_space, split};
+use crate::json::skip::is_space;
 
 impl Scanner {
     /// Scans complete tokens, starting at `step`. Returns the unscanned bytes. These bytes start in a saved token, at a
@@ -25,14 +25,14 @@ impl Scanner {
                             tail
                         }
                         _ => {
-                            let (name, tail) = split(text, plain_run(text));
-                            let [b'"', tail @ ..] = tail else {
+                            let length = plain_run(text);
+                            let Some([b'"', tail @ ..]) = text.get(length..) else {
                                 self.begin_name(text);
                                 return text;
                             };
                             match self.depth {
                                 1 => self.name_member(None),
-                                2 => self.name(name, text),
+                                2 => self.name(length, text),
                                 _ => {}
                             }
                             tail
