@@ -1,6 +1,7 @@
 //! A classified message: its kind, and the spans of its id, method and content.
 
 use crate::json::{DEPTH_LIMIT, Json, Kind, Member, ScanError, Scanned, Scanner, Shape, Span};
+use crate::platform::cold_path;
 use crate::rpc::{Object, is_null, kind, view};
 
 /// One scanned message: valid JSON, with the positions of members such as `id` and `method`.
@@ -195,42 +196,53 @@ impl Class {
     #[inline(never)]
     pub(crate) fn new(line: &[u8], scanner: &Scanner, allow_missing_jsonrpc: bool) -> Class {
         // Only an object has members.
-        match scanner.shape() {
-            Shape::Object => {}
-            Shape::Array => return Class::Invalid(Invalid::Batch),
-            Shape::Other => return Class::Invalid(Invalid::NotAnObject),
+        if scanner.shape() != Shape::Object {
+            cold_path();
+            let is_batch = scanner.shape() == Shape::Array;
+            return Class::Invalid(if is_batch { Invalid::Batch } else { Invalid::NotAnObject });
         }
         let has_id = scanner.has(Member::Id);
         let method = scanner.span(Member::Method);
-        let looks_like_response = scanner.looks_like_response();
         let version = scanner.span(Member::Jsonrpc);
         let has_version = match version.is_missing() {
-            true => allow_missing_jsonrpc,
+            true => {
+                cold_path();
+                allow_missing_jsonrpc
+            }
             false => view(line, version).string().is_some_and(|version| version.is_name("2.0")),
         };
         if !has_version {
+            cold_path();
             let is_notification = !method.is_missing() && !has_id;
-            return match looks_like_response || is_notification {
+            return match scanner.looks_like_response() || is_notification {
                 true => Class::Unanswerable(Invalid::Version),
                 false => Class::Invalid(Invalid::Version),
             };
         }
         let is_valid_id = !scanner.valid_id(line).is_missing();
-        if looks_like_response {
-            return match Outcome::new(line, scanner) {
-                Outcome::Malformed if is_valid_id => Class::MalformedResponse,
-                _ if is_valid_id => Class::Response,
+        if scanner.looks_like_response() {
+            let outcome = Outcome::new(line, scanner);
+            if is_valid_id && !matches!(outcome, Outcome::Malformed) {
+                return Class::Response;
+            }
+            cold_path();
+            return match outcome {
+                _ if is_valid_id => Class::MalformedResponse,
                 Outcome::Error(_) => Class::ErrorWithoutId,
                 _ => Class::Unanswerable(Invalid::Id),
             };
         }
         if kind(line, method) != Kind::String {
+            cold_path();
             return Class::Invalid(Invalid::Method);
         }
         match () {
             () if is_valid_id => Class::Request,
             () if !has_id => Class::Notification,
-            () => Class::Invalid(Invalid::Id),
+            () => {
+                cold_path();
+                Class::Invalid(Invalid::Id)
+            }
         }
     }
 

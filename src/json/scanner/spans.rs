@@ -3,6 +3,7 @@
 
 use super::text::UNIT;
 use super::{Envelope, Member, MemberIndex, NOWHERE, ScanError, ScanErrorKind, Scanner, Shape, Span, State};
+use crate::platform::cold_path;
 
 impl Scanner {
     /// Returns the members seen so far, even after an error. An open member ends at the current position.
@@ -24,6 +25,7 @@ impl Scanner {
     pub(crate) fn span(&self, member: Member) -> Span {
         match self.members.get(member as usize) {
             Some(Span { start, end: NOWHERE }) if *start != NOWHERE => {
+                cold_path();
                 Span { start: *start, end: self.position }
             }
             Some(span) => *span,
