@@ -35,6 +35,7 @@ impl LineDecoder<'_> {
         (self.start > 0 || self.read_space() < MIN_READ_AHEAD) && self.move_or_grow()
     }
 
+    #[cold]
     #[inline(never)]
     fn move_or_grow(&mut self) -> bool {
         if self.message_framing.is_some() || self.is_ended() {

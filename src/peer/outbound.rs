@@ -79,7 +79,10 @@ impl<R: Role> Peer<'_, R> {
     /// Records a response, and returns whether the response was expected. Drops a pending cancellation of the
     /// request.
     pub(crate) fn accept_response(&mut self, ticket: Ticket) -> bool {
-        let Some(outbound) = self.in_flight.outbound_mut(ticket) else { return false };
+        let Some(outbound) = self.in_flight.outbound_mut(ticket) else {
+            cold_path();
+            return false;
+        };
         if outbound.state == OutboundState::CancelPending {
             cold_path();
             outbound.state = OutboundState::Closed;
@@ -131,7 +134,10 @@ impl<R: Role> Peer<'_, R> {
 
     /// Starts the timeout of a sent request if the timer does not run. Returns whether this call started the timeout.
     pub(crate) fn start_timeout(&mut self, ticket: Ticket) -> bool {
-        let Some(outbound) = self.in_flight.outbound_mut(ticket) else { return false };
+        let Some(outbound) = self.in_flight.outbound_mut(ticket) else {
+            cold_path();
+            return false;
+        };
         let is_sent = matches!(outbound.state, OutboundState::AwaitingResponse | OutboundState::NeedsInput)
             && !outbound.flags.has(Flags::RUNNING);
         if is_sent {

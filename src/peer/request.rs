@@ -216,8 +216,8 @@ impl<O: OutboundData> Outbound<O> {
 
     /// Returns the deadline of a timeout that starts now.
     pub(crate) fn deadline_from(&self, now: Millis) -> Millis {
-        let maximum = self.data.maximum();
-        if self.data.has_timeout() { now.plus(self.timeout.millis()).min(maximum) } else { maximum }
+        let timeout = if self.data.has_timeout() { self.timeout.millis() } else { Millis(u64::MAX) };
+        now.plus(timeout).min(self.data.maximum())
     }
 }
 

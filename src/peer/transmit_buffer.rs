@@ -245,7 +245,7 @@ impl<'b> TransmitBuffer<'b> {
     /// Compacts the buffer if more space precedes the unsent bytes than follows them.
     pub(crate) fn compact(&mut self) {
         self.rewind();
-        if self.link.start > 0 && self.buffer.limit().saturating_sub(self.end) < self.link.start {
+        if self.buffer.limit().saturating_sub(self.end) < self.link.start {
             self.move_to_front();
         }
     }

@@ -13,7 +13,7 @@ mod id_index;
 mod store;
 
 use crate::framing::outbound_message::StreamId;
-use crate::platform::divide;
+use crate::platform::{cold_path, divide};
 use crate::time::Millis;
 
 use crate::peer::slots::store::Store;
@@ -278,8 +278,12 @@ impl<'b, D: Data> InFlight<'b, D> {
 
     /// Releases a request. Retires the slot if its generations are exhausted.
     pub(crate) fn release(&mut self, ticket: Ticket) {
-        let Some(slot) = self.taken_slot(ticket) else { return };
+        let Some(slot) = self.taken_slot(ticket) else {
+            cold_path();
+            return;
+        };
         if slot.id_length > 0 {
+            cold_path();
             self.unlink_id(ticket);
         }
         self.taken = self.taken.wrapping_sub(1);
@@ -298,11 +302,21 @@ impl<'b, D: Data> InFlight<'b, D> {
     }
 
     fn taken_slot(&self, ticket: Ticket) -> Option<&Slot<D>> {
-        self.slot(ticket.slot).filter(|slot| slot.holds(ticket))
+        let slot = self.slot(ticket.slot)?;
+        if !slot.holds(ticket) {
+            cold_path();
+            return None;
+        }
+        Some(slot)
     }
 
     fn taken_slot_mut(&mut self, ticket: Ticket) -> Option<&mut Slot<D>> {
-        self.slot_mut(ticket.slot).filter(|slot| slot.holds(ticket))
+        let slot = self.slot_mut(ticket.slot)?;
+        if !slot.holds(ticket) {
+            cold_path();
+            return None;
+        }
+        Some(slot)
     }
 }
 
