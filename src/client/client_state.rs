@@ -164,9 +164,14 @@ impl<'b> ClientState<'b> {
         self.pending_event = Some(event);
     }
 
-    /// Sets the event for the end of a request.
+    /// Sets the event for the end of a request. A request about a task ends the call that became the task. The
+    /// subscription to a task has no event, because the client itself sent the request.
     #[inline]
     pub(crate) fn emit_response(&mut self, ticket: Ticket, method: Method, outcome: PendingOutcome) {
+        if method == Method::TaskListen {
+            cold_path();
+            return;
+        }
         let method = method.in_events();
         self.emit(PendingEvent::Response(PendingResponse { ticket, method, outcome }));
     }
@@ -266,7 +271,8 @@ impl<'b> ClientState<'b> {
         let session = self.writable_session()?;
         let more = options.members()?;
         // The client sends a level only to a server that declared `logging`.
-        let level = options.log_level.filter(|_| self.has_server_capability(ServerCapabilities::LOGGING));
+        let may_log = session.capabilities.has(ServerCapabilities::LOGGING);
+        let level = if may_log { options.log_level } else { None };
         let timeouts = self.config.timeouts;
         let flags = match options {
             Options { progress: false, .. } => Flags::NONE,
@@ -294,7 +300,10 @@ impl<'b> ClientState<'b> {
                 self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
                 Ok(ticket)
             }
-            Err(unwritten) => Err(self.drop_request(ticket, unwritten)),
+            Err(unwritten) => {
+                cold_path();
+                Err(self.drop_request(ticket, unwritten))
+            }
         }
     }
 

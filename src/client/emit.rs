@@ -5,6 +5,7 @@ use core::mem;
 use crate::json::{Member, Span};
 use crate::peer::progress_event::Progress;
 use crate::peer::response::RpcError;
+use crate::platform::cold_path;
 use crate::rpc;
 
 use crate::client::Client;
@@ -23,6 +24,7 @@ impl Client<'_> {
     pub fn event(&mut self) -> Option<Event<'_>> {
         let Client { input, state, .. } = self;
         if mem::replace(&mut state.event_received, true) {
+            cold_path();
             return None;
         }
         let line = input.bytes();

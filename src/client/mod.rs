@@ -100,8 +100,6 @@ pub use crate::protocol::sampling::result::Sampled;
 
 use crate::client::chunks::{ChunkHook, ChunkState};
 use crate::client::client_state::ClientState;
-use crate::client::method_properties::Method;
-use crate::client::pending_event::{PendingEvent, PendingResponse};
 use crate::client::request_data::SentRequest;
 use crate::client::server_requests::input_request::InputKind;
 use crate::framing::LineDecoder;
@@ -110,6 +108,7 @@ use crate::peer::LineEvent;
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Request;
 use crate::peer::slots::Ticket;
+use crate::platform::cold_path;
 use crate::protocol::capabilities::ServerCapabilities;
 use crate::protocol::revision::Revision;
 use crate::time::Millis;
@@ -252,17 +251,6 @@ impl Client<'_> {
         self.poll_step(now).into_action(&mut self.state.peer.output, &mut self.input)
     }
 
-    /// Drops the pending event, and releases its line.
-    #[cold]
-    #[inline(never)]
-    fn drop_event(&mut self) {
-        self.state.pending_event = None;
-        if self.state.peer.line_event == LineEvent::Pending {
-            self.state.peer.line_event = LineEvent::None;
-            self.input.release_element();
-        }
-    }
-
     #[cold]
     #[inline(never)]
     fn respond_to_dropped_request(&mut self) {
@@ -279,32 +267,26 @@ impl Client<'_> {
             self.input.release_element();
         }
         loop {
-            match self.state.pending_event {
-                // The client itself sent this request to follow its tasks, so the application gets no event.
-                Some(PendingEvent::Response(PendingResponse { method: Method::TaskListen, .. })) => {
-                    self.drop_event();
-                }
-                Some(_) => return PollStep::Event,
-                None => {}
+            if self.state.pending_event.is_some() {
+                return PollStep::Event;
             }
             if !self.step() {
                 break;
             }
         }
-        match self.state.peer.lifecycle.state() {
-            State::Closed => PollStep::Closed,
-            _ => {
-                self.state.peer.line_event = LineEvent::None;
-                let deadline = self.next_deadline();
-                #[cfg(feature = "alloc")]
-                let deadline = match self.input.is_large() || self.state.peer.output.is_large() {
-                    true => self.shrink_by_deadline(deadline),
-                    false => deadline,
-                };
-                self.input.make_room();
-                PollStep::Io(deadline)
-            }
+        if self.state.peer.lifecycle.state() == State::Closed {
+            cold_path();
+            return PollStep::Closed;
         }
+        self.state.peer.line_event = LineEvent::None;
+        let deadline = self.next_deadline();
+        #[cfg(feature = "alloc")]
+        let deadline = match self.input.is_large() || self.state.peer.output.is_large() {
+            true => self.shrink_by_deadline(deadline),
+            false => deadline,
+        };
+        self.input.make_room();
+        PollStep::Io(deadline)
     }
 }
 

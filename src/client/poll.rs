@@ -13,6 +13,7 @@ use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::{InboundState, OutboundState, Request};
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
+use crate::platform::cold_path;
 use crate::protocol::revision::WireFeature;
 use crate::rpc::{self, Class};
 use crate::time::Millis;
@@ -69,7 +70,7 @@ impl Client<'_> {
             || self.advance_client_tasks()
             || self.state.write_queued()
             || self.emit_writable()
-            || self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self))
+            || self.advance_keep_alive()
             || self.process_next_line()
             || self.handle_end_of_input()
     }
@@ -109,15 +110,25 @@ impl Client<'_> {
 
     /// Expires a task that the client runs, or sends pending messages about tasks. Returns `true` if there is an event
     /// or an error.
+    #[inline]
     fn advance_client_tasks(&mut self) -> bool {
         self.state.client_tasks.is_some() && self.advance_open_tasks()
     }
 
+    #[cold]
     #[inline(never)]
     fn advance_open_tasks(&mut self) -> bool {
         let Some(hooks) = self.state.client_task_hooks() else { return false };
         (hooks.advance)(&mut self.state);
         self.state.pending_event.is_some() || self.state.peer.pending_error.is_some()
+    }
+
+    /// Sends a ping, or reports that the server does not respond. Returns `true` if there is an event.
+    fn advance_keep_alive(&mut self) -> bool {
+        self.state.keep_alive_hooks.is_some_and(|hooks| {
+            cold_path();
+            (hooks.advance)(self)
+        })
     }
 
     /// Emits `Writable` once after a refusal of a message. The event waits until all output is sent and no server
@@ -184,10 +195,11 @@ impl Client<'_> {
     /// response.
     fn process_next_line(&mut self) -> bool {
         let line = self.input.line();
-        if let Some(hook) = self.chunk_hook
-            && hook(self, line)
-        {
-            return true;
+        if let Some(hook) = self.chunk_hook {
+            cold_path();
+            if hook(self, line) {
+                return true;
+            }
         }
         match line {
             Some(LineKind::Message) => self.process_message(),
@@ -260,9 +272,11 @@ impl Client<'_> {
         if let Err(error) = outcome {
             self.state.report(error);
         }
-        match self.state.pending_event.is_some() {
-            true => self.state.peer.line_event = LineEvent::Pending,
-            false => self.input.release_element(),
+        if self.state.pending_event.is_none() {
+            cold_path();
+            self.input.release_element();
+        } else {
+            self.state.peer.line_event = LineEvent::Pending;
         }
         true
     }
