@@ -93,16 +93,27 @@ pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
 /// Copies up to 32 bytes without a call of `memcpy`, and more bytes in a loop.
 #[inline]
 fn copy_by_ends(target: &mut [u8], source: &[u8]) {
-    if source.len() > 32 || source.len() > target.len() {
-        return copy_by_bytes(target, source);
+    if !copy_short(target, source) {
+        copy_by_bytes(target, source);
+    }
+}
+
+/// Copies up to 32 bytes without a call of `memcpy`. Returns `false` for no bytes, for more bytes, or if `target` is
+/// shorter than `source`.
+#[inline]
+pub(crate) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
+    if source.len() > 32 {
+        return false;
     }
     let is_copied = copy_ends::<16>(target, source).is_some()
         || copy_ends::<8>(target, source).is_some()
         || copy_ends::<4>(target, source).is_some()
         || copy_ends::<2>(target, source).is_some();
-    if !is_copied && let ([place, ..], [byte]) = (target, source) {
+    if let (false, [place, ..], [byte]) = (is_copied, target, source) {
         *place = *byte;
+        return true;
     }
+    is_copied
 }
 
 /// Copies the first and the last `N` bytes of `source`, which may overlap, and returns these bytes. Copies nothing

@@ -18,7 +18,7 @@ use super::string::Str;
 use super::value::Json;
 use super::write_text::WriteText;
 use crate::buffer::BufferMut;
-use crate::platform::{copy, shift};
+use crate::platform::{BARE_METAL, copy, copy_short, shift};
 use order::Nesting;
 use strings::Edge;
 pub(crate) use strings::fitting_prefix;
@@ -397,6 +397,27 @@ impl<'a> Writer<'a> {
     /// Appends bytes verbatim.
     #[inline(never)]
     pub(crate) fn push(&mut self, bytes: &[u8]) {
+        if BARE_METAL {
+            self.append(bytes);
+        } else if !self.push_short(bytes) {
+            self.push_any(bytes);
+        }
+    }
+
+    /// Appends a few bytes. Otherwise, or if the buffer must grow, returns `false` and appends nothing.
+    #[inline]
+    fn push_short(&mut self, bytes: &[u8]) -> bool {
+        let (at, end) = (self.at, self.at.wrapping_add(bytes.len()));
+        let (Some(last), true) = (bytes.last(), end <= self.ready) else { return false };
+        let is_copied = self.room.bytes_mut().get_mut(at..end).is_some_and(|place| copy_short(place, bytes));
+        if is_copied {
+            (self.at, self.last) = (end, *last);
+        }
+        is_copied
+    }
+
+    #[inline(never)]
+    fn push_any(&mut self, bytes: &[u8]) {
         self.append(bytes);
     }
 
