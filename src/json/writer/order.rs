@@ -22,13 +22,12 @@ impl Nesting {
     /// Records the start of a value after the byte `last`. Returns whether the value needs a comma.
     #[inline]
     pub(super) fn value(&mut self, last: u8) -> bool {
-        let needs_comma = needs_comma(last);
-        let fits = match last {
-            b':' | b'[' => true,
-            0 => *self == Nesting::VALUE,
-            b'{' | b'\n' => false,
+        let (fits, needs_comma) = match last {
+            b':' | b'[' => return false,
+            0 => (*self == Nesting::VALUE, false),
+            b'{' | b'\n' => (false, false),
             // Of all values, only the elements of an array have a comma before them.
-            _ => self.open > Nesting::MEMBERS.open && self.open & 1 == 0,
+            _ => (self.open > Nesting::MEMBERS.open && self.open & 1 == 0, true),
         };
         if !fits {
             self.lose();
