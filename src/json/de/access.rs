@@ -6,6 +6,7 @@ use super::numbers::{
 };
 use super::{Decoder, PathlessError, Step};
 use crate::json::value::Json;
+use crate::platform::cold_path;
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{
     DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
@@ -127,6 +128,7 @@ impl<'de> Members<'_, 'de> {
     fn advance(&mut self) -> Option<bool> {
         self.inside = false;
         if matches!(self.next, Next::Left) {
+            cold_path();
             return Some(false);
         }
         if matches!(self.decoder.peek(), Some(b'}') | None) {
