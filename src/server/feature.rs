@@ -223,7 +223,11 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     pub(crate) fn present(&self, span: Span) -> Span {
-        if rpc::is_null(self.params.line(), span) { Span::MISSING } else { span }
+        if rpc::is_null(self.params.line(), span) {
+            cold_path();
+            return Span::MISSING;
+        }
+        span
     }
 
     /// Responds with a result.

@@ -11,6 +11,7 @@ use crate::peer::LineEvent;
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
+use crate::platform::cold_path;
 use crate::rpc::Class;
 use crate::server::batch::Batches;
 use crate::server::change_set::ChangeSet;
@@ -23,12 +24,13 @@ use crate::server::{Ending, Server};
 impl Server<'_> {
     /// Advances to the next event, I/O or end of the connection.
     pub(super) fn poll_inner(&mut self) -> PollStep {
-        loop {
+        if self.state.pending_event.is_some() {
+            cold_path();
+            return PollStep::Event;
+        }
+        while self.advance() {
             if self.state.pending_event.is_some() {
                 return PollStep::Event;
-            }
-            if !self.advance() {
-                break;
             }
         }
         match self.state.peer.lifecycle.state() {
@@ -86,19 +88,34 @@ impl Server<'_> {
         if let State::Closed = self.state.peer.lifecycle.state() {
             return false;
         }
+        if self.has_queued_work() && self.perform_queued_work() {
+            return true;
+        }
+        self.handle_next_line() || self.drain()
+    }
+
+    /// Returns whether a message may be queued, or keep-alive may have an expired timer.
+    #[inline]
+    fn has_queued_work(&self) -> bool {
+        let state = &self.state;
+        // Operators without a branch, because an idle server reads all of these fields.
+        state.peer.in_flight.has_queued()
+            | state.batch.hooks.is_some()
+            | state.peer.report_writable
+            | state.change_writer.is_some()
+            | state.keep_alive_hooks.is_some()
+    }
+
+    /// Writes queued messages, and advances the keep-alive. Returns `true` if the next step is an event.
+    #[inline(never)]
+    fn perform_queued_work(&mut self) -> bool {
         self.state.write_queued();
         self.state.write_batch();
-        if self.state.peer.report_writable && self.emit_writable() {
-            return true;
-        }
-        if self.state.write_changes() {
-            return true;
-        }
-        if self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self)) {
-            return true;
-        }
-        // A line must not replace the error of a message about a task.
-        self.state.peer.pending_error.is_some() || self.handle_next_line() || self.drain()
+        (self.state.peer.report_writable && self.emit_writable())
+            || self.state.write_changes()
+            || self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self))
+            // A line must not replace the error of a message about a task.
+            || self.state.peer.pending_error.is_some()
     }
 
     /// Emits the pending error. Returns `true`.
@@ -164,7 +181,12 @@ impl Server<'_> {
                 }
                 None => dispatch::handle_unreadable_line(state, input, line),
             };
-            let error = if outcome == Received::Failed { state.peer.pending_error } else { None };
+            let error = if outcome == Received::Failed {
+                cold_path();
+                state.peer.pending_error
+            } else {
+                None
+            };
             state.peer.output.observe_received(bytes, error);
             outcome
         };
@@ -221,8 +243,11 @@ impl Server<'_> {
     /// Emits `Writable` if a chunked response awaits space that no other message takes. Otherwise continues the end of
     /// the connection, if the end has begun. Returns whether the server advanced.
     fn drain(&mut self) -> bool {
-        if self.state.peer.in_flight.len() > 0 && self.state.poll_chunks(Ticket::NONE) {
-            return true;
+        if self.state.peer.in_flight.len() > 0 {
+            cold_path();
+            if self.state.poll_chunks(Ticket::NONE) {
+                return true;
+            }
         }
         let is_ending = self.input.is_ended() || self.state.peer.lifecycle.state() == State::Draining;
         is_ending && self.end_connection()
