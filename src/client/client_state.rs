@@ -307,18 +307,6 @@ impl<'b> ClientState<'b> {
         }
     }
 
-    /// Returns the session if the application may send a message now. Otherwise returns `NotConnected` or `Busy`.
-    pub(crate) fn writable_session(&mut self) -> Result<Session, SendError> {
-        let Some(session) = self.peer.session.filter(|_| self.is_connected()) else {
-            cold_path();
-            return Err(SendError::NotConnected);
-        };
-        if self.initialized_pending || self.holds_reply_space() {
-            return Err(self.peer.busy());
-        }
-        Ok(session)
-    }
-
     /// Returns whether the client is connected, so that the application may send requests.
     #[inline]
     pub(crate) fn is_connected(&self) -> bool {

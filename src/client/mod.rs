@@ -50,6 +50,7 @@ mod receive;
 mod reconnect;
 mod request_data;
 mod requests;
+mod send_error;
 mod send_notification;
 mod server_requests;
 mod setup;
@@ -251,18 +252,13 @@ impl Client<'_> {
         self.poll_step(now).into_action(&mut self.state.peer.output, &mut self.input)
     }
 
-    #[cold]
-    #[inline(never)]
-    fn respond_to_dropped_request(&mut self) {
-        self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
-    }
-
     fn poll_step(&mut self, now: Millis) -> PollStep {
         self.state.peer.now = self.state.peer.now.max(now);
         self.state.drop_received_event();
         if self.state.peer.line_event.begin_poll(self.state.pending_event.is_none()) {
             if mem::take(&mut self.state.peer.response_pending) {
-                self.respond_to_dropped_request();
+                cold_path();
+                self.state.respond_to_dropped_request(self.input.bytes(), self.input.stream());
             }
             self.input.release_element();
         }

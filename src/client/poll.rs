@@ -75,7 +75,7 @@ impl Client<'_> {
             || self.handle_end_of_input()
     }
 
-    /// Drops the output that the connection refuses, and ends the input. Processes the earlier input, because the
+    /// Drops the output of a broken connection, and ends the input. Processes the earlier input, because the
     /// server may have responded before the output broke.
     #[cold]
     #[inline(never)]
@@ -266,9 +266,7 @@ impl Client<'_> {
     /// Emits the error of a processed line, and releases a line without an event.
     #[inline]
     fn finish_line(&mut self, outcome: Result<(), ProtocolError>) -> bool {
-        if self.state.peer.output.is_observed() {
-            self.state.peer.output.observe_received(self.input.bytes(), outcome.err());
-        }
+        self.state.peer.output.observe_received(|| self.input.bytes(), outcome.err());
         if let Err(error) = outcome {
             self.state.report(error);
         }

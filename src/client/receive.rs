@@ -45,7 +45,7 @@ pub(crate) fn handle_message(
 }
 
 /// Processes a message that is not a response to a request.
-// Not inlined, because this code would separate the code of responses.
+// Not inlined, so that the code of responses stays together, which the instruction cache loads for each call.
 #[inline(never)]
 fn handle_other_message(
     state: &mut ClientState<'_>,
@@ -62,6 +62,7 @@ fn handle_other_message(
         }
         Class::Notification => handle_notification(state, line, method, params),
         Class::Invalid(why) | Class::Unanswerable(why) => Err(invalid_message(why)),
+        // The caller handles the other responses.
         Class::Response | Class::MalformedResponse | Class::ErrorWithoutId => {
             handle_error_without_id(state, line, scanner.span(Member::Error))
         }

@@ -1,16 +1,14 @@
-//! Function of the client that sends notifications of the application, and errors of unsent messages.
+//! Function of the client that sends notifications of the application.
 
 use crate::error::SendError;
 use crate::framing::outbound_message::Routing;
 use crate::json::{WriteBody, Writer};
-use crate::peer::slots::Ticket;
 use crate::peer::transmit_buffer::Overflow;
 use crate::protocol::input::write_notification;
 use crate::protocol::revision::WireFeature;
 
 use crate::client::Client;
 use crate::client::client_state::ClientState;
-use crate::client::request_data::Unwritten;
 
 impl Client<'_> {
     /// Sends any notification of the application. `params` writes the keys and values of the parameters.
@@ -49,31 +47,5 @@ impl ClientState<'_> {
             });
         });
         sent.map_err(|Overflow| self.send_error(valid))
-    }
-
-    /// Releases the slot of an unwritten request, and returns the error.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn drop_request(&mut self, ticket: Ticket, unwritten: Unwritten) -> SendError {
-        self.peer.in_flight.release(ticket);
-        self.send_error(unwritten != Unwritten::Invalid)
-    }
-
-    /// Returns the error for a request without a free slot.
-    #[cold]
-    pub(crate) fn full(&mut self) -> SendError {
-        // Writing a queued cancellation or error frees its slot. Report `Writable` when the transmit buffer is empty.
-        self.peer.report_writable |= self.peer.in_flight.queue_front().is_some();
-        SendError::Full
-    }
-
-    /// Returns the error for an unsent message of the application. The error is `Unwritable` if the message is
-    /// invalid or too large. The error is `Busy` if the transmit buffer currently lacks space.
-    #[cold]
-    pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
-        if !valid || self.peer.output.is_empty() {
-            return SendError::Unwritable;
-        }
-        self.peer.busy()
     }
 }

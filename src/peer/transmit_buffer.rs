@@ -129,12 +129,6 @@ impl<'b> TransmitBuffer<'b> {
         self.observer = Some(AttachedObserver { observer, show: show_messages });
     }
 
-    /// Returns whether there is an observer.
-    #[inline]
-    pub(crate) fn is_observed(&self) -> bool {
-        self.observer.is_some()
-    }
-
     /// Shows the observer the messages written since the last call.
     #[inline]
     pub(crate) fn observe_sent(&mut self) {
@@ -155,9 +149,13 @@ impl<'b> TransmitBuffer<'b> {
     /// Shows the observer a received message. The next call of [`observe_sent`](TransmitBuffer::observe_sent) shows the
     /// messages written in response.
     #[inline]
-    pub(crate) fn observe_received(&mut self, line: &[u8], error: Option<ProtocolError>) {
+    pub(crate) fn observe_received<'l>(
+        &mut self,
+        line: impl FnOnce() -> &'l [u8],
+        error: Option<ProtocolError>,
+    ) {
         if self.observer.is_some() {
-            self.show_received(line, error);
+            self.show_received(line(), error);
         }
     }
 
@@ -233,7 +231,7 @@ impl<'b> TransmitBuffer<'b> {
         has
     }
 
-    #[cold]
+    #[inline(never)]
     fn move_to_front(&mut self) {
         if let Some(bytes) = self.buffer.bytes_mut().get_mut(..self.end) {
             shift(bytes, self.link.start);
@@ -353,7 +351,10 @@ impl<'b> TransmitBuffer<'b> {
         Ok(())
     }
 
-    /// Grows the buffer by a newline at `to`.
+    /// Grows the buffer, and writes a newline at `to`.
+    ///
+    /// # Errors
+    /// [`Overflow`]: the buffer may not grow.
     #[cold]
     fn append_newline(&mut self, to: usize) -> Result<(), Overflow> {
         let bytes = self.buffer.ensure(to.saturating_add(1));

@@ -152,7 +152,7 @@ pub(crate) struct Request<'r, 'b> {
 
 impl<'r, 'b> Request<'r, 'b> {
     /// Creates a request, and finds the frequent members of `params` in one search. Each later search visits all
-    /// members again.
+    /// members again. `spans` contains none of these members yet.
     #[inline]
     pub(crate) fn new(
         state: &'r mut ServerState<'b>,
@@ -173,7 +173,7 @@ impl<'r, 'b> Request<'r, 'b> {
         let keys = &["_meta", "name", "arguments", "inputResponses", "requestState"];
         let Spans { meta, subject, arguments, responses, state, .. } = &mut *spans;
         match params.index() {
-            // Stores the spans in place, because a host would copy an array of them twice.
+            // Stores the spans in place, without copies of an array. Missing members keep `Span::MISSING`.
             Some(index) => index.find(params.line(), keys, [meta, subject, arguments, responses, state]),
             None => [*meta, *subject, *arguments, *responses, *state] = params.spans(keys),
         }
@@ -223,11 +223,7 @@ impl<'r, 'b> Request<'r, 'b> {
     }
 
     pub(crate) fn present(&self, span: Span) -> Span {
-        if rpc::is_null(self.params.line(), span) {
-            cold_path();
-            return Span::MISSING;
-        }
-        span
+        if rpc::is_null(self.params.line(), span) { Span::MISSING } else { span }
     }
 
     /// Responds with a result.

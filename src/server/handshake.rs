@@ -6,7 +6,6 @@ use crate::error::ProtocolError;
 use crate::framing::outbound_message::SessionKey;
 use crate::json::{Kind, Span, Str, Writer};
 use crate::peer::lifecycle::{State, Trigger};
-use crate::platform::cold_path;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::{Revision, Revisions};
@@ -44,7 +43,6 @@ impl HandshakeEra {
 /// Handles a request of the handshake era.
 fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
     if method.is_name(methods::INITIALIZE.name) {
-        cold_path();
         return initialize(request);
     }
     let Some(NegotiatedSession { revision, capabilities, .. }) = request.state.peer.session else {

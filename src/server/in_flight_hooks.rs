@@ -9,7 +9,6 @@ use crate::json::Json;
 use crate::peer::inbound::Source;
 use crate::peer::request::{Inbound, Request};
 use crate::peer::slots::{LAST, Ticket};
-use crate::platform::cold_path;
 use crate::server::Ending;
 use crate::server::outbound_hooks::{OUTBOUND_HOOKS, OutboundHooks};
 use crate::server::pending_event::PendingEvent;
@@ -60,11 +59,7 @@ impl ServerState<'_> {
 
     /// Finds the request of `owner` with this id: see [`InFlight::find`](crate::peer::slots::InFlight::find).
     pub(crate) fn find_in_flight(&self, id: Json<'_>, owner: StreamId) -> Option<Ticket> {
-        if self.peer.in_flight.len() == 0 {
-            return None;
-        }
-        cold_path();
-        let hooks = self.in_flight_hooks?;
+        let hooks = self.in_flight_hooks.filter(|_| self.peer.in_flight.len() > 0)?;
         (hooks.find)(&self.peer.in_flight, id, owner)
     }
 
@@ -90,11 +85,7 @@ impl ServerState<'_> {
 
     /// Handles one expired deadline. Returns `false` if no deadline has expired.
     pub(crate) fn expire_in_flight(&mut self) -> bool {
-        if self.peer.in_flight.len() == 0 {
-            return false;
-        }
-        cold_path();
-        self.in_flight_hooks.is_some_and(|hooks| (hooks.expire)(self))
+        self.peer.in_flight.len() > 0 && self.in_flight_hooks.is_some_and(|hooks| (hooks.expire)(self))
     }
 
     /// Writes queued messages while the output has space. The queue holds errors of expired requests, ends of chunked
@@ -118,10 +109,7 @@ pub(crate) fn id_of<'i>(
 ) -> &'i [u8] {
     match (source, hooks) {
         (Source::Line { id, .. }, _) => id,
-        (Source::Slot(ticket), Some(hooks)) => {
-            cold_path();
-            (hooks.id)(table, *ticket)
-        }
+        (Source::Slot(ticket), Some(hooks)) => (hooks.id)(table, *ticket),
         (Source::Slot(_), None) => b"",
     }
 }

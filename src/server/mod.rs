@@ -250,7 +250,7 @@ impl Server<'_> {
         if has_timers { self.earliest_deadline() } else { None }
     }
 
-    #[cold]
+    #[inline(never)]
     fn earliest_deadline(&self) -> Option<Millis> {
         let state = &self.state;
         let ending = Some(state.ending_deadline).filter(|_| state.ending != Ending::Open);

@@ -88,34 +88,19 @@ impl Server<'_> {
         if let State::Closed = self.state.peer.lifecycle.state() {
             return false;
         }
-        if self.has_queued_work() && self.perform_queued_work() {
-            return true;
-        }
-        self.handle_next_line() || self.drain()
-    }
-
-    /// Returns whether a message may be queued, or keep-alive may have an expired timer.
-    #[inline]
-    fn has_queued_work(&self) -> bool {
-        let state = &self.state;
-        // Operators without a branch, because an idle server reads all of these fields.
-        state.peer.in_flight.has_queued()
-            | state.batch.hooks.is_some()
-            | state.peer.report_writable
-            | state.change_writer.is_some()
-            | state.keep_alive_hooks.is_some()
-    }
-
-    /// Writes queued messages, and advances the keep-alive. Returns `true` if the next step is an event.
-    #[inline(never)]
-    fn perform_queued_work(&mut self) -> bool {
         self.state.write_queued();
         self.state.write_batch();
-        (self.state.peer.report_writable && self.emit_writable())
-            || self.state.write_changes()
-            || self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self))
-            // A line must not replace the error of a message about a task.
-            || self.state.peer.pending_error.is_some()
+        if self.state.peer.report_writable && self.emit_writable() {
+            return true;
+        }
+        if self.state.write_changes() {
+            return true;
+        }
+        if self.state.keep_alive_hooks.is_some_and(|hooks| (hooks.advance)(self)) {
+            return true;
+        }
+        // A line must not replace the error of a message about a task.
+        self.state.peer.pending_error.is_some() || self.handle_next_line() || self.drain()
     }
 
     /// Emits the pending error. Returns `true`.
@@ -187,7 +172,7 @@ impl Server<'_> {
             } else {
                 None
             };
-            state.peer.output.observe_received(bytes, error);
+            state.peer.output.observe_received(|| bytes, error);
             outcome
         };
         if self.input.is_chunked() && !self.handle_arguments(Some((outcome, &spans))) {
@@ -243,11 +228,8 @@ impl Server<'_> {
     /// Emits `Writable` if a chunked response awaits space that no other message takes. Otherwise continues the end of
     /// the connection, if the end has begun. Returns whether the server advanced.
     fn drain(&mut self) -> bool {
-        if self.state.peer.in_flight.len() > 0 {
-            cold_path();
-            if self.state.poll_chunks(Ticket::NONE) {
-                return true;
-            }
+        if self.state.peer.in_flight.len() > 0 && self.state.poll_chunks(Ticket::NONE) {
+            return true;
         }
         let is_ending = self.input.is_ended() || self.state.peer.lifecycle.state() == State::Draining;
         is_ending && self.end_connection()

@@ -24,9 +24,10 @@ pub(crate) struct MethodPlace {
     pub(crate) index: u8,
 }
 
-/// A `_meta` and the result of parsing it, which does not depend on the progress token.
+/// A `_meta` and the result of parsing it. The result does not depend on the progress token.
 #[derive(Debug)]
 struct Entry {
+    /// The text, in which another progress token counts as a repetition.
     meta: KnownObject,
     parsed: RequestMeta,
 }
@@ -47,7 +48,7 @@ impl RequestCache {
         }
     }
 
-    /// Returns the last stored `_meta`. Returns `None` if none is stored.
+    /// Returns the last stored `_meta`. Returns `None` if none is stored, so that the scanner compares nothing.
     #[inline]
     pub(crate) fn meta(&self) -> Option<&KnownObject> {
         self.meta.first().map(|entry| &entry.meta).filter(|meta| !meta.is_empty())
@@ -120,5 +121,26 @@ mod tests {
                 assert_eq!(cache.parse_meta(json), RequestMeta::from_json(json), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn other_progress_token_is_a_repetition() {
+        let meta = |token: &str| {
+            format!(
+                r#"{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"progressToken":{token}}}"#
+            )
+        };
+        let (first, second) = (meta("7"), meta(r#""other""#));
+        let (long, escaped) = (meta(&format!(r#""{}""#, "x".repeat(KNOWN_CAPACITY))), meta(r#""\n""#));
+        let mut cache = RequestCache::EMPTY;
+        assert!(cache.meta().is_none());
+        let parsed = cache.parse_meta(Json::parse(first.as_bytes()).unwrap());
+        let is_repetition = |text: &str| cache.meta().map(|meta| meta.after(text.as_bytes()) == Some(&[]));
+        let [expected, other] = if ENTRIES == 0 { [None; 2] } else { [Some(true), Some(false)] };
+        for text in [&first, &second, &long] {
+            assert_eq!(is_repetition(text), expected, "{text}");
+        }
+        assert_eq!(is_repetition(&escaped), other);
+        assert_eq!(cache.parse_meta(Json::parse(long.as_bytes()).unwrap()), parsed);
     }
 }

@@ -344,7 +344,6 @@ impl ServerState<'_> {
         })?;
         self.record_status(shape.into());
         if let Some(before) = batched_at {
-            cold_path();
             self.collect(before);
         }
         Ok(())

@@ -9,7 +9,6 @@ use crate::protocol::methods;
 use crate::protocol::revision::Era;
 
 use crate::client::Client;
-use crate::client::client_state::ClientState;
 use crate::client::lists::List;
 use crate::client::options::Options;
 use crate::client::server_requests::ServerRequestReply;
@@ -186,13 +185,6 @@ impl Client<'_> {
             return Err(SendError::Unsupported);
         }
         Ok(())
-    }
-}
-
-impl ClientState<'_> {
-    /// Returns whether the server declared a capability.
-    pub(crate) fn has_server_capability(&self, capability: ServerCapabilities) -> bool {
-        self.peer.session.is_some_and(|session| session.capabilities.has(capability))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::Decoder;
 use crate::json::string::decode_in_place;
-use crate::platform::cold_path;
 
 impl<'de> Decoder<'de> {
     /// Consumes a string, and decodes it in place. Returns `None` if the next value is not a string. Also returns
@@ -14,14 +13,9 @@ impl<'de> Decoder<'de> {
         }
         let (_, rest) = core::mem::take(&mut self.rest).split_first_mut()?;
         let (length, consumed) = decode_in_place(rest);
-        let Some((text, [b'"', rest @ ..])) = rest.split_at_mut_checked(consumed) else {
-            cold_path();
-            return None;
-        };
-        let Ok(text) = core::str::from_utf8(text.get(..length)?) else {
-            cold_path();
-            return None;
-        };
+        let (text, rest) = rest.split_at_mut_checked(consumed)?;
+        let [b'"', rest @ ..] = rest else { return None };
+        let text = core::str::from_utf8(text.get(..length)?).ok()?;
         self.rest = rest;
         Some(text)
     }

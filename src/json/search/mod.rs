@@ -110,21 +110,21 @@ pub(super) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
     let (first, last) = if let Some([first, last]) = copy_ends(target, source) {
         (Word::from_le_bytes(first), Word::from_le_bytes(last))
     } else if let Some([first, last]) = copy_ends(target, source) {
-        both(u32::from_le_bytes(first) as Word | (u32::from_le_bytes(last) as Word).wrapping_shl(32))
+        twice(u32::from_le_bytes(first) as Word | (u32::from_le_bytes(last) as Word).wrapping_shl(32))
     } else if let Some([first, last]) = copy_ends(target, source) {
-        both(
+        twice(
             (u16::from_le_bytes(first) as Word | (u16::from_le_bytes(last) as Word) << 16).wrapping_mul(PAIR),
         )
     } else if let ([place], [byte]) = (target, source) {
         *place = *byte;
-        both(repeat(*byte))
+        twice(repeat(*byte))
     } else {
         return false;
     };
     stops(first, 0) | stops(last, 0) == 0
 }
 
-const fn both(word: Word) -> (Word, Word) {
+const fn twice(word: Word) -> (Word, Word) {
     (word, word)
 }
 

@@ -87,7 +87,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    // Not inlined, because most released requests of a client have no id of the peer.
+    // Not inlined: of the two roles, only the server has ids of its peer in most of its slots.
     #[inline(never)]
     pub(crate) fn unlink_id(&mut self, ticket: Ticket) {
         let slot = self.taken_slot_mut(ticket).filter(|slot| slot.id_length > 0);

@@ -258,7 +258,7 @@ impl Sealed for Tools<'_> {
 }
 
 impl Tools<'_> {
-    // Not inlined, so that the code of a call is dense.
+    // Not inlined, so that the code of `call` stays together.
     #[inline(never)]
     fn list<'b>(&'b self, request: &mut Request<'_, 'b>) -> Received {
         pagination::respond(request, &self.catalog)

@@ -1,0 +1,53 @@
+//! Conditions for messages of the application, and the errors of messages that the client cannot send.
+
+use crate::client::client_state::{ClientState, Session};
+use crate::client::request_data::Unwritten;
+use crate::error::SendError;
+use crate::peer::slots::Ticket;
+use crate::platform::cold_path;
+use crate::protocol::capabilities::ServerCapabilities;
+
+impl ClientState<'_> {
+    /// Returns the session if the application may send a message now. Otherwise returns `NotConnected` or `Busy`.
+    pub(crate) fn writable_session(&mut self) -> Result<Session, SendError> {
+        let Some(session) = self.peer.session.filter(|_| self.is_connected()) else {
+            cold_path();
+            return Err(SendError::NotConnected);
+        };
+        if self.initialized_pending || self.holds_reply_space() {
+            return Err(self.peer.busy());
+        }
+        Ok(session)
+    }
+
+    /// Returns whether the server declared a capability.
+    pub(crate) fn has_server_capability(&self, capability: ServerCapabilities) -> bool {
+        self.peer.session.is_some_and(|session| session.capabilities.has(capability))
+    }
+
+    /// Releases the slot of an unwritten request, and returns the error.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn drop_request(&mut self, ticket: Ticket, unwritten: Unwritten) -> SendError {
+        self.peer.in_flight.release(ticket);
+        self.send_error(unwritten != Unwritten::Invalid)
+    }
+
+    /// Returns the error for a request without a free slot.
+    #[cold]
+    pub(crate) fn full(&mut self) -> SendError {
+        // Writing a queued cancellation or error frees its slot. Report `Writable` when the transmit buffer is empty.
+        self.peer.report_writable |= self.peer.in_flight.queue_front().is_some();
+        SendError::Full
+    }
+
+    /// Returns the error for an unsent message of the application. The error is `Unwritable` if the message is
+    /// invalid or too large. The error is `Busy` if the transmit buffer currently lacks space.
+    #[cold]
+    pub(crate) fn send_error(&mut self, valid: bool) -> SendError {
+        if !valid || self.peer.output.is_empty() {
+            return SendError::Unwritable;
+        }
+        self.peer.busy()
+    }
+}
