@@ -93,7 +93,7 @@ pub(crate) fn copy(target: &mut [u8], source: &[u8]) {
 /// Copies up to 32 bytes without a call of `memcpy`, and more bytes in a loop.
 #[inline]
 fn copy_by_ends(target: &mut [u8], source: &[u8]) {
-    if !copy_short(target, source) {
+    if !copy_few(target, source) {
         copy_by_bytes(target, source);
     }
 }
@@ -101,7 +101,7 @@ fn copy_by_ends(target: &mut [u8], source: &[u8]) {
 /// Copies up to 32 bytes without a call of `memcpy`. Returns `false` for no bytes, for more bytes, or if `target` is
 /// shorter than `source`.
 #[inline]
-pub(crate) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
+pub(crate) fn copy_few(target: &mut [u8], source: &[u8]) -> bool {
     if source.len() > 32 {
         return false;
     }

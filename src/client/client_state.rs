@@ -165,7 +165,7 @@ impl<'b> ClientState<'b> {
     }
 
     /// Sets the event for the end of a request. A request about a task ends the call that became the task. The
-    /// subscription to a task has no event, because the client itself sent the request.
+    /// subscription to a task has no event, because the application did not send it.
     #[inline]
     pub(crate) fn emit_response(&mut self, ticket: Ticket, method: Method, outcome: PendingOutcome) {
         if method == Method::TaskListen {

@@ -436,7 +436,7 @@ pub(crate) fn is_complete(kind: Json<'_>) -> bool {
     kind.is_null() || kind.string().is_some_and(|kind| kind.is_name("complete"))
 }
 
-/// Frees the slot of a request, and emits the event for the end of the request. Also ends the client's subscription to
+/// Frees the slot of a request, and emits the event for its end, if it has one. Also ends the client's subscription to
 /// a task.
 #[cold]
 pub(crate) fn end_request(state: &mut ClientState<'_>, ticket: Ticket, outcome: PendingOutcome) {

@@ -4,7 +4,6 @@ use super::number::Digits;
 use super::{KnownObject, Member, MemberIndex, Scanner, State, Step};
 use crate::json::search::plain_run;
 use crate::json::skip::is_space;
-use crate::platform::cold_path;
 
 impl Scanner {
     /// Scans complete tokens, starting at `step`. Returns the unscanned bytes. These bytes start in a saved token, at a
@@ -18,10 +17,7 @@ impl Scanner {
         'step: loop {
             'other: {
                 if step <= Step::Next && self.in_object() {
-                    let [b'"', text @ ..] = rest else {
-                        cold_path();
-                        break 'other;
-                    };
+                    let [b'"', text @ ..] = rest else { break 'other };
                     let member = if self.depth == 1 { Member::at_start(text) } else { None };
                     rest = match member {
                         Some((member, tail)) => {
@@ -45,21 +41,14 @@ impl Scanner {
                     step = Step::Colon;
                 }
                 if step == Step::Colon {
-                    let [b':', tail @ ..] = rest else {
-                        cold_path();
-                        break 'other;
-                    };
+                    let [b':', tail @ ..] = rest else { break 'other };
                     (rest, step) = (tail, Step::Value);
                 }
                 if step <= Step::Value {
                     let (incomplete, tail) = match rest {
                         [b'"', text @ ..] => match text.get(plain_run(text)..) {
                             Some([b'"', tail @ ..]) => (None, tail),
-                            Some([_, ..]) => (Some(State::Text), text),
-                            _ => {
-                                cold_path();
-                                (Some(State::Text), text)
-                            }
+                            _ => (Some(State::Text), text),
                         },
                         [byte @ (b'{' | b'['), tail @ ..] => match self.after_known(rest, known) {
                             Some(tail) => (None, tail),
@@ -125,10 +114,7 @@ impl Scanner {
     /// the members of `params`.
     #[inline]
     fn after_known<'t>(&self, rest: &'t [u8], known: Option<&KnownObject>) -> Option<&'t [u8]> {
-        let known = known.filter(|_| MemberIndex::IS_KEPT && self.depth == 2)?;
-        // Few containers are at this depth.
-        cold_path();
-        known.after(rest)
+        if MemberIndex::IS_KEPT && self.depth == 2 { known?.after(rest) } else { None }
     }
 }
 

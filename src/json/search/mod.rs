@@ -1,7 +1,7 @@
 //! Searches inside strings, one machine word at a time.
 #![allow(clippy::as_conversions, reason = "bytes widen to words, and a bit count fits in every type")]
 
-use crate::platform::{BARE_METAL, UNALIGNED_WORDS, cold_path, copy_ends};
+use crate::platform::{BARE_METAL, UNALIGNED_WORDS, copy_ends};
 
 /// The machine word of the target: 32 bits on small boards.
 type Word = usize;
@@ -135,20 +135,13 @@ fn text_run_before(beyond: Word, bytes: &[u8]) -> usize {
     if !WORDS {
         return byte_run(bytes, beyond);
     }
-    if !VECTORS {
-        return word_run(bytes, beyond);
-    }
-    if bytes.len() < BYTES {
-        cold_path();
-        return word_run(bytes, beyond);
-    }
     match bytes.split_first_chunk() {
-        Some((word, tail)) => match stops(Word::from_le_bytes(*word), beyond) {
+        Some((word, tail)) if VECTORS => match stops(Word::from_le_bytes(*word), beyond) {
             0 if beyond == 0 => BYTES.wrapping_add(block_run::<false>(tail)),
             0 => BYTES.wrapping_add(block_run::<true>(tail)),
             found => before_first(found),
         },
-        None => 0,
+        _ => word_run(bytes, beyond),
     }
 }
 

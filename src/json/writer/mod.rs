@@ -18,7 +18,7 @@ use super::string::Str;
 use super::value::Json;
 use super::write_text::WriteText;
 use crate::buffer::BufferMut;
-use crate::platform::{BARE_METAL, copy, copy_short, shift};
+use crate::platform::{BARE_METAL, copy, copy_few, shift};
 use order::Nesting;
 use strings::Edge;
 pub(crate) use strings::fitting_prefix;
@@ -409,13 +409,14 @@ impl<'a> Writer<'a> {
     fn push_short(&mut self, bytes: &[u8]) -> bool {
         let (at, end) = (self.at, self.at.wrapping_add(bytes.len()));
         let (Some(last), true) = (bytes.last(), end <= self.ready) else { return false };
-        let is_copied = self.room.bytes_mut().get_mut(at..end).is_some_and(|place| copy_short(place, bytes));
+        let is_copied = self.room.bytes_mut().get_mut(at..end).is_some_and(|place| copy_few(place, bytes));
         if is_copied {
             (self.at, self.last) = (end, *last);
         }
         is_copied
     }
 
+    /// Appends any number of bytes. Not inlined, so that [`push`](Writer::push) saves no registers for a few bytes.
     #[inline(never)]
     fn push_any(&mut self, bytes: &[u8]) {
         self.append(bytes);

@@ -85,7 +85,7 @@ impl Writer<'_> {
         let mut rest = text;
         loop {
             let (run, tail) = split(rest, text_run(rest));
-            self.push(run);
+            self.append(run);
             let [byte, tail @ ..] = tail else { break };
             self.push_escape(*byte);
             rest = tail;
@@ -96,7 +96,7 @@ impl Writer<'_> {
     /// Writes the escape for a byte into an open string.
     fn push_escape(&mut self, byte: u8) {
         let letter = escape_letter(byte);
-        self.push(&[b'\\', letter]);
+        self.append(&[b'\\', letter]);
         if letter == b'u' {
             self.push(&code_of(byte));
         }

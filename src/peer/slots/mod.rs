@@ -283,7 +283,6 @@ impl<'b, D: Data> InFlight<'b, D> {
             return;
         };
         if slot.id_length > 0 {
-            cold_path();
             self.unlink_id(ticket);
         }
         self.taken = self.taken.wrapping_sub(1);
