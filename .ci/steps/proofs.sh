@@ -21,7 +21,8 @@ miri_skips=(
     wrong_bracket_is_found depth_is_bounded adjacent_ borrow_between_bytes every_byte_is_classified order_is_numeric
     unscanned_text skipping_does_not_recurse tokens_of_every_length text_cut_anywhere nested_text
     first_position_of_byte equality_ignores_escapes long_text_is_encoded text_is_found_in_any_member_order
-    depth_limit_is_exact values_equal known_value_does_not short_text_is_copied
+    depth_limit_is_exact values_equal known_object_does_not repetition_may_differ
+    short_text_is_copied
     # slots and kernels
     cost_of_a_request random_operations_agree next_slot_and_deadline slots_and_text_over_16_bits
     ids_that_collide string_id_is_found hash_equals hash_is_independent seed_determines find_returns_the_first
