@@ -1,7 +1,7 @@
 //! Code that depends on the target or the compiler: division, byte moves, and hints for the layout of code.
 //!
-//! Each operation on data has several implementations with the same results. Every target compiles all implementations, and the
-//! tests compare the results.
+//! Each operation on data has several implementations with the same results. Every target compiles all
+//! implementations, and the tests compare the results.
 #![allow(
     clippy::as_conversions,
     reason = "a remainder is less than its 32-bit divisor, and a word has 32 bits"

@@ -154,8 +154,8 @@ impl Server<'_> {
         self.other_event()
     }
 
-    /// Returns the pending event, usually another one than a request. Not inlined, because the frequent code of requests
-    /// would otherwise stand apart.
+    /// Returns the pending event, of any kind.
+    // Not inlined, so that the code of requests, which are the most frequent events, stays together.
     #[inline(never)]
     fn other_event(&mut self) -> Option<Event<'_>> {
         let pending_event = self.state.pending_event.take()?;

@@ -162,7 +162,7 @@ impl Scanner {
     /// Scans the next piece like [`feed`](Scanner::feed), but does not scan `known` again.
     ///
     /// `known` was a member of `params`, such as the `_meta` of the last request. A repetition in a member of this
-    /// message is also valid, because its bytes are the same, except for a value that [`KnownObject::after`] has checked.
+    /// message is also valid: its bytes are the same, except for a value that [`KnownObject::after`] has checked.
     pub(crate) fn feed_with(&mut self, known: Option<&KnownObject>, bytes: &[u8]) {
         if !self.is_valid() {
             return;

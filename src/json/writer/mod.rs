@@ -416,7 +416,7 @@ impl<'a> Writer<'a> {
         is_copied
     }
 
-    /// Appends any number of bytes. Not inlined, so that [`push`](Writer::push) saves no registers for a few bytes.
+    /// Appends any number of bytes. Not inlined, so that [`push`](Writer::push) is short for a few bytes.
     #[inline(never)]
     fn push_any(&mut self, bytes: &[u8]) {
         self.append(bytes);

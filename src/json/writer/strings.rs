@@ -51,8 +51,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a short text that is not empty and needs no escapes. Otherwise, or if the buffer must grow, returns `false` and adds
-    /// nothing to the output.
+    /// Writes a short text that is not empty and needs no escapes. Otherwise, or if the buffer must grow, returns
+    /// `false` and adds nothing to the output.
     #[inline]
     fn copy_plain(&mut self, before: Edge, text: &[u8], after: Edge) -> bool {
         let start = self.at.wrapping_add(before.len());
