@@ -4,7 +4,7 @@
 
 mod catalog;
 mod names;
-#[path = "../adapters/handles/fixtures/tools.rs"]
+#[path = "../../adapters/handles/fixtures/tools.rs"]
 mod tools;
 
 use core::borrow::{Borrow, BorrowMut};
