@@ -16,7 +16,6 @@ pub struct Pair {
     server: Server<'static>,
     /// Deferred calls of `hold`.
     held: Vec<Ticket>,
-    finished: usize,
     options: Options<'static>,
 }
 
@@ -62,8 +61,8 @@ impl Pair {
     }
 
     fn connect(client: Client<'static>, server: Server<'static>, revision: Revision) -> Pair {
-        let mut pair = Pair { client, server, held: Vec::new(), finished: 0, options: Options::DEFAULT };
-        pair.run("");
+        let mut pair = Pair { client, server, held: Vec::new(), options: Options::DEFAULT };
+        pair.run(Calls::NONE);
         assert_eq!(pair.client.revision(), Some(revision));
         pair
     }
@@ -75,26 +74,14 @@ impl Pair {
         self
     }
 
-    /// Calls these tools in turn, with `window` calls in flight, until `count` responses are received. Checks each
-    /// text.
+    /// Calls these tools in turn, with up to `window` calls in flight, until `count` responses are received. Checks
+    /// each text.
     ///
     /// # Panics
     /// If a response has another text.
     #[inline(never)]
     pub fn echo(&mut self, tools: [&str; 2], text: &str, count: usize, window: usize) {
-        let (until, mut sent) = (self.finished + count, self.finished);
-        while self.finished < until {
-            while sent < until && sent - self.finished < window {
-                let arguments = |out: &mut mcp_proto::json::Writer<'_>| {
-                    out.begin_object();
-                    out.field_string("text", text);
-                    out.end_object();
-                };
-                self.client.call_with(tools[sent % 2], self.options, arguments).expect("space for a call");
-                sent += 1;
-            }
-            self.run_until(text, sent);
-        }
+        self.run(Calls { tools, text, options: self.options, left: count, window, in_flight: 0 });
     }
 
     /// Allocates space for `count` tickets, so that a measurement does not include the allocation.
@@ -112,7 +99,7 @@ impl Pair {
             self.client
                 .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
                 .expect("space for a call");
-            self.run("");
+            self.run(Calls::NONE);
         }
     }
 
@@ -147,7 +134,7 @@ impl Pair {
             self.client
                 .call_json("hold", "{}", Options::DEFAULT.timeout(Millis(1 << 40)))
                 .expect("space for a call");
-            self.run("");
+            self.run(Calls::NONE);
         }
     }
 
@@ -157,25 +144,41 @@ impl Pair {
         (self.client.pending(), self.server.deferred())
     }
 
-    /// Runs both machines until they transfer no more bytes.
-    fn run(&mut self, text: &str) {
-        self.run_until(text, usize::MAX);
-    }
-
-    /// Runs both machines until the client has received `total` responses, or they transfer no more bytes.
-    fn run_until(&mut self, text: &str, total: usize) {
+    /// Makes the calls, and runs both machines until they transfer no more bytes.
+    ///
+    /// Each poll offers both directions: the response goes into the space that the client offered together with the
+    /// call, and the next call into the space that the server offered together with the response.
+    fn run(&mut self, mut calls: Calls<'_>) {
+        calls.send(&mut self.client);
+        let Action::Io(io) = self.client.poll(Millis(0)) else { panic!("nothing has arrived") };
+        let (mut up, mut into_client) = io.split();
+        let Action::Io(io) = self.server.poll(Millis(0)) else { panic!("nothing has arrived") };
+        let mut into_server = io.split().1;
         loop {
-            let from_client = loop {
+            let mut is_moved = copy(up, into_server);
+            let down;
+            (down, into_server) = loop {
+                match self.server.poll(Millis(0)) {
+                    Action::Io(io) => break io.split(),
+                    Action::Event => match self.server.event() {
+                        Some(server::Event::Call(call)) if call.name() == "hold" => {
+                            self.held.push(call.defer(Some(Millis(1 << 40))).expect("a slot"));
+                        }
+                        Some(server::Event::Call(call)) => echo(call),
+                        Some(server::Event::Connected(_) | server::Event::Ready) => {}
+                        other => panic!("{other:?}"),
+                    },
+                    Action::Closed => panic!("the server has ended"),
+                }
+            };
+            is_moved |= copy(down, into_client);
+            (up, into_client) = loop {
                 match self.client.poll(Millis(0)) {
-                    Action::Io(io) => break io,
+                    Action::Io(io) => break io.split(),
                     Action::Event => match self.client.event() {
                         Some(client::Event::Response(end)) => {
-                            let result = end.tool_result().expect("a result");
-                            assert!(result.text().is_some_and(|it| it == text), "the same text");
-                            self.finished += 1;
-                            if self.finished == total {
-                                return;
-                            }
+                            calls.check(&end);
+                            calls.send(&mut self.client);
                         }
                         Some(client::Event::Connected(_)) => {}
                         other => panic!("{other:?}"),
@@ -183,34 +186,51 @@ impl Pair {
                     Action::Closed => panic!("the client has ended"),
                 }
             };
-            let (up, into_client) = from_client.split();
-            let (mut up, mut is_moved) = (Some(up), false);
-            // The server reads what the client has written, and then writes its responses.
-            let down = loop {
-                let from_server = loop {
-                    match self.server.poll(Millis(0)) {
-                        Action::Io(io) => break io,
-                        Action::Event => match self.server.event() {
-                            Some(server::Event::Call(call)) if call.name() == "hold" => {
-                                self.held.push(call.defer(Some(Millis(1 << 40))).expect("a slot"));
-                            }
-                            Some(server::Event::Call(call)) => echo(call),
-                            Some(server::Event::Connected(_) | server::Event::Ready) => {}
-                            other => panic!("{other:?}"),
-                        },
-                        Action::Closed => panic!("the server has ended"),
-                    }
-                };
-                let (down, into_server) = from_server.split();
-                if !up.take().is_some_and(|up| copy(up, into_server)) {
-                    break down;
-                }
-                is_moved = true;
-            };
-            if !(copy(down, into_client) | is_moved) {
+            if !is_moved {
                 return;
             }
         }
+    }
+}
+
+/// The calls of [`Pair::echo`].
+struct Calls<'a> {
+    tools: [&'a str; 2],
+    text: &'a str,
+    options: Options<'static>,
+    /// The number of calls to make.
+    left: usize,
+    window: usize,
+    in_flight: usize,
+}
+
+impl Calls<'_> {
+    const NONE: Calls<'static> =
+        Calls { tools: ["", ""], text: "", options: Options::DEFAULT, left: 0, window: 0, in_flight: 0 };
+
+    /// Makes calls, as many as the window has, if none is in flight.
+    fn send(&mut self, client: &mut Client<'static>) {
+        if self.in_flight > 0 {
+            return;
+        }
+        let text = self.text;
+        let arguments = |out: &mut mcp_proto::json::Writer<'_>| {
+            out.begin_object();
+            out.field_string("text", text);
+            out.end_object();
+        };
+        while self.left > 0 && self.in_flight < self.window {
+            client.call_with(self.tools[self.left % 2], self.options, arguments).expect("space for a call");
+            self.left -= 1;
+            self.in_flight += 1;
+        }
+    }
+
+    /// Checks the text of a response.
+    fn check(&mut self, end: &client::Response<'_>) {
+        let result = end.tool_result().expect("a result");
+        assert!(result.text().is_some_and(|it| it == self.text), "the same text");
+        self.in_flight -= 1;
     }
 }
 
