@@ -14,11 +14,12 @@ use mcp_proto::{Action, Decimal, Millis, Server};
 use mcp_proto_firmware::chips::lm3s6965::{Polled, Stopwatch};
 use mcp_proto_framed_link::FramedLink;
 
-#[cfg_attr(feature = "fields", path = "fields.rs")]
-#[cfg_attr(not(feature = "fields"), path = "led.rs")]
+#[cfg_attr(feature = "fields", path = "footprint/fields.rs")]
+#[cfg_attr(not(feature = "fields"), path = "footprint/led.rs")]
 mod call;
 use call::{CALL, answer};
 #[cfg(feature = "nested")]
+#[path = "footprint/nested.rs"]
 mod nested;
 
 static TOOLS: Tools = Tools::new(&[Tool::new(
