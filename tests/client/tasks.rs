@@ -58,6 +58,7 @@ pub(super) fn got(status: &str, more: &str) -> String {
 }
 
 pub(super) const GET: &str = r#"{"id":@,"method":"tasks/get","params":{"taskId":"t","_meta":{..}}}"#;
+pub(super) const CANCEL: &str = r#"{"id":@,"method":"tasks/cancel","params":{"taskId":"t","_meta":{..}}}"#;
 pub(super) const RESULT: &str = r#","result":{"content":[{"type":"text","text":"42"}]}"#;
 
 /// Calls `add`. The server makes the call a task with the id `t`.
@@ -242,17 +243,20 @@ fn unexpected_task_is_an_invalid_response() {
     });
 }
 
-/// The text of a slot has 24 bytes: 18 for the client, two for quotes, and four for the id.
+/// The text of a slot has 24 bytes: 18 for the client, two for quotes, and four for the id. The client cancels a task
+/// whose id does not fit.
 #[test]
-fn too_long_task_id_ends_the_call() {
+fn too_long_task_id_ends_the_call_and_cancels_the_task() {
     for (id, fits) in [("abcd", true), ("abcde", false)] {
         run(Setup { text: 4 * 24, ..setup() }, |harness| {
             harness.call("add", DEFAULT).unwrap();
             let response = created("add", "").replace("\"t\"", &format!("\"{id}\""));
             harness.discard().server_sends(&response);
             match fits {
-                true => harness.events(&[&format!("add: task {id} working")]),
-                false => harness.events(&["add: lost StateTooLong"]),
+                true => harness.events(&[&format!("add: task {id} working")]).sent(&[]),
+                false => harness
+                    .events(&["add: lost StateTooLong"])
+                    .sent(&[r#"{"id":@,"method":"tasks/cancel","params":{"taskId":"abcde","_meta":{..}}}"#]),
             };
             let resumed = harness.client.resume_task(id, DEFAULT);
             assert_eq!(resumed.is_ok(), fits);
@@ -327,7 +331,7 @@ fn failed_update_ends_the_call_and_lost_one_repeats_requests() {
 }
 
 #[test]
-fn endless_input_requests_end_the_call() {
+fn endless_input_requests_end_the_call_and_cancel_the_task() {
     let setup = setup();
     run(Setup { info: setup.info.rounds(2), ..setup }, |harness| {
         let ticket = start(harness, "");
@@ -336,13 +340,28 @@ fn endless_input_requests_end_the_call() {
             harness
                 .server_sends(&got("input_required", &format!(r#","inputRequests":{{"{round}":{ROOTS}}}"#)));
             if round == 3 {
-                harness.events(&["add: lost TooManyRounds"]);
+                harness.events(&["add: lost TooManyRounds"]).sent(&[CANCEL]);
                 continue;
             }
             harness.events(&[&format!("add: needs [{round}=roots]")]);
             respond(harness, ticket, |responses| responses.roots(&round.to_string(), |_| {})).unwrap();
             harness.discard().server_sends(r#"{"id":@update,"result":{}}"#);
         }
+        assert_eq!(harness.client.pending(), 0);
+    });
+}
+
+/// The text of a slot has 28 bytes: 18 for the client, three for the id, and seven, one hash, for the keys.
+#[test]
+fn input_requests_that_do_not_fit_end_the_call_and_cancel_the_task() {
+    run(Setup { text: 4 * 28, ..setup() }, |harness| {
+        start(harness, "");
+        let two = format!(r#","inputRequests":{{"a":{ROOTS},"b":{ROOTS}}}"#);
+        harness.at(500).sent(&[GET]);
+        harness
+            .server_sends(&got("input_required", &two))
+            .events(&["add: lost StateTooLong"])
+            .sent(&[CANCEL]);
         assert_eq!(harness.client.pending(), 0);
     });
 }

@@ -2,13 +2,12 @@
 //! `docs/task-rules.md`.
 
 use super::tasks::{
-    DEFAULT, GET, LIMITS, RESULT, ROOTS, connect_again, created, got, respond, run, setup, start, task,
+    CANCEL, DEFAULT, GET, LIMITS, RESULT, ROOTS, connect_again, created, got, respond, run, setup, start,
+    task,
 };
 use crate::support::client::{ClientHarness, Setup, TIMES};
 use mcp_proto::client::{Connect, Filter, TaskLimits};
 use mcp_proto::{Millis, SendError, Ticket};
-
-const CANCEL: &str = r#"{"id":@,"method":"tasks/cancel","params":{"taskId":"t","_meta":{..}}}"#;
 
 /// TX-14, TX-15: the cancellation is `tasks/cancel`, and its response is ignored.
 #[test]

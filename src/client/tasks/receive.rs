@@ -76,6 +76,9 @@ impl ClientState<'_> {
         outbound.data.maximum = now.plus(limits.maximum);
         outbound.flags.set_running();
         if !self.store_task(ticket, sequence, limits.interval(json), id.bytes().len(), id.bytes()) {
+            if !status.is_terminal() {
+                self.cancel_late_task(id);
+            }
             return self.fail_task(ticket, RequestFailure::StateTooLong);
         }
         self.update_task(ticket, &limits, json);
@@ -148,8 +151,15 @@ impl ClientState<'_> {
         end_request(self, ticket, PendingOutcome::Failed(failure))
     }
 
-    /// Emits the input requests of a task. If the requests are invalid or exceed a limit, fails the task. Returns
-    /// `false` if the client has already emitted all these requests.
+    /// Fails a task that has not ended, and cancels the task if the server supports this.
+    fn abandon_task(&mut self, ticket: Ticket, failure: RequestFailure) {
+        let method = self.method_of(ticket);
+        self.abandon(ticket, "");
+        self.emit_failure(ticket, method, failure);
+    }
+
+    /// Emits the input requests of a task. Fails the task if the requests are invalid. Also cancels the task if they
+    /// exceed a limit. Returns `false` if the client has already emitted all these requests.
     fn require_task_input(&mut self, ticket: Ticket, task: Object<'_>, requests: Span) -> bool {
         let requests = if requests.is_missing() { Json::NULL } else { rpc::view(task.line(), requests) };
         let is_object = requests.is_null() || requests.kind() == Kind::Object;
@@ -158,7 +168,7 @@ impl ClientState<'_> {
             return true;
         }
         let Some(added) = self.add_keys(ticket, requests) else {
-            self.fail_task(ticket, RequestFailure::StateTooLong);
+            self.abandon_task(ticket, RequestFailure::StateTooLong);
             return true;
         };
         if added == 0 {
@@ -167,7 +177,7 @@ impl ClientState<'_> {
         let limit = self.config.rounds;
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return false };
         if outbound.data.partial_results >= limit {
-            self.fail_task(ticket, RequestFailure::TooManyRounds);
+            self.abandon_task(ticket, RequestFailure::TooManyRounds);
             return true;
         }
         outbound.data.partial_results = outbound.data.partial_results.saturating_add(1);
