@@ -334,9 +334,11 @@ pub enum ConfigError {
         entry: usize,
     },
     /// A name, URI or URI template that occurs in two features of one kind, or an extension that two features declare
-    /// with different settings. Also the name of the extension for a second feature [`Skills`](crate::server::Skills).
+    /// with different settings. Also a filter member that occurs in two features for extensions, the name of the
+    /// extension for a second feature [`Skills`](crate::server::Skills), and `experimental` for a second feature
+    /// [`Experimental`](crate::server::Experimental).
     RepeatedEntry {
-        /// The name, URI or URI template.
+        /// The name, URI, URI template or filter member.
         name: EntryName,
     },
     /// A feature with a dynamic list beside another feature of its kind. Only static catalogs can be joined.

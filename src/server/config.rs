@@ -369,7 +369,11 @@ impl<'i> ServerConfig<'i> {
 
     fn is_first_of_kind(&self, index: usize, feature: &dyn Feature) -> bool {
         let earlier = self.features.get(..index).unwrap_or_default();
-        feature.methods().first().is_none_or(|method| !has_feature(earlier, method.name))
+        match feature.methods().first() {
+            Some(method) => !has_feature(earlier, method.name),
+            // The list of features may name the same extensions twice.
+            None => !earlier.iter().any(|other| core::ptr::addr_eq(*other, feature)),
+        }
     }
 
     /// Returns whether to declare `listChanged` for this list. `own` is the setting of the feature that writes the

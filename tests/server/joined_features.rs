@@ -2,8 +2,8 @@
 
 use crate::support::server::Setup;
 use mcp_proto::server::{
-    AuthorizedSubscriptions, Completion, Extensions, Feature, Prompt, PromptArgument, Prompts, Resource,
-    ResourceTemplate, Resources, Server, ServerConfig, Skills, Subscriptions, Tasks, Tool, Tools,
+    AuthorizedSubscriptions, Completion, Experimental, Extensions, Feature, Prompt, PromptArgument, Prompts,
+    Resource, ResourceTemplate, Resources, Server, ServerConfig, Skills, Subscriptions, Tasks, Tool, Tools,
 };
 use mcp_proto::{ConfigError, Revision};
 
@@ -144,6 +144,29 @@ fn extension_of_several_features_is_declared_once() {
     assert_eq!(
         refused(&[&SKILLS, &SKILLS]),
         "two features have an entry `io.modelcontextprotocol/skills`: names and URIs must be unique"
+    );
+}
+
+#[test]
+fn same_extensions_twice_are_declared_once() {
+    static OWN: Extensions<'static> = Extensions::new(&[("a.b/c", "{}")]).methods(&["c/x"]);
+    static FEATURES: [&dyn Feature; 2] = [&OWN, &OWN];
+    Setup::new(ServerConfig::new("s", "1").features(&FEATURES)).check(
+        r#"> call 1 server/discover {"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}
+           < result 1 {…,"capabilities":{"extensions":{"a.b/c":{}}}}"#,
+    );
+}
+
+#[test]
+fn repeated_filter_member_or_experimental_is_refused() {
+    const FIRST: Extensions<'static> = Extensions::new(&[]).filter_members(&["a", "b"]);
+    const SECOND: Extensions<'static> = Extensions::new(&[]).filter_members(&["c", "b"]);
+    assert_eq!(refused(&[&FIRST, &SECOND]), "two features have an entry `b`: names and URIs must be unique");
+    const EXPERIMENTAL: Experimental<'static> = Experimental::new(&[("a", "{}")]);
+    const OTHER: Experimental<'static> = Experimental::new(&[("b", "{}")]);
+    assert_eq!(
+        refused(&[&EXPERIMENTAL, &OTHER]),
+        "two features have an entry `experimental`: names and URIs must be unique"
     );
 }
 

@@ -12,7 +12,7 @@ use crate::protocol::objects::tool::Tool;
 use crate::server::config::ServerConfig;
 use crate::server::event::MakeEvent;
 use crate::server::feature::Feature;
-use crate::server::features::extensions::{Extensions, extensions_of};
+use crate::server::features::extensions::{Extensions, extensions_of, is_experimental};
 use crate::server::features::skills::is_skills;
 
 /// The entries of a feature's list. Only a dynamic list refers to the code of its event.
@@ -34,7 +34,8 @@ impl<'t, E> Entries<'t, E> {
     }
 }
 
-/// The catalogs that a lookup can search. Each feature has at most one entry in `Extensions` and in `AutomaticTasks`.
+/// The catalogs that a lookup can search. `Extensions`, `Experimental` and `AutomaticTasks` are not lists: the lookup
+/// returns the declaration of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Catalog {
     Tools,
@@ -42,6 +43,7 @@ pub(crate) enum Catalog {
     Templates,
     Prompts,
     Extensions,
+    Experimental,
     AutomaticTasks,
 }
 
@@ -57,6 +59,7 @@ pub(crate) enum Found<'f> {
     Template(&'f ResourceTemplate<'f>),
     Prompt(&'f Prompt<'f>),
     Extensions(&'f Extensions<'f>),
+    Experimental,
     AutomaticTasks(AutomaticTasks),
 }
 
@@ -72,7 +75,11 @@ impl<'f> Found<'f> {
             Found::Resource(resource) => resource.key(),
             Found::Template(template) => template.key(),
             Found::Prompt(prompt) => prompt.key(),
-            Found::Absent | Found::Dynamic | Found::Extensions(_) | Found::AutomaticTasks(_) => "",
+            Found::Absent
+            | Found::Dynamic
+            | Found::Extensions(_)
+            | Found::Experimental
+            | Found::AutomaticTasks(_) => "",
         }
     }
 }
@@ -149,13 +156,16 @@ pub(crate) fn owner<'i>(
 }
 
 /// Checks the features that the server joins. No key may occur in two catalogs of one kind, and none of these catalogs
-/// may be a dynamic list. Two features may declare one extension only with the same settings. There is one catalog of
-/// skills.
+/// may be a dynamic list. Two features may declare one extension only with the same settings, and must not have the same
+/// filter member. There is at most one catalog of skills, and one feature with experimental capabilities.
 pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError> {
     for (index, feature) in config.features.iter().enumerate().filter(|_| JOINS) {
         let earlier = config.features.get(..index).unwrap_or_default();
         if is_skills(*feature) && earlier.iter().any(|other| is_skills(*other)) {
             return Err(ConfigError::RepeatedEntry { name: EntryName::new(skill::EXTENSION) });
+        }
+        if is_experimental(*feature) && earlier.iter().any(|other| is_experimental(*other)) {
+            return Err(ConfigError::RepeatedEntry { name: EntryName::new("experimental") });
         }
         let contradiction =
             |other: &&dyn Feature| extensions_of(*feature)?.contradiction(extensions_of(*other)?);

@@ -172,6 +172,13 @@ impl Sealed for Experimental<'_> {
         write("experimental", self.0, out);
     }
 
+    fn find(&self, catalog: Catalog, _: &dyn Fn(&str) -> bool) -> Found<'_> {
+        match catalog {
+            Catalog::Experimental => Found::Experimental,
+            _ => Found::Absent,
+        }
+    }
+
     fn check(&self, _: &mut OwnResults<'_>) -> Result<(), ConfigError> {
         check(self.0)
     }
@@ -220,13 +227,20 @@ impl Extensions<'_> {
         self.declared.iter().any(|(declared, _)| *declared == name)
     }
 
-    /// Returns the first extension that both declare, unless both declare it with the same settings.
+    /// Returns the name of the first extension that both declare with different settings. Otherwise returns the first
+    /// filter member that both have.
     pub(crate) fn contradiction<'a>(&'a self, other: &Extensions<'_>) -> Option<&'a str> {
         let differs = |(name, settings): &&(&str, &str)| {
             other.declared.iter().any(|(known, with)| known == name && with != settings)
         };
-        self.declared.iter().find(differs).map(|(name, _)| *name)
+        let extension = self.declared.iter().find(differs).map(|(name, _)| *name);
+        let is_known = |member: &&&str| other.filter_members.contains(member);
+        extension.or_else(|| self.filter_members.iter().find(is_known).copied())
     }
+}
+
+pub(crate) fn is_experimental(feature: &dyn Feature) -> bool {
+    !feature.find(Catalog::Experimental, &|_| true).is_absent()
 }
 
 /// Returns the extensions of a feature. Returns `None` if the feature has no extensions.
