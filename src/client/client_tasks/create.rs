@@ -44,7 +44,7 @@ pub(super) fn respond_at_once(
         let ticket = create(state, table, revision, ttl, b"").ok_or(full)?;
         let limit = state.payload_limit();
         // The response must report the task as `working`. The task ends only after the response is written.
-        let Some(end) = table.store_response(ticket, limit, None, body) else {
+        let Some(end) = table.store(ticket, limit, None, body) else {
             table.slots.release(ticket);
             return Err(ProtocolError::ReplyTooLarge { limit: table.slots.text_limit().min(limit) });
         };

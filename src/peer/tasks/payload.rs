@@ -29,27 +29,20 @@ impl TaskTable<'_> {
         self.slots.splice_text(ticket, start..end, payload)
     }
 
-    /// Stores the result or error of a task as its payload, and returns the state from `body`. Returns `None` if
-    /// the result or error has more than `limit` bytes, does not fit or is not valid. Removes the input requests in
-    /// either case.
+    /// Stores the result or error of a task as its payload, and returns the state with which the task ends. Returns
+    /// `None` if the result or error has more than `limit` bytes, does not fit or is not valid. Removes the input
+    /// requests in either case.
     pub(crate) fn store(
         &mut self,
         ticket: Ticket,
         limit: usize,
         error: Option<i32>,
-        body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> (bool, TaskState),
+        body: &mut dyn WriteBody,
     ) -> Option<TaskState> {
         let (data, id) = self.data(ticket).zip(self.id(ticket))?;
-        let TaskData { revision, pad_structured, .. } = *data;
-        let (kept, mut end) = (data.payload_start(), None);
+        let (revision, kept) = (data.revision, data.payload_start());
         let written = self.slots.write_text_once(ticket, kept, &mut |out: &mut Writer<'_>| {
-            let is_valid =
-                write_payload_object(out, revision, Some(&id), error, &mut |out: &mut Writer<'_>| {
-                    let (is_valid, state) = body(out, revision, pad_structured);
-                    end = Some(state);
-                    is_valid
-                });
-            if !is_valid {
+            if !write_payload_object(out, revision, Some(&id), error, body) {
                 out.fail();
             }
         });
@@ -57,33 +50,23 @@ impl TaskTable<'_> {
         if let Some(data) = self.slots.get_mut(ticket) {
             data.is_stored = written;
         }
-        if written {
-            return end;
+        if !written {
+            self.set_payload(ticket, b"");
+            if let Some(data) = self.slots.get_mut(ticket) {
+                data.open = 0;
+            }
+            return None;
         }
-        self.set_payload(ticket, b"");
-        if let Some(data) = self.slots.get_mut(ticket) {
-            data.open = 0;
-        }
-        None
-    }
-
-    /// Stores the response to a call as the result or error of its task. Returns the state with which the task
-    /// ends. Returns `None` in the same cases as [`store`](TaskTable::store).
-    pub(crate) fn store_response(
-        &mut self,
-        ticket: Ticket,
-        limit: usize,
-        error: Option<i32>,
-        body: &mut dyn WriteBody,
-    ) -> Option<TaskState> {
-        let end = if error.is_some() { TaskState::Failed } else { TaskState::Completed };
-        let end = self.store(ticket, limit, error, &mut |out, _, _| (body.write(out), end))?;
         let has_failed = Json::trusted(self.payload(ticket)).get("isError").and_then(Json::boolean);
-        Some(if has_failed == Some(true) && error.is_none() { TaskState::ToolFailed } else { end })
+        Some(match error {
+            Some(_) => TaskState::Failed,
+            None if has_failed == Some(true) => TaskState::ToolFailed,
+            None => TaskState::Completed,
+        })
     }
 
-    /// Stores the response to a call like [`store_response`](TaskTable::store_response). If the response does not fit
-    /// or is not valid, stores an error instead, and also returns an error for the application.
+    /// Stores the response to a call like [`store`](TaskTable::store). If the response does not fit or is not valid,
+    /// stores an error instead, and also returns an error for the application.
     pub(crate) fn store_or_refuse(
         &mut self,
         ticket: Ticket,
@@ -92,7 +75,7 @@ impl TaskTable<'_> {
         body: &mut dyn WriteBody,
     ) -> (TaskState, Option<ProtocolError>) {
         let mut is_valid = true;
-        let end = self.store_response(ticket, limit, error, &mut |out: &mut Writer<'_>| {
+        let end = self.store(ticket, limit, error, &mut |out: &mut Writer<'_>| {
             is_valid = body.write(out);
             is_valid
         });
@@ -104,7 +87,7 @@ impl TaskTable<'_> {
             false => ProtocolError::InvalidReply,
         };
         let end =
-            self.store_response(ticket, limit, Some(code::INTERNAL_ERROR), &mut |out: &mut Writer<'_>| {
+            self.store(ticket, limit, Some(code::INTERNAL_ERROR), &mut |out: &mut Writer<'_>| {
                 out.field_string("message", "the result is too large, or not valid");
             });
         // Without space for the error, the task has no payload.

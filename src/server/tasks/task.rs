@@ -150,10 +150,7 @@ impl Task<'_> {
     /// [`finish`](Task::finish) to keep the result in the application.
     pub fn complete(mut self, body: impl FnOnce(&mut ToolResult<'_, '_>)) -> Result<(), SendError> {
         let mut write = once_tool_result(body);
-        self.end_stored(None, &mut |out, revision, pad_structured| {
-            let (is_valid, is_failure) = write(out, revision, pad_structured);
-            (is_valid, if is_failure { TaskState::ToolFailed } else { TaskState::Completed })
-        })
+        self.end_stored(None, &mut |out, revision, pad_structured| write(out, revision, pad_structured).0)
     }
 
     /// Ends the task with a JSON-RPC error, which the text of the slot stores. Choose application codes outside of
@@ -164,7 +161,7 @@ impl Task<'_> {
     pub fn fail(mut self, code: i32, message: impl WriteText) -> Result<(), SendError> {
         self.end_stored(Some(code), &mut |out, _, _| {
             write_error_message(out, &message);
-            (true, TaskState::Failed)
+            true
         })
     }
 
@@ -187,15 +184,19 @@ impl Task<'_> {
     fn end_stored(
         &mut self,
         error: Option<i32>,
-        body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> (bool, TaskState),
+        body: &mut dyn FnMut(&mut Writer<'_>, Revision, bool) -> bool,
     ) -> Result<(), SendError> {
         let ticket = self.ticket;
         self.with(&mut |state, table| {
-            let requires_input = table.data(ticket).is_some_and(|data| data.open > 0);
+            let data = table.data(ticket).ok_or(SendError::Gone)?;
+            let (open, revision, pad_structured) = (data.open, data.revision, data.pad_structured);
             let limit = state.payload_limit(table, ticket, 0);
-            let Some(end) = table.store(ticket, limit, error, body) else {
+            let end = table.store(ticket, limit, error, &mut |out: &mut Writer<'_>| {
+                body(out, revision, pad_structured)
+            });
+            let Some(end) = end else {
                 cancel_input_requests(state, TaskTicket(ticket));
-                if requires_input {
+                if open > 0 {
                     state.touch_task(table, ticket);
                 }
                 return Err(SendError::Unwritable);
