@@ -10,7 +10,7 @@ use crate::json::{Span, Writer};
 use crate::peer::inbound::{END, Source};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::unpacked;
-use crate::peer::tasks::payload::{TaskEnd, write_members};
+use crate::peer::tasks::payload::write_members;
 use crate::peer::tasks::table::{TaskState, TaskTable};
 use crate::protocol::input::begin_notification;
 use crate::protocol::methods;
@@ -124,16 +124,9 @@ pub(super) fn respond_result(
     ticket: Ticket,
 ) {
     match table.end_of(ticket) {
-        Some(TaskEnd::Result(result)) => {
-            state.respond_directly(pending, None, &mut |out: &mut Writer<'_>| write_members(result, "", out));
-        }
-        Some(TaskEnd::Error { code, error }) => {
-            state.respond_directly(pending, Some(code), &mut |out: &mut Writer<'_>| {
-                write_members(error, "code", out)
-            });
-        }
-        Some(TaskEnd::ByApplication) | None => {
-            state.respond_with_error(pending, ProtocolError::InvalidParams);
-        }
+        Some((error, stored)) => state.respond_directly(pending, error, &mut |out: &mut Writer<'_>| {
+            write_members(stored, error.is_some(), out)
+        }),
+        None => state.respond_with_error(pending, ProtocolError::InvalidParams),
     }
 }

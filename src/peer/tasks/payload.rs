@@ -86,29 +86,28 @@ impl TaskTable<'_> {
             true => ProtocolError::ReplyTooLarge { limit: self.slots.text_limit().min(limit) },
             false => ProtocolError::InvalidReply,
         };
-        let end =
-            self.store(ticket, limit, Some(code::INTERNAL_ERROR), &mut |out: &mut Writer<'_>| {
-                out.field_string("message", "the result is too large, or not valid");
-            });
+        let end = self.store(ticket, limit, Some(code::INTERNAL_ERROR), &mut |out: &mut Writer<'_>| {
+            out.field_string("message", "the result is too large, or not valid");
+        });
         // Without space for the error, the task has no payload.
         (end.unwrap_or(TaskState::Cancelled), Some(refused))
     }
 
-    /// Returns the end of a task for `tasks/result` (`2025-11-25`). Returns `None` if the task is removed.
-    pub(crate) fn end_of(&self, ticket: Ticket) -> Option<TaskEnd<'_>> {
+    /// Returns the end of an ended task for `tasks/result` (`2025-11-25`): the code of an error, and the stored result or
+    /// error. Returns `None` if the task is removed.
+    pub(crate) fn end_of(&self, ticket: Ticket) -> Option<(Option<i32>, Json<'_>)> {
         let data = self.data(ticket).filter(|data| data.state != TaskState::Removed)?;
         let payload = Json::trusted(self.payload(ticket));
         Some(match data.state {
-            _ if data.is_kept_by_application() => TaskEnd::ByApplication,
             TaskState::Failed => {
                 let code = payload.get("code").and_then(Json::integer).and_then(|code| code.try_into().ok());
-                TaskEnd::Error { code: code.unwrap_or(code::INTERNAL_ERROR), error: payload }
+                (Some(code.unwrap_or(code::INTERNAL_ERROR)), payload)
             }
             TaskState::Cancelled => {
                 let error = Json::trusted(br#"{"message":"the task was cancelled"}"#);
-                TaskEnd::Error { code: code::INTERNAL_ERROR, error }
+                (Some(code::INTERNAL_ERROR), error)
             }
-            _ => TaskEnd::Result(payload),
+            _ => (None, payload),
         })
     }
 
@@ -128,20 +127,10 @@ impl TaskTable<'_> {
     }
 }
 
-/// The end of a task, as `tasks/result` reports it (`2025-11-25`).
-pub(crate) enum TaskEnd<'t> {
-    /// The result, an object with its `_meta`.
-    Result(Json<'t>),
-    /// The JSON-RPC error, an object.
-    Error { code: i32, error: Json<'t> },
-    /// The application keeps the result or error.
-    ByApplication,
-}
-
-/// Writes the members of a stored result or error into an open object, without the member named `except`. Returns
+/// Writes the members of a stored result or error into an open object. `skips_code` omits the member `code`. Returns
 /// `true`.
-pub(crate) fn write_members(stored: Json<'_>, except: &str, out: &mut Writer<'_>) -> bool {
-    for (name, value) in stored.members().filter(|(name, _)| *name != *except) {
+pub(crate) fn write_members(stored: Json<'_>, skips_code: bool, out: &mut Writer<'_>) -> bool {
+    for (name, value) in stored.members().filter(|(name, _)| !skips_code || *name != *"code") {
         out.text(name);
         out.token(":");
         out.json(value);

@@ -8,7 +8,7 @@ use crate::json::{Json, Kind, Span, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::AutomaticTasks;
 use crate::peer::tasks::payload::{slot_of, write_longest};
-use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskState, TaskTable, TaskTicket};
+use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskData, TaskState, TaskTable, TaskTicket};
 use crate::protocol::meta;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::task::EXTENSION;
@@ -26,7 +26,7 @@ use crate::server::request_context::PackedContext;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::TaskOptions;
 use crate::server::tasks::input::accept;
-use crate::server::tasks::result::{Stored, TaskResult, respond_stored};
+use crate::server::tasks::result::{TaskResult, respond_stored};
 use crate::server::write_message::write_error_message;
 use crate::time::Millis;
 
@@ -239,7 +239,7 @@ fn get(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     if !request.pending.context.revision().has(WireFeature::TasksExtension) {
         return respond(request, |table, out| table.write_members(ticket, out));
     }
-    match request.state.task_data(ticket).is_some_and(|data| data.is_kept_by_application()) {
+    match request.state.task_data(ticket).is_some_and(TaskData::is_kept_by_application) {
         true => request_result(request, ticket),
         false => respond(request, |table, out| table.write_detailed(ticket, out)),
     }
@@ -254,16 +254,16 @@ fn request_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 
 /// Handles `tasks/result`. The response waits until the task has ended.
 fn result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
-    if request.state.task_data(ticket).is_some_and(|data| data.is_open()) {
+    let data = request.state.task_data(ticket);
+    if data.is_some_and(TaskData::is_open) {
         return wait_for_result(request, ticket);
     }
-    let pending = request.pending;
-    let responded =
-        request.state.with_tasks(|state, table| respond_stored(state, table, &pending, Some(ticket)));
-    match responded {
-        Some(Stored::ByApplication) => request_result(request, ticket),
-        _ => Received::Done,
+    if data.is_some_and(TaskData::is_kept_by_application) {
+        return request_result(request, ticket);
     }
+    let pending = request.pending;
+    request.state.with_tasks(|state, table| respond_stored(state, table, &pending, Some(ticket)));
+    Received::Done
 }
 
 fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
@@ -284,7 +284,7 @@ fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 /// request of `2025-11-25`.
 fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let is_extension = request.pending.context.revision().has(WireFeature::TasksExtension);
-    let is_open = request.state.task_data(ticket).is_some_and(|data| data.is_open());
+    let is_open = request.state.task_data(ticket).is_some_and(TaskData::is_open);
     if !is_open && !is_extension {
         return request.invalid_params("the task has ended");
     }

@@ -8,7 +8,7 @@ use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::TaskId;
 use crate::peer::tasks::payload::slot_of;
-use crate::peer::tasks::table::{TaskState, TaskTable, TaskTicket};
+use crate::peer::tasks::table::{TaskData, TaskState, TaskTable, TaskTicket};
 use crate::protocol::input::begin_notification;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
@@ -20,7 +20,7 @@ use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
 use crate::server::tasks::automatic::convert;
 use crate::server::tasks::hooks::NO_SESSION;
-use crate::server::tasks::result::{Stored, respond_stored};
+use crate::server::tasks::result::respond_stored;
 
 /// Reason to stop the delivery of messages.
 enum Stop {
@@ -109,7 +109,8 @@ fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
         let context = inbound.context();
         let RequestKind::TaskResult { task, is_offered } = context.kind else { continue };
         let ticket = table.in_slot(task);
-        if ticket.and_then(|ticket| table.data(ticket)).is_some_and(|data| data.is_open()) {
+        let data = ticket.and_then(|ticket| table.data(ticket));
+        if data.is_some_and(TaskData::is_open) {
             continue;
         }
         if !state.peer.reserve_response() {
@@ -120,12 +121,14 @@ fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
             // The application has dropped the event without a response.
             state.refuse_with(&pending, ProtocolError::Unanswered);
             state.peer.pending_error = Some(ProtocolError::Unanswered);
-        } else if let Stored::ByApplication = respond_stored(state, table, &pending, ticket) {
+        } else if data.is_some_and(TaskData::is_kept_by_application) {
             if let Some(inbound) = state.peer.in_flight.inbound_mut(receiver) {
                 inbound.set_kind(RequestKind::TaskResult { task, is_offered: true });
             }
             state.pending_event = Some(PendingEvent::Task(TaskEvent::Result { receiver, task }));
             return Err(Stop::Event);
+        } else {
+            respond_stored(state, table, &pending, ticket);
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::json::writer::member_cache::MemberCache;
 use crate::json::{WriteBody, WriteText, Writer};
 use crate::peer::inbound::{END, Source};
 use crate::peer::slots::Ticket;
-use crate::peer::tasks::payload::{TaskEnd, write_members, write_payload_object, write_related};
+use crate::peer::tasks::payload::{write_members, write_payload_object, write_related};
 use crate::peer::tasks::table::{TaskState, TaskTable, TaskTicket};
 use crate::protocol::objects::application_json::write_once;
 use crate::protocol::objects::tool_result::ToolResult;
@@ -196,37 +196,21 @@ impl ServerState<'_> {
     }
 }
 
-/// The outcome of [`respond_stored`].
-pub(crate) enum Stored {
-    /// The server has responded.
-    Responded,
-    /// The application keeps the result.
-    ByApplication,
-}
-
-/// Responds to `tasks/result` for an ended task, unless the application keeps the result (`2025-11-25`).
+/// Responds to `tasks/result` for an ended task (`2025-11-25`). The caller must have checked that the application does
+/// not keep the result.
 pub(crate) fn respond_stored(
     state: &mut ServerState<'_>,
     table: &TaskTable<'_>,
     pending: &Pending<'_>,
     ticket: Option<Ticket>,
-) -> Stored {
-    match ticket.and_then(|ticket| table.end_of(ticket)) {
-        None => {
-            state.write_error_response(pending, ProtocolError::InvalidParams, Some(&"the task has expired"));
-            state.close(&pending.source);
-        }
-        Some(TaskEnd::ByApplication) => return Stored::ByApplication,
-        Some(TaskEnd::Error { code, error }) => {
-            state.respond_and_close(pending, Shape::Error(code), &mut |out: &mut Writer<'_>| {
-                write_members(error, "code", out)
-            });
-        }
-        Some(TaskEnd::Result(result)) => {
-            state.respond_and_close(pending, Shape::Result, &mut |out: &mut Writer<'_>| {
-                write_members(result, "", out)
-            });
-        }
-    }
-    Stored::Responded
+) {
+    let Some((error, stored)) = ticket.and_then(|ticket| table.end_of(ticket)) else {
+        state.write_error_response(pending, ProtocolError::InvalidParams, Some(&"the task has expired"));
+        state.close(&pending.source);
+        return;
+    };
+    let shape = error.map_or(Shape::Result, Shape::Error);
+    state.respond_and_close(pending, shape, &mut |out: &mut Writer<'_>| {
+        write_members(stored, error.is_some(), out)
+    });
 }

@@ -191,9 +191,8 @@ impl Task<'_> {
             let data = table.data(ticket).ok_or(SendError::Gone)?;
             let (open, revision, pad_structured) = (data.open, data.revision, data.pad_structured);
             let limit = state.payload_limit(table, ticket, 0);
-            let end = table.store(ticket, limit, error, &mut |out: &mut Writer<'_>| {
-                body(out, revision, pad_structured)
-            });
+            let end = table
+                .store(ticket, limit, error, &mut |out: &mut Writer<'_>| body(out, revision, pad_structured));
             let Some(end) = end else {
                 cancel_input_requests(state, TaskTicket(ticket));
                 if open > 0 {
