@@ -9,7 +9,6 @@ use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::AutomaticTasks;
 use crate::peer::tasks::payload::{slot_of, write_longest};
 use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskData, TaskState, TaskTable, TaskTicket};
-use crate::protocol::meta;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::task::EXTENSION;
 use crate::protocol::pagination::{TAIL, write as write_page};
@@ -18,12 +17,12 @@ use crate::rpc::code;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, OwnResults, Received, Request, Sealed};
 use crate::server::features::catalog::{Catalog, Found};
-use crate::server::features::extension_request::write_extension;
+use crate::server::features::extension_request::{extension_in, write_extension};
 use crate::server::features::extensions::{Extensions, write_extensions};
 use crate::server::features::pagination;
 use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent};
 use crate::server::request_context::PackedContext;
-use crate::server::server_state::{ServerState, Shape};
+use crate::server::server_state::Shape;
 use crate::server::tasks::TaskOptions;
 use crate::server::tasks::input::accept;
 use crate::server::tasks::result::{TaskResult, respond_stored};
@@ -73,10 +72,9 @@ impl Tasks {
     ///
     /// - `2026-07-28`: a call of a client that declares the extension becomes a task. While the connection ends, a call
     ///   stays a call, unless the table [keeps](crate::server::TaskTable::keep_on_reset) tasks.
-    /// - `2025-11-25`: a deferred call becomes a task at the next poll if the client requests a task, and never without
-    ///   this request. A call to which the application responds before that poll gets its result, although the
-    ///   specification requires a task. Respond after the next poll, or use
-    ///   [`into_task`](crate::server::Call::into_task).
+    /// - `2025-11-25`: a deferred call becomes a task only if the client requests one, at the next poll. A call to which
+    ///   the application responds before that poll gets its result, although the specification requires a task. Respond
+    ///   after the next poll, or use [`into_task`](crate::server::Call::into_task).
     ///
     /// As a task, a call sends no progress, no log messages and no requests to the client: a request
     /// [during](crate::server::RequestOptions::during) the call is [`Unsupported`](crate::SendError::Unsupported). A
@@ -152,11 +150,14 @@ impl Sealed for Tasks {
 
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         let is_extension = request.pending.context.revision().has(WireFeature::TasksExtension);
-        if is_extension && !declares_tasks(request) {
+        if is_extension && !is_declared(request.view(request.spans.meta)) {
             return refuse_undeclared(request);
         }
         if method > RESULT {
-            return if self.list { list(request) } else { refuse_list(request) };
+            return match self.list {
+                true => list(request),
+                false => request.refuse_text(ProtocolError::UnknownMethod, "the server does not list tasks"),
+            };
         }
         let Some(id) = request.param("taskId").string() else {
             return request.invalid_params("`taskId` must be a string");
@@ -189,16 +190,9 @@ impl Sealed for Tasks {
     }
 }
 
-/// Returns whether a request of `2026-07-28` declares the extension.
-pub(crate) fn declares_tasks(request: &Request<'_, '_>) -> bool {
-    let declared = request.view(request.spans.meta).get(meta::CLIENT_CAPABILITIES);
-    declared.is_some_and(is_declared)
-}
-
-/// Returns whether these client capabilities declare the extension.
-pub(crate) fn is_declared(capabilities: Json<'_>) -> bool {
-    let settings = capabilities.get("extensions").and_then(|extensions| extensions.get(EXTENSION));
-    settings.is_some_and(|settings| settings.kind() == Kind::Object)
+/// Returns whether this `_meta` of a request declares the extension (`2026-07-28`).
+pub(crate) fn is_declared(meta: Json<'_>) -> bool {
+    extension_in(meta, EXTENSION).is_some_and(|settings| settings.kind() == Kind::Object)
 }
 
 /// Refuses a request that needs the extension and does not declare it.
@@ -212,27 +206,13 @@ pub(crate) fn refuse_undeclared(request: &mut Request<'_, '_>) -> Received {
     })
 }
 
-fn refuse_list(request: &mut Request<'_, '_>) -> Received {
-    request.refuse_text(ProtocolError::UnknownMethod, "the server does not list tasks")
-}
-
-/// Runs `act` with the table. The caller must have checked that the table exists.
-fn with_tasks(
-    request: &mut Request<'_, '_>,
-    act: impl FnOnce(&mut ServerState<'_>, &mut TaskTable<'_>) -> Received,
-) -> Received {
-    request.state.with_tasks(act).unwrap_or(Received::Done)
-}
-
-/// Responds with the members that `body` writes.
+/// Responds with the members that `body` writes. The caller must have checked that the table exists.
 fn respond(request: &mut Request<'_, '_>, body: impl Fn(&TaskTable<'_>, &mut Writer<'_>)) -> Received {
     let pending = request.pending;
-    with_tasks(request, |state, table| {
-        let mut body = |out: &mut Writer<'_>| {
-            body(table, out);
-        };
-        state.respond(&pending, Shape::Result, &mut body)
-    })
+    let responded = request.state.with_tasks(|state, table| {
+        state.respond(&pending, Shape::Result, &mut |out: &mut Writer<'_>| body(table, out))
+    });
+    responded.unwrap_or(Received::Done)
 }
 
 fn get(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
@@ -289,10 +269,7 @@ fn cancel(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
         return request.invalid_params("the task has ended");
     }
     if is_open {
-        with_tasks(request, |state, table| {
-            state.end_task(table, ticket, TaskState::Cancelled);
-            Received::Done
-        });
+        request.state.with_tasks(|state, table| state.end_task(table, ticket, TaskState::Cancelled));
     }
     let received = match is_extension {
         true => request.result(&mut |_: &mut Writer<'_>| {}),

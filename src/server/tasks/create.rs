@@ -52,7 +52,7 @@ impl<'a> Call<'a> {
     fn task_request(&self) -> Option<u64> {
         let revision = self.revision();
         if revision.has(WireFeature::TasksExtension) {
-            return is_declared(self.client_capabilities()).then_some(0);
+            return is_declared(self.meta()).then_some(0);
         }
         let task = Some(self.parts.input_responses.state)
             .filter(|task| revision.has(WireFeature::Tasks) && !task.is_empty());

@@ -18,7 +18,7 @@ use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::feature::Request;
 use crate::server::features::subscriptions::registry::{Owner, Subject, SubscriptionRegistry, Watched};
-use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
+use crate::server::features::tasks::{is_declared, refuse_undeclared};
 use crate::server::pending_event::{ResponseKind, TaskEvent};
 use crate::server::reply::Reply;
 use crate::server::server_state::ServerState;
@@ -108,7 +108,7 @@ fn check_call(request: &mut Request<'_, '_>, tool: Option<&Tool<'_>>) -> Option<
     let support = tool.map(Tool::supports_tasks);
     set_candidate(request.state, None);
     if revision.has(WireFeature::TasksExtension) {
-        let is_declared = declares_tasks(request);
+        let is_declared = is_declared(request.view(request.spans.meta));
         if support == Some(TaskSupport::Required) && !is_declared {
             return Some(refuse_undeclared(request));
         }

@@ -28,7 +28,7 @@ use crate::server::features::subscriptions::notify::{
 use crate::server::features::subscriptions::registry::{
     Owner, Subject, SubscriptionRegistry, WatchError, Watched,
 };
-use crate::server::features::tasks::{declares_tasks, refuse_undeclared};
+use crate::server::features::tasks::{is_declared, refuse_undeclared};
 use crate::server::pending_event::{PendingEvent, RequestKind};
 use crate::server::reply::Pending;
 use crate::server::request_context::PackedContext;
@@ -245,7 +245,9 @@ fn parse_filter(request: &mut Request<'_, '_>) -> Result<ChangeSet, Received> {
     if wanted.kind() != Kind::Object {
         return Err(request.invalid_params("`notifications` must be an object"));
     }
-    if wanted.get("taskIds").is_some_and(|tasks| !tasks.is_null()) && !declares_tasks(request) {
+    if wanted.get("taskIds").is_some_and(|tasks| !tasks.is_null())
+        && !is_declared(request.view(request.spans.meta))
+    {
         return Err(refuse_undeclared(request));
     }
     let listed = request.state.config.declared_lists();
