@@ -17,7 +17,7 @@ use crate::server::Server;
 use crate::server::config::ServerConfig;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
-use crate::server::features::catalog::{Catalog, Found, find};
+use crate::server::features::catalog::find_entry;
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::server_state::ServerState;
 
@@ -153,7 +153,7 @@ fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> O
         return None;
     }
     let mut rest = object_text(line.get(params..)?)?;
-    let mut tool = None;
+    let mut tool: Option<&Tool<'_>> = None;
     let arguments = loop {
         let PartialEntry::Member { name, value } = next_entry(rest)? else { return None };
         if name == b"arguments" {
@@ -162,10 +162,7 @@ fn find_argument<'c>(input: &LineDecoder<'_>, config: &'c ServerConfig<'c>) -> O
         rest = after_value(value)?;
         if name == b"name" {
             let called = Json::exact(value.get(..value.len().wrapping_sub(rest.len()))?).string()?;
-            tool = match find(config, Catalog::Tools, &|name| called == *name) {
-                Found::Tool(tool) => Some(tool),
-                _ => None,
-            };
+            tool = find_entry(config, &|name| called == *name);
         }
     };
     let (tool, mut rest) = (tool?, object_text(arguments)?);

@@ -8,7 +8,6 @@ use crate::protocol::objects::tool::Tool;
 use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
-use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::tools::UNKNOWN_TOOL;
 use crate::server::request_context::PackedContext;
 use crate::server::request_methods::{input_methods, request_methods};
@@ -89,10 +88,7 @@ impl<'a> Call<'a> {
     /// ```
     #[must_use]
     pub fn tool(&self) -> Option<&'a Tool<'a>> {
-        match self.parts.reply.find(Catalog::Tools, &|tool| tool == self.parts.subject) {
-            Found::Tool(tool) => Some(tool),
-            _ => None,
-        }
+        self.parts.reply.find(&|tool| tool == self.parts.subject)
     }
 
     /// Responds with one text block.

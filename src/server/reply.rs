@@ -13,7 +13,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::config::ServerConfig;
 use crate::server::feature::Change;
-use crate::server::features::catalog::{Catalog, Found, find};
+use crate::server::features::catalog::{Listed, find_entry};
 use crate::server::pending_event::RequestKind;
 use crate::server::request_context::Context;
 use crate::server::response_status::record_failure;
@@ -132,9 +132,9 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Finds the first catalog entry whose key satisfies the predicate.
-    pub(crate) fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'a> {
-        find(self.config, catalog, is)
+    /// Finds the first entry of a static catalog whose key satisfies the predicate.
+    pub(crate) fn find<E: Listed<'a>>(&self, matches: &dyn Fn(&str) -> bool) -> Option<&'a E> {
+        find_entry(self.config, matches)
     }
 
     /// Responds to a tool call with one text block.

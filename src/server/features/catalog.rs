@@ -122,6 +122,14 @@ pub(crate) fn find<'i>(
     find_among(config.features, catalog, is)
 }
 
+/// Finds the first entry whose key satisfies the predicate. Returns `None` if there is none, or the list is dynamic.
+pub(crate) fn find_entry<'i, E: Listed<'i>>(
+    config: &'i ServerConfig<'i>,
+    matches: &dyn Fn(&str) -> bool,
+) -> Option<&'i E> {
+    E::from_found(find(config, E::CATALOG, matches))
+}
+
 fn find_among<'i>(features: &'i [&'i dyn Feature], catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'i> {
     let mut found = features.iter().map(|feature| feature.find(catalog, is));
     found.find(|found| !found.is_absent()).unwrap_or(Found::Absent)
@@ -137,11 +145,11 @@ pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: u
         return None;
     }
     let left = Cell::new(index);
-    E::from_found(find(config, E::CATALOG, &|_| {
+    find_entry(config, &|_| {
         let skipped = left.get();
         left.set(skipped.wrapping_sub(1));
         skipped == 0
-    }))
+    })
 }
 
 /// Finds the first feature whose list is dynamic, or has an entry whose key satisfies `is`. Returns `None` if the

@@ -9,7 +9,6 @@ use crate::protocol::objects::prompt::Prompt;
 use crate::protocol::objects::prompt_result::Messages;
 use crate::rpc::code;
 use crate::server::event::{Event, RequestParts};
-use crate::server::features::catalog::{Catalog, Found};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
 use crate::server::request_context::PackedContext;
@@ -72,10 +71,7 @@ impl<'a> GetPrompt<'a> {
     /// Returns the entry of the prompt in a static catalog. Returns `None` for a dynamic list.
     #[must_use]
     pub fn prompt(&self) -> Option<&'a Prompt<'a>> {
-        match self.parts.reply.find(Catalog::Prompts, &|name| name == self.parts.subject) {
-            Found::Prompt(prompt) => Some(prompt),
-            _ => None,
-        }
+        self.parts.reply.find(&|name| name == self.parts.subject)
     }
 
     /// Returns the arguments as a JSON object.

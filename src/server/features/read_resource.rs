@@ -9,7 +9,6 @@ use crate::protocol::objects::resource::{Resource, ResourceTemplate};
 use crate::protocol::objects::resource_contents::{Body, Contents, write_contents, write_json_contents};
 use crate::protocol::uri_template::{self, Variable};
 use crate::server::event::RequestParts;
-use crate::server::features::catalog::{Catalog, Found};
 use crate::server::features::resources::{unknown_resource_code, write_not_found};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
@@ -50,10 +49,7 @@ impl<'a> ReadResource<'a> {
     /// Returns the entry of the URI in a static catalog of resources. Returns `None` if no entry has the URI.
     #[must_use]
     pub fn resource(&self) -> Option<&'a Resource<'a>> {
-        match self.parts.reply.find(Catalog::Resources, &|uri| uri == self.parts.subject) {
-            Found::Resource(resource) => Some(resource),
-            _ => None,
-        }
+        self.parts.reply.find(&|uri| uri == self.parts.subject)
     }
 
     /// Returns the first template in a static catalog that matches the URI. Returns `None` if no template matches.
@@ -61,10 +57,7 @@ impl<'a> ReadResource<'a> {
     pub fn template(&self) -> Option<&'a ResourceTemplate<'a>> {
         let matches =
             |template: &str| uri_template::find(template, Chars::new(self.parts.subject), "").is_some();
-        match self.parts.reply.find(Catalog::Templates, &matches) {
-            Found::Template(template) => Some(template),
-            _ => None,
-        }
+        self.parts.reply.find(&matches)
     }
 
     /// Returns the value of a variable of the matching [`template`](Self::template). Returns `None` if no template
