@@ -113,8 +113,7 @@ impl ClientState<'_> {
         self.peer.in_flight.clear_queue();
         self.end_client_tasks(true);
         let mut next = 0;
-        while let Some(ticket) = self.peer.in_flight.first_from(next) {
-            next = ticket.slot.saturating_add(1);
+        while let Some(ticket) = self.peer.in_flight.next_from(&mut next) {
             match self.peer.in_flight.get(ticket).copied() {
                 Some(Request::Inbound(inbound)) => match inbound.state {
                     _ if !inbound.is_for_application() => self.peer.in_flight.release(ticket),
@@ -144,8 +143,7 @@ impl ClientState<'_> {
         let has_tasks = self.has_server_capability(ServerCapabilities::TASKS);
         let has_updates = has_tasks && self.has(WireFeature::TasksExtension);
         let mut next = 0;
-        while let Some(ticket) = self.peer.in_flight.first_from(next) {
-            next = ticket.slot.saturating_add(1);
+        while let Some(ticket) = self.peer.in_flight.next_from(&mut next) {
             let Some(outbound) = self.peer.in_flight.outbound(ticket) else { continue };
             let (state, is_task) = (outbound.state, outbound.data.method.is_task());
             let continues = match state {

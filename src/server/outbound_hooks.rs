@@ -164,8 +164,7 @@ fn end_all(state: &mut ServerState<'_>, deferred: bool) {
         state.peer.in_flight.clear_queue();
     }
     let mut from = 0;
-    while let Some(ticket) = state.peer.in_flight.first_from(from) {
-        from = ticket.slot.wrapping_add(1);
+    while let Some(ticket) = state.peer.in_flight.next_from(&mut from) {
         match state.peer.in_flight.outbound(ticket).map(|outbound| outbound.state) {
             Some(OutboundState::AwaitingResponse) => {
                 state.peer.fail_request(ticket, RequestFailure::Closed);
@@ -184,8 +183,7 @@ fn end_session(state: &mut ServerState<'_>, key: SessionKey) {
 
 fn end_session_requests(state: &mut ServerState<'_>, key: SessionKey) {
     let mut from = 0;
-    while let Some(ticket) = state.peer.in_flight.first_from(from) {
-        from = ticket.slot.wrapping_add(1);
+    while let Some(ticket) = state.peer.in_flight.next_from(&mut from) {
         let outbound = state.peer.in_flight.outbound(ticket).filter(|outbound| outbound.data.key() == key);
         if outbound.is_some_and(|outbound| outbound.state == OutboundState::AwaitingResponse) {
             state.peer.fail_request(ticket, RequestFailure::Closed);

@@ -49,8 +49,7 @@ pub(super) fn advance(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) {
 /// became these tasks.
 pub(super) fn remove_all(table: &mut TaskTable<'_>) {
     let mut slot = 0;
-    while let Some(ticket) = table.slots.first_from(slot) {
-        slot = ticket.slot.wrapping_add(1);
+    while let Some(ticket) = table.slots.next_from(&mut slot) {
         if table.data(ticket).is_some_and(|data| data.state == TaskState::Removed) {
             continue;
         }
@@ -67,8 +66,7 @@ pub(super) fn remove_all(table: &mut TaskTable<'_>) {
 /// transmit buffer has no space.
 fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
     let mut slot = 0;
-    while let Some(ticket) = table.slots.first_from(slot) {
-        slot = ticket.slot.wrapping_add(1);
+    while let Some(ticket) = table.slots.next_from(&mut slot) {
         let Some(data) = table.slots.get_mut(ticket).filter(|data| data.is_changed) else { continue };
         if data.state != TaskState::Removed && table.notifies && state.has(WireFeature::Tasks) {
             if !state.peer.reserve_response() {
@@ -94,8 +92,7 @@ fn notify(state: &mut ClientState<'_>, table: &mut TaskTable<'_>) -> bool {
 fn respond_to_waiting(state: &mut ClientState<'_>, table: &TaskTable<'_>) -> bool {
     let Some(session) = state.peer.session else { return false };
     let mut slot = 0;
-    while let Some(receiver) = state.peer.in_flight.first_from(slot) {
-        slot = receiver.slot.wrapping_add(1);
+    while let Some(receiver) = state.peer.in_flight.next_from(&mut slot) {
         let Some(inbound) = state.peer.in_flight.deferred(receiver) else { continue };
         let (kind, stream) = (inbound.context, inbound.stream);
         let Some(task) = linked_task(state, receiver).filter(|_| kind == InputKind::Task) else { continue };

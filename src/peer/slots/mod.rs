@@ -230,6 +230,13 @@ impl<'b, D: Data> InFlight<'b, D> {
         self.request_in_slot(index).map(|(ticket, _)| ticket)
     }
 
+    /// Returns the first request in flight in the slots from `index` on, and moves `index` past its slot.
+    pub(crate) fn next_from(&self, index: &mut u32) -> Option<Ticket> {
+        let ticket = self.first_from(*index)?;
+        *index = ticket.slot.wrapping_add(1);
+        Some(ticket)
+    }
+
     /// Returns the requests in flight, in the order of their slots.
     pub(crate) fn requests(&self) -> impl Iterator<Item = (Ticket, &D)> {
         (0..self.slots_ref().len() as u32).filter_map(|index| self.request_in_slot(index))

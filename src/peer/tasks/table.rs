@@ -316,22 +316,10 @@ impl<'b> TaskTable<'b> {
         }
     }
 
-    /// Calls `act` for each task.
-    pub(crate) fn for_each(&mut self, mut act: impl FnMut(Ticket, &mut TaskData)) {
-        let mut slot = 0;
-        while let Some(ticket) = self.slots.first_from(slot) {
-            slot = ticket.slot.wrapping_add(1);
-            if let Some(data) = self.slots.get_mut(ticket) {
-                act(ticket, data);
-            }
-        }
-    }
-
     /// Releases the slots of removed tasks.
     pub(crate) fn release_removed(&mut self) {
         let mut slot = 0;
-        while let Some(ticket) = self.slots.first_from(slot) {
-            slot = ticket.slot.wrapping_add(1);
+        while let Some(ticket) = self.slots.next_from(&mut slot) {
             if self.data(ticket).is_some_and(|data| data.state == TaskState::Removed) {
                 self.slots.release(ticket);
             }

@@ -133,8 +133,7 @@ impl TaskTable<'_> {
     /// Releases the reservations of calls that have ended.
     pub(super) fn release_reservations(&mut self, state: &ServerState<'_>) {
         let mut slot = 0;
-        while let Some(ticket) = self.slots.first_from(slot) {
-            slot = ticket.slot.wrapping_add(1);
+        while let Some(ticket) = self.slots.next_from(&mut slot) {
             let is_reserved = self.data(ticket).is_some_and(|data| data.state == TaskState::Reserved);
             let call = self.call_of(ticket).and_then(|call| state.peer.in_flight.deferred(call));
             if is_reserved && call.is_none() {

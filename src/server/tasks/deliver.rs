@@ -65,8 +65,7 @@ pub(super) fn advance(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
 /// Sends `notifications/tasks/status` to the sessions of changed tasks (`2025-11-25`).
 fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Result<(), Stop> {
     let mut slot = 0;
-    while let Some(ticket) = table.slots.first_from(slot) {
-        slot = ticket.slot.wrapping_add(1);
+    while let Some(ticket) = table.slots.next_from(&mut slot) {
         let Some(data) = table.slots.get_mut(ticket).filter(|data| data.is_changed) else { continue };
         let session = data.session;
         let has_status = data.revision.has(WireFeature::Tasks) && data.state != TaskState::Removed;
@@ -103,8 +102,7 @@ fn is_notified(state: &ServerState<'_>, session: SessionKey) -> bool {
 /// result, emits the event that requests the result.
 fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Result<(), Stop> {
     let mut slot = 0;
-    while let Some(receiver) = state.peer.in_flight.first_from(slot) {
-        slot = receiver.slot.wrapping_add(1);
+    while let Some(receiver) = state.peer.in_flight.next_from(&mut slot) {
         let Some(inbound) = state.peer.in_flight.deferred(receiver) else { continue };
         let context = inbound.context();
         let RequestKind::TaskResult { task, is_offered } = context.kind else { continue };

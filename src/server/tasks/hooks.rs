@@ -195,8 +195,7 @@ fn write_watched(registry: &mut SubscriptionRegistry<'_>, owner: Owner, out: &mu
 fn end_session(state: &mut ServerState<'_>, key: SessionKey) {
     let Some(table) = state.tasks.as_mut() else { return };
     let mut slot = 0;
-    while let Some(ticket) = table.slots.first_from(slot) {
-        slot = ticket.slot.wrapping_add(1);
+    while let Some(ticket) = table.slots.next_from(&mut slot) {
         let Some(data) = table.slots.get_mut(ticket).filter(|data| data.session == key) else { continue };
         data.session = NO_SESSION;
         // In the stateless era, the id alone gives access.
@@ -219,11 +218,12 @@ fn reset(state: &mut ServerState<'_>) {
     restart(state);
     let Some(table) = state.tasks.as_mut() else { return };
     table.owner = 0;
-    table.for_each(|_, data| {
-        if data.revision.has(WireFeature::Tasks) {
+    let mut slot = 0;
+    while let Some(ticket) = table.slots.next_from(&mut slot) {
+        if let Some(data) = table.slots.get_mut(ticket).filter(|data| data.revision.has(WireFeature::Tasks)) {
             data.open = 0;
         }
-    });
+    }
 }
 
 /// Records whether the current call may become a task automatically.

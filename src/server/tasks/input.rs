@@ -162,8 +162,7 @@ fn linked_task(state: &ServerState<'_>, request: Ticket) -> Option<TaskTicket> {
 /// Cancels the input requests that the server has sent for a task.
 pub(super) fn cancel_input_requests(state: &mut ServerState<'_>, task: TaskTicket) {
     let mut slot = 0;
-    while let Some(request) = state.peer.in_flight.first_from(slot) {
-        slot = request.slot.wrapping_add(1);
+    while let Some(request) = state.peer.in_flight.next_from(&mut slot) {
         if linked_task(state, request) == Some(task) && state.peer.awaits_response(request) {
             state.peer.queue_cancellation(request, "");
         }

@@ -109,8 +109,7 @@ const ENDS_AND_ANSWERED: ChangeSet = ChangeSet::FEATURE_FLAGS;
 /// filter and the pending changes.
 fn next_listener(state: &ServerState<'_>, slot: &mut u32) -> Option<(Ticket, ChangeSet, ChangeSet)> {
     loop {
-        let ticket = state.peer.in_flight.first_from(*slot)?;
-        *slot = ticket.slot.wrapping_add(1);
+        let ticket = state.peer.in_flight.next_from(slot)?;
         let subscription = state.peer.in_flight.inbound(ticket).and_then(Inbound::subscription);
         if let Some([filter, pending]) = subscription {
             return Some((ticket, filter, pending));
