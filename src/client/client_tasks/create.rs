@@ -9,7 +9,7 @@ use crate::json::{WriteBody, Writer};
 use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::packed;
-use crate::peer::tasks::table::{TaskData, TaskTable};
+use crate::peer::tasks::table::{TaskData, TaskTable, expiry};
 use crate::protocol::revision::Revision;
 
 /// Turns a deferred request into a task. The slot of the request becomes free, but its ticket stays valid. Returns
@@ -106,8 +106,7 @@ fn create(
     let (now, ttl) = (state.peer.now, options.ttl_for(requested));
     let data = table.new_data(now, revision, SessionKey::NONE, options, ttl);
     let data = TaskData { is_automatic: !token.is_empty(), ..data };
-    let deadline = Some(ttl).filter(|ttl| ttl.0 < u64::MAX).map(|ttl| now.plus(ttl));
-    let ticket = table.slots.take(data, deadline)?;
+    let ticket = table.slots.take(data, expiry(now, ttl))?;
     if !table.set_token(ticket, token) {
         table.slots.release(ticket);
         return None;
@@ -124,9 +123,7 @@ fn respond_created(
 ) -> Result<(), ProtocolError> {
     state.write_reply(pending, None, &mut |out: &mut Writer<'_>| {
         out.key("task");
-        out.begin_object();
-        table.write_members(ticket, out);
-        out.end_object();
+        table.write_object(ticket, out);
     })
 }
 

@@ -118,26 +118,16 @@ fn list(
     pending: &Pending<'_>,
     params: Json<'_>,
 ) -> Result<(), ProtocolError> {
-    let slots = table.slots();
     let first = match params.get("cursor").filter(|cursor| !cursor.is_null()) {
         None => 0,
         Some(cursor) => {
-            let first = pagination::parse(cursor).filter(|first| *first < slots);
+            let first = pagination::parse(cursor).filter(|first| *first < table.slots());
             first.ok_or(ProtocolError::BadCursor)?
         }
     };
     let revision = pending.context.revision;
     state.respond_directly(pending, None, &mut |out: &mut Writer<'_>| {
-        pagination::write(out, "tasks", usize::try_from(first).unwrap_or(usize::MAX), &mut |slot, out| {
-            let slot = u32::try_from(slot).ok().filter(|slot| *slot < slots)?;
-            let ticket = table.visible_in_slot(slot, revision, SessionKey::NONE);
-            if let Some(ticket) = ticket {
-                out.begin_object();
-                table.write_members(ticket, out);
-                out.end_object();
-            }
-            Some(ticket.is_some())
-        });
+        table.write_page(first, revision, SessionKey::NONE, out);
     });
     Ok(())
 }

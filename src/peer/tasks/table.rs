@@ -8,6 +8,7 @@ use crate::peer::tasks::options::{AutomaticTasks, TaskOptions};
 use crate::peer::timeout::Timeout;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::objects::task::{TaskMembers, TaskStatus};
+use crate::protocol::pagination;
 use crate::protocol::revision::{Era, Revision, WireFeature};
 use crate::time::Millis;
 
@@ -356,6 +357,34 @@ impl<'b> TaskTable<'b> {
         members.write(data.revision, out);
     }
 
+    /// Writes the task as an object.
+    pub(crate) fn write_object(&self, ticket: Ticket, out: &mut Writer<'_>) {
+        out.begin_object();
+        self.write_members(ticket, out);
+        out.end_object();
+    }
+
+    /// Writes a page of the tasks that the sender of a request may access, from the slot with the index `first` on.
+    pub(crate) fn write_page(
+        &self,
+        first: u32,
+        revision: Revision,
+        session: SessionKey,
+        out: &mut Writer<'_>,
+    ) {
+        let slots = self.slots();
+        let first = usize::try_from(first).unwrap_or(usize::MAX);
+        pagination::write(out, "tasks", first, &mut |slot, out| {
+            let slot = u32::try_from(slot).ok().filter(|slot| *slot < slots)?;
+            let ticket = self.visible_in_slot(slot, revision, session);
+            if let Some(ticket) = ticket {
+                self.write_object(ticket, out);
+            }
+            // A page omits free slots, and tasks that the sender cannot access.
+            Some(ticket.is_some())
+        });
+    }
+
     /// Writes the members of the task with its open input requests, stored result or stored error (`2026-07-28`).
     pub(crate) fn write_detailed(&self, ticket: Ticket, out: &mut Writer<'_>) {
         self.write_members(ticket, out);
@@ -369,6 +398,11 @@ impl<'b> TaskTable<'b> {
         out.key(key);
         out.json(Json::trusted(self.payload(ticket)));
     }
+}
+
+/// Returns the time at which a task with this time to live expires. Returns `None` if the task never expires.
+pub(crate) fn expiry(now: Millis, ttl: Millis) -> Option<Millis> {
+    (ttl.0 < u64::MAX).then(|| now.plus(ttl))
 }
 
 /// Splits a number in halves, because a `u64` would require padding.

@@ -1,7 +1,6 @@
 //! Feature `Tasks`: `tasks/get`, `tasks/update`, `tasks/cancel`, and the methods of `2025-11-25`.
 //!
 //! Specification: 2025-11-25, *Tasks*; the extension *Tasks* of `2026-07-28`.
-#![allow(clippy::as_conversions, reason = "a table has at most 2^16 slots")]
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::json::{Json, Kind, Span, Writer};
@@ -11,7 +10,7 @@ use crate::peer::tasks::payload::{slot_of, write_longest};
 use crate::peer::tasks::table::{LONGEST_MESSAGE, TaskData, TaskState, TaskTable, TaskTicket};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::task::EXTENSION;
-use crate::protocol::pagination::{TAIL, write as write_page};
+use crate::protocol::pagination::TAIL;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::rpc::code;
 use crate::server::config::ServerConfig;
@@ -315,16 +314,6 @@ fn list(request: &mut Request<'_, '_>) -> Received {
     }
     let (context, session) = (request.pending.context, request.state.session_key);
     respond(request, |table, out| {
-        write_page(out, "tasks", first as usize, &mut |slot, out| {
-            let slot = u32::try_from(slot).ok().filter(|slot| *slot < slots)?;
-            let ticket = table.visible_in_slot(slot, context.revision(), session);
-            if let Some(ticket) = ticket {
-                out.begin_object();
-                table.write_members(ticket, out);
-                out.end_object();
-            }
-            // A page omits free slots, and tasks that the client cannot access.
-            Some(ticket.is_some())
-        });
+        table.write_page(first, context.revision(), session, out);
     })
 }

@@ -11,7 +11,7 @@ use crate::peer::inbound::Source;
 use crate::peer::lifecycle::State;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::packed;
-use crate::peer::tasks::table::{TaskData, TaskState, TaskTable};
+use crate::peer::tasks::table::{TaskData, TaskState, TaskTable, expiry};
 use crate::protocol::revision::WireFeature;
 use crate::server::Server;
 use crate::server::pending_event::RequestKind;
@@ -65,8 +65,8 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
     let created = table.wall_time(now);
     let Some(data) = table.slots.get_mut(ticket) else { return true };
     (data.state, data.created, data.updated) = (TaskState::Open, created, created);
-    let ttl = data.ttl.millis();
-    table.slots.set_deadline(ticket, Some(ttl).filter(|ttl| ttl.0 < u64::MAX).map(|ttl| now.plus(ttl)));
+    let deadline = expiry(now, data.ttl.millis());
+    table.slots.set_deadline(ticket, deadline);
     let pending = Pending { source: Source::Slot(call), context };
     respond_created(state, table, &pending, ticket);
     true

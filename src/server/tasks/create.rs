@@ -3,7 +3,7 @@
 use crate::json::{Json, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::{TaskOptions, requested_ttl};
-use crate::peer::tasks::table::{TaskData, TaskTable, TaskTicket};
+use crate::peer::tasks::table::{TaskData, TaskTable, TaskTicket, expiry};
 use crate::protocol::revision::WireFeature;
 use crate::server::call::Call;
 use crate::server::dispatch::Received;
@@ -71,8 +71,7 @@ impl ServerState<'_> {
         self.with_tasks(|state, table| {
             let context = &pending.context;
             let data = table.call_data(state, context, options, ttl);
-            let deadline = Some(ttl).filter(|ttl| ttl.0 < u64::MAX).map(|ttl| state.peer.now.plus(ttl));
-            let ticket = table.take_slot(state, data, deadline)?;
+            let ticket = table.take_slot(state, data, expiry(state.peer.now, ttl))?;
             // Two kinds of tasks have no progress: tasks of the extension, and tasks whose slot has no space for the
             // token.
             if context.revision().has(WireFeature::Tasks) {
@@ -96,8 +95,12 @@ pub(super) fn respond_created(
         true => Shape::Task,
         false => Shape::Result,
     };
-    let responded = state.respond(pending, shape, &mut |out: &mut Writer<'_>| {
-        write_created(table, ticket, shape, out);
+    let responded = state.respond(pending, shape, &mut |out: &mut Writer<'_>| match shape {
+        Shape::Task => table.write_members(ticket, out),
+        _ => {
+            out.key("task");
+            table.write_object(ticket, out);
+        }
     });
     state.close(&pending.source);
     if responded == Received::Failed {
@@ -133,15 +136,4 @@ impl TaskTable<'_> {
             self.slots.take(data, deadline)
         })
     }
-}
-
-/// Writes the members of a `CreateTaskResult`: those of the task or, in `2025-11-25`, the member `task`.
-fn write_created(table: &TaskTable<'_>, ticket: Ticket, shape: Shape, out: &mut Writer<'_>) {
-    if shape == Shape::Task {
-        return table.write_members(ticket, out);
-    }
-    out.key("task");
-    out.begin_object();
-    table.write_members(ticket, out);
-    out.end_object();
 }
