@@ -3,7 +3,7 @@
 use crate::error::ProtocolError;
 use crate::framing::LineDecoder;
 use crate::json::writer::member_cache::MemberCache;
-use crate::json::{WriteBody, WriteText, Writer};
+use crate::json::{WriteText, Writer};
 use crate::peer::inbound::{END, Source};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::payload::{write_members, write_payload_object, write_related};
@@ -148,34 +148,26 @@ fn respond(
     let pad_structured = data.pad_structured;
     let mut detailed = |out: &mut Writer<'_>| {
         table.write_members(ticket, out);
-        write_payload(out, revision, error, &mut |out: &mut Writer<'_>| body(out, revision, pad_structured))
+        out.key(if error.is_some() { "error" } else { "result" });
+        write_payload_object(out, revision, None, error, &mut |out: &mut Writer<'_>| {
+            body(out, revision, pad_structured)
+        })
     };
-    match (listener, error) {
-        (Some(listener), _) => notify_listener(state, listener, &mut detailed),
-        _ if revision.has(WireFeature::TasksExtension) => {
+    match listener {
+        Some(listener) => notify_listener(state, listener, &mut detailed),
+        None if revision.has(WireFeature::TasksExtension) => {
             state.respond_and_close(pending, Shape::Result, &mut detailed);
         }
-        (None, Some(code)) => {
-            state.respond_and_close(pending, Shape::Error(code), &mut |out: &mut Writer<'_>| {
+        None => {
+            let shape = error.map_or(Shape::Result, Shape::Error);
+            state.respond_and_close(pending, shape, &mut |out: &mut Writer<'_>| {
+                if error.is_none() {
+                    write_related(&id, out);
+                }
                 body(out, revision, pad_structured)
             });
         }
-        (None, None) => state.respond_and_close(pending, Shape::Result, &mut |out: &mut Writer<'_>| {
-            write_related(&id, out);
-            body(out, revision, pad_structured)
-        }),
     }
-}
-
-/// Writes the member `result` or `error` of a task of `2026-07-28`.
-fn write_payload(
-    out: &mut Writer<'_>,
-    revision: Revision,
-    error: Option<i32>,
-    body: &mut dyn WriteBody,
-) -> bool {
-    out.key(if error.is_some() { "error" } else { "result" });
-    write_payload_object(out, revision, None, error, body)
 }
 
 impl ServerState<'_> {
