@@ -121,8 +121,7 @@ fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let owner = Owner::session(request.state.session_key);
     let subject = Subject { owner, kind: Watched::Resource, uri };
     let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = &mut *request.state;
-    let mut check = Check { id: None, space: output.max_reply_content(), accept };
-    let added = check.add(registry, &subject, in_flight);
+    let added = add_resource(registry, in_flight, &subject, None, output.max_reply_content(), accept);
     let limit = registry.limit();
     match added {
         Ok(new) => respond_and_emit(request, new, subscribed),
@@ -182,34 +181,25 @@ fn unsubscribed<'e>(input: &'e LineDecoder<'_>, _: &'e ServerState<'_>, _: Ticke
     Some(Event::Unsubscribed(text_of(part(input, spans_of(input).subject).bytes())))
 }
 
-/// The conditions of a subscription to a resource.
-struct Check<'c> {
-    /// The id of `subscriptions/listen`. `None` in the handshake era.
-    id: Option<&'c [u8]>,
-    /// The maximum length of a notification about the resource.
+/// Adds a resource to the registry if the notification about a change has at most `space` bytes, and the application
+/// accepts the resource. `id` is the id of `subscriptions/listen`, or `None` in the handshake era.
+fn add_resource(
+    registry: &mut SubscriptionRegistry<'_>,
+    in_flight: &RequestTable<'_>,
+    subject: &Subject<'_>,
+    id: Option<&[u8]>,
     space: usize,
-    accept: Accept<'c>,
-}
-
-impl Check<'_> {
-    /// Adds a resource to the registry if the notification about a change fits, and the application accepts the
-    /// resource.
-    fn add(
-        &mut self,
-        registry: &mut SubscriptionRegistry<'_>,
-        subject: &Subject<'_>,
-        in_flight: &RequestTable<'_>,
-    ) -> Result<bool, WatchError> {
-        registry.add(subject, in_flight, &mut |uri| {
-            let mut out = Writer::measure();
-            write_updated(&mut out, self.id, uri);
-            match out.len() <= self.space {
-                true if (self.accept)(uri) => Ok(()),
-                true => Err(WatchError::Refused),
-                false => Err(WatchError::TooLong),
-            }
-        })
-    }
+    accept: Accept<'_>,
+) -> Result<bool, WatchError> {
+    registry.add(subject, in_flight, &mut |uri| {
+        let mut out = Writer::measure();
+        write_updated(&mut out, id, uri);
+        match out.len() <= space {
+            true if accept(uri) => Ok(()),
+            true => Err(WatchError::Refused),
+            false => Err(WatchError::TooLong),
+        }
+    })
 }
 
 /// Handles `subscriptions/listen`. The request stays in flight until the subscription ends.
@@ -283,7 +273,7 @@ fn write_acknowledgment(
     let ServerState { config, peer: Peer { output, in_flight, .. }, registry, .. } = &mut *request.state;
     let routing = Routing::subscription_notification(request.pending.context.stream);
     let owner = Owner::listener(ticket);
-    let mut check = Check { id: Some(id), space: output.max_reply_content(), accept };
+    let space = output.max_reply_content();
     let mut resources = |out: &mut Writer<'_>| {
         let mut any = false;
         let uris = requested.get("resourceSubscriptions").filter(|_| can_watch(config));
@@ -298,7 +288,7 @@ fn write_acknowledgment(
             // The closing brackets of the message must still fit.
             if out.remaining() >= "]}}}".len()
                 && may_exist(config, uri)
-                && check.add(registry, &subject, in_flight) == Ok(true)
+                && add_resource(registry, in_flight, &subject, Some(id), space, accept) == Ok(true)
             {
                 any = true;
             } else {
