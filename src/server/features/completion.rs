@@ -98,12 +98,8 @@ fn respond(request: &mut Request<'_, '_>, values: &[&str], typed: Str<'_>) -> Re
     let total = values.iter().filter(begins).count() as u64;
     let mut fitting = values.iter().filter(begins);
     request.result(&mut |out: &mut Writer<'_>| {
-        write_completion(out, Some(total), &mut |out: &mut Writer<'_>| match fitting.next() {
-            Some(value) => {
-                out.string(value);
-                true
-            }
-            None => false,
+        write_completion(out, Some(total), &mut |out: &mut Writer<'_>| {
+            fitting.next().inspect(|value| out.string(value)).is_some()
         });
     })
 }
@@ -199,12 +195,8 @@ impl Reply<'_> {
         let fits = matches!(self.pending.context.kind, RequestKind::Complete);
         let mut values = values.into_iter();
         self.result(fits, Shape::Result, &mut |out: &mut Writer<'_>| {
-            write_completion(out, total, &mut |out: &mut Writer<'_>| match values.next() {
-                Some(value) => {
-                    out.display(&value);
-                    true
-                }
-                None => false,
+            write_completion(out, total, &mut |out: &mut Writer<'_>| {
+                values.next().inspect(|value| out.display(value)).is_some()
             });
         });
     }
