@@ -45,18 +45,8 @@ pub(crate) fn respond<'b, E: Listed<'b>>(
     })
 }
 
-/// Responds with a page of a static list.
-pub(crate) fn respond_static(
-    request: &mut Request<'_, '_>,
-    shape: Shape,
-    key: &str,
-    entry: &mut dyn FnMut(usize, Revision, &mut Writer<'_>) -> Option<bool>,
-) -> Received {
-    respond_with(request, shape, key, None, entry)
-}
-
-/// Responds with a page, or emits the request if the list is dynamic.
-fn respond_with(
+/// Responds with a page. If the list is dynamic, emits the request with the event `dynamic` instead.
+pub(crate) fn respond_with(
     request: &mut Request<'_, '_>,
     shape: Shape,
     key: &str,

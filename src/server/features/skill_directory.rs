@@ -16,7 +16,7 @@ pub(crate) fn read_directory(skills: &[Skill<'_>], request: &mut Request<'_, '_>
     let Some(directory) = find_directory(skills, uri) else {
         return not_found(request, uri);
     };
-    pagination::respond_static(request, Shape::Result, "resources", &mut |index, _, out| {
+    pagination::respond_with(request, Shape::Result, "resources", None, &mut |index, _, out| {
         directory.write_child(&directory.children().nth(index)?, out);
         Some(true)
     })

@@ -284,7 +284,7 @@ impl Skills<'_> {
     }
 
     fn list(&self, request: &mut Request<'_, '_>) -> Received {
-        pagination::respond_static(request, Shape::List, "skills", &mut |index, _, out| {
+        pagination::respond_with(request, Shape::List, "skills", None, &mut |index, _, out| {
             self.catalog.get(index)?.write(out);
             Some(true)
         })
@@ -324,7 +324,7 @@ impl Skills<'_> {
         if let Some((feature, method)) = resources_of(request.state.config.features, name) {
             return feature.handle(method, request);
         }
-        pagination::respond_static(request, Shape::List, key, &mut |index, _, out| {
+        pagination::respond_with(request, Shape::List, key, None, &mut |index, _, out| {
             self.catalog.get(index).filter(|_| index < length)?.write_resource(out);
             Some(true)
         })
