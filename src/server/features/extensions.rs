@@ -3,13 +3,14 @@
 //! Specification: 2026-07-28, *Extensions*; *Lifecycle*, *Capability negotiation*.
 
 use crate::error::ConfigError;
-use crate::json::{Json, Kind, Str, Writer};
+use crate::json::{Json, Str, Writer};
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Feature, OwnResults, Received, Request, Sealed};
 use crate::server::features::catalog::{Catalog, Found, JOINS};
 use crate::server::features::extension_request::{emit_extension_request, notification_event};
+use crate::server::features::pagination::check_objects;
 use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::ServerState;
 
@@ -256,11 +257,7 @@ fn check(entries: &[(&str, &str)]) -> Result<(), ConfigError> {
         if entries.iter().take(entry).any(|(earlier, _)| earlier == name) {
             return Err(ConfigError::DuplicateName { entry });
         }
-        let settings = Json::parse(settings.as_bytes());
-        let settings = settings.map_err(|error| ConfigError::InvalidJson { entry, error })?;
-        if settings.kind() != Kind::Object {
-            return Err(ConfigError::NotAnObject { entry });
-        }
+        check_objects(entry, [Some(settings), None, None])?;
     }
     Ok(())
 }

@@ -84,27 +84,19 @@ pub(crate) fn check<E: ListedObject>(
 ) -> Result<(), ConfigError> {
     let revision = results.revision;
     for (index, entry) in entries.fixed.iter().enumerate() {
-        check_entry(E::LIST, index, entry.objects(), results, &mut |out: &mut Writer<'_>| {
-            entry.write(revision, out)
-        })?;
+        check_objects(index, entry.objects())?;
+        measure_entry(E::LIST, results, &mut |out: &mut Writer<'_>| entry.write(revision, out));
     }
     Ok(())
 }
 
-fn check_entry(
-    key: &str,
-    entry: usize,
-    objects: Objects<'_>,
-    results: &mut OwnResults<'_>,
-    write: &mut dyn WriteBody,
-) -> Result<(), ConfigError> {
+/// Checks that these JSON texts of the catalog entry with the index `entry` are objects.
+pub(crate) fn check_objects(entry: usize, objects: Objects<'_>) -> Result<(), ConfigError> {
     match not_an_object(objects) {
-        Some(Some(error)) => return Err(ConfigError::InvalidJson { entry, error }),
-        Some(None) => return Err(ConfigError::NotAnObject { entry }),
-        None => {}
+        Some(Some(error)) => Err(ConfigError::InvalidJson { entry, error }),
+        Some(None) => Err(ConfigError::NotAnObject { entry }),
+        None => Ok(()),
     }
-    measure_entry(key, results, write);
-    Ok(())
 }
 
 /// Measures a page with one entry.

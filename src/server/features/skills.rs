@@ -5,7 +5,6 @@
 use crate::error::{ConfigError, InvalidSkill};
 use crate::json::{Str, Writer};
 use crate::protocol::methods::{self, Method};
-use crate::protocol::objects::application_json::not_an_object;
 use crate::protocol::objects::const_text::is_same_text;
 use crate::protocol::objects::resource_contents::write_members;
 use crate::protocol::objects::skill::{EXTENSION, Skill, SkillFile};
@@ -197,11 +196,7 @@ impl Sealed for Skills<'_> {
     fn check(&self, results: &mut OwnResults<'_>) -> Result<(), ConfigError> {
         let (revision, config) = (results.revision, results.config);
         for (entry, skill) in self.catalog.iter().enumerate() {
-            match not_an_object([skill.frontmatter, None, None]) {
-                Some(Some(error)) => return Err(ConfigError::InvalidJson { entry, error }),
-                Some(None) => return Err(ConfigError::NotAnObject { entry }),
-                None => {}
-            }
+            pagination::check_objects(entry, [skill.frontmatter, None, None])?;
             if let Some(error) = self.invalid(skill, config) {
                 return Err(ConfigError::InvalidSkill { entry, error });
             }
