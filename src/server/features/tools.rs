@@ -17,7 +17,7 @@ use crate::server::call::Call;
 use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed, write_list_capability};
-use crate::server::features::catalog::{Catalog, Entries, Found, duplicate_of, find_in, owner};
+use crate::server::features::catalog::{Catalog, Entries, Found, duplicate_of, find_in, owner, position};
 use crate::server::features::dynamic_list::ListTools;
 use crate::server::features::pagination;
 use crate::server::min_buffer_size::list_overhead;
@@ -54,18 +54,15 @@ const fn invalid_annotation(catalog: &[Tool<'_>]) -> Option<(usize, InvalidToolH
 /// # Errors
 /// The index of the first tool whose input schema does not have the argument as a string.
 const fn argument_hook(catalog: &[Tool<'_>]) -> Result<Option<ArgumentHook>, usize> {
-    let mut hook: Option<ArgumentHook> = None;
-    let (mut rest, mut index) = (catalog, 0usize);
-    while let [tool, tail @ ..] = rest {
-        if let Some(argument) = tool.streamed {
-            if !has_string_property(tool.input_schema(), argument) {
-                return Err(index);
-            }
-            hook = Some(handle_streamed);
-        }
-        (rest, index) = (tail, index.wrapping_add(1));
+    let invalid = position!(catalog, |tool, index| matches!(
+        tool.streamed,
+        Some(argument) if !has_string_property(tool.input_schema(), argument)
+    ));
+    match (invalid, position!(catalog, |tool, index| tool.streamed.is_some())) {
+        (Some(index), _) => Err(index),
+        (None, Some(_)) => Ok(Some(handle_streamed)),
+        (None, None) => Ok(None),
     }
-    Ok(hook)
 }
 
 // Indices in `methods`.
