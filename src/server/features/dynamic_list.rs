@@ -18,7 +18,7 @@ use crate::server::request_methods::{request_event, request_methods};
 use crate::server::server_state::{ServerState, Shape};
 
 impl Reply<'_> {
-    /// Responds with one page of as many entries as fit. Refuses a cursor behind the last entry.
+    /// Responds with one page of as many entries as fit. Refuses a cursor past the last entry.
     fn list(self, key: &str, entry: &mut dyn FnMut(usize, &mut Writer<'_>) -> Option<bool>) {
         let RequestKind::List { first } = self.pending.context.kind else {
             return self.respond(Shape::List, &mut |_: &mut Writer<'_>| false);
@@ -38,9 +38,7 @@ impl Reply<'_> {
             }
         });
     }
-}
 
-impl Reply<'_> {
     /// Responds with a page that the application has chosen.
     fn list_page(self, key: &str, next: Option<u32>, entry: &mut dyn FnMut(&mut Writer<'_>) -> Option<bool>) {
         let is_list = matches!(self.pending.context.kind, RequestKind::List { .. });
