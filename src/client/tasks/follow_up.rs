@@ -29,12 +29,8 @@ impl ClientState<'_> {
         self.queue_task_request(ticket, Method::TaskGet);
     }
 
-    /// Queues `tasks/result` (`2025-11-25`).
-    pub(super) fn fetch_task_result(&mut self, ticket: Ticket) {
-        self.queue_task_request(ticket, Method::TaskResult);
-    }
-
-    fn queue_task_request(&mut self, ticket: Ticket, method: Method) {
+    /// Queues `tasks/get` or `tasks/result`.
+    pub(super) fn queue_task_request(&mut self, ticket: Ticket, method: Method) {
         let now = self.peer.now;
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return };
         (outbound.state, outbound.data.method) = (OutboundState::TaskPending, method);
@@ -47,7 +43,7 @@ impl ClientState<'_> {
     }
 
     /// Makes the client emit the input requests of a task again, if the `tasks/update` with their responses was lost.
-    pub(super) fn ask_again(&mut self, ticket: Ticket) {
+    pub(super) fn reopen_input_requests(&mut self, ticket: Ticket) {
         if self.method_of(ticket) == Method::TaskUpdate {
             self.clear_keys(ticket);
         }

@@ -39,7 +39,7 @@ pub(crate) struct TaskHooks {
     pub(crate) poll: fn(&mut ClientState<'_>, Ticket),
     /// Continues a task after the stream of a request about this task has closed without a response.
     pub(crate) on_lost: fn(&mut ClientState<'_>, Ticket),
-    /// Continues a parked task on a new connection.
+    /// Continues a task of an earlier connection.
     pub(crate) on_connected: fn(&mut ClientState<'_>, Ticket),
     /// Handles the end of a request, before its slot is free. Ends the subscription to a task that has ended. Polls a
     /// task whose subscription has ended.
@@ -72,11 +72,11 @@ impl TaskHooks {
         find_progress: |state, params| state.find_task_progress(params),
         poll: |state, ticket| state.poll_task(ticket),
         on_lost: |state, ticket| {
-            state.ask_again(ticket);
+            state.reopen_input_requests(ticket);
             state.wait_for_task(ticket);
         },
         on_connected: |state, ticket| {
-            state.ask_again(ticket);
+            state.reopen_input_requests(ticket);
             state.poll_task(ticket);
         },
         on_end: |state, ticket| match state.method_of(ticket) {

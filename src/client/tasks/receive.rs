@@ -123,7 +123,7 @@ impl ClientState<'_> {
             }
             // In 2025-11-25, the server sends the input requests of a task on the stream of `tasks/result`.
             TaskStatus::InputRequired | TaskStatus::Completed | TaskStatus::Failed => {
-                self.fetch_task_result(ticket);
+                self.queue_task_request(ticket, Method::TaskResult);
             }
         }
         if is_changed {
