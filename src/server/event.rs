@@ -83,8 +83,8 @@ pub enum Event<'a> {
     Listening(Listening<'a>),
     /// The client of the session subscribed to the resource with this URI. The server has responded.
     Subscribed(&'a str),
-    /// The client of the session unsubscribed from this URI. Another session or a subscription may still watch the
-    /// resource ([`Server::is_watched`]).
+    /// The client of the session unsubscribed from this URI. Another session or a subscription may still get the
+    /// changes of the resource ([`Server::is_watched`]).
     Unsubscribed(&'a str),
     /// The client cancelled a deferred request or a subscription, or the request ended with its
     /// [stream](crate::Receive::stream_closed). The client may also have cancelled the [automatic

@@ -90,7 +90,7 @@ pub(crate) trait Sealed {
     fn write_filter(&self, _filter: Json<'_>, _: &mut Writer<'_>) {}
 
     /// Returns whether the feature declares `resources.subscribe`.
-    fn can_watch(&self) -> bool {
+    fn declares_subscribe(&self) -> bool {
         false
     }
 

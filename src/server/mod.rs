@@ -301,14 +301,14 @@ impl Server<'_> {
         self.state.config.declared_lists().any(change.list())
     }
 
-    /// Returns whether a session or a subscription watches the resource with this URI.
+    /// Returns whether a session or a subscription gets the changes of the resource with this URI.
     ///
     /// After [`Event::Unsubscribed`], or when a subscription ends, an application can stop observing a file if this
     /// method returns `false`.
     #[must_use]
     pub fn is_watched(&self, uri: &str) -> bool {
         let ServerState { registry, peer, .. } = &self.state;
-        registry.iter().any(|watch| watch.uri == uri && watch.owner.is_active(&peer.in_flight))
+        registry.resources().any(|entry| entry.uri == uri && entry.owner.is_active(&peer.in_flight))
     }
 
     /// Ends a subscription of the stateless era.

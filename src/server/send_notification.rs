@@ -12,7 +12,7 @@ use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
 use crate::server::Server;
 use crate::server::change_set::ChangeSet;
-use crate::server::features::subscriptions::notify::write_tag;
+use crate::server::features::subscriptions::notify::write_subscription_meta;
 use crate::server::request_context::PackedContext;
 use crate::server::server_state::ServerState;
 
@@ -89,7 +89,7 @@ impl ServerState<'_> {
         let Peer { in_flight, output, .. } = &mut self.peer;
         let id = in_flight.id(ticket);
         let mut tagged = |out: &mut Writer<'_>| {
-            write_tag(out, id);
+            write_subscription_meta(out, id);
             params.write(out)
         };
         output

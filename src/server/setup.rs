@@ -109,7 +109,7 @@ impl<'b> Server<'b> {
     ///
     /// Each watched resource or task takes the length of its URI or id, and 15 bytes. If the buffer is full, the
     /// server refuses `resources/subscribe` (-32603), and acknowledges `subscriptions/listen` without the resource.
-    /// Without this buffer, clients cannot watch resources or tasks.
+    /// Without this buffer, clients cannot subscribe to resources or tasks.
     #[must_use]
     pub fn subscription_buffer(mut self, uris: impl Into<Buffer<'b>>) -> Server<'b> {
         self.set_subscription_buffer(uris);

@@ -167,7 +167,7 @@ impl Feature for Resources<'_> {}
 impl Sealed for Resources<'_> {
     fn write_capability(&self, config: &ServerConfig<'_>, _: Revision, out: &mut Writer<'_>) {
         out.members(r#""resources":{"#);
-        if self.subscribe || JOINS && can_watch(config) {
+        if self.subscribe || JOINS && declares_subscribe(config) {
             out.field_boolean("subscribe", true);
         }
         if config.declares_changes(self.list_changed, ChangeSet::RESOURCES) {
@@ -200,7 +200,7 @@ impl Sealed for Resources<'_> {
         self.list_changed.then_some((Change::Resources, methods::RESOURCES_LIST_CHANGED.name))
     }
 
-    fn can_watch(&self) -> bool {
+    fn declares_subscribe(&self) -> bool {
         self.subscribe
     }
 
@@ -235,8 +235,8 @@ impl Resources<'_> {
 }
 
 /// Returns whether a feature declares `resources.subscribe`.
-pub(crate) fn can_watch(config: &ServerConfig<'_>) -> bool {
-    config.features.iter().any(|feature| feature.can_watch())
+pub(crate) fn declares_subscribe(config: &ServerConfig<'_>) -> bool {
+    config.features.iter().any(|feature| feature.declares_subscribe())
 }
 
 /// Returns whether a resource with this URI may exist, in any feature.

@@ -32,7 +32,7 @@ use crate::time::Millis;
 ///
 /// The application turns a call into a [task](crate::server::Task) with
 /// [`Call::into_task`](crate::server::Call::into_task). The feature needs a table: see
-/// [`Server::tasks`](crate::Server::tasks). In `2026-07-28`, clients watch tasks with the feature
+/// [`Server::tasks`](crate::Server::tasks). In `2026-07-28`, clients subscribe to tasks with the feature
 /// [`Subscriptions`](crate::server::Subscriptions).
 ///
 /// Tasks differ between the revisions:

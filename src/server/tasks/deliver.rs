@@ -13,8 +13,8 @@ use crate::protocol::input::begin_notification;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
 use crate::server::change_set::ChangeSet;
-use crate::server::features::subscriptions::notify::write_tag;
-use crate::server::features::subscriptions::registry::Watched;
+use crate::server::features::subscriptions::notify::write_subscription_meta;
+use crate::server::features::subscriptions::registry::SubjectKind;
 use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent};
 use crate::server::reply::Pending;
 use crate::server::server_state::ServerState;
@@ -132,19 +132,19 @@ fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
     Ok(())
 }
 
-/// Sends `notifications/tasks` to the subscriptions that watch changed tasks (`2026-07-28`). If the application keeps
+/// Sends `notifications/tasks` to the subscriptions of changed tasks (`2026-07-28`). If the application keeps
 /// the result, emits the event that requests the result.
 fn notify_listeners(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Result<(), Stop> {
     let mut at = 0;
-    while let Some(watch) = state.registry.at(at) {
-        let (here, owner) = (at, watch.owner);
-        at = watch.next;
-        let is_changed = watch.is_changed() && watch.is_of_kind(Watched::Task);
+    while let Some(entry) = state.registry.at(at) {
+        let (here, owner) = (at, entry.owner);
+        at = entry.next;
+        let is_changed = entry.is_changed() && entry.is_of_kind(SubjectKind::Task);
         let Some(listener) = owner.ticket() else { continue };
         if !is_changed {
             continue;
         }
-        let task = TaskId::parse(Str::trusted(watch.uri.as_bytes())).map(|(ticket, _)| ticket);
+        let task = TaskId::parse(Str::trusted(entry.uri.as_bytes())).map(|(ticket, _)| ticket);
         let data = task.and_then(|ticket| table.data(ticket)).filter(|data| data.state != TaskState::Removed);
         if let (Some(ticket), Some(data)) = (task, data)
             && owner.is_active(&state.peer.in_flight)
@@ -177,7 +177,7 @@ pub(super) fn notify_listener(state: &mut ServerState<'_>, listener: Ticket, bod
     let routing = Routing::subscription_notification(stream);
     let _ = output.write_message(routing, &mut |out: &mut Writer<'_>| {
         begin_notification(out, methods::TASKS.name);
-        write_tag(out, id);
+        write_subscription_meta(out, id);
         let is_valid = body.write(out);
         out.token("}}");
         if !is_valid {

@@ -17,7 +17,7 @@ use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::Received;
 use crate::server::event::Event;
 use crate::server::feature::Request;
-use crate::server::features::subscriptions::registry::{Owner, Subject, SubscriptionRegistry, Watched};
+use crate::server::features::subscriptions::registry::{Owner, Subject, SubjectKind, SubscriptionRegistry};
 use crate::server::features::tasks::{is_declared, refuse_undeclared};
 use crate::server::pending_event::{ResponseKind, TaskEvent};
 use crate::server::reply::Reply;
@@ -52,12 +52,12 @@ pub(crate) struct TaskHooks {
     /// Ends a request of the server that is an input request of a task. Returns `None` for any other request.
     pub(crate) on_response: fn(&mut ServerState<'_>, Ticket, ResponseKind) -> Option<Received>,
 
-    /// Registers the tasks that a subscription watches, from an array of ids. Omits ids that the client may not access.
-    pub(crate) watch: fn(&mut Request<'_, '_>, Ticket, Json<'_>),
+    /// Registers the tasks of a subscription, from an array of ids. Omits ids that the client may not access.
+    pub(crate) register_tasks: fn(&mut Request<'_, '_>, Ticket, Json<'_>),
 
     /// Writes the member `taskIds` of an acknowledgment. Removes and omits tasks that do not fit. Writes nothing if the
-    /// subscription watches no task.
-    pub(crate) write_watched: fn(&mut SubscriptionRegistry<'_>, Owner, &mut Writer<'_>),
+    /// subscription has no task.
+    pub(crate) write_task_ids: fn(&mut SubscriptionRegistry<'_>, Owner, &mut Writer<'_>),
 
     /// Makes the tasks of an ended session inaccessible. The tasks expire, except for tasks that belong to a user.
     pub(crate) end_session: fn(&mut ServerState<'_>, SessionKey),
@@ -80,8 +80,8 @@ pub(crate) static HOOKS: TaskHooks = TaskHooks {
     on_response: |state, request, kind| {
         state.with_tasks(|state, table| input::on_response(state, table, request, kind))?
     },
-    watch,
-    write_watched,
+    register_tasks,
+    write_task_ids,
     end_session,
     restart,
     reset,
@@ -152,33 +152,33 @@ fn event<'a>(event: TaskEvent, state: &'a mut ServerState<'_>, arguments: Json<'
     }
 }
 
-fn watch(request: &mut Request<'_, '_>, listener: Ticket, ids: Json<'_>) {
+fn register_tasks(request: &mut Request<'_, '_>, listener: Ticket, ids: Json<'_>) {
     let (context, session) = (request.pending.context, request.state.session_key);
     request.state.with_tasks(|state, table| {
         for id in ids.elements().filter_map(Json::string) {
             if table.find(id, context.revision(), session).is_some() {
                 let ServerState { registry, peer, .. } = &mut *state;
                 // If the registry has no space for an id, the acknowledgment omits the id.
-                let subject = Subject { owner: Owner::listener(listener), kind: Watched::Task, uri: id };
+                let subject = Subject { owner: Owner::listener(listener), kind: SubjectKind::Task, uri: id };
                 let _ = registry.add(&subject, &peer.in_flight, &mut |_| Ok(()));
             }
         }
     });
 }
 
-fn write_watched(registry: &mut SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>) {
+fn write_task_ids(registry: &mut SubscriptionRegistry<'_>, owner: Owner, out: &mut Writer<'_>) {
     let (mut at, mut any) = (0, false);
-    while let Some(watch) = registry.at(at) {
+    while let Some(entry) = registry.at(at) {
         let (here, before) = (at, out.mark());
-        at = watch.next;
-        if watch.owner != owner || !watch.is_of_kind(Watched::Task) || watch.is_removed() {
+        at = entry.next;
+        if entry.owner != owner || !entry.is_of_kind(SubjectKind::Task) || entry.is_removed() {
             continue;
         }
         if !any {
             out.key("taskIds");
             out.begin_array();
         }
-        out.string(watch.uri);
+        out.string(entry.uri);
         // The closing brackets of the message must still fit.
         if out.remaining() < "]}}}".len() {
             out.rollback(before);
@@ -252,7 +252,7 @@ impl ServerState<'_> {
         table.touch(ticket, self.peer.now);
         self.pending_changes.add(ChangeSet::TASKS_PENDING);
         if let Some(id) = table.id(ticket) {
-            self.registry.mark_changed(Watched::Task, id.as_str());
+            self.registry.mark_changed(SubjectKind::Task, id.as_str());
         }
     }
 

@@ -8,9 +8,9 @@ use crate::protocol::revision::WireFeature;
 use crate::rpc::Object;
 use crate::server::event::RequestParts;
 use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed};
-use crate::server::features::resources::{can_watch, may_exist, not_found};
+use crate::server::features::resources::{declares_subscribe, may_exist, not_found};
 use crate::server::features::subscriptions::{
-    Accept, LISTEN, SUBSCRIBE, Subscriptions, listen, parse_filter, refuse_missing_uri, refuse_watching,
+    Accept, LISTEN, SUBSCRIBE, Subscriptions, listen, parse_filter, refuse_missing_uri, refuse_subscription,
     subject_uri, subscribe,
 };
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
@@ -64,7 +64,7 @@ impl Sealed for AuthorizedSubscriptions {
                     return refused;
                 }
             }
-            _ if !can_watch(request.state.config) => return refuse_watching(request),
+            _ if !declares_subscribe(request.state.config) => return refuse_subscription(request),
             SUBSCRIBE => match subject_uri(request) {
                 None => return refuse_missing_uri(request),
                 Some(uri) if !may_exist(request.state.config, uri) => return not_found(request, uri),

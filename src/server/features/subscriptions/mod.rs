@@ -21,12 +21,12 @@ use crate::protocol::revision::WireFeature;
 use crate::server::change_set::ChangeSet;
 use crate::server::event::{Event, MakeFeatureEvent, part, spans_of};
 use crate::server::feature::{Change, Feature, OwnResults, Received, Request, Sealed};
-use crate::server::features::resources::{can_watch, may_exist, not_found};
+use crate::server::features::resources::{declares_subscribe, may_exist, not_found};
 use crate::server::features::subscriptions::notify::{
     LIST_MEMBERS, Listening, write_acknowledged, write_ended, write_updated,
 };
 use crate::server::features::subscriptions::registry::{
-    Owner, Subject, SubscriptionRegistry, WatchError, Watched,
+    AddError, Owner, Subject, SubjectKind, SubscriptionRegistry,
 };
 use crate::server::features::tasks::{is_declared, refuse_undeclared};
 use crate::server::pending_event::{PendingEvent, RequestKind};
@@ -53,7 +53,7 @@ use crate::server::tasks::table::TaskStorage;
 /// [`AuthorizedSubscriptions`](crate::server::AuthorizedSubscriptions) is the same feature for an application that
 /// refuses some subscriptions.
 ///
-/// Clients can watch resources only if the caller lends a buffer for the URIs: see
+/// Clients can subscribe to resources only if the caller lends a buffer for the URIs: see
 /// [`Server::subscription_buffer`](crate::Server::subscription_buffer).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Subscriptions;
@@ -72,7 +72,7 @@ impl Sealed for Subscriptions {
     fn handle<'b>(&'b self, method: usize, request: &mut Request<'_, 'b>) -> Received {
         match method {
             LISTEN => listen(request, &mut |_| true),
-            _ if !can_watch(request.state.config) => refuse_watching(request),
+            _ if !declares_subscribe(request.state.config) => refuse_subscription(request),
             SUBSCRIBE => subscribe(request, &mut |_| true),
             _ => unsubscribe(request),
         }
@@ -107,7 +107,7 @@ impl Sealed for Subscriptions {
 /// Decides whether the client may subscribe to the resource with this URI.
 type Accept<'f> = &'f mut dyn FnMut(&str) -> bool;
 
-fn refuse_watching(request: &mut Request<'_, '_>) -> Received {
+fn refuse_subscription(request: &mut Request<'_, '_>) -> Received {
     request.refuse_text(ProtocolError::UnknownMethod, "the server does not support resource subscriptions")
 }
 
@@ -119,18 +119,18 @@ fn subscribe(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
         return not_found(request, uri);
     }
     let owner = Owner::session(request.state.session_key);
-    let subject = Subject { owner, kind: Watched::Resource, uri };
+    let subject = Subject { owner, kind: SubjectKind::Resource, uri };
     let ServerState { registry, peer: Peer { in_flight, output, .. }, .. } = &mut *request.state;
     let added = add_resource(registry, in_flight, &subject, None, output.max_reply_content(), accept);
     let limit = registry.limit();
     match added {
         Ok(new) => respond_and_emit(request, new, subscribed),
-        Err(WatchError::Full) => request.refuse(
+        Err(AddError::Full) => request.refuse(
             ProtocolError::TooManyWatched { limit },
             &("at most ", limit, " bytes of URIs; unsubscribe from some"),
         ),
-        Err(WatchError::TooLong) => request.invalid_params("`uri` is too long for a change notification"),
-        Err(WatchError::Refused) => {
+        Err(AddError::TooLong) => request.invalid_params("`uri` is too long for a change notification"),
+        Err(AddError::Refused) => {
             // The client may have subscribed before it lost the permission.
             registry.remove(&subject, in_flight.seed());
             // The application has decided about the resource, so the server does not report the error.
@@ -146,7 +146,7 @@ fn unsubscribe(request: &mut Request<'_, '_>) -> Received {
     let Some(uri) = subject_uri(request) else { return refuse_missing_uri(request) };
     let owner = Owner::session(request.state.session_key);
     let seed = request.state.peer.in_flight.seed();
-    let was = request.state.registry.remove(&Subject { owner, kind: Watched::Resource, uri }, seed);
+    let was = request.state.registry.remove(&Subject { owner, kind: SubjectKind::Resource, uri }, seed);
     respond_and_emit(request, was, unsubscribed)
 }
 
@@ -190,14 +190,14 @@ fn add_resource(
     id: Option<&[u8]>,
     space: usize,
     accept: Accept<'_>,
-) -> Result<bool, WatchError> {
+) -> Result<bool, AddError> {
     registry.add(subject, in_flight, &mut |uri| {
         let mut out = Writer::measure();
         write_updated(&mut out, id, uri);
         match out.len() <= space {
             true if accept(uri) => Ok(()),
-            true => Err(WatchError::Refused),
-            false => Err(WatchError::TooLong),
+            true => Err(AddError::Refused),
+            false => Err(AddError::TooLong),
         }
     })
 }
@@ -214,7 +214,7 @@ fn listen(request: &mut Request<'_, '_>, accept: Accept<'_>) -> Received {
     let hooks = request.state.tasks.as_ref().map(TaskStorage::hooks);
     if let Some(hooks) = hooks {
         let tasks = request.view(request.spans.arguments).get("taskIds");
-        (hooks.watch)(request, ticket, tasks.unwrap_or(Json::NULL));
+        (hooks.register_tasks)(request, ticket, tasks.unwrap_or(Json::NULL));
     }
     if !write_acknowledgment(request, ticket, filter, hooks, accept) {
         request.state.peer.in_flight.release(ticket);
@@ -259,7 +259,7 @@ fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Tick
 }
 
 /// Registers the resources and writes the acknowledgment. Omits a resource that is unknown, that does not fit into a
-/// buffer, or that the application does not accept. Also omits a watched task that does not fit.
+/// buffer, or that the application does not accept. Also omits a task that does not fit.
 ///
 /// Returns `false` if the acknowledgment does not fit.
 fn write_acknowledgment(
@@ -276,7 +276,7 @@ fn write_acknowledgment(
     let space = output.max_reply_content();
     let mut resources = |out: &mut Writer<'_>| {
         let mut any = false;
-        let uris = requested.get("resourceSubscriptions").filter(|_| can_watch(config));
+        let uris = requested.get("resourceSubscriptions").filter(|_| declares_subscribe(config));
         for uri in uris.unwrap_or(Json::NULL).elements().filter_map(Json::string) {
             let before = out.mark();
             if !any {
@@ -284,7 +284,7 @@ fn write_acknowledgment(
                 out.begin_array();
             }
             out.text(uri);
-            let subject = Subject { owner, kind: Watched::Resource, uri };
+            let subject = Subject { owner, kind: SubjectKind::Resource, uri };
             // The closing brackets of the message must still fit.
             if out.remaining() >= "]}}}".len()
                 && may_exist(config, uri)
@@ -299,7 +299,7 @@ fn write_acknowledgment(
             out.end_array();
         }
         if let Some(hooks) = hooks {
-            (hooks.write_watched)(registry, owner, out);
+            (hooks.write_task_ids)(registry, owner, out);
         }
         config.features.iter().for_each(|feature| feature.write_filter(requested, out));
     };

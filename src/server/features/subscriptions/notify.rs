@@ -15,7 +15,7 @@ use crate::server::change_set::ChangeSet;
 use crate::server::config::ServerConfig;
 use crate::server::event::{Event, part, spans_of};
 use crate::server::feature::Change;
-use crate::server::features::subscriptions::registry::{Owner, SubscriptionRegistry, Watched};
+use crate::server::features::subscriptions::registry::{Owner, SubjectKind, SubscriptionRegistry};
 use crate::server::request_context::PackedContext;
 use crate::server::server_state::{RequestTable, ServerState};
 
@@ -58,7 +58,7 @@ impl<'a> Listening<'a> {
     #[must_use]
     pub fn includes(&self, change: Change<'_>) -> bool {
         match change {
-            Change::Resource(uri) => self.uris().any(|watched| watched == uri),
+            Change::Resource(uri) => self.uris().any(|known| known == uri),
             list => self
                 .inbound()
                 .and_then(Inbound::subscription)
@@ -69,7 +69,7 @@ impl<'a> Listening<'a> {
     /// Returns the URIs of the subscribed resources.
     pub fn uris(&self) -> impl Iterator<Item = &'a str> {
         let owner = Owner::listener(self.ticket);
-        self.registry.iter().filter(move |watch| watch.owner == owner).map(|watch| watch.uri)
+        self.registry.resources().filter(move |entry| entry.owner == owner).map(|entry| entry.uri)
     }
 
     /// Returns the filter that the client requested, with the members of extensions.
@@ -125,7 +125,7 @@ fn pending<'s>(state: &'s mut ServerState<'_>, ticket: Ticket) -> Option<&'s mut
 /// Marks a change as pending in all matching subscriptions and registry entries.
 pub(crate) fn record_change(state: &mut ServerState<'_>, change: Change<'_>) {
     if let Change::Resource(uri) = change {
-        if state.registry.mark_changed(Watched::Resource, uri) {
+        if state.registry.mark_changed(SubjectKind::Resource, uri) {
             state.pending_changes.add(ChangeSet::FEATURE_PENDING);
         }
         return;
@@ -168,7 +168,7 @@ fn write_lists(state: &mut ServerState<'_>) -> Option<()> {
             if flags.any(change.list()) {
                 send(state, ticket, &mut |out, id| {
                     begin_notification(out, method);
-                    write_tag(out, id);
+                    write_subscription_meta(out, id);
                     out.token("}}");
                 })?;
                 pending(state, ticket)?.remove(change.list());
@@ -187,10 +187,10 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
     let (current, is_notified) = (Owner::session(state.session_key), state.is_session_notified());
     let ServerState { registry, peer, .. } = state;
     let (mut at, mut any_delayed) = (0, false);
-    while let Some(watch) = &registry.at(at) {
-        let (here, owner) = (at, watch.owner);
-        at = watch.next;
-        if !watch.is_changed() || watch.is_of_kind(Watched::Task) {
+    while let Some(entry) = &registry.at(at) {
+        let (here, owner) = (at, entry.owner);
+        at = entry.next;
+        if !entry.is_changed() || entry.is_of_kind(SubjectKind::Task) {
             continue;
         }
         if owner == current && !is_notified {
@@ -210,7 +210,7 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
                 }
             };
             let _ =
-                output.write_message(routing, &mut |out: &mut Writer<'_>| write_updated(out, id, watch.uri));
+                output.write_message(routing, &mut |out: &mut Writer<'_>| write_updated(out, id, entry.uri));
         }
         registry.set_changed(here, false);
     }
@@ -280,7 +280,7 @@ fn send_as(
 }
 
 /// Writes `"_meta":{…}` with the id of the subscription.
-pub(crate) fn write_tag(out: &mut Writer<'_>, id: &[u8]) {
+pub(crate) fn write_subscription_meta(out: &mut Writer<'_>, id: &[u8]) {
     out.members(r#""_meta":{"#);
     out.key(meta::SUBSCRIPTION_ID);
     out.json_bytes(id);
@@ -302,7 +302,7 @@ pub(crate) fn write_acknowledged(
     resources: &mut dyn WriteBody,
 ) {
     begin_notification(out, methods::SUBSCRIPTIONS_ACKNOWLEDGED.name);
-    write_tag(out, id);
+    write_subscription_meta(out, id);
     out.token(r#","notifications":{"#);
     for (name, list) in &LIST_MEMBERS {
         if filter.any(*list) {
@@ -317,7 +317,7 @@ pub(crate) fn write_acknowledged(
 pub(crate) fn write_updated(out: &mut Writer<'_>, id: Option<&[u8]>, uri: &str) {
     begin_notification(out, methods::RESOURCES_UPDATED.name);
     if let Some(id) = id {
-        write_tag(out, id);
+        write_subscription_meta(out, id);
     }
     out.field_string("uri", uri);
     out.token("}}");

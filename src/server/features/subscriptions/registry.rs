@@ -1,4 +1,4 @@
-//! Registry of the resources and tasks that clients watch, in one buffer.
+//! Registry of the resources and tasks to which clients subscribe, in one buffer.
 //!
 //! The entries form a binary trie: bit `n` of an entry's hash selects the child at depth `n`, and the first entry is
 //! the root. So the registry finds an entry in O(log n) without a separate index. The hash uses the caller's seed. If
@@ -60,9 +60,9 @@ impl Owner {
     }
 }
 
-/// The reason why a resource cannot be watched.
+/// The reason why the registry does not add an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WatchError {
+pub(crate) enum AddError {
     /// The buffer has no space for the URI of the resource, or the URI is longer than 65,535 bytes.
     Full,
     /// The notification about the resource would not fit into the transmit buffer.
@@ -97,10 +97,10 @@ const ROOT: usize = usize::MAX;
 /// Maximum number of bytes that the registry uses, so that three bytes hold the offset of each child.
 const MAX_SIZE: usize = 1 << 24;
 
-/// The subject of an entry.
+/// The kind of an entry's subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Watched {
+pub(crate) enum SubjectKind {
     /// A resource, by its URI.
     Resource = 0,
     /// A task, by its id.
@@ -109,7 +109,7 @@ pub(crate) enum Watched {
 
 /// An entry, with the offset of the next entry.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Watch<'w> {
+pub(crate) struct Entry<'w> {
     pub(crate) owner: Owner,
     flags: u8,
     /// The URI of the resource, or the id of the task.
@@ -117,8 +117,8 @@ pub(crate) struct Watch<'w> {
     pub(crate) next: usize,
 }
 
-impl Watch<'_> {
-    pub(crate) fn is_of_kind(&self, kind: Watched) -> bool {
+impl Entry<'_> {
+    pub(crate) fn is_of_kind(&self, kind: SubjectKind) -> bool {
         self.flags & TASK == kind as u8
     }
 
@@ -136,7 +136,7 @@ impl Watch<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'s> {
     pub(crate) owner: Owner,
-    pub(crate) kind: Watched,
+    pub(crate) kind: SubjectKind,
     /// The URI of the resource, or the id of the task.
     pub(crate) uri: Str<'s>,
 }
@@ -153,7 +153,7 @@ impl<'b> SubscriptionRegistry<'b> {
     /// Removes the entries of a session.
     pub(crate) fn remove_session(&mut self, key: SessionKey) {
         let mut at = 0;
-        while let Some(Watch { owner, next, .. }) = self.at(at) {
+        while let Some(Entry { owner, next, .. }) = self.at(at) {
             if owner == Owner::session(key) {
                 self.set_removed(at);
             }
@@ -167,16 +167,16 @@ impl<'b> SubscriptionRegistry<'b> {
     }
 
     /// Returns the entry that begins at `at`, even a removed entry. Returns `None` at the end of the entries.
-    pub(crate) fn at(&self, at: usize) -> Option<Watch<'_>> {
+    pub(crate) fn at(&self, at: usize) -> Option<Entry<'_>> {
         self.entry(at, self.used)
     }
 
-    fn entry(&self, at: usize, end: usize) -> Option<Watch<'_>> {
+    fn entry(&self, at: usize, end: usize) -> Option<Entry<'_>> {
         let entry = self.buffer.bytes().get(at..end)?;
         let (header, rest) = entry.split_first_chunk::<HEADER>()?;
         let [s0, s1, g0, g1, g2, g3, flags, l0, l1, ..] = *header;
         let length = usize::from(u16::from_le_bytes([l0, l1]));
-        Some(Watch {
+        Some(Entry {
             owner: Owner(Ticket {
                 slot: u16::from_le_bytes([s0, s1]).into(),
                 generation: u32::from_le_bytes([g0, g1, g2, g3]),
@@ -188,34 +188,34 @@ impl<'b> SubscriptionRegistry<'b> {
     }
 
     /// Returns the entries of resources, without removed entries. Entries of ended subscriptions may be included.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Watch<'_>> {
-        self.all().filter(|watch| watch.is_of_kind(Watched::Resource))
+    pub(crate) fn resources(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.iter().filter(|entry| entry.is_of_kind(SubjectKind::Resource))
     }
 
     /// Returns the entries of resources and tasks, without removed entries. Entries of ended subscriptions may be
     /// included.
-    pub(crate) fn all(&self) -> impl Iterator<Item = Watch<'_>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
         let mut at = 0;
         let entries = core::iter::from_fn(move || {
-            let watch = self.at(at)?;
-            at = watch.next;
-            Some(watch)
+            let entry = self.at(at)?;
+            at = entry.next;
+            Some(entry)
         });
-        entries.filter(|watch| !watch.is_removed())
+        entries.filter(|entry| !entry.is_removed())
     }
 
-    /// Adds an entry. Returns `Ok(false)` if the owner already watches the resource or task.
+    /// Adds an entry. Returns `Ok(false)` if the owner already has this entry.
     ///
     /// `check` gets the decoded URI or id, and may refuse the entry, even if the entry exists.
     ///
     /// # Errors
-    /// [`WatchError::Full`]: the buffer has no space. Other errors are those of `check`.
+    /// [`AddError::Full`]: the buffer has no space. Other errors are those of `check`.
     pub(crate) fn add(
         &mut self,
         subject: &Subject<'_>,
         in_flight: &RequestTable<'_>,
-        check: &mut dyn FnMut(&str) -> Result<(), WatchError>,
-    ) -> Result<bool, WatchError> {
+        check: &mut dyn FnMut(&str) -> Result<(), AddError>,
+    ) -> Result<bool, AddError> {
         let (length, seed) = (subject.uri.len(), in_flight.seed());
         let taken = HEADER.wrapping_add(length);
         let mut found = self.find(subject, seed);
@@ -225,30 +225,30 @@ impl<'b> SubscriptionRegistry<'b> {
         }
         let link = match found {
             Ok(at) => {
-                check(self.at(at).map_or("", |watch| watch.uri))?;
+                check(self.at(at).map_or("", |entry| entry.uri))?;
                 return Ok(self.restore(at));
             }
             Err(link) => link,
         };
         let (start, end) = (self.used, self.used.wrapping_add(taken));
-        let header = encode_header(subject, u16::try_from(length).map_err(|_| WatchError::Full)?);
+        let header = encode_header(subject, u16::try_from(length).map_err(|_| AddError::Full)?);
         if end > self.limit() {
-            return Err(WatchError::Full);
+            return Err(AddError::Full);
         }
         let mut space = self.buffer.reborrow();
-        let target = space.ensure(end).and_then(|all| all.get_mut(start..end)).ok_or(WatchError::Full)?;
-        let (first, text) = target.split_first_chunk_mut().ok_or(WatchError::Full)?;
+        let target = space.ensure(end).and_then(|all| all.get_mut(start..end)).ok_or(AddError::Full)?;
+        let (first, text) = target.split_first_chunk_mut().ok_or(AddError::Full)?;
         *first = header;
-        check(subject.uri.copy_to(text).map_err(|_| WatchError::Full)?)?;
+        check(subject.uri.copy_to(text).map_err(|_| AddError::Full)?)?;
         self.used = end;
         self.set_child(link, start);
         Ok(true)
     }
 
-    /// Removes an entry. Returns `false` if the owner does not watch the resource or task.
+    /// Removes an entry. Returns `false` if the owner has no such entry.
     pub(crate) fn remove(&mut self, subject: &Subject<'_>, seed: u64) -> bool {
         let Ok(at) = self.find(subject, seed) else { return false };
-        let was_removed = self.at(at).is_some_and(|watch| watch.is_removed());
+        let was_removed = self.at(at).is_some_and(|entry| entry.is_removed());
         self.set_removed(at);
         !was_removed
     }
@@ -256,16 +256,16 @@ impl<'b> SubscriptionRegistry<'b> {
     /// Finds an entry, even a removed entry. Without such an entry, returns the link to which a new entry belongs.
     fn find(&self, subject: &Subject<'_>, seed: u64) -> Result<usize, usize> {
         let Subject { owner, kind, uri } = *subject;
-        self.descend(hash_text(seed ^ owner.key(), &uri), &|watch| {
-            watch.owner == owner && watch.is_of_kind(kind) && uri == *watch.uri
+        self.descend(hash_text(seed ^ owner.key(), &uri), &|entry| {
+            entry.owner == owner && entry.is_of_kind(kind) && uri == *entry.uri
         })
     }
 
     /// Follows the bits of `hash` to the entry that `is_found` accepts, or to an absent child.
-    fn descend(&self, mut hash: u32, is_found: &dyn Fn(&Watch<'_>) -> bool) -> Result<usize, usize> {
+    fn descend(&self, mut hash: u32, is_found: &dyn Fn(&Entry<'_>) -> bool) -> Result<usize, usize> {
         let (mut at, mut link) = (0, ROOT);
-        while let Some(watch) = &self.at(at) {
-            if is_found(watch) {
+        while let Some(entry) = &self.at(at) {
+            if is_found(entry) {
                 return Ok(at);
             }
             let [left, right] = CHILDREN;
@@ -279,7 +279,7 @@ impl<'b> SubscriptionRegistry<'b> {
         Err(link)
     }
 
-    // Not inlined into its three callers: that takes 60 bytes more.
+    // Not inlined, to save flash.
     #[inline(never)]
     fn set_child(&mut self, link: usize, offset: usize) {
         if let Some(child) = self.buffer.bytes_mut().get_mut(link..).and_then(<[u8]>::first_chunk_mut::<3>) {
@@ -288,12 +288,12 @@ impl<'b> SubscriptionRegistry<'b> {
         }
     }
 
-    /// Sets `changed` in all entries of a resource or task. Returns `false` if there is no entry.
-    pub(crate) fn mark_changed(&mut self, kind: Watched, uri: &str) -> bool {
+    /// Marks all entries of a resource or task as changed. Returns `false` if there is no entry.
+    pub(crate) fn mark_changed(&mut self, kind: SubjectKind, uri: &str) -> bool {
         let (mut at, mut marked) = (0, false);
-        while let Some(watch) = self.at(at) {
+        while let Some(entry) = self.at(at) {
             let (same, next) =
-                (!watch.is_removed() && watch.is_of_kind(kind) && watch.uri == uri, watch.next);
+                (!entry.is_removed() && entry.is_of_kind(kind) && entry.uri == uri, entry.next);
             if same {
                 self.set_changed(at, true);
                 marked = true;
@@ -330,13 +330,13 @@ impl<'b> SubscriptionRegistry<'b> {
     /// Drops removed entries and entries of ended subscriptions, and builds a new trie from the remaining entries.
     fn compact(&mut self, in_flight: &RequestTable<'_>) {
         let (mut at, all) = (0, core::mem::take(&mut self.used));
-        while let Some(watch) = &self.entry(at, all) {
-            let (from, next) = (at, watch.next);
+        while let Some(entry) = &self.entry(at, all) {
+            let (from, next) = (at, entry.next);
             at = next;
-            if watch.is_removed() || !watch.owner.is_active(in_flight) {
+            if entry.is_removed() || !entry.owner.is_active(in_flight) {
                 continue;
             }
-            let hash = hash_text(in_flight.seed() ^ watch.owner.key(), &watch.uri);
+            let hash = hash_text(in_flight.seed() ^ entry.owner.key(), &entry.uri);
             let link = self.descend(hash, &|_| false).unwrap_or_else(|link| link);
             let to = self.used;
             move_down(self.buffer.bytes_mut(), from, to, next.wrapping_sub(from));
@@ -355,6 +355,6 @@ fn encode_header(subject: &Subject<'_>, length: u16) -> [u8; HEADER] {
 
 impl core::fmt::Debug for SubscriptionRegistry<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_list().entries(self.iter().map(|watch| watch.uri)).finish()
+        f.debug_list().entries(self.resources().map(|entry| entry.uri)).finish()
     }
 }

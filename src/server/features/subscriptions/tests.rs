@@ -20,7 +20,7 @@ impl Sealed for Files {
         out.token(r#""resources":{"subscribe":true}"#);
     }
 
-    fn can_watch(&self) -> bool {
+    fn declares_subscribe(&self) -> bool {
         true
     }
 
