@@ -144,11 +144,11 @@ pub(crate) enum RequestKind {
     List {
         first: [u8; 4],
     },
-    /// A request for the result of the task in this slot. `is_offered` is set when the server requests the result from
+    /// A request for the result of the task in this slot. `is_requested` is set when the server requests the result from
     /// the application.
     TaskResult {
         task: [u8; 2],
-        is_offered: bool,
+        is_requested: bool,
     },
     /// A request whose response the application writes in chunks.
     Chunked(ChunkState),

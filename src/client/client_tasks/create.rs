@@ -105,7 +105,7 @@ fn create(
     let options = (state.config.client_tasks?.options)();
     let (now, ttl) = (state.peer.now, options.ttl_for(requested));
     let data = table.new_data(now, revision, SessionKey::NONE, options, ttl);
-    let data = TaskData { is_automatic: !token.is_empty(), ..data };
+    let data = TaskData { has_request: !token.is_empty(), ..data };
     let ticket = table.slots.take(data, expiry(now, ttl))?;
     if !table.set_token(ticket, token) {
         table.slots.release(ticket);

@@ -52,7 +52,7 @@ impl ClientState<'_> {
         let pending = Pending { source, context, task: None };
         let handled = self.with_client_tasks(|state, table| match method {
             TaskMethod::List => list(state, table, &pending, params),
-            method => about(state, table, &pending, method, params),
+            method => handle_one(state, table, &pending, method, params),
         });
         let outcome = handled.unwrap_or(Err(ProtocolError::UnknownMethod));
         if let Err(error) = outcome {
@@ -63,7 +63,7 @@ impl ClientState<'_> {
 }
 
 /// Handles a request about one task.
-fn about(
+fn handle_one(
     state: &mut ClientState<'_>,
     table: &mut TaskTable<'_>,
     pending: &Pending<'_>,

@@ -43,7 +43,7 @@ impl<'t> Record<'t> {
         })
     }
 
-    /// The fixed part of the text.
+    /// Returns the fixed part of the text.
     fn header(sequence: u64, interval: Millis, digest: u32, id_length: usize) -> [u8; HEADER] {
         let interval = u32::try_from(interval.0).unwrap_or(u32::MAX);
         let length = u16::try_from(id_length).unwrap_or(u16::MAX);
@@ -54,7 +54,7 @@ impl<'t> Record<'t> {
         header
     }
 
-    /// The time between polls.
+    /// Returns the time between polls.
     pub(crate) fn interval(&self) -> Millis {
         Millis(self.interval.into())
     }
@@ -65,7 +65,7 @@ impl<'t> Record<'t> {
         out.json_bytes(self.id);
     }
 
-    /// Whether `id` is the id of the task.
+    /// Returns whether `id` is the id of the task.
     pub(crate) fn has_id(&self, id: Str<'_>) -> bool {
         Json::trusted(self.id).string() == Some(id)
     }

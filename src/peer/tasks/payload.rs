@@ -1,4 +1,4 @@
-//! Stored results and errors of tasks (payloads), and the requests that become tasks.
+//! Payloads of tasks (results and errors), and lookup of a task by its call.
 
 use crate::error::ProtocolError;
 use crate::json::{Json, WriteBody, Writer, text_of};
@@ -93,8 +93,8 @@ impl TaskTable<'_> {
         (end.unwrap_or(TaskState::Cancelled), Some(refused))
     }
 
-    /// Returns the end of an ended task for `tasks/result` (`2025-11-25`): the code of an error, and the stored result or
-    /// error. Returns `None` if the task is removed.
+    /// Returns the end of an ended task for `tasks/result` (`2025-11-25`): the code of an error, and the stored result
+    /// or error. Returns `None` if the task is removed.
     pub(crate) fn end_of(&self, ticket: Ticket) -> Option<(Option<i32>, Json<'_>)> {
         let data = self.data(ticket).filter(|data| data.state != TaskState::Removed)?;
         let payload = Json::trusted(self.payload(ticket));
@@ -122,7 +122,7 @@ impl TaskTable<'_> {
     /// Returns the call that became this task automatically, or may become this task. Returns `None` if the
     /// application has created the task.
     pub(crate) fn call_of(&self, ticket: Ticket) -> Option<Ticket> {
-        self.data(ticket).filter(|data| data.is_automatic)?;
+        self.data(ticket).filter(|data| data.has_request)?;
         unpacked(self.slots.text(ticket))
     }
 }

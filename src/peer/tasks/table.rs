@@ -58,8 +58,8 @@ pub struct TaskData {
     pub(crate) is_stored: bool,
     /// Whether to add empty structured content if the result has none.
     pub(crate) pad_structured: bool,
-    /// Whether a call becomes the task automatically. The text then begins with the ticket of the call.
-    pub(crate) is_automatic: bool,
+    /// Whether the text begins with the ticket of a call or server request.
+    pub(crate) has_request: bool,
     /// Whether the status notification of the task (`2025-11-25`) is pending.
     pub(crate) is_changed: bool,
 }
@@ -157,9 +157,10 @@ pub struct TaskTable<'b> {
     pub(crate) notifies: bool,
     /// Whether a response or notification about tasks awaits transmit space.
     pub(crate) is_pending: bool,
+    /// The configuration of automatic tasks (server only).
     pub(crate) automatic: Option<AutomaticTasks>,
     /// The time to live that the client requests for a task, or 0 if the client requests no time. `None` if the
-    /// current call cannot become a task automatically.
+    /// current call cannot become a task automatically (server only).
     pub(crate) candidate: Option<u64>,
 }
 
@@ -294,7 +295,7 @@ impl<'b> TaskTable<'b> {
             state: TaskState::Open,
             is_stored: false,
             pad_structured: false,
-            is_automatic: false,
+            has_request: false,
             is_changed: false,
         }
     }

@@ -113,13 +113,13 @@ listed! {
     Prompt, Prompts, Prompt;
 }
 
-/// Finds the first entry whose key satisfies `is`. The key is a name, URI or URI template.
+/// Finds the first entry whose key satisfies the predicate. The key is a name, URI or URI template.
 pub(crate) fn find<'i>(
     config: &'i ServerConfig<'i>,
     catalog: Catalog,
-    is: &dyn Fn(&str) -> bool,
+    matches: &dyn Fn(&str) -> bool,
 ) -> Found<'i> {
-    find_among(config.features, catalog, is)
+    find_among(config.features, catalog, matches)
 }
 
 /// Finds the first entry whose key satisfies the predicate. Returns `None` if there is none, or the list is dynamic.
@@ -130,8 +130,12 @@ pub(crate) fn find_entry<'i, E: Listed<'i>>(
     E::from_found(find(config, E::CATALOG, matches))
 }
 
-fn find_among<'i>(features: &'i [&'i dyn Feature], catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'i> {
-    let mut found = features.iter().map(|feature| feature.find(catalog, is));
+fn find_among<'i>(
+    features: &'i [&'i dyn Feature],
+    catalog: Catalog,
+    matches: &dyn Fn(&str) -> bool,
+) -> Found<'i> {
+    let mut found = features.iter().map(|feature| feature.find(catalog, matches));
     found.find(|found| !found.is_absent()).unwrap_or(Found::Absent)
 }
 
@@ -152,20 +156,20 @@ pub(crate) fn entry_at<'i, E: Listed<'i>>(config: &'i ServerConfig<'i>, index: u
     })
 }
 
-/// Finds the first feature whose list is dynamic, or has an entry whose key satisfies `is`. Returns `None` if the
-/// server does not join features.
+/// Finds the first feature whose list is dynamic, or has an entry whose key satisfies the predicate. Returns `None` if
+/// the server does not join features.
 pub(crate) fn owner<'i>(
     config: &'i ServerConfig<'i>,
     catalog: Catalog,
-    is: &dyn Fn(&str) -> bool,
+    matches: &dyn Fn(&str) -> bool,
 ) -> Option<&'i dyn Feature> {
     let mut features = config.features.iter().copied().filter(|_| JOINS);
-    features.find(|feature| !feature.find(catalog, is).is_absent())
+    features.find(|feature| !feature.find(catalog, matches).is_absent())
 }
 
 /// Checks the features that the server joins. No key may occur in two catalogs of one kind, and none of these catalogs
-/// may be a dynamic list. Two features may declare one extension only with the same settings, and must not have the same
-/// filter member. There is at most one catalog of skills, and one feature with experimental capabilities.
+/// may be a dynamic list. Two features may declare one extension only with the same settings, and must not have the
+/// same filter member. There is at most one catalog of skills, and one feature with experimental capabilities.
 pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError> {
     for (index, feature) in config.features.iter().enumerate().filter(|_| JOINS) {
         let earlier = config.features.get(..index).unwrap_or_default();
@@ -198,14 +202,14 @@ pub(crate) fn check_joined(config: &ServerConfig<'_>) -> Result<(), ConfigError>
     Ok(())
 }
 
-/// Finds the entry of a list whose key `is` accepts.
+/// Finds the entry of a list whose key satisfies the predicate.
 pub(crate) fn find_in<'f, E: ListedObject>(
     entries: &Entries<'f, E>,
-    is: &dyn Fn(&str) -> bool,
+    matches: &dyn Fn(&str) -> bool,
     found: fn(&'f E) -> Found<'f>,
 ) -> Found<'f> {
     match entries.event {
-        None => entries.fixed.iter().find(|entry| is(entry.key())).map_or(Found::Absent, found),
+        None => entries.fixed.iter().find(|entry| matches(entry.key())).map_or(Found::Absent, found),
         Some(_) => Found::Dynamic,
     }
 }

@@ -126,9 +126,9 @@ impl Sealed for Prompts<'_> {
         if method == LIST { pagination::respond(request, &self.catalog) } else { self.get(request) }
     }
 
-    fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'_> {
+    fn find(&self, catalog: Catalog, matches: &dyn Fn(&str) -> bool) -> Found<'_> {
         match catalog {
-            Catalog::Prompts => find_in(&self.catalog, is, Found::Prompt),
+            Catalog::Prompts => find_in(&self.catalog, matches, Found::Prompt),
             _ => Found::Absent,
         }
     }

@@ -188,10 +188,10 @@ impl Sealed for Resources<'_> {
         }
     }
 
-    fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'_> {
+    fn find(&self, catalog: Catalog, matches: &dyn Fn(&str) -> bool) -> Found<'_> {
         match catalog {
-            Catalog::Resources => find_in(&self.catalog, is, Found::Resource),
-            Catalog::Templates => find_in(&self.templates, is, Found::Template),
+            Catalog::Resources => find_in(&self.catalog, matches, Found::Resource),
+            Catalog::Templates => find_in(&self.templates, matches, Found::Template),
             _ => Found::Absent,
         }
     }
@@ -225,8 +225,8 @@ impl Resources<'_> {
         let Some(uri) = request.view(subject).string() else {
             return request.invalid_params("`uri` must be the URI of a resource");
         };
-        let elsewhere = || JOINS && may_exist(request.state.config, uri);
-        if self.contains_uri(uri) == Some(false) && !elsewhere() {
+        let in_other_feature = || JOINS && may_exist(request.state.config, uri);
+        if self.contains_uri(uri) == Some(false) && !in_other_feature() {
             return not_found(request, uri);
         }
         request.set_parts(subject, Span::MISSING);

@@ -55,7 +55,7 @@ struct Child<'t> {
 }
 
 impl<'t> Directory<'t> {
-    /// All files below the folder, each with its path relative to the folder.
+    /// Returns all files below the folder, each with its path relative to the folder.
     fn files(self) -> impl Iterator<Item = (&'t SkillFile<'t>, &'t str)> {
         self.skill.all_files().filter_map(move |file| {
             let path = match self.path {

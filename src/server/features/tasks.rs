@@ -226,7 +226,7 @@ fn get(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 
 /// Emits the event that requests the result from the application.
 fn request_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
-    let kind = RequestKind::TaskResult { task: slot_of(ticket), is_offered: true };
+    let kind = RequestKind::TaskResult { task: slot_of(ticket), is_requested: true };
     request.set_parts(Span::MISSING, Span::MISSING);
     request.emit_request(kind, TaskResult::event)
 }
@@ -247,7 +247,7 @@ fn result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 
 fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
     let context = request.pending.context;
-    let kind = RequestKind::TaskResult { task: slot_of(ticket), is_offered: false };
+    let kind = RequestKind::TaskResult { task: slot_of(ticket), is_requested: false };
     let packed = PackedContext::new(&context.with_kind(kind));
     // The request has no timeout. The request still needs a deadline, because the grace period ends only requests
     // with a deadline.

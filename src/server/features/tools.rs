@@ -234,9 +234,9 @@ impl Sealed for Tools<'_> {
         if method == LIST { self.list(request) } else { self.call(request) }
     }
 
-    fn find(&self, catalog: Catalog, is: &dyn Fn(&str) -> bool) -> Found<'_> {
+    fn find(&self, catalog: Catalog, matches: &dyn Fn(&str) -> bool) -> Found<'_> {
         match catalog {
-            Catalog::Tools => find_in(&self.catalog, is, Found::Tool),
+            Catalog::Tools => find_in(&self.catalog, matches, Found::Tool),
             _ => Found::Absent,
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ca
     let after = if context.revision().has(WireFeature::Tasks) { Millis::ZERO } else { automatic.after };
     let deadline = Some(state.peer.now.plus(after));
     let data = table.call_data(state, &context, options, options.ttl_for(requested));
-    let data = TaskData { state: TaskState::Reserved, is_automatic: true, ..data };
+    let data = TaskData { state: TaskState::Reserved, has_request: true, ..data };
     if let Some(ticket) = table.take_slot(state, data, deadline)
         && !table.set_token(ticket, &packed(call))
     {

@@ -105,7 +105,7 @@ fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
     while let Some(receiver) = state.peer.in_flight.next_from(&mut slot) {
         let Some(inbound) = state.peer.in_flight.deferred(receiver) else { continue };
         let context = inbound.context();
-        let RequestKind::TaskResult { task, is_offered } = context.kind else { continue };
+        let RequestKind::TaskResult { task, is_requested } = context.kind else { continue };
         let ticket = table.in_slot(task);
         let data = ticket.and_then(|ticket| table.data(ticket));
         if data.is_some_and(TaskData::is_open) {
@@ -115,13 +115,13 @@ fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
             return Err(Stop::Blocked);
         }
         let pending = Pending { source: Source::Slot(receiver), context };
-        if is_offered {
+        if is_requested {
             // The application has dropped the event without a response.
             state.refuse_with(&pending, ProtocolError::Unanswered);
             state.peer.pending_error = Some(ProtocolError::Unanswered);
         } else if data.is_some_and(TaskData::is_kept_by_application) {
             if let Some(inbound) = state.peer.in_flight.inbound_mut(receiver) {
-                inbound.set_kind(RequestKind::TaskResult { task, is_offered: true });
+                inbound.set_kind(RequestKind::TaskResult { task, is_requested: true });
             }
             state.pending_event = Some(PendingEvent::Task(TaskEvent::Result { receiver, task }));
             return Err(Stop::Event);

@@ -148,7 +148,7 @@ fn event<'a>(event: TaskEvent, state: &'a mut ServerState<'_>, arguments: Json<'
             Some(Event::TaskInput(input::responses(ticket, arguments, accepted)))
         }
         TaskEvent::Response { ticket, kind } => input::response(state, ticket, kind, arguments),
-        TaskEvent::Result { receiver, task } => result::offer(state, receiver, task),
+        TaskEvent::Result { receiver, task } => result::result_event(state, receiver, task),
     }
 }
 

@@ -109,7 +109,7 @@ impl<'a> TaskResult<'a> {
 }
 
 /// Creates the event for a request or subscription in flight that awaits a result.
-pub(super) fn offer<'a>(
+pub(super) fn result_event<'a>(
     state: &'a mut ServerState<'_>,
     receiver: Ticket,
     task: [u8; 2],

@@ -129,8 +129,8 @@ impl Task<'_> {
     ///
     /// In `2026-07-28` the client gets the input request with the task, and the text of the slot stores the input
     /// request. In `2025-11-25` the server sends a request, which takes a slot of [`Server::in_flight`]. If a session
-    /// of the user waits for the result, that session gets the request, otherwise the session of the task. The response
-    /// removes the message about the status if the text of the slot has no space for both the key and the message.
+    /// of the user waits for the result, that session gets the request, otherwise the session of the task. If the slot
+    /// cannot store the key beside the status message, the response deletes the status message.
     ///
     /// # Errors
     /// [`SendError::Unsupported`]: the client did not declare the capability, or the revision does not have it.
