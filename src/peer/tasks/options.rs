@@ -21,16 +21,13 @@ pub struct TaskOptions {
 }
 
 impl TaskOptions {
-    /// The default of [`ttl`](TaskOptions::ttl): five minutes.
-    pub const TTL: Millis = Millis::seconds(300);
-
     /// Creates options with 128 random bits for the id.
     ///
-    /// The id can be the only protection of a task, so the bits must be unguessable. The polling interval is one
-    /// second.
+    /// The id can be the only protection of a task, so the bits must be unguessable. The time to live is five minutes,
+    /// and the polling interval is one second.
     #[must_use]
     pub const fn new(random: [u8; 16]) -> TaskOptions {
-        let (ttl, longest_ttl) = (TaskOptions::TTL, Millis::seconds(3600));
+        let (ttl, longest_ttl) = (Millis::seconds(300), Millis::seconds(3600));
         TaskOptions { random, ttl, longest_ttl, poll_interval: Millis::seconds(1) }
     }
 
