@@ -16,8 +16,15 @@ pub(crate) fn read_directory(skills: &[Skill<'_>], request: &mut Request<'_, '_>
     let Some(directory) = find_directory(skills, uri) else {
         return not_found(request, uri);
     };
+    // One iterator serves consecutive indices, so that a page takes one pass over the children.
+    let (mut children, mut next) = (directory.children(), 0usize);
     pagination::respond_with(request, Shape::Result, "resources", None, &mut |index, _, out| {
-        directory.write_child(&directory.children().nth(index)?, out);
+        if index < next {
+            (children, next) = (directory.children(), 0);
+        }
+        let skipped = index.saturating_sub(next);
+        next = index.saturating_add(1);
+        directory.write_child(&children.nth(skipped)?, out);
         Some(true)
     })
 }
