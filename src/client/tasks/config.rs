@@ -76,7 +76,8 @@ impl ClientConfig<'_> {
     ///
     /// A task stays in the slot of its call. The text of the slot stores a header of 18 bytes, the id of the task as
     /// JSON, and four bytes for each input request. If the text has less space, the call fails with
-    /// [`StateTooLong`](crate::RequestFailure::StateTooLong).
+    /// [`StateTooLong`](crate::RequestFailure::StateTooLong), and the client cancels the task if the server supports
+    /// this.
     ///
     /// ```
     /// use mcp_proto::client::{ClientConfig, TaskLimits};
