@@ -40,6 +40,7 @@ fn receive(input: &mut LineDecoder<'_>, message: &[u8], scanned: Option<&Scanned
     let captured = input.buffer.bytes_mut().get_mut(..id_size).unwrap_or_default();
     input.flags.add(Flags::DISCARDING);
     input.scanned = 0;
+    let message = message.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(message);
     capture_id(&mut input.scanner, &mut input.scanned, message, captured);
 }
 
@@ -47,22 +48,24 @@ fn find(input: &mut LineDecoder<'_>, known: Option<&KnownObject>) -> Option<Foun
     if !input.has_message() {
         return None;
     }
-    if input.is_discarding() {
-        return Some(input.finish_discarded(0));
+    let found = if input.is_discarding() { input.finish_discarded(0) } else { scan(input, known) };
+    if found.kind == LineKind::Blank {
+        input.start = input.end;
+        input.start_line();
+        return None;
     }
+    Some(found)
+}
+
+/// Scans the received message. Skips a byte order mark at its start.
+fn scan(input: &mut LineDecoder<'_>, known: Option<&KnownObject>) -> FoundLine {
     let bytes = input.buffer.bytes().get(..input.end).unwrap_or_default();
     if bytes.starts_with(&BYTE_ORDER_MARK) {
         input.start = BYTE_ORDER_MARK.len();
     }
     input.scanner.feed_with(known, bytes.get(input.start..).unwrap_or_default());
     let length = input.end.saturating_sub(input.start);
-    let kind = input.finish_scan();
-    if kind == LineKind::Blank {
-        input.start = input.end;
-        input.start_line();
-        return None;
-    }
-    Some(FoundLine { kind, length, release_length: length })
+    FoundLine { kind: input.finish_scan(), length, release_length: length }
 }
 
 #[cfg(test)]

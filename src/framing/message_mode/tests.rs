@@ -36,6 +36,7 @@ fn current(input: &mut LineDecoder<'_>) -> Option<(String, u32)> {
 #[test]
 fn message_consists_of_all_bytes_received_at_once() {
     let long = std::format!(r#"{{"id":12345,"x":"{}"}}"#, "x".repeat(100));
+    let marked = std::format!("\u{feff}{long}");
     let late = std::format!(r#"{{"x":"{}","id":"abcdefg"}}"#, "x".repeat(100));
     let cases = [
         ("{}", "{}"),
@@ -48,6 +49,7 @@ fn message_consists_of_all_bytes_received_at_once() {
         ("{\"a\"\u{18}", "broken Syntax at 4"),
         (&long, "over 40, id 12345 true"),
         (&late, "over 40, id \"abcdefg\" false"),
+        (&marked, "over 40, id 12345 true"),
     ];
     let mut buffer = [0; 40];
     let mut input = in_message_mode(&mut buffer, 128);
@@ -87,7 +89,8 @@ fn bytes_read_into_the_space_are_one_message() {
 fn blank_message_is_ignored() {
     let mut buffer = [0; 40];
     let mut input = in_message_mode(&mut buffer, 128);
-    for blank in ["", " \r\n", "\u{feff}", "\u{feff} "] {
+    let oversized = " ".repeat(41);
+    for blank in ["", " \r\n", "\u{feff}", "\u{feff} ", &oversized] {
         assert!(input.message(blank.as_bytes(), None, StreamId(1)));
         assert!(current(&mut input).is_none() && input.is_ready(), "{blank:?}");
         assert_eq!(input.space().len(), 40);
