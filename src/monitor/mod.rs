@@ -146,11 +146,14 @@ impl Monitor {
         let party = self.dialogue.party(sender);
         party.has_ended = true;
         let line = core::mem::take(&mut party.partial);
-        if !line.is_empty() && !party.is_oversized {
+        if core::mem::take(&mut party.is_oversized) {
+            party.add_unreadable();
+        } else if !line.is_empty() {
             let text = "the stream ends inside a line: a newline ends each message";
             self.report(sender, now, &mut found).add(Rule::LineNewline, text);
-            if Json::parse(&line).is_ok() {
-                self.read(sender, &line, now, &mut found);
+            match Json::parse(&line) {
+                Ok(_) => self.read(sender, &line, now, &mut found),
+                Err(_) => self.dialogue.party(sender).add_unreadable(),
             }
         }
         if sender == Sender::Server && !self.dialogue.client.has_ended {

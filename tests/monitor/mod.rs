@@ -169,6 +169,15 @@ fn oversized_line_is_ignored_and_the_next_is_checked() {
 }
 
 #[test]
+fn error_without_id_answers_an_oversized_last_line() {
+    let mut monitor = Monitor::new().line_limit(10);
+    assert_eq!(monitor.bytes(Sender::Client, b"nonsense nonsense", Millis(0)), []);
+    assert_eq!(monitor.end(Sender::Client, Millis(0)), []);
+    let error = br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#;
+    assert_eq!(monitor.line(Sender::Server, error, Millis(0)), []);
+}
+
+#[test]
 fn unanswered_request_is_reported_with_its_id_as_json() {
     for id in ["7", r#""a\"b""#] {
         let mut monitor = Monitor::new();
