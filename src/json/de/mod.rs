@@ -256,7 +256,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         if self.derived {
             return derived::visit_wide(text, visitor);
         }
-        let value = wide(if text == "-0" { "0" } else { text }, NATURAL)?;
+        let value = wide(text, NATURAL)?;
         visitor.visit_u128(value)
     }
 
@@ -376,7 +376,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
             }
             Some(b'{') => {
                 self.enter()?;
-                let name = self.string().ok_or(ErrorKind::BROKEN)?;
+                let name = self.string().ok_or(ErrorKind::Message("expected a variant"))?;
                 self.expect(b':').ok_or(ErrorKind::BROKEN)?;
                 let value = visitor.visit_enum(Variant::new(self, name));
                 if value.is_err() {

@@ -33,12 +33,13 @@ pub(super) fn bounded<'de>(
     }
 }
 
-/// Parses an integer of up to 128 bits.
+/// Parses an integer of up to 128 bits. `-0` is 0 for unsigned integers, too.
 pub(super) fn wide<'de, T: core::str::FromStr>(
     text: &'de str,
     expected: &'static str,
 ) -> Result<T, ErrorKind<'de>> {
-    text.parse().map_err(|_| ErrorKind::Wrong { found: text, expected })
+    let digits = if text == "-0" { "0" } else { text };
+    digits.parse().map_err(|_| ErrorKind::Wrong { found: text, expected })
 }
 
 /// Visits a number for a type that accepts fractions. An integer that fits in 64 bits stays an integer, except `-0`.

@@ -152,6 +152,7 @@ fn error_names_path_and_reason() {
     assert_eq!(error::<Choice>("{\"Struct\":{\"on\":1}}"), "`Struct.on`: expected a boolean, found 1");
     assert_eq!(error::<Choice>("{\"Newtype\":1,\"Unit\":null}"), "more elements than expected");
     assert_eq!(error::<Choice>("[]"), "expected a variant, found []");
+    assert_eq!(error::<Choice>("{}"), "expected a variant");
     assert_eq!(error::<Choice>("{\"Struct\":[true]}"), "`Struct`: expected an object, found [true]");
     assert_eq!(
         error::<Choice>("\"Other\""),
@@ -299,6 +300,8 @@ fn typed_map_keys_are_decoded() {
     as_serde_json_reads::<BTreeMap<Option<u8>, u8>>(r#"{"1":2}"#);
     as_serde_json_reads::<BTreeMap<i128, u8>>(r#"{"-170141183460469231731687303715884105728":1}"#);
     as_serde_json_reads::<BTreeMap<u128, u8>>(r#"{"340282366920938463463374607431768211455":1}"#);
+    assert_eq!(decoded(r#"{"-0":1}"#), Ok(BTreeMap::from([(0u64, 1u8)])));
+    assert_eq!(decoded(r#"{"-0":1}"#), Ok(BTreeMap::from([(0u128, 1u8)])));
     assert!(decoded::<BTreeMap<bool, u8>>(r#"{"yes":1}"#).is_err());
     assert!(decoded::<BTreeMap<Side, u8>>(r#"{"left":1}"#).is_err());
     assert!(decoded::<BTreeMap<u128, u8>>(r#"{"-1":1}"#).is_err());
