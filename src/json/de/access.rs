@@ -2,7 +2,7 @@
 
 use super::error_kind::ErrorKind;
 use super::numbers::{
-    INTEGER, NATURAL, NUMBER, all_integers, bounded, integer_of, integers, visit_number, visit_single, wide,
+    INTEGER, NATURAL, NUMBER, all_numbers, bounded, integer_of, integers, visit_number, visit_single, wide,
 };
 use super::{Decoder, PathlessError, Step};
 use crate::json::value::Json;
@@ -221,9 +221,11 @@ pub(super) struct Name<'de>(pub(super) &'de str);
 
 impl<'de> Name<'de> {
     /// Returns the name if it is a JSON number.
-    fn number(&self) -> Option<&'de str> {
-        let json = Json::parse(self.0.as_bytes()).ok()?;
-        (json.number() == Some(self.0)).then_some(self.0)
+    fn number(&self, expected: &'static str) -> Result<&'de str, ErrorKind<'de>> {
+        match Json::parse(self.0.as_bytes()) {
+            Ok(json) if json.number() == Some(self.0) => Ok(self.0),
+            _ => Err(self.wrong(expected)),
+        }
     }
 
     fn wrong(&self, expected: &'static str) -> ErrorKind<'de> {
@@ -231,7 +233,7 @@ impl<'de> Name<'de> {
     }
 
     fn integer(&self, bounds: (i64, u64), expected: &'static str) -> Result<u64, ErrorKind<'de>> {
-        let text = self.number().ok_or_else(|| self.wrong(expected))?;
+        let text = self.number(expected)?;
         bounded(integer_of(text), text, bounds, expected)
     }
 }
@@ -239,27 +241,19 @@ impl<'de> Name<'de> {
 impl<'de> Deserializer<'de> for Name<'de> {
     type Error = PathlessError;
 
-    all_integers!();
-
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
-        visit_single(self.number().ok_or_else(|| self.wrong(NUMBER))?, visitor)
-    }
-
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
-        visit_number(self.number().ok_or_else(|| self.wrong(NUMBER))?, visitor)
-    }
+    all_numbers!();
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
         visitor.visit_borrowed_str(self.0)
     }
 
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
-        let value = wide(self.number().ok_or_else(|| self.wrong(INTEGER))?, INTEGER)?;
+        let value = wide(self.number(INTEGER)?, INTEGER)?;
         visitor.visit_i128(value)
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
-        let value = wide(self.number().ok_or_else(|| self.wrong(NATURAL))?, NATURAL)?;
+        let value = wide(self.number(NATURAL)?, NATURAL)?;
         visitor.visit_u128(value)
     }
 

@@ -21,7 +21,7 @@ use access::{Elements, Members, Variant};
 use error_kind::ErrorKind;
 use error_path::{ErrorPath, Step};
 use numbers::{
-    INTEGER, NATURAL, NUMBER, all_integers, bounded, integer_of, integers, visit_number, visit_single, wide,
+    INTEGER, NATURAL, NUMBER, all_numbers, bounded, integer_of, integers, visit_number, visit_single, wide,
 };
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{Deserialize, Deserializer, Visitor};
@@ -218,7 +218,7 @@ macro_rules! strings {
 impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     type Error = PathlessError;
 
-    all_integers!();
+    all_numbers!();
     strings!(
         deserialize_str "a string" deserialize_string "a string" deserialize_char "a character"
         deserialize_identifier "a string"
@@ -258,16 +258,6 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         }
         let value = wide(text, NATURAL)?;
         visitor.visit_u128(value)
-    }
-
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
-        let text = self.number(NUMBER)?;
-        visit_single(text, visitor)
-    }
-
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
-        let text = self.number(NUMBER)?;
-        visit_number(text, visitor)
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {

@@ -79,7 +79,8 @@ macro_rules! integers {
 }
 pub(super) use integers;
 
-macro_rules! all_integers {
+/// Defines the methods for integers of up to 64 bits, and for floats.
+macro_rules! all_numbers {
     () => {
         integers!(
             deserialize_i8 visit_i8 i8 "an integer from -128 to 127";
@@ -91,6 +92,14 @@ macro_rules! all_integers {
             deserialize_u32 visit_u32 u32 "an integer from 0 to 4294967295";
             deserialize_u64 visit_u64 u64 "an integer from 0 to 18446744073709551615";
         );
+
+        fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
+            visit_single(self.number(NUMBER)?, visitor)
+        }
+
+        fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PathlessError> {
+            visit_number(self.number(NUMBER)?, visitor)
+        }
     };
 }
-pub(super) use all_integers;
+pub(super) use all_numbers;
