@@ -35,6 +35,25 @@ macro_rules! printed {
     )*};
 }
 
+macro_rules! floats {
+    ($($method:ident $type:ty),*) => {$(
+        fn $method(self, value: $type) -> Done {
+            if value.is_finite() { self.collect_str(&format_args!("{value:?}")) } else { Err(EncodeError::Invalid) }
+        }
+    )*};
+}
+
+macro_rules! rejected {
+    ($($method:ident($($argument:ty),*) -> $result:ty;)*) => {$(
+        fn $method(self, $(_: $argument),*) -> $result {
+            Err(EncodeError::Invalid)
+        }
+    )*};
+}
+
+/// The result of a method for a container.
+type Rejected = Result<ser::Impossible<(), EncodeError>, EncodeError>;
+
 impl<const KEY: bool> Serializer for TextOnly<'_, '_, KEY> {
     type Ok = ();
     type Error = EncodeError;
@@ -51,6 +70,20 @@ impl<const KEY: bool> Serializer for TextOnly<'_, '_, KEY> {
         serialize_u8 u8, serialize_u16 u16, serialize_u32 u32, serialize_u64 u64, serialize_u128 u128,
         serialize_bool bool, serialize_char char
     );
+    floats!(serialize_f32 f32, serialize_f64 f64);
+    rejected! {
+        serialize_bytes(&[u8]) -> Done;
+        serialize_none() -> Done;
+        serialize_unit() -> Done;
+        serialize_unit_struct(&'static str) -> Done;
+        serialize_seq(Option<usize>) -> Rejected;
+        serialize_tuple(usize) -> Rejected;
+        serialize_tuple_struct(&'static str, usize) -> Rejected;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Rejected;
+        serialize_map(Option<usize>) -> Rejected;
+        serialize_struct(&'static str, usize) -> Rejected;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Rejected;
+    }
 
     /// Returns `false` for a JSON value, because a [`Decimal`](crate::Decimal) must pass its text.
     fn is_human_readable(&self) -> bool {
@@ -73,22 +106,6 @@ impl<const KEY: bool> Serializer for TextOnly<'_, '_, KEY> {
         Ok(())
     }
 
-    fn serialize_f32(self, value: f32) -> Done {
-        if value.is_finite() {
-            self.collect_str(&format_args!("{value:?}"))
-        } else {
-            Err(EncodeError::Invalid)
-        }
-    }
-
-    fn serialize_f64(self, value: f64) -> Done {
-        if value.is_finite() {
-            self.collect_str(&format_args!("{value:?}"))
-        } else {
-            Err(EncodeError::Invalid)
-        }
-    }
-
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Done {
         self.serialize_str(variant)
     }
@@ -101,22 +118,6 @@ impl<const KEY: bool> Serializer for TextOnly<'_, '_, KEY> {
         value.serialize(self)
     }
 
-    fn serialize_bytes(self, _: &[u8]) -> Done {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_none(self) -> Done {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_unit(self) -> Done {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_unit_struct(self, _: &'static str) -> Done {
-        Err(EncodeError::Invalid)
-    }
-
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
         self,
         _: &'static str,
@@ -124,50 +125,6 @@ impl<const KEY: bool> Serializer for TextOnly<'_, '_, KEY> {
         _: &'static str,
         _: &T,
     ) -> Done {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_tuple_struct(
-        self,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleStruct, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, EncodeError> {
-        Err(EncodeError::Invalid)
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStructVariant, EncodeError> {
         Err(EncodeError::Invalid)
     }
 }
