@@ -298,27 +298,18 @@ pub(super) fn missing_for_input(
     declared: &str,
     revision: Revision,
 ) -> Option<&'static str> {
-    let required: &[(&str, bool, &'static str)] = &[
-        ("roots/list", true, "roots"),
-        ("sampling/createMessage", true, "sampling"),
-        (
-            "sampling/createMessage",
-            revision.has(WireFeature::SamplingTools)
-                && (params.get("tools").is_some() || params.get("toolChoice").is_some()),
-            "sampling.tools",
-        ),
-        ("elicitation/create", true, "elicitation"),
-        (
-            "elicitation/create",
-            revision.has(WireFeature::ElicitationModes) && !has_text(params, "mode", "url"),
-            "elicitation.form",
-        ),
-        (
-            "elicitation/create",
-            revision.has(WireFeature::ElicitationModes) && has_text(params, "mode", "url"),
-            "elicitation.url",
-        ),
-    ];
-    let rows = required.iter().filter(|(name, applies, _)| *name == method && *applies);
-    rows.map(|(_, _, path)| *path).find(|path| !is_declared(declared, path))
+    let required = match method {
+        "roots/list" => [Some("roots"), None],
+        "sampling/createMessage" => {
+            let uses_tools = params.get("tools").is_some() || params.get("toolChoice").is_some();
+            let needs_tools = uses_tools && revision.has(WireFeature::SamplingTools);
+            [Some("sampling"), needs_tools.then_some("sampling.tools")]
+        }
+        "elicitation/create" => {
+            let mode = if has_text(params, "mode", "url") { "elicitation.url" } else { "elicitation.form" };
+            [Some("elicitation"), revision.has(WireFeature::ElicitationModes).then_some(mode)]
+        }
+        _ => [None, None],
+    };
+    required.into_iter().flatten().find(|path| !is_declared(declared, path))
 }

@@ -13,7 +13,6 @@ const TEXT_MAP: Shape = Shape::Map(&TEXT);
 const ROLE: Shape = Shape::OneOf(&["user", "assistant"]);
 const LEVEL: Shape =
     Shape::OneOf(&["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]);
-const NULLABLE_INTEGER: Shape = Shape::Either(&Shape::Integer, &Shape::Null, "an integer or null");
 const ALWAYS: Revisions = Revisions::ALL;
 
 const CURSOR: Member = optional("cursor", TEXT);
@@ -173,8 +172,8 @@ const TASK_MEMBERS: &[Member] = &[
     required("status", Shape::OneOf(&["working", "input_required", "completed", "failed", "cancelled"])),
     required("createdAt", TEXT),
     required("lastUpdatedAt", TEXT),
-    required("ttl", NULLABLE_INTEGER).with_feature(WireFeature::Tasks),
-    required("ttlMs", NULLABLE_INTEGER).with_feature(WireFeature::TasksExtension),
+    required("ttl", Shape::NullableInteger).with_feature(WireFeature::Tasks),
+    required("ttlMs", Shape::NullableInteger).with_feature(WireFeature::TasksExtension),
     optional("statusMessage", TEXT),
 ];
 const TASK: Shape = Shape::Object(TASK_MEMBERS);

@@ -13,9 +13,9 @@ use crate::rpc::is_id;
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
     Any,
-    Null,
     Is(Kind),
     Integer,
+    NullableInteger,
     /// A request id or a progress token.
     Id,
     /// One of these strings.
@@ -26,8 +26,6 @@ pub(super) enum Shape {
     List(&'static Shape),
     /// A value of this shape or, in revisions with several content blocks, an array of such values.
     Blocks(&'static Shape),
-    /// Either of two shapes. The text describes both shapes for the violation.
-    Either(&'static Shape, &'static Shape, &'static str),
     /// An object with these members. Further members are allowed.
     Object(&'static [Member]),
     /// An object with a tag member. The value of the tag selects the row.
@@ -112,9 +110,9 @@ impl Shape {
         };
         match self {
             Shape::Any => Ok(()),
-            Shape::Null => ok(value.is_null(), "null"),
             Shape::Is(kind) => ok(value.kind() == *kind, &kind.to_string()),
             Shape::Integer => ok(is_integer(value), "an integer"),
+            Shape::NullableInteger => ok(is_integer(value) || value.is_null(), "an integer or null"),
             Shape::Id => ok(is_id(value), "a string or an integer"),
             Shape::OneOf(names) => {
                 let is_known = value.string().is_some_and(|text| names.iter().any(|name| text == **name));
@@ -138,9 +136,6 @@ impl Shape {
                 }
                 _ => shape.check(value, revision),
             },
-            Shape::Either(one, other, what) => {
-                ok(one.check(value, revision).is_ok() || other.check(value, revision).is_ok(), what)
-            }
             Shape::Object(members) => {
                 ok(value.kind() == Kind::Object, "an object")?;
                 members.iter().try_for_each(|member| member.check(value, revision))
