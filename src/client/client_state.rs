@@ -419,7 +419,8 @@ impl<'b> ClientState<'b> {
             return (tasks.hooks.write_cancel)(self, ticket);
         }
         let id = self.id_of(request.sequence, Some(ticket.slot));
-        self.peer.write_cancellation(ticket, id, Routing::abort(stream_of(id)), reason, usize::MAX)
+        let routing = Routing::on_stream(OutboundMessageKind::Abort, stream_of(id));
+        self.peer.write_cancellation(ticket, id, routing, reason, usize::MAX)
     }
 
     /// Abandons a request. If the request is open at the server, the client sends a cancellation when there is transmit
@@ -486,7 +487,7 @@ impl<'b> ClientState<'b> {
             let _ = self.write_error(&Source::from_id(id), stream, error, usize::MAX);
             return;
         }
-        let routing = Routing::response(OutboundMessageKind::Result, stream);
+        let routing = Routing::on_stream(OutboundMessageKind::Result, stream);
         let _ = write_response(&mut self.peer.output, routing, usize::MAX, |out| {
             out.wrapped(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{}}"#);
             true

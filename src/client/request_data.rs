@@ -1,7 +1,7 @@
 //! Slot data, ids and encoding of the requests that the client sends.
 #![allow(clippy::as_conversions, reason = "a stream is the low half of an id")]
 
-use crate::framing::outbound_message::{Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Json, SortKey, WriteBody, Writer, digit_bytes};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::{OutboundData, OutboundState};
@@ -110,7 +110,7 @@ impl ClientState<'_> {
         if !is_valid {
             return Err(Unwritten::Invalid);
         }
-        let sent = output.end_message(Routing::related_request(stream_of(id)), to);
+        let sent = output.end_message(Routing::on_stream(OutboundMessageKind::Request, stream_of(id)), to);
         sent.map_err(|Overflow| Unwritten::Overflow)
     }
 
@@ -168,7 +168,8 @@ impl ClientState<'_> {
             config.write_meta(session.revision, Meta { more, ..meta }, cache, out);
             out.token("}}");
         };
-        self.peer.output.write(Routing::related_request(stream_of(id)), space, &mut body)?;
+        let routing = Routing::on_stream(OutboundMessageKind::Request, stream_of(id));
+        self.peer.output.write(routing, space, &mut body)?;
         self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
         Ok(())
     }

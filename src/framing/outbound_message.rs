@@ -159,45 +159,26 @@ pub(crate) type Header = [u8; HEADER_SIZE];
 type FirstMessage<'m> = (&'m Header, &'m [u8]);
 
 impl Routing {
-    pub(crate) fn response(kind: OutboundMessageKind, stream: StreamId) -> Routing {
-        Routing { kind, relation: Relation::Request(stream) }
-    }
-
-    /// Returns the routing of a notification that belongs to a request: progress or a log message.
-    pub(crate) fn related_notification(stream: StreamId) -> Routing {
-        Routing { kind: OutboundMessageKind::Notification, relation: Relation::Request(stream) }
-    }
-
-    /// Returns the routing of a notification that belongs to a subscription.
-    pub(crate) fn subscription_notification(stream: StreamId) -> Routing {
-        Routing { kind: OutboundMessageKind::Notification, relation: Relation::Subscription(stream) }
-    }
-
-    /// Returns the routing of the response that ends a subscription.
-    pub(crate) fn subscription_end(stream: StreamId) -> Routing {
-        Routing { kind: OutboundMessageKind::Result, relation: Relation::Subscription(stream) }
-    }
-
     pub(crate) const NOTIFICATION: Routing =
         Routing { kind: OutboundMessageKind::Notification, relation: Relation::Connection };
 
     pub(crate) const REQUEST: Routing =
         Routing { kind: OutboundMessageKind::Request, relation: Relation::Connection };
 
+    /// Returns the routing of a message that belongs to a request on `stream`.
+    pub(crate) fn on_stream(kind: OutboundMessageKind, stream: StreamId) -> Routing {
+        Routing { kind, relation: Relation::Request(stream) }
+    }
+
+    /// Returns the routing of a message that belongs to a subscription on `stream`.
+    pub(crate) fn on_subscription(kind: OutboundMessageKind, stream: StreamId) -> Routing {
+        Routing { kind, relation: Relation::Subscription(stream) }
+    }
+
     /// Returns the routing of a message that belongs to a session as a whole.
-    pub(crate) fn of_session(kind: OutboundMessageKind, key: SessionKey) -> Routing {
+    pub(crate) fn in_session(kind: OutboundMessageKind, key: SessionKey) -> Routing {
         let relation = if key == SessionKey::NONE { Relation::Connection } else { Relation::Session(key) };
         Routing { kind, relation }
-    }
-
-    /// Returns the routing of the cancellation of a request that was sent on `stream`.
-    pub(crate) fn abort(stream: StreamId) -> Routing {
-        Routing { kind: OutboundMessageKind::Abort, relation: Relation::Request(stream) }
-    }
-
-    /// Returns the routing of a client's request, or of a request related to an inbound request.
-    pub(crate) fn related_request(stream: StreamId) -> Routing {
-        Routing { kind: OutboundMessageKind::Request, relation: Relation::Request(stream) }
     }
 
     fn encode(self, length: usize) -> Header {

@@ -1,7 +1,7 @@
 //! Inbound requests: writes their progress and responses, defers, expires and drops them.
 
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{Routing, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::{Decimal, Json, Kind, SortKey, Span, Writer};
 use crate::peer::request::{Inbound, InboundData, InboundState, Request};
 use crate::peer::slots::{Data, InFlight, Ticket};
@@ -217,7 +217,7 @@ impl<R: Role> Peer<'_, R> {
         begin_progress(&mut out, token, progress, total, message);
         out.token(END);
         let written = out.finish();
-        let routing = Routing::related_notification(stream);
+        let routing = Routing::on_stream(OutboundMessageKind::Notification, stream);
         self.output.end_message(routing, written).map_err(|Overflow| SendError::Unwritable)?;
         if let Some(last) = last_progress(source, &mut self.in_flight) {
             *last = key;

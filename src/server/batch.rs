@@ -277,7 +277,7 @@ fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: Stre
     let responses = batch.buffer.bytes().get(from..to).unwrap_or_default();
     if !responses.is_empty() {
         let _ = output.write_message(
-            Routing::response(OutboundMessageKind::Result, stream),
+            Routing::on_stream(OutboundMessageKind::Result, stream),
             &mut |out: &mut Writer<'_>| {
                 out.begin_array();
                 out.json_bytes(responses);

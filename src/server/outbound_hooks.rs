@@ -151,7 +151,7 @@ fn on_deadline(state: &mut ServerState<'_>, ticket: Ticket) {
 fn write_cancelled(state: &mut ServerState<'_>, ticket: Ticket) {
     let outbound = state.peer.in_flight.outbound(ticket);
     if let Some(outbound) = outbound.filter(|outbound| outbound.state == OutboundState::CancelPending) {
-        let routing = Routing::of_session(OutboundMessageKind::Notification, outbound.data.key());
+        let routing = Routing::in_session(OutboundMessageKind::Notification, outbound.data.key());
         let (id, space) = (state.peer.id_of(ticket), state.peer.output.max_reply_size());
         let mut write = |reason| state.peer.write_cancellation(ticket, id, routing, reason, space);
         // The cancellation always fits without its reason.

@@ -84,7 +84,8 @@ impl ServerState<'_> {
         params: &mut dyn WriteBody,
     ) -> Result<(), SendError> {
         let inbound = self.peer.in_flight.inbound(ticket).filter(|inbound| may_notify(inbound));
-        let routing = Routing::subscription_notification(inbound.ok_or(SendError::Gone)?.stream);
+        let stream = inbound.ok_or(SendError::Gone)?.stream;
+        let routing = Routing::on_subscription(OutboundMessageKind::Notification, stream);
         self.ensure_response_space()?;
         let Peer { in_flight, output, .. } = &mut self.peer;
         let id = in_flight.id(ticket);

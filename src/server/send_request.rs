@@ -202,7 +202,7 @@ impl Server<'_> {
                     Some(inbound) if inbound.owner() != self.state.session_key.stream() => {
                         return Err(SendError::NotConnected);
                     }
-                    Some(inbound) => Routing::related_request(inbound.stream),
+                    Some(inbound) => Routing::on_stream(OutboundMessageKind::Request, inbound.stream),
                     // The call has become a task, and its requests would need the metadata of the task.
                     None => return Err(self.reply(during).err().unwrap_or(SendError::Unsupported)),
                 }

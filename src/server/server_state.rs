@@ -205,7 +205,7 @@ impl ServerState<'_> {
 
     /// Returns the routing of a message that belongs to the current session as a whole.
     pub(crate) fn session_routing(&self, kind: OutboundMessageKind) -> Routing {
-        Routing::of_session(kind, self.session_key)
+        Routing::in_session(kind, self.session_key)
     }
 
     /// Returns the maximum length of a request id. If the server has slots, an id must also fit into the text of a
@@ -330,7 +330,7 @@ impl ServerState<'_> {
         let space = self.response_limit(batched);
         let batched_at = if batched { Some(self.response_start()) } else { None };
         let (config, routing, cache) =
-            (self.config, Routing::response(shape.kind(), stream), &mut self.result_cache);
+            (self.config, Routing::on_stream(shape.kind(), stream), &mut self.result_cache);
         let Peer { in_flight, output, session, .. } = &mut self.peer;
         let id = id_of(&pending.source, in_flight, self.in_flight_hooks);
         write_response(output, routing, space, |out| {
@@ -489,9 +489,11 @@ impl ServerState<'_> {
         let space = self.peer.available().saturating_sub(self.min_error_size());
         self.peer
             .output
-            .write(Routing::related_notification(context.stream), space, &mut |out: &mut Writer<'_>| {
-                write_log(out, level, logger, data)
-            })
+            .write(
+                Routing::on_stream(OutboundMessageKind::Notification, context.stream),
+                space,
+                &mut |out: &mut Writer<'_>| write_log(out, level, logger, data),
+            )
             .map_err(|Overflow| SendError::Unwritable)
     }
 }

@@ -140,7 +140,7 @@ impl ClientState<'_> {
         space: usize,
     ) -> Result<(), ProtocolError> {
         let code = error.response_code();
-        let routing = Routing::response(OutboundMessageKind::Error { code }, stream);
+        let routing = Routing::on_stream(OutboundMessageKind::Error { code }, stream);
         let Peer { output, in_flight, .. } = &mut self.peer;
         let id = source.id(in_flight);
         write_response(output, routing, space, |out| {
@@ -184,7 +184,7 @@ impl ClientState<'_> {
     ) -> Result<(), ProtocolError> {
         let Pending { source, context, .. } = pending;
         let kind = error.map_or(OutboundMessageKind::Result, |code| OutboundMessageKind::Error { code });
-        let routing = Routing::response(kind, context.stream);
+        let routing = Routing::on_stream(kind, context.stream);
         let space = self.peer.available();
         let Peer { output, in_flight, .. } = &mut self.peer;
         let id = source.id(in_flight);

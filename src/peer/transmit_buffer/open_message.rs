@@ -178,5 +178,5 @@ impl TransmitBuffer<'_> {
 /// Returns the routing of a piece.
 fn piece_of(stream: StreamId, is_last: bool) -> Routing {
     let kind = if is_last { OutboundMessageKind::LastPiece } else { OutboundMessageKind::Piece };
-    Routing::response(kind, stream)
+    Routing::on_stream(kind, stream)
 }

@@ -74,7 +74,7 @@ fn notify_sessions(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) -> Re
             if !state.peer.reserve_response() {
                 return Err(Stop::Blocked);
             }
-            let routing = Routing::of_session(OutboundMessageKind::Notification, session);
+            let routing = Routing::in_session(OutboundMessageKind::Notification, session);
             // The server drops a notification that does not fit, because the client also polls.
             let _ = state.peer.output.write_message(routing, &mut |out: &mut Writer<'_>| {
                 begin_notification(out, methods::TASKS_STATUS.name);
@@ -174,7 +174,7 @@ pub(super) fn notify_listener(state: &mut ServerState<'_>, listener: Ticket, bod
     let Peer { in_flight, output, .. } = &mut state.peer;
     let Some(stream) = in_flight.inbound(listener).map(|inbound| inbound.stream) else { return };
     let id = in_flight.id(listener);
-    let routing = Routing::subscription_notification(stream);
+    let routing = Routing::on_subscription(OutboundMessageKind::Notification, stream);
     let _ = output.write_message(routing, &mut |out: &mut Writer<'_>| {
         begin_notification(out, methods::TASKS.name);
         write_subscription_meta(out, id);

@@ -5,7 +5,7 @@
 //! has the ticket of the task and the key.
 
 use crate::error::SendError;
-use crate::framing::outbound_message::{OutboundMessageKind, Relation, Routing, SessionKey};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
 use crate::json::{Json, Str, Writer};
 use crate::peer::lifecycle::State;
 use crate::peer::request::{Flags, InboundData, Outbound, OutboundState};
@@ -259,11 +259,11 @@ impl ServerState<'_> {
         let (routing, session, capabilities) =
             match requests.find(|(_, inbound)| waits(inbound.context().kind)) {
                 Some((_, inbound)) => {
-                    let routing = Routing { kind, relation: Relation::Request(inbound.stream) };
+                    let routing = Routing::on_stream(kind, inbound.stream);
                     let owner = inbound.context.owner(inbound.stream);
                     (routing, owner.session(), inbound.context().capabilities)
                 }
-                None => (Routing::of_session(kind, data.session), data.session, data.capabilities),
+                None => (Routing::in_session(kind, data.session), data.session, data.capabilities),
             };
         let is_connected = if session == self.session_key {
             self.peer.session.is_some_and(|session| {

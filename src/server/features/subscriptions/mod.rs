@@ -12,7 +12,7 @@ pub(crate) mod registry;
 
 use crate::error::{ConfigError, ProtocolError};
 use crate::framing::LineDecoder;
-use crate::framing::outbound_message::Routing;
+use crate::framing::outbound_message::{OutboundMessageKind, Routing};
 use crate::json::{Json, Kind, Str, Writer, text_of};
 use crate::peer::Peer;
 use crate::peer::slots::Ticket;
@@ -271,7 +271,7 @@ fn write_acknowledgment(
 ) -> bool {
     let (id, requested) = (request.id(), request.view(request.spans.arguments));
     let ServerState { config, peer: Peer { output, in_flight, .. }, registry, .. } = &mut *request.state;
-    let routing = Routing::subscription_notification(request.pending.context.stream);
+    let routing = Routing::on_subscription(OutboundMessageKind::Notification, request.pending.context.stream);
     let owner = Owner::listener(ticket);
     let space = output.max_reply_content();
     let mut resources = |out: &mut Writer<'_>| {

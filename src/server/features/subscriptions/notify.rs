@@ -202,11 +202,12 @@ fn write_resources(state: &mut ServerState<'_>) -> Option<bool> {
                 return None;
             }
             let Peer { in_flight, output, .. } = &mut *peer;
+            let kind = OutboundMessageKind::Notification;
             let (routing, id) = match owner.ticket() {
-                None => (Routing::of_session(OutboundMessageKind::Notification, owner.session_key()), None),
+                None => (Routing::in_session(kind, owner.session_key()), None),
                 Some(ticket) => {
                     let stream = in_flight.inbound(ticket)?.stream;
-                    (Routing::subscription_notification(stream), Some(in_flight.id(ticket)))
+                    (Routing::on_subscription(kind, stream), Some(in_flight.id(ticket)))
                 }
             };
             let _ =
@@ -234,7 +235,7 @@ fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
         let context = state.peer.in_flight.inbound(ticket)?.context();
         let (revision, stream) = (context.revision(), context.stream);
         if !flags.any(ANSWERED) {
-            let routing = Routing::subscription_end(stream);
+            let routing = Routing::on_subscription(OutboundMessageKind::Result, stream);
             send_as(state, ticket, routing, &mut |out, id| write_ended(out, id, config, revision))?;
             // No change notification may follow the response, even if a change occurs before the server sends the
             // cancellation.
@@ -260,7 +261,7 @@ fn send(
     body: &mut dyn FnMut(&mut Writer<'_>, &[u8]),
 ) -> Option<()> {
     let stream = state.peer.in_flight.inbound(ticket)?.stream;
-    send_as(state, ticket, Routing::subscription_notification(stream), body)
+    send_as(state, ticket, Routing::on_subscription(OutboundMessageKind::Notification, stream), body)
 }
 
 fn send_as(
