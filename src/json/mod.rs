@@ -2,17 +2,17 @@
 //!
 //! With the feature `serde`, the module reads and writes any `Deserialize` or `Serialize` type.
 //!
-//! The scanner validates a whole text once. Afterwards, no reader meets invalid JSON: views walk over the text without
-//! validation, and decode a string only on request.
+//! The scanner validates a whole text once. Readers rely on this: views traverse the text without validation, and
+//! decode a string only on request.
 //!
 //! ```
 //! use mcp_proto::Decimal;
 //! use mcp_proto::json::Json;
 //! let json = Json::parse(br#"{"on":true,"levels":[1,2.50],"label":"a\tb"}"#)?;
-//! assert_eq!(json.at("on").boolean(), Ok(true));
+//! assert_eq!(json.get("on").unwrap().boolean(), Some(true));
 //! assert_eq!(json.get("label").unwrap().string().unwrap(), "a\tb");
-//! let level = json.at("levels").item(1).number().unwrap();
-//! assert_eq!(Decimal::parse(level), Some(Decimal::new(25, -1)));
+//! let level = json.get("levels").unwrap().index(1).unwrap();
+//! assert_eq!(Decimal::parse(level.raw()), Some(Decimal::new(25, -1)));
 //! # Ok::<(), mcp_proto::json::ScanError>(())
 //! ```
 
@@ -20,7 +20,6 @@
 pub(crate) mod de;
 pub(crate) mod decimal;
 pub(crate) mod partial;
-mod path;
 pub(crate) mod scanner;
 mod search;
 #[cfg(feature = "serde")]
@@ -37,7 +36,6 @@ pub(crate) mod writer;
 #[cfg(feature = "serde")]
 pub use de::{TypedError, decode_in_place};
 pub(crate) use decimal::{Decimal, SortKey, digit_bytes};
-pub use path::{AccessError, At};
 pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
 pub(crate) use scanner::{KNOWN_CAPACITY, KnownObject, MemberIndex, Scanned};
 pub(crate) use search::{find, find_in_bytes};

@@ -86,7 +86,7 @@
 //! assert!(Publish::INPUT_SCHEMA.contains(r#""payload":{}"#));
 //! let mut text = *br#"{"topic":"lamp","payload":{"on":true}}"#;
 //! let publish: Publish = decode_in_place(&mut text)?;
-//! assert_eq!(publish.payload.at("on").boolean(), Ok(true));
+//! assert_eq!(publish.payload.get("on").and_then(Json::boolean), Some(true));
 //! # Ok::<(), mcp_proto::json::TypedError>(())
 //! ```
 //!

@@ -320,7 +320,7 @@ fn server_info_is_found_in_result_or_meta() {
         feed(&mut client, Millis(0), line.as_bytes());
         assert!(matches!(client.poll(Millis(0)), Action::Event));
         let Some(Event::Connected(server)) = client.event() else { panic!("{answer}") };
-        assert_eq!(server.server_info().unwrap().at("name").string().unwrap(), "n");
+        assert_eq!(server.server_info().unwrap().get("name").unwrap().string().unwrap(), "n");
     }
 }
 

@@ -349,7 +349,7 @@ fn tool_result_view_shows_its_content() {
             .content()
             .map(|content| match content {
                 ContentView::Text(text) => text.to_string(),
-                ContentView::Other(other) => other.at("type").string().unwrap().to_string(),
+                ContentView::Other(other) => other.get("type").unwrap().string().unwrap().to_string(),
                 ContentView::Image { data, mime: Some(mime) } if data.decoded_len() == 0 => mime.to_string(),
                 other => panic!("{other:?}"),
             })

@@ -31,7 +31,10 @@ fn pair_connects_lists_and_calls_in_every_mode() {
                 Action::Event => match client.event().unwrap() {
                     client::Event::Connected(it) => {
                         seen.push(format!("connected {}", it.revision()));
-                        assert_eq!(it.server_info().unwrap().at("name").string().unwrap(), "server");
+                        assert_eq!(
+                            it.server_info().unwrap().get("name").unwrap().string().unwrap(),
+                            "server"
+                        );
                         client.list_tools(Options::DEFAULT).unwrap();
                         client.call_json("echo", r#"{"x":1}"#, Options::DEFAULT.with_progress()).unwrap();
                     }

@@ -54,7 +54,7 @@ fn one_server_serves_both_eras_together() {
                         if stream == StreamId(0) { Revision::V2025_11_25 } else { Revision::V2026_07_28 };
                     assert_eq!(call.revision(), expected);
                     call.progress(1u32, None, "").unwrap();
-                    let text = call.raw_arguments().at("from").unsigned().unwrap();
+                    let text = call.raw_arguments().get("from").unwrap().unsigned().unwrap();
                     assert_eq!(text, u64::from(stream.0));
                     call.text(text);
                 }

@@ -94,7 +94,7 @@ fn interleaved(seed: u64, connect: Connect) {
         assert!(steps < 2_000_000, "it hangs: {} open, {} waiting", open.len(), waiting.len());
         let mut fresh = Vec::new();
         pair.step(&mut |call| {
-            let number = call.raw_arguments().at("n").unsigned().unwrap();
+            let number = call.raw_arguments().get("n").unwrap().unsigned().unwrap();
             if number % 5 == 0 {
                 call.text(number);
             } else {
