@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use mcp_proto::ToolArguments;
-use mcp_proto::json::{DEPTH_LIMIT, Envelope, Json, ScanError, Scanner, decode_in_place};
+use mcp_proto::json::{DEPTH_LIMIT, Json, ScanError, Scanner, decode_in_place};
 use mcp_proto_proptests::differences::{Difference, deepest};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
-fn scan(text: &[u8]) -> Result<Envelope, ScanError> {
+fn scan(text: &[u8]) -> Result<(), ScanError> {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(text);
     scanner.finish()

@@ -3,7 +3,7 @@
 use crate::json_texts;
 use mcp_proto::Decimal;
 use mcp_proto::json::{
-    DEPTH_LIMIT, Envelope, Json, Kind, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, decode_in_place,
+    DEPTH_LIMIT, Json, Kind, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, decode_in_place,
 };
 use mcp_proto_proptests::differences::{Difference, deepest};
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ const MEMBERS: [(Member, &str); 6] = [
     (Member::Error, "error"),
 ];
 
-type Seen = (Result<Envelope, ScanError>, Vec<Option<OpenSpan>>, usize);
+type Seen = (Result<(), ScanError>, Vec<Option<OpenSpan>>, usize);
 
 /// Returns the results of a scanner for a text in these pieces.
 fn scan<'t>(limit: u8, pieces: impl IntoIterator<Item = &'t [u8]>) -> Seen {
@@ -31,13 +31,8 @@ fn scan<'t>(limit: u8, pieces: impl IntoIterator<Item = &'t [u8]>) -> Seen {
     (result, MEMBERS.iter().map(|(member, _)| scanner.member(*member)).collect(), scanner.position())
 }
 
-fn envelope_of(text: &[u8]) -> Result<Envelope, ScanError> {
+fn result_of(text: &[u8]) -> Result<(), ScanError> {
     scan(DEPTH_LIMIT, [text]).0
-}
-
-fn spans(envelope: &Envelope) -> [Option<std::ops::Range<usize>>; 6] {
-    let Envelope { jsonrpc, id, method, params, result, error, .. } = *envelope;
-    [jsonrpc, id, method, params, result, error].map(|span| span.map(|span| span.range()))
 }
 
 /// Checks that the view equals the value of `serde_json` at every level.
@@ -91,7 +86,7 @@ proptest! {
     #[test]
     fn scanner_accepts_what_serde_json_accepts(text in json_texts::damaged()) {
         let theirs = serde_json::from_slice::<Value>(&text);
-        let ours = envelope_of(&text);
+        let ours = result_of(&text);
         let excused = theirs.is_err() && Difference::of_text(&text).is_some();
         prop_assert!(ours.is_ok() == theirs.is_ok() || excused, "{:?} {:?} {:?}", String::from_utf8_lossy(&text), ours, theirs);
     }
@@ -99,12 +94,12 @@ proptest! {
     /// An error is at the first byte that no JSON text can have there.
     #[test]
     fn scan_error_is_at_the_first_impossible_byte(text in json_texts::damaged()) {
-        let Err(error) = envelope_of(&text) else { return Ok(()) };
+        let Err(error) = result_of(&text) else { return Ok(()) };
         let (before, rest) = text.split_at(error.at);
         let shown = String::from_utf8_lossy(&text);
         // The text before the error can still become JSON, unless it is too deep.
         let is_deep = deepest(before) >= u32::from(DEPTH_LIMIT);
-        let begun = envelope_of(before).map_err(|error| error.kind);
+        let begun = result_of(before).map_err(|error| error.kind);
         let goes_on = match begun {
             Ok(_) | Err(ScanErrorKind::Incomplete | ScanErrorKind::Empty) => true,
             Err(kind) => kind == ScanErrorKind::TooDeep && is_deep,
@@ -124,7 +119,7 @@ proptest! {
             }
             kind => {
                 // The text up to the wrong byte, or up to the end of its character, is invalid.
-                let wrong = |more: usize| envelope_of(text.get(..error.at + more).unwrap_or(&text)) == Err(error);
+                let wrong = |more: usize| result_of(text.get(..error.at + more).unwrap_or(&text)) == Err(error);
                 prop_assert!(wrong(1) || kind == ScanErrorKind::Utf8 && (2..=4).any(wrong), "{} {:?}", shown, error);
             }
         }
@@ -199,9 +194,11 @@ proptest! {
     #[test]
     fn members_are_found_as_in_serde_json(text in json_texts::message()) {
         let value: Value = serde_json::from_str(&text).unwrap();
-        let envelope = envelope_of(text.as_bytes()).unwrap();
-        for (span, (_, name)) in spans(&envelope).into_iter().zip(MEMBERS) {
-            let found: Option<Value> = span.map(|span| serde_json::from_str(&text[span]).unwrap());
+        let (result, spans, _) = scan(DEPTH_LIMIT, [text.as_bytes()]);
+        prop_assert_eq!(result, Ok(()));
+        for (span, (_, name)) in spans.into_iter().zip(MEMBERS) {
+            let found: Option<Value> =
+                span.map(|span| serde_json::from_str(&text[span.start..span.end.unwrap()]).unwrap());
             prop_assert_eq!(found.as_ref(), value.get(name), "{} in {}", name, text);
         }
     }

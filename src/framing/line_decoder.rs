@@ -355,7 +355,7 @@ impl<'b> LineDecoder<'b> {
     /// Ends the scan of a complete line and returns its kind.
     #[inline]
     pub(super) fn finish_scan(&mut self) -> LineKind {
-        let kind = LineKind::from_scan(self.scanner.end());
+        let kind = LineKind::from_scan(self.scanner.finish());
         if kind == LineKind::Invalid { self.finish_invalid() } else { kind }
     }
 

@@ -52,7 +52,7 @@ impl LineDecoder<'_> {
 
     /// Ends the scan of a discarded line and returns the line.
     pub(super) fn finish_discarded(&mut self, release_length: usize) -> FoundLine {
-        match LineKind::from_scan(self.scanner.end()) {
+        match LineKind::from_scan(self.scanner.finish()) {
             kind @ (LineKind::Blank | LineKind::Invalid) => FoundLine { kind, length: 0, release_length },
             _ => FoundLine { kind: LineKind::TooLong, length: self.scanned, release_length },
         }

@@ -36,8 +36,8 @@ pub(crate) mod writer;
 #[cfg(feature = "serde")]
 pub use de::{TypedError, decode_in_place};
 pub(crate) use decimal::{Decimal, SortKey, digit_bytes};
-pub use scanner::{Envelope, Member, OpenSpan, ScanError, ScanErrorKind, Scanner, Shape, Span};
-pub(crate) use scanner::{KNOWN_CAPACITY, KnownObject, MemberIndex, Scanned};
+pub(crate) use scanner::{KNOWN_CAPACITY, KnownObject, MemberIndex, Scanned, Shape, Span};
+pub use scanner::{Member, OpenSpan, ScanError, ScanErrorKind, Scanner};
 pub(crate) use search::{find, find_in_bytes};
 #[cfg(feature = "serde")]
 pub use ser::EncodeError;

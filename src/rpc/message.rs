@@ -47,7 +47,7 @@ impl<'m> Message<'m> {
     pub fn parse(bytes: &'m [u8]) -> Result<Message<'m>, ScanError> {
         let mut scanner = Scanner::new(DEPTH_LIMIT);
         scanner.feed(bytes);
-        scanner.end()?;
+        scanner.finish()?;
         Ok(Message { bytes, scanned: scanner.scanned(), kind: Class::new(bytes, &scanner, false).kind() })
     }
 

@@ -295,7 +295,7 @@ fn write_array(state: &mut ServerState<'_>, from: usize, to: usize, stream: Stre
 fn classify_member(scanner: &mut Scanner, line: &[u8], element: Span, allow_missing_jsonrpc: bool) -> Class {
     scanner.set_position(element.start);
     scanner.feed(rpc::view(line, element).bytes());
-    let _ = scanner.end();
+    let _ = scanner.finish();
     match Class::new(line, scanner, allow_missing_jsonrpc) {
         Class::Invalid(Invalid::Batch) => Class::Invalid(Invalid::NotAnObject),
         class => class,

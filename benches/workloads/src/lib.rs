@@ -11,7 +11,7 @@ pub mod pair;
 pub mod post;
 pub mod router;
 
-use mcp_proto::json::{DEPTH_LIMIT, Scanner};
+use mcp_proto::json::{DEPTH_LIMIT, Member, Scanner};
 
 /// Scans a message with full validation. Returns the total length of the id, the method and the parameters.
 ///
@@ -21,9 +21,11 @@ use mcp_proto::json::{DEPTH_LIMIT, Scanner};
 pub fn scan(text: &[u8]) -> usize {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(text);
-    let envelope = scanner.finish().expect("valid");
-    let [id, method, params] =
-        [envelope.id, envelope.method, envelope.params].map(|it| it.expect("a request").range());
+    scanner.finish().expect("valid");
+    let [id, method, params] = [Member::Id, Member::Method, Member::Params].map(|member| {
+        let span = scanner.member(member).expect("a request");
+        span.end.expect("the value is complete") - span.start
+    });
     // The span of the method includes its quotes, which do not count.
-    id.len() + method.len().saturating_sub(2) + params.len()
+    id + method.saturating_sub(2) + params
 }

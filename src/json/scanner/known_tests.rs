@@ -37,7 +37,9 @@ fn outcome(known: Option<&KnownObject>, pieces: &[&[u8]]) -> String {
     });
     let position = scanner.position();
     let is_integer = scanner.has_integer_id();
-    format!("{:?} {position} {index:?} {:?} {is_integer}", scanner.finish(), scanner.position())
+    let result = scanner.finish();
+    let (end, members) = (scanner.position(), scanner.table());
+    format!("{result:?} {position} {index:?} {end} {is_integer} {:?} {members:?}", scanner.shape())
 }
 
 #[test]

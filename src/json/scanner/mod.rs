@@ -4,25 +4,26 @@
 //! the token in [`State`]. The function for that state completes the token, in this piece or in a later piece.
 #![allow(clippy::as_conversions, reason = "a small enum value or limit widens to `usize`")]
 
-mod envelope;
 mod error;
 mod index;
 mod known;
+mod member;
 mod number;
 mod record;
 mod spans;
 mod text;
 mod tokens;
 
-pub use envelope::{Envelope, Member, OpenSpan, Shape, Span};
 pub use error::{ScanError, ScanErrorKind};
 pub(crate) use index::{MemberIndex, Scanned};
 pub(crate) use known::{CAPACITY as KNOWN_CAPACITY, KnownObject};
+pub use member::{Member, OpenSpan};
+pub(crate) use member::{Shape, Span};
 
 use super::DEPTH_LIMIT;
 use super::skip::is_space;
-use envelope::PartialName;
 use index::Index;
+use member::PartialName;
 use number::Digits;
 
 /// A step from one member or element to the next, in grammar order.
@@ -67,15 +68,15 @@ enum State {
 /// The work is linear in the length of the text, whatever the size of the pieces.
 ///
 /// ```
-/// use mcp_proto::json::{Scanner, Shape};
+/// use mcp_proto::json::{Member, Scanner};
 /// let text = br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
 /// let mut scanner = Scanner::new(32);
 /// for piece in text.chunks(3) {
 ///     scanner.feed(piece);
 /// }
-/// let envelope = scanner.finish()?;
-/// assert_eq!(envelope.shape, Shape::Object);
-/// assert_eq!(&text[envelope.id.unwrap().range()], b"7");
+/// scanner.finish()?;
+/// let id = scanner.member(Member::Id).unwrap();
+/// assert_eq!(&text[id.start..id.end.unwrap()], b"7");
 /// # Ok::<(), mcp_proto::json::ScanError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -197,19 +198,13 @@ impl Scanner {
         rest
     }
 
-    /// Ends the text and returns the shape and the members of the message.
+    /// Ends the text. Afterwards, [`member`](Scanner::member) returns the complete members of a valid text.
     ///
     /// # Errors
     ///
     /// Returns the first error. If the text is valid but nested too deep, the error is at the bracket that exceeds
     /// the limit.
-    pub fn finish(&mut self) -> Result<Envelope, ScanError> {
-        self.end()?;
-        Ok(self.envelope())
-    }
-
-    /// Ends the text like [`finish`](Scanner::finish), but returns no [`envelope`](Scanner::envelope).
-    pub(crate) fn end(&mut self) -> Result<(), ScanError> {
+    pub fn finish(&mut self) -> Result<(), ScanError> {
         let (kind, at) = match self.state {
             State::Between(Step::End) if self.deep_at == NOWHERE => return Ok(()),
             State::Between(Step::End) => (ScanErrorKind::TooDeep, self.deep_at),
@@ -353,7 +348,7 @@ impl Scanner {
 pub(crate) fn scan(text: &[u8]) -> Result<(), ScanError> {
     let mut scanner = Scanner::new(DEPTH_LIMIT);
     scanner.feed(text);
-    scanner.end()
+    scanner.finish()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Records the names and values of the two outermost levels during a scan.
 #![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
-use super::envelope::PartialName;
+use super::member::PartialName;
 use super::{Member, NOWHERE, Scanner, Shape, Span, State, Step};
 
 impl Scanner {

@@ -2,24 +2,10 @@
 #![allow(clippy::as_conversions, reason = "a small enum value widens to `usize`")]
 
 use super::text::UNIT;
-use super::{Envelope, Member, MemberIndex, NOWHERE, ScanError, ScanErrorKind, Scanner, Shape, Span, State};
+use super::{Member, MemberIndex, NOWHERE, ScanError, ScanErrorKind, Scanner, Shape, Span, State};
 use crate::platform::cold_path;
 
 impl Scanner {
-    /// Returns the members seen so far, even after an error. An open member ends at the current position.
-    pub(crate) fn envelope(&self) -> Envelope {
-        let seen = |member| Some(self.span(member)).filter(|span| !span.is_missing());
-        Envelope {
-            shape: self.shape,
-            jsonrpc: seen(Member::Jsonrpc),
-            id: seen(Member::Id),
-            method: seen(Member::Method),
-            params: seen(Member::Params),
-            result: seen(Member::Result),
-            error: seen(Member::Error),
-        }
-    }
-
     /// Returns the span of a member. The span of a member that was not seen is [`Span::MISSING`]. An open member ends
     /// at the current position.
     pub(crate) fn span(&self, member: Member) -> Span {

@@ -1,7 +1,7 @@
 //! Scans strings with escapes or UTF-8, and literals; resumable at any byte.
 #![allow(clippy::as_conversions, reason = "a unit has at most six bytes, and the letter is ASCII")]
 
-use super::envelope::PartialName;
+use super::member::PartialName;
 use super::{MemberIndex, ScanErrorKind, Scanner, State, Step};
 use crate::json::search::{plain_run, text_run};
 use crate::json::skip::split;

@@ -62,7 +62,7 @@ impl Writer<'_> {
         for part in [open, self.room.bytes().get(from..self.at).unwrap_or_default(), close] {
             scanner.feed(part);
         }
-        let checked = scanner.end();
+        let checked = scanner.finish();
         if checked.is_err() {
             self.rollback(mark);
         }

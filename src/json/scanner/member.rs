@@ -1,4 +1,4 @@
-//! The result of a scan: the shape of the text and its JSON-RPC members.
+//! The members of a JSON-RPC message, and the shape of a text.
 
 use super::NOWHERE;
 use crate::json::skip::after_prefix;
@@ -6,7 +6,7 @@ use core::ops::Range;
 
 /// The kind of the outermost value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// `{...}`
     Object,
     /// `[...]`
@@ -83,11 +83,11 @@ impl PartialName {
 
 /// The position of a value: byte offsets from the start of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     /// The first byte.
-    pub start: usize,
+    pub(crate) start: usize,
     /// One past the last byte.
-    pub end: usize,
+    pub(crate) end: usize,
 }
 
 impl Span {
@@ -106,8 +106,7 @@ impl Span {
     }
 
     /// Returns the span as a range.
-    #[must_use]
-    pub const fn range(self) -> Range<usize> {
+    pub(crate) const fn range(self) -> Range<usize> {
         self.start..self.end
     }
 }
@@ -119,24 +118,4 @@ pub struct OpenSpan {
     pub start: usize,
     /// One past the last byte; `None` while the value is open.
     pub end: Option<usize>,
-}
-
-/// The shape of a text and the spans of its JSON-RPC members. Only an object has members. The scanner compares decoded
-/// names; the last duplicate counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Envelope {
-    /// The kind of the outermost value.
-    pub shape: Shape,
-    /// The value of `jsonrpc`.
-    pub jsonrpc: Option<Span>,
-    /// The value of `id`.
-    pub id: Option<Span>,
-    /// The value of `method`.
-    pub method: Option<Span>,
-    /// The value of `params`.
-    pub params: Option<Span>,
-    /// The value of `result`.
-    pub result: Option<Span>,
-    /// The value of `error`.
-    pub error: Option<Span>,
 }
