@@ -1,9 +1,7 @@
 //! serde's `Deserialize` for decimal numbers.
 
 use super::super::de::DECIMAL;
-use super::super::string::text_of;
-use super::super::write_text::WriteText;
-use super::Decimal;
+use super::{Decimal, text_in};
 use core::fmt;
 use serde_core::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
@@ -41,12 +39,8 @@ impl<'de> Visitor<'de> for Number {
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Decimal, E> {
         // The longest texts have 24 bytes, such as "-2.2250738585072014e-308".
-        let (mut text, mut length) = ([0; 24], 0usize);
-        format_args!("{value:e}").pieces(&mut |piece| {
-            text.iter_mut().skip(length).zip(piece.bytes()).for_each(|(place, byte)| *place = byte);
-            length = length.saturating_add(piece.len());
-        });
-        let decimal = text.get(..length).and_then(|text| Decimal::parse(text_of(text)));
+        let mut buffer = [0; 24];
+        let decimal = Decimal::parse(text_in(&format_args!("{value:e}"), &mut buffer));
         decimal.ok_or_else(|| E::invalid_value(Unexpected::Float(value), &self))
     }
 

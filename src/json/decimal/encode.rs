@@ -1,9 +1,7 @@
 //! serde's `Serialize` for decimal numbers.
 
 use super::super::de::DECIMAL;
-use super::super::string::text_of;
-use super::super::write_text::WriteText;
-use super::Decimal;
+use super::{Decimal, text_in};
 use serde_core::ser::{Error, Serialize, Serializer};
 
 /// Capacity for the text of a number, in bytes. The longest texts have 28 bytes, such as
@@ -24,12 +22,8 @@ struct Number(Decimal);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (mut text, mut length) = ([0; MAX_TEXT], 0usize);
-        self.0.pieces(&mut |piece| {
-            text.iter_mut().skip(length).zip(piece.bytes()).for_each(|(place, byte)| *place = byte);
-            length = length.saturating_add(piece.len());
-        });
-        let text = text_of(text.get(..length).unwrap_or_default());
+        let mut buffer = [0; MAX_TEXT];
+        let text = text_in(&self.0, &mut buffer);
         if !serializer.is_human_readable() {
             return serializer.serialize_str(text);
         }

@@ -211,6 +211,17 @@ pub(crate) fn digit_bytes(value: u64, buffer: &mut [u8; 20]) -> &[u8] {
     buffer.get(start..).unwrap_or_default()
 }
 
+/// Writes a text to `buffer`, and returns the text. Returns an empty text if the text does not fit.
+#[cfg(feature = "serde")]
+fn text_in<'b>(text: &dyn WriteText, buffer: &'b mut [u8]) -> &'b str {
+    let mut length = 0usize;
+    text.pieces(&mut |piece| {
+        buffer.iter_mut().skip(length).zip(piece.bytes()).for_each(|(place, byte)| *place = byte);
+        length = length.saturating_add(piece.len());
+    });
+    text_of(buffer.get(..length).unwrap_or_default())
+}
+
 /// Compares by exact numeric value.
 impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {
