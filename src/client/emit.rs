@@ -40,7 +40,8 @@ impl Client<'_> {
         let era = state.era();
         Some(match *state.pending_event.as_ref()? {
             PendingEvent::Response(ref response) => {
-                Event::Response(Response { response, line, index: input.member_index(Member::Result), era })
+                let index = input.scanner().inner(Member::Result);
+                Event::Response(Response { response, line, index, era })
             }
             PendingEvent::Chunk(chunk) => {
                 let data = chunk.data(input.text_so_far());

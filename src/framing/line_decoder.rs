@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::framing::flags::Flags;
 use crate::framing::message_mode::{MessageFraming, WHOLE_MESSAGES};
 use crate::framing::outbound_message::StreamId;
-use crate::json::{KnownObject, Member, MemberIndex, ScanError, ScanErrorKind, Scanner, Span, find};
+use crate::json::{KnownObject, Member, ScanError, ScanErrorKind, Scanner, Span, find};
 #[cfg(feature = "alloc")]
 use crate::time::Millis;
 
@@ -219,13 +219,6 @@ impl<'b> LineDecoder<'b> {
     /// Returns the scanner, which holds the members of the current line.
     pub(crate) fn scanner(&self) -> &Scanner {
         &self.scanner
-    }
-
-    /// Returns the index of the members of `params` or `result`. Returns `None` if the scanner did not record these
-    /// members.
-    #[inline]
-    pub(crate) fn member_index(&self, member: Member) -> Option<&MemberIndex> {
-        self.scanner.inner(member)
     }
 
     /// Stores the spans of an event until the release of the line. The spans overwrite the envelope to save memory on a

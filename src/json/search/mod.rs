@@ -208,19 +208,13 @@ pub(super) fn find_break(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns whether `bytes` contain `byte`.
-#[inline]
-pub(crate) fn has(byte: u8, bytes: &[u8]) -> bool {
-    find(byte, bytes).is_some()
-}
-
 /// Returns whether `bytes` contain a backslash. Searches a short text in a plain loop, because most texts are short.
 #[inline]
 pub(super) fn has_backslash(bytes: &[u8]) -> bool {
     if WORDS && bytes.len() <= MEDIUM.wrapping_mul(BYTES) {
         return bytes.iter().fold(false, |found, byte| found | (*byte == b'\\'));
     }
-    has(b'\\', bytes)
+    find(b'\\', bytes).is_some()
 }
 
 /// Returns the position of the first occurrence of `byte`.
