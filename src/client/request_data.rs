@@ -218,7 +218,7 @@ pub(crate) fn stream_of(id: u64) -> StreamId {
 /// Removes the start of the parameters, and ends the request.
 #[inline(never)]
 fn end_without_params(out: &mut Writer<'_>) {
-    out.take_back(NO_PARAMS);
+    out.remove_last(NO_PARAMS);
     out.token("}");
 }
 

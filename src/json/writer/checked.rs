@@ -1,6 +1,6 @@
-//! Validation of JSON that the application wrote, if `order.rs` did not prove the JSON valid.
+//! Validation of JSON that the application wrote, if `nesting.rs` did not prove it valid.
 
-use super::order::Nesting;
+use super::nesting::Nesting;
 use super::{Mark, Writer};
 use crate::json::scanner::{ScanError, Scanner};
 use crate::json::{DEPTH_LIMIT, WriteBody};
@@ -15,15 +15,15 @@ impl Writer<'_> {
     pub(crate) fn members_checked(&mut self, body: &mut dyn WriteBody) -> Result<(), ScanError> {
         let mark = self.mark();
         let floor = core::mem::replace(&mut self.floor, self.at);
-        self.order = Nesting::MEMBERS;
+        self.nesting = Nesting::MEMBERS;
         body.write(self);
-        let is_sure = core::mem::replace(&mut self.order, Nesting::UNKNOWN).is_members(self.last);
+        let is_sure = core::mem::replace(&mut self.nesting, Nesting::UNKNOWN).is_members(self.last);
         self.floor = floor;
         if is_sure {
             return Ok(());
         }
         // A comma before the first member belongs to the surrounding object.
-        let has_comma = mark.last != b'{' && self.room.bytes().get(mark.at) == Some(&b',');
+        let has_comma = mark.last != b'{' && self.buffer.bytes().get(mark.at) == Some(&b',');
         self.check(mark, mark.at.wrapping_add(has_comma.into()), [b"{", b"}"])
     }
 
@@ -40,13 +40,13 @@ impl Writer<'_> {
         let floor = core::mem::replace(&mut self.floor, self.at);
         let from = self.at;
         self.last = 0;
-        let around = core::mem::replace(&mut self.order, Nesting::VALUE);
+        let around = core::mem::replace(&mut self.nesting, Nesting::VALUE);
         body.write(self);
-        let is_sure = core::mem::replace(&mut self.order, around).is_value(self.last);
+        let is_sure = core::mem::replace(&mut self.nesting, around).is_value(self.last);
         self.floor = floor;
         if matches!(self.last, b'}' | b']') {
             // The nesting depth of the value is unknown.
-            self.order.lose();
+            self.nesting.set_unknown();
         }
         if is_sure { Ok(()) } else { self.check(mark, from, [b"", b""]) }
     }
@@ -59,7 +59,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let mut scanner = Scanner::new(DEPTH_LIMIT);
-        for part in [open, self.room.bytes().get(from..self.at).unwrap_or_default(), close] {
+        for part in [open, self.buffer.bytes().get(from..self.at).unwrap_or_default(), close] {
             scanner.feed(part);
         }
         let checked = scanner.finish();

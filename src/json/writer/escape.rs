@@ -23,7 +23,7 @@ pub(crate) const fn escape_length(byte: u8) -> usize {
 }
 
 /// Returns the four hexadecimal digits for the escape of a control character.
-pub(super) const fn code_of(byte: u8) -> [u8; 4] {
+pub(super) const fn hex_code(byte: u8) -> [u8; 4] {
     let low = byte & 0x0F;
     let low = if low < 10 { b'0' | low } else { low.wrapping_sub(10).wrapping_add(b'a') };
     [b'0', b'0', b'0' | (byte >> 4 & 1), low]

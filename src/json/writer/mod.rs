@@ -6,8 +6,8 @@ mod base64;
 mod checked;
 pub(crate) mod escape;
 pub(crate) mod member_cache;
+mod nesting;
 mod object;
-mod order;
 mod strings;
 
 use super::decimal::{Decimal, digit_bytes};
@@ -19,7 +19,7 @@ use super::value::Json;
 use super::write_text::WriteText;
 use crate::buffer::BufferMut;
 use crate::platform::{BARE_METAL, copy, copy_few, shift};
-use order::Nesting;
+use nesting::Nesting;
 use strings::Edge;
 pub(crate) use strings::fitting_prefix;
 
@@ -30,7 +30,7 @@ pub(crate) use strings::fitting_prefix;
 /// affects only this value.
 #[derive(Debug)]
 pub struct Writer<'a> {
-    room: BufferMut<'a>,
+    buffer: BufferMut<'a>,
     /// The position of the first byte of the output.
     start: usize,
     /// The position of the next byte to write.
@@ -47,7 +47,7 @@ pub struct Writer<'a> {
     /// Whether the writer counts the bytes of the output, and stores none.
     only_counts: bool,
     /// The open containers of the caller's output, while the output is known to be well-formed.
-    order: Nesting,
+    nesting: Nesting,
 }
 
 /// A position in the output, for [`Writer::rollback`].
@@ -59,11 +59,20 @@ pub struct Mark {
 }
 
 impl<'a> Writer<'a> {
-    /// Creates a writer into `room`. The output starts at byte `start` and never exceeds byte `limit`.
-    pub(crate) fn new(room: BufferMut<'a>, start: usize, limit: usize) -> Writer<'a> {
-        let (ready, order) = (limit.min(room.bytes().len()), Nesting::UNKNOWN);
-        let (overflowed, only_counts) = (false, false);
-        Writer { room, start, at: start, limit, ready, floor: start, last: 0, overflowed, only_counts, order }
+    /// Creates a writer into `buffer`. The output starts at byte `start` and never exceeds byte `limit`.
+    pub(crate) fn new(buffer: BufferMut<'a>, start: usize, limit: usize) -> Writer<'a> {
+        Writer {
+            ready: limit.min(buffer.bytes().len()),
+            buffer,
+            start,
+            at: start,
+            limit,
+            floor: start,
+            last: 0,
+            overflowed: false,
+            only_counts: false,
+            nesting: Nesting::UNKNOWN,
+        }
     }
 
     /// Creates a writer that only counts: [`len`](Writer::len) returns the length of the output.
@@ -103,7 +112,7 @@ impl<'a> Writer<'a> {
             self.at = mark.at;
             self.last = mark.last;
             self.overflowed = mark.overflowed;
-            self.order.lose();
+            self.nesting.set_unknown();
         }
     }
 
@@ -115,7 +124,7 @@ impl<'a> Writer<'a> {
 
     /// Returns the output so far. The output is empty while the writer only counts.
     pub(crate) fn written(&self) -> &[u8] {
-        self.room.bytes().get(self.start..self.at).unwrap_or_default()
+        self.buffer.bytes().get(self.start..self.at).unwrap_or_default()
     }
 
     /// Returns the position after the last byte written. Returns `None` if the output did not fit.
@@ -127,12 +136,12 @@ impl<'a> Writer<'a> {
     pub fn begin_object(&mut self) {
         self.separate();
         self.push_byte(b'{');
-        self.order.begin(true);
+        self.nesting.begin(true);
     }
 
     /// Ends an object.
     pub fn end_object(&mut self) {
-        self.order.end(true, self.last);
+        self.nesting.end(true, self.last);
         self.push_byte(b'}');
     }
 
@@ -140,24 +149,24 @@ impl<'a> Writer<'a> {
     pub fn begin_array(&mut self) {
         self.separate();
         self.push_byte(b'[');
-        self.order.begin(false);
+        self.nesting.begin(false);
     }
 
     /// Ends an array.
     pub fn end_array(&mut self) {
-        self.order.end(false, self.last);
+        self.nesting.end(false, self.last);
         self.push_byte(b']');
     }
 
     /// Writes the name of a member. The caller writes the value of the member next.
     pub fn key(&mut self, key: &str) {
-        let before = Edge::opening(self.order.name(self.last));
+        let before = Edge::opening(self.nesting.name(self.last));
         self.escape(before, key, Edge::NAME_END);
     }
 
     /// Writes a string.
     pub fn string(&mut self, text: &str) {
-        let before = Edge::opening(self.order.value(self.last));
+        let before = Edge::opening(self.nesting.value(self.last));
         self.escape(before, text, Edge::QUOTE);
     }
 
@@ -171,7 +180,7 @@ impl<'a> Writer<'a> {
     /// Writes the name of a member, piece by piece.
     #[cfg(feature = "serde")]
     pub(crate) fn key_display(&mut self, key: &dyn WriteText) {
-        if self.order.name(self.last) {
+        if self.nesting.name(self.last) {
             self.push_comma();
         }
         self.push_byte(b'"');
@@ -315,7 +324,7 @@ impl<'a> Writer<'a> {
         let mut rest = bytes;
         if matches!(bytes, [] | [b'{' | b'[', ..]) {
             // The nesting depth of the value is unknown.
-            self.order.lose();
+            self.nesting.set_unknown();
             while let Some(length) = find_break(rest) {
                 let (run, tail) = split(rest, length);
                 self.push(run);
@@ -343,7 +352,7 @@ impl<'a> Writer<'a> {
             return;
         }
         let mut to = self.start.wrapping_add(to);
-        let Some(written) = self.room.bytes_mut().get_mut(..self.at) else { return };
+        let Some(written) = self.buffer.bytes_mut().get_mut(..self.at) else { return };
         if matches!(from.last, 0 | b'{' | b'[') && written.get(to) == Some(&b',') {
             to = to.wrapping_add(1);
         }
@@ -363,7 +372,7 @@ impl<'a> Writer<'a> {
     /// counts. `None` means an overflow.
     fn reserve(&mut self, wanted: usize) -> Option<&mut [u8]> {
         let fits = self.reserve_to(self.at.wrapping_add(wanted));
-        fits.then(|| self.room.bytes_mut().get_mut(self.at..self.ready).unwrap_or_default())
+        fits.then(|| self.buffer.bytes_mut().get_mut(self.at..self.ready).unwrap_or_default())
     }
 
     /// Reserves the bytes up to `end`. Returns `false` for an overflow.
@@ -379,7 +388,7 @@ impl<'a> Writer<'a> {
         if self.only_counts {
             return true;
         }
-        let all = if self.overflowed || end > self.limit { None } else { self.room.ensure(end) };
+        let all = if self.overflowed || end > self.limit { None } else { self.buffer.ensure(end) };
         self.ready = all.as_ref().map_or(0, |all| self.limit.min(all.len()));
         self.overflowed = all.is_none();
         !self.overflowed
@@ -409,7 +418,7 @@ impl<'a> Writer<'a> {
     fn push_short(&mut self, bytes: &[u8]) -> bool {
         let (at, end) = (self.at, self.at.wrapping_add(bytes.len()));
         let (Some(last), true) = (bytes.last(), end <= self.ready) else { return false };
-        let is_copied = self.room.bytes_mut().get_mut(at..end).is_some_and(|place| copy_few(place, bytes));
+        let is_copied = self.buffer.bytes_mut().get_mut(at..end).is_some_and(|place| copy_few(place, bytes));
         if is_copied {
             (self.at, self.last) = (end, *last);
         }
@@ -430,7 +439,7 @@ impl<'a> Writer<'a> {
         if !self.reserve_to(end) {
             return;
         }
-        if let Some(place) = self.room.bytes_mut().get_mut(at..end) {
+        if let Some(place) = self.buffer.bytes_mut().get_mut(at..end) {
             copy(place, bytes);
         }
         (self.at, self.last) = (end, *last);
@@ -449,7 +458,7 @@ impl<'a> Writer<'a> {
     /// Records the start of a value, and writes a comma if one is needed.
     #[inline(never)]
     fn separate(&mut self) {
-        if self.order.value(self.last) {
+        if self.nesting.value(self.last) {
             self.push_comma();
         }
     }
@@ -463,14 +472,14 @@ impl<'a> Writer<'a> {
     /// Writes a comma if one is needed.
     #[inline]
     fn comma(&mut self) {
-        if order::needs_comma(self.last) {
+        if nesting::needs_comma(self.last) {
             self.push_comma();
         }
     }
 }
 
 #[cfg(test)]
-mod order_tests;
+mod nesting_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

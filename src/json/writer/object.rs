@@ -8,7 +8,7 @@ use crate::json::{Json, Kind};
 impl Writer<'_> {
     /// Writes an object from JSON text. Returns `false` and writes nothing if the text is not an object.
     pub(crate) fn raw_object(&mut self, text: &str) -> bool {
-        let object = object_of(text);
+        let object = parse_object(text);
         if let Some(object) = object {
             self.json(object);
         }
@@ -18,7 +18,7 @@ impl Writer<'_> {
     /// Writes the members of an object from JSON text into the open object. Returns `false` and writes nothing if the
     /// text is not an object.
     pub(crate) fn raw_members(&mut self, text: &str) -> bool {
-        let object = object_of(text);
+        let object = parse_object(text);
         for (name, value) in object.into_iter().flat_map(Json::members) {
             self.text(name);
             self.token(":");
@@ -30,7 +30,7 @@ impl Writer<'_> {
     /// Removes the closing brace of an object, so that more members can follow. Returns
     /// `false` if the output does not end with a closing brace, or after an overflow.
     pub(crate) fn reopen_object(&mut self) -> bool {
-        self.ends_with(b'}') && self.take_back("}")
+        self.ends_with(b'}') && self.remove_last("}")
     }
 
     /// Writes the members of a value that serializes to an object into the open object. Returns `false` if the value
@@ -52,7 +52,7 @@ impl Writer<'_> {
         if self.overflowed {
             return true;
         }
-        let written = self.room.bytes_mut().get_mut(before.at..self.at).unwrap_or_default();
+        let written = self.buffer.bytes_mut().get_mut(before.at..self.at).unwrap_or_default();
         let ([b',', object @ ..] | object) = written;
         match object {
             [b'{', b'}'] => {
@@ -70,19 +70,19 @@ impl Writer<'_> {
 
     /// Removes `token` after a member, or after the opening brace of an object. The caller must have written `token`
     /// last. Returns `false` if another part of the message ends before the token, or after an overflow.
-    pub(crate) fn take_back(&mut self, token: &str) -> bool {
+    pub(crate) fn remove_last(&mut self, token: &str) -> bool {
         let is_own = !self.overflowed && self.at >= self.floor.saturating_add(token.len());
         if is_own {
             self.at = self.at.saturating_sub(token.len());
             self.last = if self.written().trim_ascii_end().ends_with(b"{") { b'{' } else { b'"' };
-            self.order.lose();
+            self.nesting.set_unknown();
         }
         is_own
     }
 }
 
 /// Returns the object in a JSON text, or `None` for any other text.
-fn object_of(text: &str) -> Option<Json<'_>> {
+fn parse_object(text: &str) -> Option<Json<'_>> {
     Json::parse(text.as_bytes()).ok().filter(|value| value.kind() == Kind::Object)
 }
 

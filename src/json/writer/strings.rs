@@ -1,7 +1,7 @@
 //! String content, escaped.
 
 use super::Writer;
-use super::escape::{code_of, escape_length, escape_letter};
+use super::escape::{escape_length, escape_letter, hex_code};
 use crate::json::search::{VECTORS, copy_short, text_run};
 use crate::json::skip::split;
 use crate::platform::copy;
@@ -60,7 +60,7 @@ impl Writer<'_> {
         if end > self.ready {
             return false;
         }
-        let Some(place) = self.room.bytes_mut().get_mut(self.at..end) else { return false };
+        let Some(place) = self.buffer.bytes_mut().get_mut(self.at..end) else { return false };
         if let Some(place) = place.last_chunk_mut() {
             *place = after.bytes;
         }
@@ -98,7 +98,7 @@ impl Writer<'_> {
         let letter = escape_letter(byte);
         self.append(&[b'\\', letter]);
         if letter == b'u' {
-            self.push(&code_of(byte));
+            self.push(&hex_code(byte));
         }
         self.last = b'"';
     }
@@ -120,14 +120,14 @@ impl Writer<'_> {
             return;
         }
         while from < to {
-            let source = self.room.bytes().get(from..to).unwrap_or_default();
+            let source = self.buffer.bytes().get(from..to).unwrap_or_default();
             let length = text_run(source);
             let stop = source.get(length).copied();
             let end = from.wrapping_add(length);
             if !self.reserve_to(self.at.wrapping_add(length)) {
                 return;
             }
-            let all = self.room.bytes_mut().split_at_mut_checked(self.at);
+            let all = self.buffer.bytes_mut().split_at_mut_checked(self.at);
             let (written, spare) = all.unwrap_or_default();
             copy(spare, written.get(from..end).unwrap_or_default());
             self.advance(length);

@@ -31,15 +31,15 @@ fn all(steps: usize, done: &mut Vec<usize>, check: &mut dyn FnMut(&[usize])) {
 }
 
 /// Returns the output of a sequence of calls. Also returns whether the order of calls proves the output well-formed.
-fn run(order: Nesting, before: &str, acts: &[usize], is_sure: fn(Nesting, u8) -> bool) -> (Vec<u8>, bool) {
+fn run(nesting: Nesting, before: &str, acts: &[usize], is_sure: fn(Nesting, u8) -> bool) -> (Vec<u8>, bool) {
     let mut room = [0; 128];
     let mut out = Writer::new(BufferMut::Lent(&mut room), 0, 128);
     out.token(before);
-    out.order = order;
+    out.nesting = nesting;
     for act in acts {
         ACTS[*act](&mut out);
     }
-    (out.written().to_vec(), is_sure(out.order, out.last))
+    (out.written().to_vec(), is_sure(out.nesting, out.last))
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn value_nested_beyond_the_bits_is_scanned() {
                 }
                 out.null();
                 (0..depth).for_each(|_| ACTS[act + 1](out));
-                sure = out.order.is_value(out.last);
+                sure = out.nesting.is_value(out.last);
             });
             assert_eq!(result.is_ok(), depth <= 128, "{depth}");
             assert_eq!(sure, depth <= 30, "{depth}");

@@ -31,7 +31,7 @@ impl Nesting {
             _ => (self.open > Nesting::MEMBERS.open && self.open & 1 == 0, true),
         };
         if !fits {
-            self.lose();
+            self.set_unknown();
         }
         needs_comma
     }
@@ -40,15 +40,15 @@ impl Nesting {
     #[inline]
     pub(super) fn name(&mut self, last: u8) -> bool {
         if self.open & 1 == 0 || last == b':' {
-            self.lose();
+            self.set_unknown();
         }
         needs_comma(last)
     }
 
     /// Records the start of a container.
     pub(super) fn begin(&mut self, is_object: bool) {
-        let has_room = self.open.leading_zeros() > 0 && self.open > 0;
-        self.open = if has_room { self.open << 1 | u32::from(is_object) } else { 0 };
+        let fits = self.open.leading_zeros() > 0 && self.open > 0;
+        self.open = if fits { self.open << 1 | u32::from(is_object) } else { 0 };
     }
 
     /// Records the end of a container after the byte `last`.
@@ -58,7 +58,7 @@ impl Nesting {
     }
 
     /// Marks the open containers as unknown.
-    pub(super) fn lose(&mut self) {
+    pub(super) fn set_unknown(&mut self) {
         *self = Nesting::UNKNOWN;
     }
 
@@ -85,7 +85,7 @@ impl Writer<'_> {
     #[cfg(feature = "serde")]
     pub(in crate::json) fn close(&mut self, brackets: &str) {
         for bracket in brackets.bytes() {
-            self.order.end(bracket == b'}', self.last);
+            self.nesting.end(bracket == b'}', self.last);
         }
         self.token(brackets);
     }
