@@ -281,7 +281,7 @@ impl Client<'_> {
             true => self.shrink_by_deadline(deadline),
             false => deadline,
         };
-        self.input.make_room();
+        self.input.provide_space();
         PollStep::Io(deadline)
     }
 }

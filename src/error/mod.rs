@@ -25,7 +25,7 @@ use crate::rpc::code;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// A line that is not valid JSON, or that [lost bytes](crate::json::ScanErrorKind::GivenUp) in transit.
+    /// A line that is not valid JSON, or that [lost bytes](crate::json::ScanErrorKind::Gap) in transit.
     NotJson(ScanError),
     /// A line that is longer than the receive buffer. The machine discarded the bytes of the line on arrival.
     LineTooLong {

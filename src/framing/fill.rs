@@ -20,15 +20,15 @@ impl LineDecoder<'_> {
     ///
     /// A client calls this method while no line is complete, or while the client cannot handle the complete line.
     #[inline]
-    pub(crate) fn make_room(&mut self) {
+    pub(crate) fn provide_space(&mut self) {
         if self.is_full_after_move() {
             self.discard_if_full();
         }
     }
 
-    /// Provides space like [`make_room`](LineDecoder::make_room), but discards nothing. Returns `true` if an incomplete
-    /// line fills the buffer. The machine then removes a part of the line, or [discards](LineDecoder::discard_if_full)
-    /// the whole line.
+    /// Provides space like [`provide_space`](LineDecoder::provide_space), but discards nothing. Returns `true` if an
+    /// incomplete line fills the buffer. The machine then removes a part of the line, or
+    /// [discards](LineDecoder::discard_if_full) the whole line.
     #[inline]
     pub(crate) fn is_full_after_move(&mut self) -> bool {
         // If the line is at the front and the read space is sufficient, no change is necessary.

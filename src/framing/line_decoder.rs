@@ -41,7 +41,7 @@ pub(crate) enum LineKind {
     Invalid,
     TooDeep,
     /// Text with a gap, which the link marked with [`CANCEL`].
-    GivenUp,
+    Gap,
     /// A discarded line that is longer than the buffer. [`LineDecoder::bytes`] returns the captured id, or an empty
     /// slice for a line without an id.
     TooLong,
@@ -361,8 +361,8 @@ impl<'b> LineDecoder<'b> {
         if find(CANCEL, rest).is_none() {
             return LineKind::Invalid;
         }
-        self.scanner.give_up();
-        LineKind::GivenUp
+        self.scanner.mark_gap();
+        LineKind::Gap
     }
 
     /// Skips a byte order mark at the start of a line.

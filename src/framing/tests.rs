@@ -31,7 +31,7 @@ fn lines(rx: usize, input: &[u8], size: usize) -> Vec<String> {
         if at_eof {
             return out;
         }
-        decoder.make_room();
+        decoder.provide_space();
         assert!(decoder.is_ready(), "without a complete line there is always space");
         let space = decoder.space();
         let n = size.min(rest.len()).min(space.len());
@@ -100,7 +100,7 @@ fn cancel_byte_anywhere_drops_its_line() {
         for after in [&b""[..], after] {
             let input = [before, b"\x18", after, b"\n[1]\n"].concat();
             for size in [1, 2, 3, 7, 1000] {
-                assert_eq!(lines(128, &input, size), ["broken GivenUp", "[1]"], "at {at} by {size}");
+                assert_eq!(lines(128, &input, size), ["broken Gap", "[1]"], "at {at} by {size}");
             }
         }
     }
@@ -151,7 +151,7 @@ fn full_buffer_holds_the_last_line_at_eof() {
     read(&mut decoder, &text);
     assert!(!decoder.is_ready() && decoder.space().is_empty());
     decoder.eof();
-    decoder.make_room();
+    decoder.provide_space();
     assert_eq!(decoder.line(), Some(LineKind::Message));
     assert_eq!(decoder.bytes(), text.as_bytes());
 }
@@ -215,7 +215,7 @@ fn id_limit_may_change_after_construction() {
         let text = std::format!("{{\"id\":{id},\"x\":\"{}\"}}\n", "x".repeat(60));
         for piece in text.as_bytes().chunks(20) {
             assert!(decoder.line().is_none());
-            decoder.make_room();
+            decoder.provide_space();
             read(&mut decoder, std::str::from_utf8(piece).unwrap());
         }
         assert_eq!(decoder.line(), Some(LineKind::TooLong), "{text}");
@@ -252,7 +252,7 @@ fn reset_drops_buffered_input_and_reopens() {
     for before in ["", "{\"a", "\u{feff}", "\u{feff}[1]\n[2", "!", long.as_str()] {
         read(&mut decoder, before);
         let _ = decoder.line();
-        decoder.make_room();
+        decoder.provide_space();
         decoder.eof();
         assert!(decoder.is_ended() && !decoder.is_ready() && decoder.space().is_empty());
         decoder.reset();
@@ -301,7 +301,7 @@ fn input_after_an_unreleased_oversized_line_is_kept() {
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
         let _ = decoder.line();
-        decoder.make_room();
+        decoder.provide_space();
         let space = decoder.space();
         let n = space.len().min(rest.len());
         assert!(n > 0);
@@ -310,7 +310,7 @@ fn input_after_an_unreleased_oversized_line_is_kept() {
         rest = &rest[n..];
     }
     for _ in 0..3 {
-        decoder.make_room();
+        decoder.provide_space();
         assert_eq!(decoder.line(), Some(LineKind::TooLong));
         assert_eq!(decoder.bytes(), b"42");
     }
@@ -327,7 +327,7 @@ fn grown_buffer_accepts_lines_up_to_its_limit() {
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
         assert!(decoder.line().is_none());
-        decoder.make_room();
+        decoder.provide_space();
         let space = decoder.space();
         let n = space.len().min(rest.len());
         space[..n].copy_from_slice(&rest[..n]);
@@ -353,7 +353,7 @@ fn line_that_exceeds_the_heap_is_too_long() {
             found.push((line == LineKind::Message).then_some(decoder.bytes().len()));
             decoder.release();
         }
-        decoder.make_room();
+        decoder.provide_space();
         let space = decoder.space();
         let n = space.len().min(rest.len());
         assert!(n > 0 || rest.is_empty(), "no space to read");
@@ -371,7 +371,7 @@ fn grown_buffer_grows_when_read_space_is_low() {
     let mut decoder = LineDecoder::new(Buffer::grown(20_000), 128, 8);
     let room = |decoder: &mut LineDecoder<'_>, filled| {
         decoder.filled(filled, StreamId::NONE);
-        decoder.make_room();
+        decoder.provide_space();
         decoder.buffer.bytes().len()
     };
     let size = room(&mut decoder, 0);
@@ -392,7 +392,7 @@ fn grown_buffer_grows_when_reads_fill_it() {
     let mut decoder = LineDecoder::new(Buffer::grown(1 << 20), 128, 8);
     // Reads up to `most` bytes of short lines into the space. Returns the number of bytes.
     let read = |decoder: &mut LineDecoder<'_>, most: usize| {
-        decoder.make_room();
+        decoder.provide_space();
         let space = decoder.space();
         let n = most.min(space.len());
         space[..n].fill(b' ');
@@ -419,14 +419,14 @@ fn grown_buffer_grows_when_reads_fill_it() {
 fn small_lines_do_not_move_the_whole_buffer() {
     let mut buffer = [0; 1024];
     let mut decoder = LineDecoder::new(Buffer::from(&mut buffer[..]), 128, 8);
-    decoder.make_room();
+    decoder.provide_space();
     decoder.space().copy_from_slice(&b"{}\n".repeat(342)[..1024]);
     decoder.filled(1024, StreamId::NONE);
     // Each line waits for transmit space once. The decoder provides read space only if much of the buffer is free.
     let (mut moved, mut found) = (0, 0);
     while decoder.line().is_some() {
         let before = decoder.start;
-        decoder.make_room();
+        decoder.provide_space();
         if decoder.start < before {
             moved += decoder.end;
         }

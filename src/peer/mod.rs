@@ -200,7 +200,7 @@ pub(crate) fn unreadable_line_error(input: &LineDecoder<'_>, line: LineKind) -> 
         LineKind::Message | LineKind::Truncated | LineKind::StreamClosed => ProtocolError::Truncated,
         LineKind::TooLong => ProtocolError::LineTooLong { limit: input.limit() },
         LineKind::TooDeep => ProtocolError::TooDeep { limit: input.scanner().limit() },
-        LineKind::Blank | LineKind::Invalid | LineKind::GivenUp => {
+        LineKind::Blank | LineKind::Invalid | LineKind::Gap => {
             ProtocolError::NotJson(input.scanner().error())
         }
     }

@@ -201,7 +201,7 @@ pub(crate) fn handle_unreadable_line(
             _ => b"",
         }
     };
-    if line == LineKind::GivenUp && id.is_empty() {
+    if line == LineKind::Gap && id.is_empty() {
         return state.fail(error);
     }
     let detail: Option<&dyn WriteText> = match &error {

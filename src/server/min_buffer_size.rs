@@ -183,7 +183,7 @@ mod tests {
         let errors = [
             ProtocolError::LineTooLong { limit },
             ProtocolError::TooDeep { limit: 128 },
-            ProtocolError::NotJson(ScanError { kind: ScanErrorKind::GivenUp, at: limit }),
+            ProtocolError::NotJson(ScanError { kind: ScanErrorKind::Gap, at: limit }),
             ProtocolError::NotInitialized,
             ProtocolError::AlreadyInitialized,
             ProtocolError::DuplicateId,

@@ -93,7 +93,10 @@ fn read_error_breaks_only_the_current_line() {
                 let is_whole = at == begins;
                 let method = line.find("\"method\":").unwrap() + "\"method\":".len();
                 let id = which + 1;
-                let code = r#""error":{"code":-32700,"message":"Parse error: the message is not valid JSON: abandoned"#;
+                let code = concat!(
+                    r#""error":{"code":-32700,"message":"Parse error: the message is not valid JSON: "#,
+                    "bytes were lost"
+                );
                 let mut expected = String::from(WELCOME);
                 for (index, answer) in answers.iter().enumerate() {
                     if index != which || is_whole {

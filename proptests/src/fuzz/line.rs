@@ -96,7 +96,7 @@ fn line(text: &[u8], ended: bool, limits: &Limits, rx: usize) -> Option<Line> {
         Ok(_) => Verdict::Message,
         Err(ScanError { kind: ScanErrorKind::TooDeep, .. }) => Verdict::TooDeep,
         Err(error) if fits && text[error.at..].contains(&0x18) => {
-            Verdict::NotJson(ScanError { kind: ScanErrorKind::GivenUp, ..error })
+            Verdict::NotJson(ScanError { kind: ScanErrorKind::Gap, ..error })
         }
         Err(_) if !ended => Verdict::Truncated,
         Err(error) => Verdict::NotJson(error),

@@ -56,7 +56,7 @@ fn cut_in_all_ways(limit: u8, moves: Moves, text: &[u8]) -> Seen {
     }
     if let Err(error) = whole.result {
         assert!(error.at <= text.len(), "{error:?} is past the end of the text");
-        assert_ne!(error.kind, ScanErrorKind::GivenUp, "GivenUp applies only to lines");
+        assert_ne!(error.kind, ScanErrorKind::Gap, "Gap applies only to lines");
         let is_end = matches!(error.kind, ScanErrorKind::Empty | ScanErrorKind::Incomplete);
         assert_eq!(is_end, error.at == text.len(), "{error:?} of {}", shown(text));
     }

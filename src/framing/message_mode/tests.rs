@@ -57,7 +57,7 @@ fn message_consists_of_all_bytes_received_at_once() {
         for (text, expected) in cases {
             assert!(input.is_ready() && current(&mut input).is_none());
             assert!(input.message(text.as_bytes(), None, StreamId(round)));
-            input.make_room();
+            input.provide_space();
             assert_eq!(current(&mut input), Some((String::from(expected), round)), "{text}");
             assert!(!input.message(b"[2]", None, StreamId(9)), "one message at a time");
             assert!(!input.is_ready() && input.space().is_empty());
@@ -78,7 +78,7 @@ fn bytes_read_into_the_space_are_one_message() {
         assert_eq!(input.stream(), StreamId::NONE);
         input.space()[..text.len()].copy_from_slice(text.as_bytes());
         input.filled(text.len(), StreamId(stream));
-        input.make_room();
+        input.provide_space();
         assert_eq!(current(&mut input), Some((String::from(text), stream)));
         input.release();
         assert_eq!(input.stream(), StreamId::NONE);

@@ -23,7 +23,7 @@ pub enum ScanErrorKind {
     Incomplete,
     /// The line contains the byte `CAN` (0x18). The sender or the transport inserts this byte where bytes were lost.
     /// See [`Receive::filled`](crate::Receive::filled).
-    GivenUp,
+    Gap,
 }
 
 /// A scan error: the text is not one JSON value within the depth limit.
@@ -46,7 +46,7 @@ impl WriteText for ScanError {
             ScanErrorKind::Control => "control character in a string",
             ScanErrorKind::TooDeep => "nested too deeply",
             ScanErrorKind::Incomplete => "unexpected end of text",
-            ScanErrorKind::GivenUp => "abandoned",
+            ScanErrorKind::Gap => "bytes were lost",
         };
         (what, " at byte ", self.at).pieces(put);
     }

@@ -78,9 +78,9 @@ impl Scanner {
         ScanError { kind, at: self.position }
     }
 
-    /// Changes the error of an invalid text to [`ScanErrorKind::GivenUp`].
-    pub(crate) fn give_up(&mut self) {
-        self.state = State::Failed(ScanErrorKind::GivenUp);
+    /// Changes the error of an invalid text to [`ScanErrorKind::Gap`].
+    pub(crate) fn mark_gap(&mut self) {
+        self.state = State::Failed(ScanErrorKind::Gap);
     }
 
     /// Drops the id of an invalid text unless the id is reliable. An id that ends at the error may be incomplete. An id
