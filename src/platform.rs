@@ -24,7 +24,7 @@ pub(crate) const UNALIGNED_WORDS: bool =
 /// True for ARM since the Cortex-M3. Also true for 32-bit RISC-V, although cores without the extension M cannot divide.
 const DIVIDES_WORDS: bool = UNALIGNED_WORDS || BARE_METAL && cfg!(target_arch = "riscv32");
 
-/// Marks a branch as rare: the compiler places its code outside of the usual path. Does nothing at run time.
+/// Marks a branch as rare: the compiler places its code away from the frequent code. Does nothing at run time.
 ///
 /// This is `core::hint::cold_path`, which the oldest supported compiler does not have.
 #[cold]

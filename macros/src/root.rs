@@ -18,18 +18,18 @@ pub(crate) fn default_root() -> TokenStream {
     // Read again for each use, because an editor runs the macros of many packages in one process.
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
     let manifest = std::fs::read_to_string(Path::new(&folder).join("Cargo.toml")).unwrap_or_default();
-    let name = Ident::new(&root_of(&manifest).replace('-', "_"), Span::call_site());
+    let name = Ident::new(&find_root(&manifest).replace('-', "_"), Span::call_site());
     quote!(::#name)
 }
 
 /// Returns the first of the [`CRATES`] that is a dependency in this manifest, or `mcp-proto` without such a
 /// dependency. Prefers dependencies that all targets of the package have, then optional ones and those of a platform.
-fn root_of(manifest: &str) -> &'static str {
-    let rank_of = |dependency: &Dependency<'_>| {
+fn find_root(manifest: &str) -> &'static str {
+    let rank = |dependency: &Dependency<'_>| {
         let index = CRATES.iter().position(|name| *name == dependency.name)?;
         Some((dependency.is_for_development, dependency.is_conditional, index))
     };
-    dependencies(manifest).iter().filter_map(rank_of).min().map_or(CRATES[0], |(.., index)| CRATES[index])
+    dependencies(manifest).iter().filter_map(rank).min().map_or(CRATES[0], |(.., index)| CRATES[index])
 }
 
 /// A dependency in a manifest.
@@ -102,7 +102,7 @@ fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::root_of;
+    use super::find_root;
 
     #[test]
     fn manifest_names_the_crate_of_generated_code() {
@@ -169,7 +169,7 @@ mod tests {
             ("[dependencies]\n# mcp-proto-tokio = \"1\"\nmcp-proto-tokio-more = \"1\"", "mcp-proto"),
             ("[patch.crates-io]\nmcp-proto = {}\n[dependencies]\nmcp-proto-tokio = \"1\"", "mcp-proto-tokio"),
         ] {
-            assert_eq!(root_of(manifest), expected, "{manifest}");
+            assert_eq!(find_root(manifest), expected, "{manifest}");
         }
     }
 }

@@ -10,7 +10,7 @@ use super::writer::Writer;
 use crate::buffer::BufferMut;
 
 /// The initial length of the buffer.
-const SHORT: usize = 128;
+const CAPACITY: usize = 128;
 
 /// Serializes any value that implements serde's `Serialize` to JSON text, like [`Writer::serialize`].
 ///
@@ -24,11 +24,11 @@ const SHORT: usize = 128;
 /// Returns an error if the value has no JSON form, or if the buffer cannot grow.
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, EncodeError> {
     // Most texts are short, and a `Buffer` would start with a much larger allocation.
-    let mut bytes = Vec::with_capacity(SHORT);
+    let mut bytes = Vec::with_capacity(CAPACITY);
     // Fill the buffer with spaces, because the allocation of zeroed memory takes longer.
-    bytes.resize(SHORT, b' ');
-    let room = BufferMut::Grown { bytes: &mut bytes, limit: usize::MAX };
-    let mut writer = Writer::new(room, 0, usize::MAX);
+    bytes.resize(CAPACITY, b' ');
+    let buffer = BufferMut::Grown { bytes: &mut bytes, limit: usize::MAX };
+    let mut writer = Writer::new(buffer, 0, usize::MAX);
     writer.serialize(value)?;
     let length = writer.len();
     bytes.truncate(length);

@@ -118,14 +118,16 @@ pub(super) struct Requests {
 impl Requests {
     pub(super) fn lookup(&self, key: &str) -> Lookup {
         let other = other_type(key);
-        match () {
-            () if self.in_flight.contains_key(key) => Lookup::InFlight,
-            () if self.finished.contains_key(key) => Lookup::Finished,
-            () if self.is_full => Lookup::Unclear,
-            () if self.in_flight.contains_key(&other) || self.finished.contains_key(&other) => {
-                Lookup::OtherType
-            }
-            () => Lookup::Unknown,
+        if self.in_flight.contains_key(key) {
+            Lookup::InFlight
+        } else if self.finished.contains_key(key) {
+            Lookup::Finished
+        } else if self.is_full {
+            Lookup::Unclear
+        } else if self.in_flight.contains_key(&other) || self.finished.contains_key(&other) {
+            Lookup::OtherType
+        } else {
+            Lookup::Unknown
         }
     }
 

@@ -197,7 +197,7 @@ fn refusal(flaw: Flaw) -> Option<(Rule, Option<i32>, &'static str)> {
         Flaw::Method => {
             (Rule::UnknownMethodCode, Some(code::METHOD_NOT_FOUND), "its revision has no such method")
         }
-        Flaw::Meta => (Rule::RequestMeta, invalid, "lacks metadata"),
+        Flaw::Meta => (Rule::RequestMeta, invalid, "its metadata is incomplete"),
         Flaw::Version => {
             let expected = Some(code::UNSUPPORTED_PROTOCOL_VERSION);
             (Rule::UnsupportedVersion, expected, "its revision does not exist")

@@ -50,7 +50,7 @@ impl Handler {
         for (role, parameter) in self.roles.iter().zip(&self.signature.parameters) {
             let reason = match role {
                 Role::State { is_mutable: true, .. } => {
-                    "this handler runs beside others, so it shares the state: take `&self` or `&T`"
+                    "this handler runs concurrently with others, so it shares the state: take `&self` or `&T`"
                 }
                 Role::Request => {
                     "this handler runs after the event, so it responds with the value that it returns"
@@ -82,7 +82,8 @@ impl Handler {
         }
         match self.signature.output.as_ref().filter(|ty| is_borrowed(ty.to_token_stream())) {
             Some(output) => {
-                let reason = "this handler runs beside others, so it owns its result: return a `String` instead of a `&str`";
+                let reason = "this handler runs concurrently with others, so it owns its result: return a `String` \
+                              instead of a `&str`";
                 Err(Error::new(output.span(), reason))
             }
             None => Ok(()),

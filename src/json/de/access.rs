@@ -2,7 +2,7 @@
 
 use super::error_kind::ErrorKind;
 use super::numbers::{
-    INTEGER, NATURAL, NUMBER, all_numbers, bounded, integer_of, integers, visit_number, visit_single, wide,
+    INTEGER, NATURAL, NUMBER, all_numbers, bounded, integers, parse_integer, visit_number, visit_single, wide,
 };
 use super::{Decoder, PathlessError, Step};
 use crate::json::value::Json;
@@ -234,7 +234,7 @@ impl<'de> Name<'de> {
 
     fn integer(&self, bounds: (i64, u64), expected: &'static str) -> Result<u64, ErrorKind<'de>> {
         let text = self.number(expected)?;
-        bounded(integer_of(text), text, bounds, expected)
+        bounded(parse_integer(text), text, bounds, expected)
     }
 }
 

@@ -166,7 +166,7 @@ fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Optio
     let (mantissa, exponent) = split(number, position(|byte| matches!(byte, b'e' | b'E')));
     let (digits, _) = split(mantissa, position(|byte| *byte == b'.'));
     let mut before_point =
-        exponent_of(exponent).saturating_add(i32::try_from(digits.len()).unwrap_or(i32::MAX));
+        parse_exponent(exponent).saturating_add(i32::try_from(digits.len()).unwrap_or(i32::MAX));
     let mut value = zero;
     for digit in mantissa.iter().filter(|byte| **byte != b'.').map(|byte| byte.wrapping_sub(b'0')) {
         if before_point > 0 && digit < 10 {
@@ -185,7 +185,7 @@ fn whole<T: Copy + PartialEq>(text: &str, zero: T, push: impl Fn(T, u8) -> Optio
 
 /// Returns the value of an exponent such as `e-12`. A large value saturates. Saturation does not change the decoded
 /// number, because no text has enough digits to compensate for such an exponent.
-fn exponent_of(text: &[u8]) -> i32 {
+fn parse_exponent(text: &[u8]) -> i32 {
     let digits = text.iter().filter(|byte| byte.is_ascii_digit());
     let value =
         digits.fold(0i32, |value, byte| value.saturating_mul(10).saturating_add(i32::from(byte & 0x0F)));

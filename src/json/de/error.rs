@@ -9,7 +9,7 @@ use serde_core::de::{self, Expected, Unexpected};
 
 /// The capacity for message and path together. With a few more bytes, clippy would report `result_large_err` in the
 /// code of callers.
-const ROOM: usize = 120;
+const CAPACITY: usize = 120;
 /// The maximum length of a message. The path takes the remaining capacity.
 const MESSAGE: usize = 88;
 
@@ -21,7 +21,7 @@ const SHOWN: usize = 24;
 #[derive(Clone, Copy)]
 pub struct TypedError {
     /// The message at the start and the path at the end. The path grows backwards, because each new step precedes it.
-    bytes: [u8; ROOM],
+    bytes: [u8; CAPACITY],
     message: u8,
     path: u8,
     /// Whether the path lacks its first steps.
@@ -33,7 +33,7 @@ impl TypedError {
     /// path that is too long lacks its first steps.
     #[must_use]
     pub fn path(&self) -> &str {
-        let start = ROOM.saturating_sub(usize::from(self.path));
+        let start = CAPACITY.saturating_sub(usize::from(self.path));
         core::str::from_utf8(self.bytes.get(start..).unwrap_or_default()).unwrap_or_default()
     }
 
@@ -44,7 +44,7 @@ impl TypedError {
         core::str::from_utf8(message).unwrap_or_default()
     }
 
-    /// Prepends the step to the surrounding member or element to the path.
+    /// Prepends a step to the path: the surrounding member or element.
     pub(super) fn put_inside(&mut self, step: &Step<'_>) {
         let separator = if self.path > 0 && !self.path().starts_with('[') { "." } else { "" };
         match step {
@@ -63,7 +63,7 @@ impl TypedError {
     /// Prepends one complete step to the path. After a step that does not fit, the method ignores further steps.
     fn prepend(&mut self, parts: &[&str]) {
         let length = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.len()));
-        let end = ROOM.saturating_sub(usize::from(self.path));
+        let end = CAPACITY.saturating_sub(usize::from(self.path));
         let Some(start) = end.checked_sub(length).filter(|start| *start >= usize::from(self.message)) else {
             self.cut = true;
             return;
@@ -73,7 +73,7 @@ impl TypedError {
         }
         let step = parts.iter().flat_map(|part| part.bytes());
         self.bytes.iter_mut().skip(start).zip(step).for_each(|(place, byte)| *place = byte);
-        self.path = ROOM.saturating_sub(start) as u8;
+        self.path = CAPACITY.saturating_sub(start) as u8;
     }
 
     /// Creates an error without a path.
@@ -85,7 +85,7 @@ impl TypedError {
 
 impl From<PathlessError> for TypedError {
     fn from(error: PathlessError) -> TypedError {
-        let mut typed = TypedError { bytes: [0; ROOM], message: error.length, path: 0, cut: false };
+        let mut typed = TypedError { bytes: [0; CAPACITY], message: error.length, path: 0, cut: false };
         if let Some(message) = typed.bytes.first_chunk_mut() {
             *message = error.bytes;
         }

@@ -21,7 +21,7 @@ use access::{Elements, Members, Variant};
 use error_kind::ErrorKind;
 use error_path::{ErrorPath, Step};
 use numbers::{
-    INTEGER, NATURAL, NUMBER, all_numbers, bounded, integer_of, integers, visit_number, visit_single, wide,
+    INTEGER, NATURAL, NUMBER, all_numbers, bounded, integers, parse_integer, visit_number, visit_single, wide,
 };
 use serde_core::de::value::BorrowedStrDeserializer;
 use serde_core::de::{Deserialize, Deserializer, Visitor};
@@ -389,7 +389,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
 impl<'de> Decoder<'de> {
     fn integer(&mut self, bounds: (i64, u64), expected: &'static str) -> Result<u64, ErrorKind<'de>> {
         let text = self.number(expected)?;
-        let value = integer_of(text);
+        let value = parse_integer(text);
         #[cfg(feature = "derive")]
         let value = value.or_else(|| derived::whole_integer(text).filter(|_| self.derived));
         bounded(value, text, bounds, expected)

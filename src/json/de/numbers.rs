@@ -11,7 +11,7 @@ pub(super) enum Integer {
 }
 
 /// Returns the value of an integer's text. `None` means that the text is not an integer or the value does not fit.
-pub(super) fn integer_of(text: &str) -> Option<Integer> {
+pub(super) fn parse_integer(text: &str) -> Option<Integer> {
     match text.as_bytes() {
         [b'-', digits @ ..] => Some(Integer::Negative(0i64.checked_sub_unsigned(magnitude(digits)?)?)),
         digits => magnitude(digits).map(Integer::Positive),
@@ -44,7 +44,7 @@ pub(super) fn wide<'de, T: core::str::FromStr>(
 
 /// Visits a number for a type that accepts fractions. An integer that fits in 64 bits stays an integer, except `-0`.
 pub(super) fn visit_number<'de, V: Visitor<'de>>(text: &str, visitor: V) -> Result<V::Value, PathlessError> {
-    match integer_of(text) {
+    match parse_integer(text) {
         Some(Integer::Positive(value)) => visitor.visit_u64(value),
         Some(Integer::Negative(value)) if value != 0 => visitor.visit_i64(value),
         _ => match text.parse::<f64>() {

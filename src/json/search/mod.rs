@@ -99,7 +99,7 @@ pub(super) fn text_run(bytes: &[u8]) -> usize {
 }
 
 /// Copies `source` to the start of `target` if `source` is short, not empty, and a [`text_run`] as a whole. Otherwise
-/// returns `false`, and may have changed `target`. Faster than a copy in a loop only with [`VECTORS`].
+/// returns `false`, and may have changed `target`. Only with [`VECTORS`] is this faster than a loop.
 #[inline]
 pub(super) fn copy_short(target: &mut [u8], source: &[u8]) -> bool {
     if source.len() > BYTES.wrapping_mul(2) {
