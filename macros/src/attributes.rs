@@ -73,7 +73,7 @@ pub(crate) enum DefaultValue {
     /// The return value of a function.
     Function(ExprPath),
     /// A literal. The schema contains this default.
-    Literal { expression: Expr, json: String },
+    Literal { expression: Expr, value: Literal },
     /// A variant of a derived enumeration. The schema contains the name of the variant.
     Variant(ExprPath),
 }
@@ -226,7 +226,7 @@ fn parse_literal_default(meta: &ParseNestedMeta<'_>) -> Result<DefaultValue> {
     }
     let expression: Expr = meta.value()?.parse()?;
     match (Literal::parse(&expression), expression) {
-        (Some(literal), expression) => Ok(DefaultValue::Literal { json: literal.json(), expression }),
+        (Some(value), expression) => Ok(DefaultValue::Literal { expression, value }),
         (None, Expr::Path(path)) if is_variant(&path) => Ok(DefaultValue::Variant(path)),
         (None, expression) => Err(Error::new_spanned(expression, HIDDEN_DEFAULT)),
     }
@@ -414,15 +414,9 @@ impl FieldAttributes {
             return error("a field that is skipped is not in the schema");
         }
         // The macro compares floats only. Bounds that are integers may be constants, so the compiler compares them.
-        let float = |expression: Option<&Expr>| match expression.and_then(Literal::parse) {
-            Some(Literal::Float(text)) => text.parse::<f64>().ok(),
-            _ => None,
-        };
+        let float = |expression: Option<&Expr>| Literal::parse(expression?)?.float();
         let (minimum, maximum) = (float(self.minimum.as_ref()), float(self.maximum.as_ref()));
-        let default = match &self.default {
-            Some(DefaultValue::Literal { expression, .. }) => float(Some(expression)),
-            _ => None,
-        };
+        let default = self.literal_default().and_then(Literal::float);
         let is_more =
             |one: Option<f64>, other: Option<f64>| one.zip(other).is_some_and(|(one, other)| one > other);
         if is_more(minimum, maximum) {
@@ -450,9 +444,9 @@ impl FieldAttributes {
     }
 
     /// Returns the default if it is a literal, otherwise `None`.
-    pub(crate) fn literal_default(&self) -> Option<Literal> {
+    pub(crate) fn literal_default(&self) -> Option<&Literal> {
         match &self.default {
-            Some(DefaultValue::Literal { expression, .. }) => Literal::parse(expression),
+            Some(DefaultValue::Literal { value, .. }) => Some(value),
             _ => None,
         }
     }

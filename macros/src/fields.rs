@@ -137,7 +137,10 @@ impl Value {
     /// Generates the JSON text of the default. Returns `None` if the schema does not contain the default.
     fn default_json(&self) -> Option<TokenStream> {
         match self.attributes.default.as_ref()? {
-            DefaultValue::Literal { json, .. } => Some(quote!(#json)),
+            DefaultValue::Literal { value, .. } => {
+                let json = value.json();
+                Some(quote!(#json))
+            }
             DefaultValue::Variant(path) => {
                 let ty = with_static_lifetimes(&self.ty);
                 Some(quote_spanned!(path.span()=> const { <#ty>::__tool_json(&#path) }))
@@ -150,7 +153,7 @@ impl Value {
     /// a default.
     fn form_default(&self) -> Option<TokenStream> {
         match self.attributes.default.as_ref()? {
-            DefaultValue::Literal { expression, .. } => Some(match Literal::parse(expression)? {
+            DefaultValue::Literal { value, .. } => Some(match value {
                 Literal::Boolean(value) => quote!(.default_boolean(#value)),
                 Literal::String(text) => quote!(.default_text(#text)),
                 Literal::Integer(text) | Literal::Float(text) => {
@@ -422,9 +425,9 @@ fn default_value(default: &DefaultValue) -> TokenStream {
         DefaultValue::Trait => quote!(::core::default::Default::default()),
         DefaultValue::Function(path) => quote!(#path()),
         DefaultValue::Variant(path) => quote!(#path),
-        DefaultValue::Literal { expression, .. } => match Literal::parse(expression) {
-            Some(Literal::String(text)) => quote!(::core::convert::From::from(#text)),
-            Some(Literal::Float(text)) => quote!({
+        DefaultValue::Literal { expression, value } => match value {
+            Literal::String(text) => quote!(::core::convert::From::from(#text)),
+            Literal::Float(text) => quote!({
                 const __DECIMAL: __derived::Decimal = __derived::decimal_literal(#text);
                 __derived::Number::from_literal(#expression, __DECIMAL)
             }),

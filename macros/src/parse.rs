@@ -125,6 +125,11 @@ impl Literal {
         }
     }
 
+    /// Returns the value of a float, or `None` for any other literal.
+    pub(crate) fn float(&self) -> Option<f64> {
+        if let Literal::Float(text) = self { text.parse().ok() } else { None }
+    }
+
     /// Returns the literal as JSON text.
     pub(crate) fn json(&self) -> String {
         match self {
