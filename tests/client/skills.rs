@@ -190,6 +190,54 @@ fn incomplete_entry_is_not_valid() {
 }
 
 #[test]
+fn file_outside_the_folder_makes_an_entry_invalid() {
+    let main = "skill://x/a/SKILL.md";
+    let outside = [
+        "../../etc/y",
+        "..",
+        ".",
+        "c/..",
+        "c/../d",
+        "./d",
+        "c//d",
+        "c/",
+        "",
+        "%2e%2E/d",
+        ".%2e/d",
+        "c/%2E/d",
+        "c%2fd",
+        "c%2F..",
+        "..%5cd",
+        "c%5C..",
+        "c%00",
+        r"..\\d",
+        r"c\u005c..",
+        "d?e",
+        "d#e",
+        "d e",
+        "\u{fc}",
+    ];
+    let inside = ["d", "c/d", ".d", "...", "c..d", "c%20d", "c%2Bd", "a:b@c"];
+    let cases = outside.map(|path| (path, false)).into_iter().chain(inside.map(|path| (path, true)));
+    for (path, expected) in cases {
+        let json = entry(&format!("[{FILE},{}]", FILE.replace("SKILL.md", path)));
+        let skill = SkillView::from_json(Json::parse(json.as_bytes()).unwrap());
+        assert_eq!(skill.is_valid(), expected, "{json}");
+    }
+    for (uri, name) in [
+        ("skill://x/../SKILL.md", ".."),
+        ("skill://x/./SKILL.md", "."),
+        ("skill://x//SKILL.md", ""),
+        ("skill://x/../b/SKILL.md", "../b"),
+        ("skill://x/%2e%2e/SKILL.md", "%2e%2e"),
+    ] {
+        let json = entry(&format!("[{FILE}]")).replace(main, uri).replace(r#""a""#, &format!("{name:?}"));
+        let skill = SkillView::from_json(Json::parse(json.as_bytes()).unwrap());
+        assert!(!skill.is_valid(), "{json}");
+    }
+}
+
+#[test]
 fn content_must_match_its_size_and_digest() {
     // SK-29, SK-32
     let content = b"Dear customer";

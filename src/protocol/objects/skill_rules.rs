@@ -114,28 +114,50 @@ const fn is_name(name: &str) -> bool {
     rest.is_empty() && !is_delimited && !contains(name.as_bytes(), b"--") && name.len() <= LONGEST_NAME
 }
 
-/// Returns whether a text is a relative path that consists of URI characters, without the segments `.` and `..`.
+/// Returns whether a text is a relative path: see [`PathCheck`].
 const fn is_path(path: &[u8]) -> bool {
-    let (mut rest, mut length, mut dots) = (path, 0usize, 0usize);
-    loop {
-        match rest {
-            [] | [b'/', ..] => {
-                if length == 0 || length == dots && dots <= 2 {
-                    return false;
-                }
-                let [_, tail @ ..] = rest else { return true };
-                (rest, length, dots) = (tail, 0, 0);
-            }
-            [byte, tail @ ..] => {
-                if !is_path_character(*byte) {
-                    return false;
-                }
-                if *byte == b'.' {
-                    dots = dots.wrapping_add(1);
-                }
-                (rest, length) = (tail, length.wrapping_add(1));
-            }
+    let (mut rest, mut check) = (path, PathCheck::START);
+    while let [byte, tail @ ..] = rest {
+        let Some(next) = check.next(*byte) else { return false };
+        (rest, check) = (tail, next);
+    }
+    check.is_complete()
+}
+
+/// State of the check of a relative path, which consists of URI characters.
+///
+/// The path has no empty segments, and no segments `.` and `..`. Dots, slashes and backslashes are not escaped, because
+/// a decoded path could leave its folder.
+#[derive(Clone, Copy)]
+pub(crate) struct PathCheck {
+    /// The number of bytes in the last segment.
+    length: usize,
+    /// The number of dots in the last segment.
+    dots: usize,
+    last: [u8; 2],
+}
+
+impl PathCheck {
+    pub(crate) const START: PathCheck = PathCheck { length: 0, dots: 0, last: [0; 2] };
+
+    /// Adds a byte. Returns `None` if the path is not valid.
+    pub(crate) const fn next(self, byte: u8) -> Option<PathCheck> {
+        let [before, last] = self.last;
+        match (before, last, byte) {
+            (b'%', b'0', b'0') | (b'%', b'2', b'e' | b'E' | b'f' | b'F') | (b'%', b'5', b'c' | b'C') => None,
+            (_, _, b'/') if self.is_complete() => Some(PathCheck::START),
+            _ if is_path_character(byte) => Some(PathCheck {
+                length: self.length.wrapping_add(1),
+                dots: if byte == b'.' { self.dots.wrapping_add(1) } else { self.dots },
+                last: [last, byte],
+            }),
+            _ => None,
         }
+    }
+
+    /// Returns whether the path may end here.
+    pub(crate) const fn is_complete(self) -> bool {
+        self.length > 0 && (self.length != self.dots || self.dots > 2)
     }
 }
 
@@ -211,6 +233,12 @@ mod tests {
             assert!(is_path(path.as_bytes()), "{path}");
         }
         for path in ["", "/", "/a", "a/", "a//b", ".", "..", "a/..", "./a", "a b", "a/b?c"] {
+            assert!(!is_path(path.as_bytes()), "{path}");
+        }
+        for path in ["a%20b", "a%252e", "2e", "%", "%2", "%2g"] {
+            assert!(is_path(path.as_bytes()), "{path}");
+        }
+        for path in ["%2e", "a/%2E%2e", "a%2Fb", "a%2f", "a%5Cb", "a%5c", "a%00"] {
             assert!(!is_path(path.as_bytes()), "{path}");
         }
     }

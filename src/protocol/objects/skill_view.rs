@@ -8,6 +8,7 @@ use crate::protocol::objects::frontmatter::Fields;
 use crate::protocol::objects::resource::ResourceView;
 use crate::protocol::objects::sha256::{digest_text, sha256};
 use crate::protocol::objects::skill::{MAIN, MAIN_SUFFIX};
+use crate::protocol::objects::skill_rules::PathCheck;
 use crate::protocol::objects::view::{entries, has_text, object, text, view};
 
 view! {
@@ -68,6 +69,9 @@ impl<'a> SkillView<'a> {
     /// not dynamic must also list `SKILL.md`. The files of such a skill must be in the folder of the skill, and have a
     /// size and a digest.
     ///
+    /// The URIs must consist of URI characters and have no empty segments, no segments `.` and `..`, and no escaped
+    /// dots, slashes and backslashes. So a path made from such a URI stays in its folder.
+    ///
     /// The application must not load a skill that is not valid.
     #[must_use]
     pub fn is_valid(&self) -> bool {
@@ -75,15 +79,21 @@ impl<'a> SkillView<'a> {
         // The folder of `SKILL.md` has the name of the skill.
         let end = || ['/'].into_iter().chain(name.chars()).chain(MAIN_SUFFIX.chars());
         let length = uri.chars().count();
-        let is_named = uri.chars().skip(length.saturating_sub(end().count())).eq(end());
+        let is_named = uri.chars().skip(length.saturating_sub(end().count())).eq(end())
+            && !name.is_empty()
+            && name.chars().all(|character| character != '/');
         let folder = || uri.chars().take(length.saturating_sub(MAIN.len()));
         let is_file = |file: SkillFileView<'_>| {
-            let mut rest = file.uri().unwrap_or_default().chars();
-            folder().all(|next| rest.next() == Some(next)) && file.digest().is_some() && file.size().is_some()
+            let uri = file.uri().unwrap_or_default();
+            let mut rest = uri.chars();
+            folder().all(|next| rest.next() == Some(next))
+                && has_valid_path(uri)
+                && file.digest().is_some()
+                && file.size().is_some()
         };
         let is_listed = || self.files().any(|file| file.uri() == Some(uri)) && self.files().all(is_file);
         let has_description = self.description().is_some_and(|text| !text.is_empty());
-        is_named && has_description && (self.is_dynamic() || is_listed())
+        is_named && has_valid_path(uri) && has_description && (self.is_dynamic() || is_listed())
     }
 
     /// Returns whether the frontmatter of a `SKILL.md` has the fields of [`frontmatter`](Self::frontmatter), and no
@@ -102,6 +112,13 @@ impl<'a> SkillView<'a> {
         });
         Some(is_same && fields.count() == declared.members().count())
     }
+}
+
+/// Returns whether the rest of a URI after its scheme is a valid path: see [`PathCheck`].
+fn has_valid_path(uri: Str<'_>) -> bool {
+    let mut path = uri.chars().skip_while(|next| *next != ':').skip(1).skip_while(|next| *next == '/');
+    path.try_fold(PathCheck::START, |check, next| check.next(u8::try_from(next).ok()?))
+        .is_some_and(PathCheck::is_complete)
 }
 
 view! {
