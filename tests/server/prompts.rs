@@ -51,6 +51,10 @@ fn prompt_messages_are_made_from_arguments() {
            ! get between …
            < error 2 -32603 Internal error: the response is not valid JSON
            ! fault InvalidReply
+           > call 2 prompts/get {"name":"twice"}
+           ! get twice …
+           < error 2 -32603 Internal error: the response is not valid JSON
+           ! fault InvalidReply
            > call 3 prompts/get {"name":"invalid","arguments":null}
            ! get invalid …
            < error 3 -32602 Invalid arguments: no such book

@@ -15,11 +15,12 @@ pub struct Messages<'w, 'a> {
     out: &'w mut Writer<'a>,
     items: ResultArray,
     revision: Revision,
+    has_description: bool,
 }
 
 impl<'w, 'a> Messages<'w, 'a> {
     pub(crate) fn begin(out: &'w mut Writer<'a>, revision: Revision) -> Messages<'w, 'a> {
-        Messages { out, items: ResultArray::new("messages"), revision }
+        Messages { out, items: ResultArray::new("messages"), revision, has_description: false }
     }
 
     /// Completes the list. Returns `false` if the list is not valid.
@@ -34,6 +35,8 @@ impl<'w, 'a> Messages<'w, 'a> {
         self.items.member(self.out);
         self.out.key("description");
         self.out.display(&text);
+        self.items.valid &= !self.has_description;
+        self.has_description = true;
     }
 
     /// Begins a message of the user.

@@ -51,6 +51,7 @@ pub(crate) static PROMPTS: Prompts<'static> = Prompts::new(&[
     Prompt::new("empty"),
     Prompt::new("drop"),
     Prompt::new("between"),
+    Prompt::new("twice"),
     Prompt::new("defer"),
     Prompt::new("invalid"),
 ])
@@ -144,6 +145,11 @@ pub(crate) fn handle(event: Event<'_>, record: &mut Record) {
                     messages.user().text("1");
                     messages.description("late");
                     messages.user().text("2");
+                }),
+                "twice" => prompt.messages(|messages| {
+                    messages.description("early");
+                    messages.user().text("1");
+                    messages.description("late");
                 }),
                 "defer" => match prompt.defer(None) {
                     Ok(ticket) => record.tickets.push(ticket),
