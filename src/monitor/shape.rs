@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 
 use crate::json::write_text::WriteText;
 use crate::json::{Json, Kind, prints};
-use crate::protocol::objects::view::{has_text, text};
+use crate::protocol::objects::view::{has_text, text, whole_number};
 use crate::protocol::revision::{Revision, Revisions, WireFeature};
 use crate::rpc::is_id;
 
@@ -187,8 +187,8 @@ impl Member {
 
 /// Returns whether a value is an integer. `1.0` and `1e3` are integers in JSON Schema.
 fn is_integer(value: Json<'_>) -> bool {
-    let fraction = |text: &str| text.parse().is_ok_and(|number: f64| number % 1.0 == 0.0);
-    value.is_integer_text() || value.number().is_some_and(fraction)
+    let is_whole = |text: &str| whole_number(text.trim_start_matches('-').as_bytes()).is_some();
+    value.is_integer_text() || value.number().is_some_and(is_whole)
 }
 
 /// Returns the text of a short string, number or literal, or the kind of any other value.

@@ -304,25 +304,16 @@ fn decimal(value: Json<'_>) -> Option<Decimal> {
 }
 
 fn is_kind(value: Json<'_>, kind: Str<'_>) -> bool {
+    // A `Decimal` has no trailing zeros. Digits that `Decimal` cuts off do not count.
+    let is_whole = || decimal(value).is_none_or(|number| number.exponent() >= 0);
     match value.kind() {
         Kind::Null => kind == "null",
         Kind::Bool => kind == "boolean",
-        Kind::Number => kind == "number" || (kind == "integer" && is_whole(value)),
+        Kind::Number => kind == "number" || (kind == "integer" && is_whole()),
         Kind::String => kind == "string",
         Kind::Array => kind == "array",
         Kind::Object => kind == "object",
     }
-}
-
-/// Returns whether a number is an integer, in any notation. Digits that [`Decimal`] cuts off do not count.
-fn is_whole(value: Json<'_>) -> bool {
-    decimal(value).is_none_or(|number| {
-        let digits = u32::from(number.exponent().min(0).unsigned_abs());
-        match 10i64.checked_pow(digits) {
-            Some(unit) => number.mantissa().checked_rem(unit) == Some(0),
-            None => number.mantissa() == 0,
-        }
-    })
 }
 
 fn is_equal(one: Json<'_>, other: Json<'_>) -> bool {

@@ -206,3 +206,23 @@ fn cursor_is_not_judged_if_the_server_has_issued_too_many() {
         assert_eq!(dialogue.found.len(), violations, "{pages}");
     }
 }
+
+#[test]
+fn number_with_a_fraction_is_not_an_integer() {
+    let whole = ["1", "1.0", "1e3", "-2.0", "1e400", "9007199254740993.0", "-0", "10e-1", "0e-1"];
+    let fractions =
+        ["0.5", "-0.5", "1e-400", "9007199254740993.5", "-9007199254740993.5", "18446744073709551616.5"];
+    let cases = whole.map(|size| (size, 0)).into_iter().chain(fractions.map(|size| (size, 1)));
+    for (size, violations) in cases {
+        let mut dialogue = Dialogue::new();
+        dialogue.open(r#"2025-06-18 {} {"resources":{}}"#);
+        dialogue.send(Sender::Client, r#"{$rpc,"id":1,"method":"resources/list"}"#);
+        dialogue.send(
+            Sender::Server,
+            &format!(
+                r#"{{$rpc,"id":1,"result":{{"resources":[{{"uri":"a:b","name":"n","size":{size}}}]}}}}"#
+            ),
+        );
+        assert_eq!(dialogue.found.len(), violations, "{size}");
+    }
+}

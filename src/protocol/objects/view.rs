@@ -129,12 +129,13 @@ pub(crate) fn number(json: Json<'_>, name: &str) -> Option<Decimal> {
 /// Returns a duration in milliseconds: a JSON integer of at least 0, such as `60000`, `60000.0` or `6e4`. A value
 /// beyond the range of `u64` becomes the maximum. Returns `None` for any other value.
 pub(crate) fn duration(value: Json<'_>) -> Option<Millis> {
-    value.unsigned().or_else(|| unusual_integer(value.number()?.as_bytes())).map(Millis)
+    value.unsigned().or_else(|| whole_number(value.number()?.as_bytes())).map(Millis)
 }
 
-/// Reads an integer with a fraction or an exponent, or beyond the range of `u64`.
+/// Reads a number of at least 0 in any notation, such as `6e4`. A value beyond the range of `u64` becomes the maximum.
+/// Returns `None` if the number has a fraction other than zero, or a sign.
 #[cold]
-fn unusual_integer(text: &[u8]) -> Option<u64> {
+pub(crate) fn whole_number(text: &[u8]) -> Option<u64> {
     if text.starts_with(b"-") {
         return None;
     }
