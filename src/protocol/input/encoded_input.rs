@@ -26,7 +26,7 @@ pub struct EncodedInput {
     /// The JSON text of an object.
     params: String,
     needs: ClientCapabilities,
-    revisions: Revisions,
+    revision: Revision,
 }
 
 impl EncodedInput {
@@ -34,8 +34,7 @@ impl EncodedInput {
     #[must_use]
     pub fn new(input: &dyn Input, revision: Revision, client: ClientCapabilities) -> Option<EncodedInput> {
         let params = input.params(revision, client)?;
-        let (needs, revisions) = (input.needs(), input.revisions());
-        Some(EncodedInput { method: input.method().into(), params, needs, revisions })
+        Some(EncodedInput { method: input.method().into(), params, needs: input.needs(), revision })
     }
 }
 
@@ -49,7 +48,7 @@ impl Input for EncodedInput {
     }
 
     fn revisions(&self) -> Revisions {
-        self.revisions
+        Revisions::only(self.revision)
     }
 }
 

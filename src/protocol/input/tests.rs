@@ -60,6 +60,16 @@ fn input_requests_declare_capability_and_revision() {
     assert_eq!(plain.tool_choice(ToolChoice::None).needs(), sampling);
 }
 
+#[cfg(feature = "alloc")]
+#[test]
+fn encoded_input_fits_only_its_revision() {
+    let form = Form::new("", &[]);
+    let encoded = EncodedInput::new(&form, V2026_07_28, C::ELICITATION_FORM).unwrap();
+    for revision in Revision::ALL {
+        assert_eq!(encoded.fits(revision, C::ELICITATION_FORM), revision == V2026_07_28, "{revision}");
+    }
+}
+
 #[test]
 fn form_schema_depends_on_revision() {
     let sizes = [Choice::new("s").title("Small"), Choice::new("l")];
