@@ -5,6 +5,7 @@
 
 mod description;
 mod entry_name;
+mod error_values;
 mod send_error;
 mod skill;
 mod tool_header;
@@ -14,7 +15,7 @@ pub use crate::error::send_error::SendError;
 pub use crate::error::skill::InvalidSkill;
 pub use crate::error::tool_header::InvalidToolHeader;
 
-use crate::json::{ScanError, WriteText, prints};
+use crate::json::{ScanError, WriteText, errors};
 use crate::rpc::code;
 
 /// An error that the machine has handled. The connection continues.
@@ -291,8 +292,6 @@ impl WriteText for ProtocolError {
     }
 }
 
-impl core::error::Error for ProtocolError {}
-
 /// Error in the configuration of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -440,6 +439,4 @@ impl WriteText for ConfigError {
     }
 }
 
-impl core::error::Error for ConfigError {}
-
-prints!(ProtocolError, ConfigError);
+errors!(ProtocolError, ConfigError);

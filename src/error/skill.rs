@@ -1,65 +1,34 @@
 //! `InvalidSkill`: rules of skills.
 
-use crate::json::{WriteText, prints};
+use crate::error::error_values::error_values;
 
-/// Rule that a skill of a server breaks.
-///
-/// Specification: the extension *Skills* of `2026-07-28`, and *Agent Skills*.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum InvalidSkill {
-    /// The URI does not end with the name of a skill and `/SKILL.md`, or the name is not valid.
-    Uri,
-    /// The frontmatter contains YAML other than one string per line. Also set the frontmatter as
-    /// [JSON](crate::server::Skill::frontmatter).
-    Frontmatter,
-    /// The frontmatter has no name, or a name that differs from the name of the folder.
-    Name,
-    /// The frontmatter has no description, or a description that is empty or longer than 1024 characters.
-    Description,
-    /// The path of a file is not valid, or occurs twice.
-    Path,
-    /// The skill has more than 512 files or more than 16 MiB, the limits of the specification.
-    TooLarge,
-    /// The skill is in the folder of another skill.
-    Nested,
-    /// The application reads files of the skill, but no feature `Resources` passes the requests to the application.
-    NoResources,
-    /// The feature `Resources` precedes the skills in the configuration.
-    Order,
-    /// The server declares `directoryRead`, but it cannot list the folder of a dynamic skill.
-    Directory,
-}
-
-impl InvalidSkill {
-    /// Returns the rule as text, for panics at compile time.
-    pub(crate) const fn message(self) -> &'static str {
-        match self {
-            InvalidSkill::Uri => {
-                "the URI must be like `skill://folder/name/SKILL.md`; the name has up to 64 characters of a-z, 0-9 and single `-`"
-            }
-            InvalidSkill::Frontmatter => {
-                "`SKILL.md` must begin with frontmatter that has one string per line; set other frontmatter as JSON"
-            }
-            InvalidSkill::Name => "the name in the frontmatter must be the name of the folder",
-            InvalidSkill::Description => "the frontmatter must have a description of 1 to 1024 characters",
-            InvalidSkill::Path => "the path of a file must be unique, relative, and valid in a URI",
-            InvalidSkill::TooLarge => "a skill has at most 512 files and 16 MiB",
-            InvalidSkill::Nested => "the skill is in the folder of another skill",
-            InvalidSkill::NoResources => "files that the application reads need the feature `Resources`",
-            InvalidSkill::Order => "`Skills` must precede `Resources` in the features",
-            InvalidSkill::Directory => "the server cannot list the folders of a dynamic skill",
-        }
+error_values! {
+    /// Rule that a skill of a server breaks.
+    ///
+    /// Specification: the extension *Skills* of `2026-07-28`, and *Agent Skills*.
+    pub enum InvalidSkill {
+        /// The URI does not end with the name of a skill and `/SKILL.md`, or the name is not valid.
+        Uri =
+            "the URI must be like `skill://folder/name/SKILL.md`; the name has up to 64 characters of a-z, 0-9 and single `-`",
+        /// The frontmatter contains YAML other than one string per line. Also set the frontmatter as
+        /// [JSON](crate::server::Skill::frontmatter).
+        Frontmatter =
+            "`SKILL.md` must begin with frontmatter that has one string per line; set other frontmatter as JSON",
+        /// The frontmatter has no name, or a name that differs from the name of the folder.
+        Name = "the name in the frontmatter must be the name of the folder",
+        /// The frontmatter has no description, or a description that is empty or longer than 1024 characters.
+        Description = "the frontmatter must have a description of 1 to 1024 characters",
+        /// The path of a file is not valid, or occurs twice.
+        Path = "the path of a file must be unique, relative, and valid in a URI",
+        /// The skill has more than 512 files or more than 16 MiB, the limits of the specification.
+        TooLarge = "a skill has at most 512 files and 16 MiB",
+        /// The skill is in the folder of another skill.
+        Nested = "the skill is in the folder of another skill",
+        /// The application reads files of the skill, but no feature `Resources` passes the requests to the application.
+        NoResources = "files that the application reads need the feature `Resources`",
+        /// The feature `Resources` precedes the skills in the configuration.
+        Order = "`Skills` must precede `Resources` in the features",
+        /// The server declares `directoryRead`, but it cannot list the folder of a dynamic skill.
+        Directory = "the server cannot list the folders of a dynamic skill",
     }
 }
-
-impl WriteText for InvalidSkill {
-    fn pieces(&self, put: &mut dyn FnMut(&str)) {
-        put(self.message());
-    }
-}
-
-prints!(InvalidSkill);
-
-impl core::error::Error for InvalidSkill {}

@@ -48,7 +48,7 @@ pub use to_string::to_string;
 pub use value::{Elements, Json, Kind, Members};
 pub(crate) use value::{append_digit, magnitude, next_element};
 pub(crate) use write_body::WriteBody;
-pub(crate) use write_text::{WriteText, print, prints};
+pub(crate) use write_text::{WriteText, errors, print, prints};
 pub(crate) use writer::fitting_prefix;
 pub use writer::{Mark, Writer};
 

@@ -185,6 +185,29 @@ macro_rules! prints {
 }
 pub(crate) use prints;
 
+/// Implements `Error` and `Display` for types that implement [`WriteText`].
+macro_rules! errors {
+    ($($type:ty),*) => {$(
+        $crate::json::prints!($type);
+
+        impl core::error::Error for $type {}
+    )*};
+}
+pub(crate) use errors;
+
+/// Implements `Debug` with the text of `Display`.
+macro_rules! debug_prints {
+    ($($type:ty),*) => {$(
+        /// Writes the same text as `Display`.
+        impl core::fmt::Debug for $type {
+            fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                core::fmt::Display::fmt(self, formatter)
+            }
+        }
+    )*};
+}
+pub(crate) use debug_prints;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 
 use super::Step;
 use crate::json::decimal::digits;
-use crate::json::write_text::{WriteText, prints};
+use crate::json::write_text::{WriteText, debug_prints, errors};
 use core::fmt;
 use serde_core::de::{self, Expected, Unexpected};
 
@@ -248,17 +248,6 @@ impl WriteText for PathlessError {
     }
 }
 
-prints!(PathlessError);
-
-/// Writes the same text as `Display`.
-impl fmt::Debug for PathlessError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
-
-impl core::error::Error for PathlessError {}
-
 impl WriteText for TypedError {
     fn pieces(&self, put: &mut dyn FnMut(&str)) {
         if self.path > 0 || self.cut {
@@ -269,13 +258,5 @@ impl WriteText for TypedError {
     }
 }
 
-prints!(TypedError);
-
-/// Writes the same text as `Display`.
-impl fmt::Debug for TypedError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
-
-impl core::error::Error for TypedError {}
+errors!(PathlessError, TypedError);
+debug_prints!(PathlessError, TypedError);

@@ -5,10 +5,9 @@
 )]
 
 use super::string::text_of;
-use super::write_text::{WriteText, prints};
+use super::write_text::{WriteText, debug_prints, prints};
 use crate::platform::divide;
 use core::cmp::Ordering;
-use core::fmt;
 
 #[cfg(feature = "serde")]
 mod decode;
@@ -252,13 +251,7 @@ fn compare(left: &Decimal, right: &Decimal) -> Ordering {
 }
 
 prints!(Decimal);
-
-/// Writes the same text as `Display`.
-impl fmt::Debug for Decimal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
+debug_prints!(Decimal);
 
 macro_rules! from {
     ($($integer:ty),*) => {$(

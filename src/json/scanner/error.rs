@@ -1,6 +1,6 @@
 //! Scan errors: their kind and position.
 
-use crate::json::write_text::{WriteText, prints};
+use crate::json::write_text::{WriteText, errors};
 
 /// The kind of a scan error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +52,4 @@ impl WriteText for ScanError {
     }
 }
 
-prints!(ScanError);
-
-impl core::error::Error for ScanError {}
+errors!(ScanError);

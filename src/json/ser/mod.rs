@@ -4,7 +4,7 @@
 //! string. This serializer also needs no second buffer, and works with a writer that only counts.
 
 use super::de::DECIMAL;
-use super::write_text::{WriteText, prints};
+use super::write_text::{WriteText, errors};
 use super::writer::Writer;
 use core::fmt;
 use key::TextOnly;
@@ -32,9 +32,7 @@ impl WriteText for EncodeError {
     }
 }
 
-prints!(EncodeError);
-
-impl core::error::Error for EncodeError {}
+errors!(EncodeError);
 
 impl ser::Error for EncodeError {
     fn custom<T: fmt::Display>(_: T) -> Self {

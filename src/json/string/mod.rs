@@ -2,7 +2,7 @@
 
 use super::search::{has_backslash, text_run};
 use super::skip::{after_prefix, split};
-use super::write_text::{WriteText, prints};
+use super::write_text::{WriteText, errors, prints};
 use crate::platform::{copy, move_down};
 use core::fmt;
 
@@ -34,9 +34,8 @@ impl WriteText for TooShort {
     }
 }
 
-prints!(TooShort, Str<'_>);
-
-impl core::error::Error for TooShort {}
+prints!(Str<'_>);
+errors!(TooShort);
 
 impl<'a> Str<'a> {
     /// Views the bytes between the quotes of a scanned string.

@@ -1,7 +1,7 @@
 //! Base64 decoding into the caller's buffer.
 #![allow(clippy::as_conversions, reason = "the conversions keep only the low byte on purpose")]
 
-use crate::json::{Str, WriteText, prints};
+use crate::json::{Str, WriteText, errors};
 
 /// Binary data in base64.
 ///
@@ -48,9 +48,7 @@ impl WriteText for Base64Error {
     }
 }
 
-prints!(Base64Error);
-
-impl core::error::Error for Base64Error {}
+errors!(Base64Error);
 
 impl<'a> Base64<'a> {
     /// Wraps base64 text.
