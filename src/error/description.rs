@@ -1,4 +1,4 @@
-//! Descriptions of protocol errors.
+//! Codes and descriptions of protocol errors.
 #![allow(
     clippy::as_conversions,
     clippy::enum_variant_names,
@@ -7,6 +7,7 @@
 
 use crate::error::ProtocolError;
 use crate::json::text_of;
+use crate::rpc::code;
 
 /// Defines a function that returns the description of an error, and an empty string for all errors that the table
 /// omits.
@@ -29,40 +30,83 @@ macro_rules! descriptions {
     };
 }
 
+/// Defines a function that returns the code of an error with a response, and a function that returns its description.
+macro_rules! responses {
+    (
+        $(#[$docs:meta])* fn $name:ident;
+        $($code:expr => { $($error:ident $({ $field:ident })? = $text:literal,)* })*
+    ) => {
+        $(#[$docs])*
+        #[must_use]
+        pub fn $name(&self) -> Option<i32> {
+            Some(match self {
+                $($(ProtocolError::$error { $($field,)? .. })|* => $code,)*
+                _ => return None,
+            })
+        }
+
+        descriptions! {
+            /// Returns the description for the error response. Returns an empty string for errors without a response.
+            fn response_text;
+            $($($error = $text,)*)*
+        }
+    };
+}
+
 impl ProtocolError {
-    descriptions! {
-        /// Returns the description for the error response. Returns an empty string for errors without a response.
-        fn response_text;
-        NotJson = "the message is not valid JSON",
-        LineTooLong = "the message is too long",
-        TooDeep = "the message is nested too deeply",
-        Batch = "batches are not supported",
-        EmptyBatch = "the batch is empty",
-        BatchTooLarge = "the batch has too many requests",
-        NotAnObject = "the message is not a JSON object",
-        WrongJsonRpcVersion = "`jsonrpc` must be \"2.0\"",
-        InvalidId = "`id` must be a string or an integer",
-        IdTooLong = "`id` is too long",
-        DuplicateId = "a request with this id is still in flight",
-        InvalidMethod = "`method` must be a string",
-        UnknownMethod = "Method not found",
-        InvalidParams = "Invalid params",
-        UnknownTool = "Unknown tool",
-        UnknownPrompt = "Unknown prompt",
-        UnknownResource = "Resource not found",
-        MissingClientCapability = "Missing required client capability",
-        TooManyWatched = "Too many resource subscriptions",
-        BadCursor = "Invalid params: unknown cursor",
-        NotInitialized = "send `initialize` first",
-        AlreadyInitialized = "the session is already initialized",
-        UnsupportedRevision = "Unsupported protocol version",
-        TooManyInFlight = "Too many requests in flight",
-        ShuttingDown = "the receiver is shutting down",
-        Unanswered = "the request was dropped without a response",
-        TookTooLong = "the request timed out",
-        ReplyTooLarge = "the response is too large",
-        InvalidReply = "the response is not valid JSON",
-        NoRoundTrip = "the server cannot request this input",
+    responses! {
+        /// Returns the code of the error response to the peer. Returns `None` if this error has no response.
+        ///
+        /// A code does not prove that the machine sent a response. The machine never sends an error response to a
+        /// notification or a response. Of all invalid messages, a client responds only to an unreadable request with an
+        /// intact id. Such a request is too long, nested too deeply, or not valid JSON.
+        fn code;
+        code::PARSE_ERROR => {
+            NotJson = "the message is not valid JSON",
+        }
+        code::INVALID_REQUEST => {
+            LineTooLong = "the message is too long",
+            TooDeep = "the message is nested too deeply",
+            Batch = "batches are not supported",
+            EmptyBatch = "the batch is empty",
+            BatchTooLarge = "the batch has too many requests",
+            NotAnObject = "the message is not a JSON object",
+            WrongJsonRpcVersion = "`jsonrpc` must be \"2.0\"",
+            InvalidId = "`id` must be a string or an integer",
+            IdTooLong = "`id` is too long",
+            DuplicateId = "a request with this id is still in flight",
+            InvalidMethod = "`method` must be a string",
+            NotInitialized = "send `initialize` first",
+            AlreadyInitialized = "the session is already initialized",
+            ShuttingDown = "the receiver is shutting down",
+        }
+        code::METHOD_NOT_FOUND => {
+            UnknownMethod = "Method not found",
+        }
+        code::INVALID_PARAMS => {
+            InvalidParams = "Invalid params",
+            UnknownTool = "Unknown tool",
+            UnknownPrompt = "Unknown prompt",
+            BadCursor = "Invalid params: unknown cursor",
+        }
+        *code => {
+            UnknownResource { code } = "Resource not found",
+        }
+        code::MISSING_CLIENT_CAPABILITY => {
+            MissingClientCapability = "Missing required client capability",
+        }
+        code::UNSUPPORTED_PROTOCOL_VERSION => {
+            UnsupportedRevision = "Unsupported protocol version",
+        }
+        code::INTERNAL_ERROR => {
+            TooManyInFlight = "Too many requests in flight",
+            TooManyWatched = "Too many resource subscriptions",
+            Unanswered = "the request was dropped without a response",
+            TookTooLong = "the request timed out",
+            ReplyTooLarge = "the response is too large",
+            InvalidReply = "the response is not valid JSON",
+            NoRoundTrip = "the server cannot request this input",
+        }
     }
 
     descriptions! {

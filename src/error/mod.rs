@@ -174,48 +174,6 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// Returns the code of the error response to the peer. Returns `None` if this error has no response.
-    ///
-    /// A code does not prove that the machine sent a response. The machine never sends an error response to a
-    /// notification or a response. Of all invalid messages, a client responds only to an unreadable request with an
-    /// intact id. Such a request is too long, nested too deeply, or not valid JSON.
-    #[must_use]
-    pub fn code(&self) -> Option<i32> {
-        Some(match self {
-            ProtocolError::NotJson(_) => code::PARSE_ERROR,
-            ProtocolError::LineTooLong { .. }
-            | ProtocolError::TooDeep { .. }
-            | ProtocolError::Batch
-            | ProtocolError::EmptyBatch
-            | ProtocolError::BatchTooLarge { .. }
-            | ProtocolError::NotAnObject
-            | ProtocolError::WrongJsonRpcVersion
-            | ProtocolError::InvalidId
-            | ProtocolError::IdTooLong { .. }
-            | ProtocolError::DuplicateId
-            | ProtocolError::InvalidMethod
-            | ProtocolError::NotInitialized
-            | ProtocolError::AlreadyInitialized
-            | ProtocolError::ShuttingDown => code::INVALID_REQUEST,
-            ProtocolError::UnknownMethod => code::METHOD_NOT_FOUND,
-            ProtocolError::InvalidParams
-            | ProtocolError::UnknownTool
-            | ProtocolError::UnknownPrompt
-            | ProtocolError::BadCursor => code::INVALID_PARAMS,
-            ProtocolError::UnknownResource { code } => *code,
-            ProtocolError::MissingClientCapability => code::MISSING_CLIENT_CAPABILITY,
-            ProtocolError::UnsupportedRevision => code::UNSUPPORTED_PROTOCOL_VERSION,
-            ProtocolError::TooManyInFlight { .. }
-            | ProtocolError::TooManyWatched { .. }
-            | ProtocolError::Unanswered
-            | ProtocolError::TookTooLong
-            | ProtocolError::ReplyTooLarge { .. }
-            | ProtocolError::InvalidReply
-            | ProtocolError::NoRoundTrip => code::INTERNAL_ERROR,
-            _ => return None,
-        })
-    }
-
     /// Returns the code of the error response. The default is `INTERNAL_ERROR`.
     pub(crate) fn response_code(&self) -> i32 {
         self.code().unwrap_or(code::INTERNAL_ERROR)
