@@ -93,26 +93,9 @@ impl<'i> ClientConfig<'i> {
         tasks: Option<&'static ClientTaskHooks>,
         out: &mut Writer<'_>,
     ) {
-        use ClientCapabilities as C;
         let declared = self.declared(revision);
         out.begin_object();
-        if declared.has(C::ROOTS) {
-            out.key("roots");
-            out.begin_object();
-            if declared.has(C::ROOTS_LIST_CHANGED) {
-                out.field_boolean("listChanged", true);
-            }
-            out.end_object();
-        }
-        if declared.has(C::SAMPLING) {
-            let parts = [(C::SAMPLING_CONTEXT, "context"), (C::SAMPLING_TOOLS, "tools")];
-            write_parts("sampling", declared, parts, out);
-        }
-        if declared.has(C::ELICITATION_FORM) || declared.has(C::ELICITATION_URL) {
-            let modes = if revision.has(WireFeature::ElicitationModes) { declared } else { C::NONE };
-            let parts = [(C::ELICITATION_FORM, "form"), (C::ELICITATION_URL, "url")];
-            write_parts("elicitation", modes, parts, out);
-        }
+        declared.write_members(revision.has(WireFeature::ElicitationModes), out);
         if let Some(tasks) = tasks.filter(|_| revision.has(WireFeature::Tasks)) {
             (tasks.write_capability)(declared, out);
         }
@@ -135,21 +118,6 @@ impl<'i> ClientConfig<'i> {
         }
         Ok(())
     }
-}
-
-fn write_parts(
-    name: &str,
-    declared: ClientCapabilities,
-    parts: [(ClientCapabilities, &str); 2],
-    out: &mut Writer<'_>,
-) {
-    out.key(name);
-    out.begin_object();
-    for (_, part) in parts.into_iter().filter(|(bit, _)| declared.has(*bit)) {
-        out.key(part);
-        out.token("{}");
-    }
-    out.end_object();
 }
 
 fn write_raw(name: &str, members: [RawMembers<'_>; 2], out: &mut Writer<'_>) {

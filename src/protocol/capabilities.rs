@@ -85,7 +85,7 @@ impl ClientCapabilities {
     /// Each capability with its members. A member has a bit of its own.
     const GROUPS: [Group; 3] = [
         ("roots", Self::ROOTS, [("listChanged", Self::ROOTS_LIST_CHANGED), ("", Self::NONE)]),
-        ("sampling", Self::SAMPLING, [("tools", Self::SAMPLING_TOOLS), ("context", Self::SAMPLING_CONTEXT)]),
+        ("sampling", Self::SAMPLING, [("context", Self::SAMPLING_CONTEXT), ("tools", Self::SAMPLING_TOOLS)]),
         ("elicitation", Self::NONE, [("form", Self::ELICITATION_FORM), ("url", Self::ELICITATION_URL)]),
     ];
 
@@ -105,25 +105,29 @@ impl ClientCapabilities {
         bits
     }
 
-    /// Writes the capabilities in the form of a client's declaration, without `roots.listChanged`.
+    /// Writes the object of a declaration, without `roots.listChanged`.
     pub(crate) fn write(self, out: &mut Writer<'_>) {
-        let written = self.without(ClientCapabilities::ROOTS_LIST_CHANGED);
-        let declared = |bit: ClientCapabilities| bit != ClientCapabilities::NONE && written.has(bit);
         out.begin_object();
+        self.without(ClientCapabilities::ROOTS_LIST_CHANGED).write_members(true, out);
+        out.end_object();
+    }
+
+    /// Writes the members of a declaration. If `has_modes` is false, omits the modes of elicitation.
+    pub(crate) fn write_members(self, has_modes: bool, out: &mut Writer<'_>) {
+        let declared = |bit: ClientCapabilities| bit != ClientCapabilities::NONE && self.has(bit);
         for (name, whole, flags) in ClientCapabilities::GROUPS {
             if !declared(whole) && !flags.iter().any(|(_, bit)| declared(*bit)) {
                 continue;
             }
             out.key(name);
             out.begin_object();
-            for (flag, _) in flags.iter().filter(|(_, bit)| declared(*bit)) {
+            let has_flags = has_modes || whole != ClientCapabilities::NONE;
+            for (flag, bit) in flags.into_iter().filter(|(_, bit)| has_flags && declared(*bit)) {
                 out.key(flag);
-                out.begin_object();
-                out.end_object();
+                out.token(if bit == ClientCapabilities::ROOTS_LIST_CHANGED { "true" } else { "{}" });
             }
             out.end_object();
         }
-        out.end_object();
     }
 }
 
