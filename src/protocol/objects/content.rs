@@ -97,7 +97,7 @@ impl<'w, 'a> ContentBlock<'w, 'a> {
         self.write(&mut |out: &mut Writer<'_>| {
             out.field_string("type", "resource");
             out.key("resource");
-            write_contents(out, uri, mime_type, body);
+            write_contents(out, &uri, mime_type, body);
         });
     }
 

@@ -21,20 +21,18 @@ pub(crate) enum Body<'x> {
 }
 
 /// Writes the contents of a resource with its URI.
-pub(crate) fn write_contents(out: &mut Writer<'_>, uri: &str, mime_type: Option<&str>, body: Body<'_>) {
-    out.begin_object();
-    out.field_string("uri", uri);
-    write_members(out, mime_type, body);
-    out.end_object();
-}
-
-/// Writes all members except the URI.
-pub(crate) fn write_members(out: &mut Writer<'_>, mime_type: Option<&str>, body: Body<'_>) {
-    begin_body(out, mime_type, matches!(body, Body::Text(_)));
+pub(crate) fn write_contents(
+    out: &mut Writer<'_>,
+    uri: &dyn WriteText,
+    mime_type: Option<&str>,
+    body: Body<'_>,
+) {
+    begin_contents(out, uri, mime_type, matches!(body, Body::Text(_)));
     match body {
         Body::Text(text) => out.display(text),
         Body::Blob(bytes) => out.base64(bytes),
     }
+    out.end_object();
 }
 
 /// Writes the contents of a resource with its URI. The text is the JSON that `value` writes. `value` returns whether
@@ -63,15 +61,16 @@ pub(crate) fn write_json_contents(
 }
 
 /// Writes the contents of a resource up to the value of the member `text` or `blob`.
-pub(crate) fn begin_contents(out: &mut Writer<'_>, uri: &str, mime_type: Option<&str>, is_text: bool) {
-    out.begin_object();
-    out.field_string("uri", uri);
-    begin_body(out, mime_type, is_text);
-}
-
-/// Writes the MIME type and the name of the member `text` or `blob`.
-fn begin_body(out: &mut Writer<'_>, mime_type: Option<&str>, is_text: bool) {
+pub(crate) fn begin_contents(
+    out: &mut Writer<'_>,
+    uri: &dyn WriteText,
+    mime_type: Option<&str>,
+    is_text: bool,
+) {
     let (key, fallback) = if is_text { ("text", TEXT) } else { ("blob", BYTES) };
+    out.begin_object();
+    out.key("uri");
+    out.display(uri);
     out.field_string("mimeType", mime_type.unwrap_or(fallback));
     out.key(key);
 }
@@ -106,7 +105,7 @@ impl<'w, 'a> Contents<'w, 'a> {
 
     fn add(&mut self, uri: &str, mime_type: Option<&str>, body: Body<'_>) {
         if self.items.element(self.out) {
-            write_contents(self.out, uri, mime_type, body);
+            write_contents(self.out, &uri, mime_type, body);
         }
     }
 }

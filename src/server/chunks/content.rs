@@ -73,7 +73,7 @@ impl ChunkedContent<'_> {
                 if chunks.has(EMBEDDED) {
                     out.token(r#"{"type":"resource","resource":"#);
                 }
-                begin_contents(out, uri, mime_type, !chunks.has(BLOB));
+                begin_contents(out, &uri, mime_type, !chunks.has(BLOB));
                 return out.token("\"");
             }
         };

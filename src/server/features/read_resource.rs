@@ -114,7 +114,7 @@ impl<'a> ReadResource<'a> {
         self.parts.reply.result(true, Shape::List, &mut |out: &mut Writer<'_>| {
             out.key("contents");
             out.begin_array();
-            write_contents(out, uri, mime_type, body);
+            write_contents(out, &uri, mime_type, body);
             out.end_array();
         });
     }

@@ -6,7 +6,7 @@ use crate::error::{ConfigError, InvalidSkill};
 use crate::json::{Str, Writer};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::objects::const_text::is_same_text;
-use crate::protocol::objects::resource_contents::write_members;
+use crate::protocol::objects::resource_contents::write_contents;
 use crate::protocol::objects::skill::{EXTENSION, Skill, SkillFile};
 use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::config::ServerConfig;
@@ -230,11 +230,7 @@ fn write_file(skill: &Skill<'_>, file: &SkillFile<'_>, out: &mut Writer<'_>) {
     if let Some(body) = file.body() {
         out.key("contents");
         out.begin_array();
-        out.begin_object();
-        out.key("uri");
-        out.display(&(skill.directory(), "/", file.path));
-        write_members(out, file.media_type(), body);
-        out.end_object();
+        write_contents(out, &(skill.directory(), "/", file.path), file.media_type(), body);
         out.end_array();
     }
 }
