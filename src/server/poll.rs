@@ -146,8 +146,11 @@ impl Server<'_> {
         let class = (line == LineKind::Message && !in_line)
             .then(|| Class::new(bytes, input.scanner(), state.config.compat.missing_jsonrpc));
         let needs_space = match class {
-            // A cancellation may end the request of pending messages. Send these messages first.
-            Some(Class::Notification) => state.pending_changes.any(ChangeSet::ANY_PENDING),
+            // A cancellation may end the request of pending messages. Send these messages first, unless they wait for
+            // the end of an open message, because a cancellation may end the open message.
+            Some(Class::Notification) => {
+                state.pending_changes.any(ChangeSet::ANY_PENDING) && !state.peer.output.holds_messages()
+            }
             Some(class) => dispatch::may_need_response(class),
             None => dispatch::unreadable_line_needs_response(input, line),
         };

@@ -213,7 +213,7 @@ impl<'b> TransmitBuffer<'b> {
     /// message does not fit, holds further pieces of open messages.
     #[inline]
     pub(crate) fn has_space(&mut self, bytes: usize) -> bool {
-        if self.link.gate == Gate::Pieces {
+        if self.holds_messages() {
             return false;
         }
         self.rewind();

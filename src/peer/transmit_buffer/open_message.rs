@@ -32,6 +32,12 @@ impl TransmitBuffer<'_> {
         }
     }
 
+    /// Returns whether an open message holds all other messages until its end. Line mode only.
+    #[inline]
+    pub(crate) fn holds_messages(&self) -> bool {
+        self.link.gate == Gate::Pieces
+    }
+
     /// Returns whether the buffer permits open messages.
     pub(crate) fn accepts_pieces(&self) -> bool {
         self.link.gate != Gate::Whole || !self.is_message_mode()

@@ -1,12 +1,17 @@
 //! Chunked responses that end before their content: cancellation, timeout, shutdown, failure.
 
 use super::{
-    CONFIG, CONTENTS, Content, SMALL, Session, data_of, expected, request, with_config, with_session,
+    CONFIG, CONTENTS, Content, SMALL, Session, TOOLS, data_of, expected, request, with_config, with_session,
 };
 use crate::support::transport::end_input;
-use mcp_proto::server::{ChunkedContent, Event, Limits};
+use mcp_proto::server::{
+    Change, ChunkedContent, Event, Limits, Resource, Resources, ServerConfig, Subscriptions,
+};
 use mcp_proto::{Action, Buffer, Millis, ProtocolError, Revision, SendError};
 use serde_json::Value;
+
+const CANCELLATION: &str =
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}\n";
 
 /// How a response ends before its content.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,9 +62,7 @@ fn early_end(
     }
     let event = match end {
         End::Cancelled => {
-            let line =
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}\n";
-            session.feed(line);
+            session.feed(CANCELLATION);
             "Cancelled"
         }
         End::Expired => {
@@ -127,6 +130,30 @@ fn decode(base64: &str) -> Vec<u8> {
     let whole = format!("\"{base64}\"");
     let view = mcp_proto::json::Json::parse(whole.as_bytes()).unwrap();
     mcp_proto::client::Base64::new(view.string().unwrap()).bytes().collect::<Result<_, _>>().expect("base64")
+}
+
+/// The notification waits for the end of the response, so the cancellation must not wait for the notification.
+#[test]
+fn pending_notification_does_not_delay_a_cancellation() {
+    static RESOURCES: Resources = Resources::new(&[Resource::new("x:r", "r")]).subscribe();
+    static WATCHED: ServerConfig =
+        ServerConfig::new("s", "1").features(&[&TOOLS, &RESOURCES, &Subscriptions]);
+    let (content, revision) = (CONTENTS[0], Revision::V2025_11_25);
+    let mut tx = [0; SMALL];
+    with_config(&WATCHED, revision, (&mut tx).into(), |mut session| {
+        session.server = session.server.subscription_buffer(vec![0; 64].leak());
+        session.send(&request(revision, 1, "resources/subscribe", r#""uri":"x:r""#));
+        session.output.clear();
+        let ticket = session.open(content, revision).unwrap();
+        assert_eq!(session.chunks(ticket).text("half"), 4);
+        session.server.changed(Change::Resource("x:r"));
+        session.feed(CANCELLATION);
+        assert!(matches!(session.poll(0), Some(Event::Cancelled { .. })));
+        assert!(matches!(session.server.chunks(ticket), Err(SendError::Gone)));
+        let [response, notification] = &session.lines()[..] else { panic!("two lines") };
+        assert_eq!(response["result"]["isError"], true);
+        assert_eq!(notification["method"], "notifications/resources/updated");
+    });
 }
 
 #[test]
