@@ -182,6 +182,10 @@ impl<'b> ServerState<'b> {
         (self.restarted, self.awaits_exit, self.invalid_in_a_row) = (false, false, 0);
         (self.ending, self.pending_changes, self.batches) = (Ending::Open, ChangeSet::NONE, Batches::NONE);
         (self.pending_event, self.chunk_hook) = (None, None);
+        #[cfg(feature = "alloc")]
+        {
+            self.response_status = None;
+        }
         self.in_flight_hooks = self.in_flight_hooks.map(|_| &INBOUND);
         self.session_key = SessionKey::NONE;
         self.registry.clear();

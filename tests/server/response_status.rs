@@ -51,6 +51,15 @@ fn status_is_that_of_the_last_response_and_taken_once() {
     }
 }
 
+#[test]
+fn reset_discards_the_status() {
+    let mut server = server();
+    call(&mut server);
+    call_of(server.event().unwrap()).text("x");
+    server.reset();
+    assert_eq!(server.take_response_status(), None);
+}
+
 fn call_of(event: Event<'_>) -> mcp_proto::server::Call<'_> {
     let Event::Call(call) = event else { panic!("{event:?}") };
     call
