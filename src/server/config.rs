@@ -160,6 +160,9 @@ pub enum SecondInitialize {
     /// This policy is for a UART, which has no connections: a new client sends the second `initialize`. The new client
     /// may reuse the id of a request in flight. Before the handshake is complete, the server also restarts the session
     /// if `initialize` reuses such an id.
+    ///
+    /// A server of [several sessions](crate::server::Session), such as one over HTTP, refuses the request under both
+    /// policies, because the restart would drop the requests of all sessions.
     Restart,
 }
 

@@ -240,6 +240,8 @@ impl<'a> Reply<'a> {
     /// # Errors
     /// [`SendError::Unsupported`]: the server does not have the feature [`Logging`](crate::server::Logging).
     /// [`SendError::NotWanted`]: the client does not receive messages of this level, or the call has become a task.
+    /// [`SendError::NotConnected`]: the request belongs to another session than the
+    /// [current](crate::Server::replace_session) one.
     /// [`SendError::Unwritable`]: the transmit buffer has no space besides the space reserved for the response.
     pub fn log(&mut self, level: Level, logger: Option<&str>, text: impl WriteText) -> Result<(), SendError> {
         self.write_log(level, logger, &mut |out: &mut Writer<'_>| {

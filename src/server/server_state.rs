@@ -9,7 +9,7 @@ use crate::json::{Decimal, WriteBody, WriteText, Writer};
 use crate::peer::inbound::{END, ResponseError, Source, begin_error, write_response};
 use crate::peer::lifecycle::role;
 use crate::peer::outbound::IssuedId;
-use crate::peer::request::Request;
+use crate::peer::request::{InboundData, Request};
 use crate::peer::slots::{InFlight, Ticket};
 use crate::peer::transmit_buffer::{Overflow, TransmitBuffer};
 use crate::peer::{Peer, Role};
@@ -375,6 +375,12 @@ impl ServerState<'_> {
         }
     }
 
+    /// Returns the function that restarts the session. Returns `None` if the configuration permits no restart, or if
+    /// the server has several sessions, because the restart drops the requests of all sessions.
+    pub(crate) fn restart_hook(&self) -> Option<fn(&mut ServerState<'_>)> {
+        self.config.restart.filter(|_| self.session_key == SessionKey::NONE)
+    }
+
     /// Drops the session, all requests in flight and the tasks, so that a new client can open a session.
     pub(crate) fn restart_session(&mut self) {
         self.peer.session = None;
@@ -484,6 +490,9 @@ impl ServerState<'_> {
             false
         } else if context.revision().has(WireFeature::RequestLogLevel) {
             context.level().is_some_and(|least| level >= least)
+        } else if PackedContext::new(context).owner(context.stream) != self.session_key.stream() {
+            // The level of the current session does not apply.
+            return Err(SendError::NotConnected);
         } else {
             self.session_level().is_none_or(|least| level >= least)
         };

@@ -4,18 +4,19 @@ use crate::support::server::hello;
 use crate::support::server::tools::TOOLS;
 use mcp_proto::input::ListRoots;
 use mcp_proto::server::{
-    Change, Event, Feature, RequestOptions, Resource, Resources, Server, ServerConfig, Session, Slot,
-    Subscriptions,
+    Change, Event, Feature, Logging, RequestOptions, Resource, Resources, SecondInitialize, Server,
+    ServerConfig, Session, Slot, Subscriptions,
 };
 use mcp_proto::{
-    Action, Buffer, ClientCapabilities, Millis, Revision, SendError, SessionKey, State, StreamId, Ticket,
+    Action, Buffer, ClientCapabilities, Level, Millis, Revision, SendError, SessionKey, State, StreamId,
+    Ticket,
 };
 
 static RESOURCES: Resources<'static> = Resources::new(&[Resource::new("file:///a", "a")]).subscribe();
 
-static FEATURES: [&dyn Feature; 3] = [&TOOLS, &RESOURCES, &Subscriptions];
+static FEATURES: [&dyn Feature; 4] = [&TOOLS, &RESOURCES, &Subscriptions, &Logging];
 
-static CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
+const CONFIG: ServerConfig<'static> = ServerConfig::new("s", "1").features(&FEATURES);
 
 /// A machine, and the values of the sessions that are not current.
 struct Sessions<'b> {
@@ -81,9 +82,13 @@ impl Sessions<'_> {
 }
 
 fn with_sessions(test: impl FnOnce(Sessions<'_>)) {
+    with_config(&CONFIG, test);
+}
+
+fn with_config(config: &ServerConfig<'_>, test: impl FnOnce(Sessions<'_>)) {
     let (mut rx, mut tx, mut uris) = ([0; 1024], [0; 1024], [0; 128]);
     let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 4 * 16]);
-    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().message_mode().unwrap();
+    let server = Server::new(config, &mut rx, &mut tx).unwrap().message_mode().unwrap();
     let server = server.in_flight(&mut slots, &mut text).unwrap().subscription_buffer(&mut uris);
     let stored = [0, 1, 2].map(|key| Some(Session::new(SessionKey(key))));
     let (sent, tickets, events) = (Vec::new(), Vec::new(), Vec::new());
@@ -264,6 +269,55 @@ fn lsp_shutdown_and_exit_of_one_session_are_unknown() {
         sessions.post(2, 2, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
         sessions.expect(&[r#"Request(StreamId(131074)) {"jsonrpc":"2.0","id":1,"result":{}}"#.into()]);
         assert_eq!(sessions.server.state(), State::Ready);
+    });
+}
+
+/// A client of one session must not drop the requests of the other sessions.
+#[test]
+fn second_initialize_of_one_session_restarts_nothing() {
+    const RESTARTING: ServerConfig = CONFIG.second_initialize(SecondInitialize::Restart);
+    with_config(&RESTARTING, |mut sessions| {
+        sessions.post(1, 2, &call(1));
+        sessions.post(2, 2, &call(1));
+        for id in [1, 2] {
+            let params = hello("2025-11-25");
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{params}}}"#);
+            sessions.post(2, 3, &line);
+            let sent = std::mem::take(&mut sessions.sent).concat();
+            assert!(sent.contains("-32600"), "{sent}");
+        }
+        assert_eq!(sessions.server.deferred(), 2);
+        assert_eq!(sessions.server.revision(), Some(Revision::V2025_11_25));
+    });
+}
+
+/// The server knows the log level of the current session only.
+#[test]
+fn log_message_of_a_request_needs_the_session_of_the_request() {
+    with_sessions(|mut sessions| {
+        for (session, level) in [(1, "error"), (2, "debug")] {
+            sessions.post(session, 2, &call(1));
+            let params = format!(r#"{{"level":"{level}"}}"#);
+            sessions.post(
+                session,
+                1,
+                &format!(r#"{{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{params}}}"#),
+            );
+        }
+        sessions.sent.clear();
+        for (selected, expected) in [
+            (1, [Err(SendError::NotWanted), Err(SendError::NotConnected)]),
+            (2, [Err(SendError::NotConnected), Ok(())]),
+        ] {
+            sessions.select(selected);
+            for (number, expected) in expected.into_iter().enumerate() {
+                let mut reply = sessions.server.reply(sessions.tickets[number]).unwrap();
+                assert_eq!(reply.log(Level::Info, None, "x"), expected, "{selected} {number}");
+            }
+        }
+        sessions.run();
+        assert_eq!(sessions.sent.len(), 1);
+        assert!(sessions.sent[0].starts_with("Request(StreamId(131074)) "), "{:?}", sessions.sent);
     });
 }
 
