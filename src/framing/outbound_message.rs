@@ -30,7 +30,8 @@ impl StreamId {
 
 /// Key of a handshake session, for a server machine that serves several sessions in turn.
 ///
-/// The caller chooses the keys. A machine with a single session uses [`NONE`](SessionKey::NONE).
+/// The caller chooses the keys. A machine with a single session uses [`NONE`](SessionKey::NONE). The key `u16::MAX` is
+/// reserved: a session with this key receives no messages about its tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct SessionKey(pub u16);
 

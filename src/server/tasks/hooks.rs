@@ -87,7 +87,7 @@ pub(crate) static HOOKS: TaskHooks = TaskHooks {
     reset,
 };
 
-/// The session key of tasks whose session has ended. No session has this key.
+/// The session key of tasks whose session has ended. [`SessionKey`] reserves this key.
 pub(super) const NO_SESSION: SessionKey = SessionKey(u16::MAX);
 
 fn earliest_deadline(state: &ServerState<'_>, other: Option<Millis>) -> Option<Millis> {

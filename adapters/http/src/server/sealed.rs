@@ -24,7 +24,12 @@ pub(super) fn revision(contents: &[u8; 16]) -> Option<Revision> {
 /// Returns the key of the session in the core server. Another session may have the same key.
 pub(super) fn key(contents: &[u8; 16]) -> SessionKey {
     let [_, low, high, ..] = *contents;
-    SessionKey(u16::from_le_bytes([low, high]).max(1))
+    valid_key(u16::from_le_bytes([low, high]))
+}
+
+/// Returns a key for this number. The core server reserves 0 and `u16::MAX`.
+pub(super) fn valid_key(number: u16) -> SessionKey {
+    SessionKey((number % u16::MAX).max(1))
 }
 
 /// Returns the key of the session that a stream belongs to.
@@ -59,4 +64,19 @@ fn signed(contents: &[u8; 16], user: u64) -> [u8; 24] {
         *place = byte;
     }
     data
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_keys_belong_to_no_session() {
+        for (number, expected) in [(0, 1), (1, 1), (0xfffe, 0xfffe), (u16::MAX, 1)] {
+            let [low, high] = u16::to_le_bytes(number);
+            let mut contents = [7; 16];
+            contents[1..3].copy_from_slice(&[low, high]);
+            assert_eq!(key(&contents), SessionKey(expected));
+        }
+    }
 }

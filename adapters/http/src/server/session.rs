@@ -81,7 +81,7 @@ impl<P: Policy> HttpServer<'_, P> {
             move |slot: &ExchangeSlot| slot.is_handshake_request() && sealed::key_of(slot.stream) == key
         };
         while self.exchanges.position(is_used(key)).is_some() {
-            key = SessionKey(key.0.wrapping_add(1).max(1));
+            key = sealed::valid_key(key.0.wrapping_add(1));
         }
         key
     }
