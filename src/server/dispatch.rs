@@ -248,7 +248,7 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
 /// session.
 #[cold]
 fn refuse_duplicate(request: &mut Request<'_, '_>, method: Str<'_>, is_stateless: bool) -> Option<Received> {
-    let can_restart = !is_stateless && request.state.restart_hook().is_some();
+    let can_restart = !is_stateless && request.state.config.restart.is_some();
     if can_restart && method.is_name(methods::INITIALIZE.name) {
         return None;
     }

@@ -151,7 +151,8 @@ fn initialize(request: &mut Request<'_, '_>) -> Received {
         (None, None) => offer.latest().unwrap_or(Revision::OLDEST),
     };
     let first = request.state.peer.lifecycle.apply(Trigger::Initialize);
-    let restart = request.state.restart_hook();
+    // A restart would drop the requests of all sessions.
+    let restart = request.state.config.restart.filter(|_| request.state.session_key == SessionKey::NONE);
     let again = !first && restart.is_some() && request.state.peer.lifecycle.apply(Trigger::Restart);
     if !first && !again {
         return request.refuse_text(ProtocolError::AlreadyInitialized, "it does not change");

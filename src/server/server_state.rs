@@ -375,12 +375,6 @@ impl ServerState<'_> {
         }
     }
 
-    /// Returns the function that restarts the session. Returns `None` if the configuration permits no restart, or if
-    /// the server has several sessions, because the restart drops the requests of all sessions.
-    pub(crate) fn restart_hook(&self) -> Option<fn(&mut ServerState<'_>)> {
-        self.config.restart.filter(|_| self.session_key == SessionKey::NONE)
-    }
-
     /// Drops the session, all requests in flight and the tasks, so that a new client can open a session.
     pub(crate) fn restart_session(&mut self) {
         self.peer.session = None;
