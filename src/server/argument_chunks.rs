@@ -259,7 +259,7 @@ fn chunk_event<'a>(
 fn end_line(server: &mut Server<'_>, outcome: Received, spans: &Spans) -> bool {
     let Server { input, state } = server;
     if let (Received::Event, Some(PendingEvent::Request { context, .. })) = (outcome, state.pending_event) {
-        let is_call = matches!(context.unpack(input.stream()).kind, RequestKind::CallTool { .. });
+        let is_call = matches!(context.kind, RequestKind::CallTool { .. });
         let name = rpc::view(input.bytes(), spans.subject).string();
         let chunked = find_argument(input, state.config).map(|found| found.tool.name());
         if is_call && name.zip(chunked).is_some_and(|(name, chunked)| name == *chunked) {

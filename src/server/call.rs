@@ -9,7 +9,7 @@ use crate::protocol::objects::tool_result::ToolResult;
 use crate::protocol::revision::Revision;
 use crate::server::event::{Event, RequestParts};
 use crate::server::features::tools::UNKNOWN_TOOL;
-use crate::server::request_context::PackedContext;
+use crate::server::request_context::Context;
 use crate::server::request_methods::{input_methods, request_methods};
 use crate::server::server_state::ServerState;
 
@@ -39,7 +39,7 @@ impl<'a> Call<'a> {
     pub(crate) fn event<'e>(
         input: &'e mut LineDecoder<'_>,
         state: &'e mut ServerState<'_>,
-        context: PackedContext,
+        context: Context,
     ) -> Option<Event<'e>> {
         let mut arguments = &mut [][..];
         let parts = RequestParts::with_arguments(input, state, context, &mut arguments);

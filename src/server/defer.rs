@@ -4,7 +4,6 @@
 use crate::peer::request::InboundState;
 use crate::peer::slots::Ticket;
 use crate::server::reply::Pending;
-use crate::server::request_context::PackedContext;
 use crate::server::server_state::ServerState;
 use crate::time::Millis;
 
@@ -30,13 +29,13 @@ impl ServerState<'_> {
     }
 
     pub(crate) fn defer(&mut self, pending: &Pending<'_>, time: Option<Millis>) -> Option<Ticket> {
-        let Pending { source, context } = pending;
+        let Pending { source, stream, context } = pending;
         // At most one batch may be open, so a member of a second batch cannot be deferred.
         if context.is_batched() && self.batches.open() {
             return None;
         }
         let timeout = time.unwrap_or_else(|| self.deferred_timeout());
-        let ticket = self.peer.defer(source, context.stream, PackedContext::new(context), Some(timeout))?;
+        let ticket = self.peer.defer(source, *stream, *context, Some(timeout))?;
         #[cfg(feature = "alloc")]
         if let Some(inbound) = self.peer.in_flight.inbound_mut(ticket)
             && time.is_none()

@@ -222,7 +222,7 @@ fn handle_request(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
         }
         _ => None,
     };
-    let (stream, session) = (request.pending.context.stream, request.state.session_key);
+    let (stream, session) = (request.pending.stream, request.state.session_key);
     let owner = if meta.is_some() { stream } else { session.stream() };
     if request.is_duplicate(owner)
         && let Some(refused) = refuse_duplicate(request, method, meta.is_some())

@@ -22,7 +22,7 @@ use crate::server::features::subscriptions::notify::Listening;
 use crate::server::input_required::InputResponses;
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::{Pending, Reply};
-use crate::server::request_context::PackedContext;
+use crate::server::request_context::Context;
 use crate::server::send_request::Response;
 use crate::server::server_state::ServerState;
 use crate::server::tasks::{TaskInput, TaskResult, TaskTicket};
@@ -203,7 +203,7 @@ pub(crate) fn part<'a>(input: &'a LineDecoder<'_>, span: Span) -> Json<'a> {
 /// Each feature names its own function, so that the linker drops unused features. The function returns the same type
 /// as `Server::event`, so that the compiler constructs the large value in its final place.
 pub(crate) type MakeEvent =
-    for<'a> fn(&'a mut LineDecoder<'_>, &'a mut ServerState<'_>, PackedContext) -> Option<Event<'a>>;
+    for<'a> fn(&'a mut LineDecoder<'_>, &'a mut ServerState<'_>, Context) -> Option<Event<'a>>;
 
 /// Function that constructs an event of a feature. The event needs no response. The ticket identifies a subscription,
 /// or is `Ticket::NONE`.
@@ -256,7 +256,7 @@ impl<'a> RequestParts<'a> {
     pub(crate) fn new(
         input: &'a mut LineDecoder<'_>,
         state: &'a mut ServerState<'_>,
-        context: PackedContext,
+        context: Context,
     ) -> RequestParts<'a> {
         RequestParts::with_arguments(input, state, context, &mut &mut [][..])
     }
@@ -268,10 +268,10 @@ impl<'a> RequestParts<'a> {
     pub(crate) fn with_arguments(
         input: &'a mut LineDecoder<'_>,
         state: &'a mut ServerState<'_>,
-        context: PackedContext,
+        context: Context,
         arguments: &mut &'a mut [u8],
     ) -> RequestParts<'a> {
-        let context = context.unpack(input.stream());
+        let stream = input.stream();
         state.peer.response_pending = true;
         let spans = spans_of(input);
         let (part, surroundings) = Surroundings::around(input.bytes_mut(), spans.arguments);
@@ -289,7 +289,7 @@ impl<'a> RequestParts<'a> {
                 responses: surroundings.at(responses),
                 state: surroundings.at(request_state),
             },
-            reply: Reply { state, config, pending: Pending { source, context } },
+            reply: Reply { state, config, pending: Pending { source, stream, context } },
         }
     }
 

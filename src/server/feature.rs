@@ -16,7 +16,6 @@ use crate::server::features::catalog::{Catalog, Found};
 pub(crate) use crate::server::min_buffer_size::OwnResults;
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans};
 use crate::server::reply::Pending;
-use crate::server::request_context::PackedContext;
 use crate::server::server_state::{ServerState, Shape};
 #[cfg(feature = "alloc")]
 use crate::server::tasks::TaskTable;
@@ -321,7 +320,6 @@ impl<'r, 'b> Request<'r, 'b> {
             cold_path();
             return refused;
         }
-        let context = self.pending.context.with_kind(kind);
-        self.state.emit(PendingEvent::Request { context: PackedContext::new(&context), event })
+        self.state.emit(PendingEvent::Request { context: self.pending.context.with_kind(kind), event })
     }
 }

@@ -149,7 +149,7 @@ fn write_queued(state: &mut ServerState<'_>) {
         match state.peer.in_flight.get(ticket) {
             Some(Request::Inbound(inbound)) if inbound.chunks().is_some() => _ = state.poll_chunks(ticket),
             Some(Request::Inbound(inbound)) => {
-                let pending = Pending { source: Source::Slot(ticket), context: inbound.context() };
+                let pending = Pending::in_slot(ticket, inbound);
                 state.write_error_response(&pending, ProtocolError::TookTooLong, None);
             }
             Some(Request::Outbound(_)) => {

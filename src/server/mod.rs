@@ -132,12 +132,11 @@ pub use crate::server::tasks::{
 use crate::error::SendError;
 use crate::framing::LineDecoder;
 use crate::machine::{Action, Machine, PollStep, sealed};
-use crate::peer::inbound::Source;
 use crate::peer::lifecycle::{State, Trigger};
 use crate::peer::request::Request;
 use crate::peer::slots::Ticket;
 use crate::protocol::revision::Revision;
-use crate::server::request_context::PackedContext;
+use crate::server::request_context::Context;
 use crate::server::server_state::ServerState;
 use crate::server::session::OutboundSession;
 use crate::time::Millis;
@@ -149,7 +148,7 @@ use crate::time::earliest;
 /// A slot holds a deferred request, a subscription of the stateless era, or a request that the server sent.
 ///
 /// The caller lends an array: `[Slot::EMPTY; 4]`.
-pub type Slot = crate::peer::slots::Slot<Request<PackedContext, OutboundSession>>;
+pub type Slot = crate::peer::slots::Slot<Request<Context, OutboundSession>>;
 
 /// The server side of one connection.
 ///
@@ -275,10 +274,9 @@ impl Server<'_> {
             let hooks = self.state.task_hooks().ok_or(SendError::Gone)?;
             return (hooks.reply)(self, ticket);
         };
-        let context = inbound.context();
+        let pending = reply::Pending::in_slot(ticket, inbound);
         self.state.ensure_response_space()?;
         let config = self.state.config;
-        let pending = reply::Pending { source: Source::Slot(ticket), context };
         Ok(Reply { state: &mut self.state, config, pending })
     }
 

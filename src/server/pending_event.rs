@@ -13,7 +13,7 @@ use crate::server::argument_chunks::PendingArgument;
 use crate::server::change_set::ChangeSet;
 use crate::server::chunks::ChunkState;
 use crate::server::event::{MakeEvent, MakeFeatureEvent};
-use crate::server::request_context::PackedContext;
+use crate::server::request_context::Context;
 
 /// The event that `Server::event` returns next.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,7 @@ pub(crate) enum PendingEvent {
         ticket: Ticket,
     },
     Request {
-        context: PackedContext,
+        context: Context,
         event: MakeEvent,
     },
 }

@@ -18,7 +18,7 @@ use crate::server::change_set::ChangeSet;
 use crate::server::dispatch::{self, Received};
 use crate::server::pending_event::{PendingEvent, Spans};
 use crate::server::reply::Pending;
-use crate::server::request_context::PackedContext;
+use crate::server::request_context::Context;
 use crate::server::{Ending, Server};
 
 impl Server<'_> {
@@ -291,7 +291,7 @@ impl Server<'_> {
     /// Ends a chunked response as a failure, because a received line waits for its end. Returns `false` if no chunked
     /// response is open.
     fn end_open_response(&mut self) -> bool {
-        let is_open = |(_, inbound): &(Ticket, &Inbound<PackedContext>)| inbound.is_chunked();
+        let is_open = |(_, inbound): &(Ticket, &Inbound<Context>)| inbound.is_chunked();
         let found = self.state.peer.in_flight.inbound_requests().find(is_open);
         found.map(|(ticket, _)| ticket).is_some_and(|ticket| self.state.poll_chunks(ticket))
     }

@@ -4,6 +4,7 @@ use crate::error::{ProtocolError, SendError};
 use crate::framing::outbound_message::StreamId;
 use crate::json::{Decimal, Json, WriteBody, WriteText, Writer};
 use crate::peer::inbound::Source;
+use crate::peer::request::Inbound;
 use crate::peer::slots::Ticket;
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::level::Level;
@@ -25,13 +26,19 @@ use crate::time::Millis;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pending<'a> {
     pub(crate) source: Source<'a>,
+    pub(crate) stream: StreamId,
     pub(crate) context: Context,
 }
 
 impl<'a> Pending<'a> {
     /// Creates a pending request with this id and default properties. If the request has no id, `id` is empty.
     pub(crate) fn from_line(id: &'a [u8], stream: StreamId, batched: bool) -> Pending<'a> {
-        Pending { source: Source::from_id(id), context: Context::new(stream, batched) }
+        Pending { source: Source::from_id(id), stream, context: Context::new(batched) }
+    }
+
+    /// Creates the pending request of a slot.
+    pub(crate) fn in_slot(ticket: Ticket, inbound: &Inbound<Context>) -> Pending<'a> {
+        Pending { source: Source::Slot(ticket), stream: inbound.stream, context: inbound.context }
     }
 }
 
@@ -121,7 +128,7 @@ impl<'a> Reply<'a> {
     /// Returns the stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
-        self.pending.context.stream
+        self.pending.stream
     }
 
     /// Returns the `_meta` of a request in the current line. Returns an empty object for other requests.
@@ -272,9 +279,7 @@ impl<'a> Reply<'a> {
     ) -> Result<(), SendError> {
         let Reply { state, pending, .. } = self;
         let mut outcome = Ok(());
-        state.with(&mut |state: &mut ServerState<'_>| {
-            outcome = state.log(&pending.context, level, logger, data)
-        });
+        state.with(&mut |state: &mut ServerState<'_>| outcome = state.log(pending, level, logger, data));
         outcome
     }
 

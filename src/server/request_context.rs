@@ -10,58 +10,24 @@ use crate::server::change_set::ChangeSet;
 use crate::server::chunks::ChunkState;
 use crate::server::pending_event::RequestKind;
 
-/// The properties of a request that determine its response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Context {
+/// The properties of a request that determine its response. Each slot stores one.
+#[derive(Debug, Clone, Copy)]
+pub struct Context {
     pub(crate) kind: RequestKind,
     pub(crate) capabilities: ClientCapabilities,
-    flags: PackedFlags,
-    pub(crate) stream: StreamId,
+    /// Packed fields. From the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1). The
+    /// level [`KEYED`] marks a request of one of several sessions. Such a request has no level of its own.
+    flags: u8,
 }
-
-/// A [`Context`] without its stream. Each slot stores one.
-#[derive(Debug, Clone, Copy)]
-pub struct PackedContext {
-    kind: RequestKind,
-    capabilities: ClientCapabilities,
-    flags: PackedFlags,
-}
-
-/// Packed fields. From the lowest bit: revision (3 bits), log level of the stateless era (4), batch member (1). The
-/// level [`KEYED`] marks a request of one of several sessions. Such a request has no level of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct PackedFlags(u8);
 
 const BATCHED: u8 = 0x80;
 const KEYED: u8 = 15;
 
-impl PackedFlags {
-    fn set_level(&mut self, level: u8) {
-        self.0 = self.0 & !(15 << 3) | level << 3;
-    }
-
-    fn is_batched(self) -> bool {
-        self.0 & BATCHED != 0
-    }
-
-    fn is_keyed(self) -> bool {
-        self.0 >> 3 & 15 == KEYED
-    }
-
-    fn revision(self) -> Revision {
-        Revision::ALL.get(usize::from(self.0 & 7)).copied().unwrap_or(Revision::OLDEST)
-    }
-
-    fn level(self) -> Option<Level> {
-        Level::ALL.get(usize::from(self.0 >> 3 & 15).checked_sub(1)?).copied()
-    }
-}
-
 impl Context {
     /// Creates the context of a request with default properties. `is_batched` marks a batch member.
-    pub(crate) fn new(stream: StreamId, is_batched: bool) -> Context {
-        let flags = PackedFlags(if is_batched { BATCHED } else { 0 });
-        Context { kind: RequestKind::Internal, capabilities: ClientCapabilities::NONE, flags, stream }
+    pub(crate) fn new(is_batched: bool) -> Context {
+        let flags = if is_batched { BATCHED } else { 0 };
+        Context { kind: RequestKind::Internal, capabilities: ClientCapabilities::NONE, flags }
     }
 
     pub(crate) fn with_kind(self, kind: RequestKind) -> Context {
@@ -70,77 +36,72 @@ impl Context {
 
     #[inline]
     pub(crate) fn revision(&self) -> Revision {
-        self.flags.revision()
+        Revision::ALL.get(usize::from(self.flags & 7)).copied().unwrap_or(Revision::OLDEST)
     }
 
     pub(crate) fn set_revision(&mut self, revision: Revision) {
-        self.flags.0 = self.flags.0 & !7 | revision as u8;
+        self.flags = self.flags & !7 | revision as u8;
     }
 
     /// Returns the minimum log level that the request names (stateless era). Returns `None` if the request names no
     /// level.
     pub(crate) fn level(&self) -> Option<Level> {
-        self.flags.level()
+        Level::ALL.get(usize::from(self.packed_level().checked_sub(1)?)).copied()
     }
 
     pub(crate) fn set_level(&mut self, level: Option<Level>) {
-        self.flags.set_level(level.map_or(0, |level| (level as u8).wrapping_add(1)));
+        self.set_packed_level(level.map_or(0, |level| (level as u8).wrapping_add(1)));
+    }
+
+    fn packed_level(&self) -> u8 {
+        self.flags >> 3 & 15
+    }
+
+    fn set_packed_level(&mut self, level: u8) {
+        self.flags = self.flags & !(15 << 3) | level << 3;
     }
 
     /// Returns whether the request is a batch member. The response of a member joins the responses of the other
     /// members.
     pub(crate) fn is_batched(&self) -> bool {
-        self.flags.is_batched()
+        self.flags & BATCHED != 0
+    }
+
+    fn is_keyed(&self) -> bool {
+        self.packed_level() == KEYED
     }
 
     /// Records that the machine serves several sessions, and that the stream names the session of the request.
     pub(crate) fn set_keyed(&mut self) {
-        self.flags.set_level(KEYED);
+        self.set_packed_level(KEYED);
     }
 }
 
-impl PackedContext {
-    pub(crate) fn new(context: &Context) -> PackedContext {
-        let Context { kind, capabilities, flags, .. } = *context;
-        PackedContext { kind, capabilities, flags }
-    }
-
-    pub(crate) fn unpack(self, stream: StreamId) -> Context {
-        let PackedContext { kind, capabilities, flags } = self;
-        Context { kind, capabilities, flags, stream }
-    }
-}
-
-impl InboundData for PackedContext {
+impl InboundData for Context {
     fn owner(&self, stream: StreamId) -> StreamId {
-        match self.flags.revision().era() {
-            Era::Handshake if self.flags.is_keyed() => stream.session().stream(),
+        match self.revision().era() {
+            Era::Handshake if self.is_keyed() => stream.session().stream(),
             Era::Handshake => StreamId::NONE,
             Era::Stateless => stream,
         }
     }
 }
 
-impl Inbound<PackedContext> {
-    pub(crate) fn context(&self) -> Context {
-        self.context.unpack(self.stream)
-    }
-
+impl Inbound<Context> {
     /// Returns the owner of the request's id: see [`InboundData::owner`].
     pub(crate) fn owner(&self) -> StreamId {
         self.context.owner(self.stream)
     }
 
     pub(crate) fn is_batched(&self) -> bool {
-        self.context.flags.is_batched()
+        self.context.is_batched()
     }
 
     /// Returns whether the request ends when this stream closes. Returns `true` for deferred requests and
     /// subscriptions of the stateless era on this stream. Also returns `true` for requests of a session that ends,
     /// and for a chunked response that has begun on this stream.
     pub(crate) fn ends_with(&self, stream: StreamId) -> bool {
-        let has_owner =
-            self.context.flags.revision().era() == Era::Stateless || self.context.flags.is_keyed();
+        let has_owner = self.context.revision().era() == Era::Stateless || self.context.is_keyed();
         let is_owned = has_owner && self.owner() == stream;
         match self.state {
             InboundState::Open => is_owned || self.stream == stream,
@@ -208,16 +169,15 @@ mod tests {
             Revision::ALL.into_iter().flat_map(|it| levels.clone().map(move |level| (it, level)))
         {
             for batched in [false, true] {
-                let mut context = Context::new(StreamId(7), batched);
+                let mut context = Context::new(batched);
                 context.set_revision(Revision::V2026_07_28);
                 context.set_keyed();
-                assert!(context.flags.is_keyed() && context.level().is_none());
+                assert!(context.is_keyed() && context.level().is_none());
                 context.set_level(level);
                 context.set_revision(revision);
-                assert!(!context.flags.is_keyed());
+                assert!(!context.is_keyed());
                 assert_eq!((context.revision(), context.level()), (revision, level));
                 assert_eq!(context.is_batched(), batched);
-                assert_eq!(PackedContext::new(&context).unpack(context.stream), context);
             }
         }
     }

@@ -7,7 +7,7 @@ macro_rules! request_event {
             pub(crate) fn event<'e>(
                 input: &'e mut $crate::framing::LineDecoder<'_>,
                 state: &'e mut $crate::server::server_state::ServerState<'_>,
-                context: $crate::server::request_context::PackedContext,
+                context: $crate::server::request_context::Context,
             ) -> Option<$crate::server::event::Event<'e>> {
                 let parts = $crate::server::event::RequestParts::new(input, state, context);
                 Some($crate::server::event::Event::$event($request { parts }))

@@ -13,7 +13,7 @@ use crate::protocol::revision::WireFeature;
 use crate::server::Server;
 use crate::server::change_set::ChangeSet;
 use crate::server::features::subscriptions::notify::write_subscription_meta;
-use crate::server::request_context::PackedContext;
+use crate::server::request_context::Context;
 use crate::server::server_state::ServerState;
 
 impl Server<'_> {
@@ -112,7 +112,7 @@ impl ServerState<'_> {
 
 /// Returns whether notifications may still belong to this request. No notification may follow the response that ends
 /// a subscription.
-fn may_notify(inbound: &Inbound<PackedContext>) -> bool {
+fn may_notify(inbound: &Inbound<Context>) -> bool {
     let is_answered = inbound.subscription().is_some_and(|[_, flags]| flags.any(ChangeSet::SUBSCRIBED));
     inbound.state.is_deferred() && !is_answered
 }

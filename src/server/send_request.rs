@@ -195,7 +195,7 @@ impl Server<'_> {
             Some(during) => {
                 match self.state.peer.in_flight.deferred(during) {
                     // In the stateless era servers send no requests.
-                    Some(inbound) if inbound.context().revision().era() == Era::Stateless => {
+                    Some(inbound) if inbound.context.revision().era() == Era::Stateless => {
                         return Err(SendError::Unsupported);
                     }
                     // The capabilities of the current session do not apply, and its client may not respond.

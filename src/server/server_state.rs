@@ -31,7 +31,7 @@ use crate::server::keep_alive::KeepAliveHooks;
 use crate::server::pending_event::{PendingEvent, RequestKind, Spans, TaskEvent};
 use crate::server::reply::Pending;
 use crate::server::request_cache::RequestCache;
-use crate::server::request_context::{Context, PackedContext};
+use crate::server::request_context::Context;
 #[cfg(feature = "alloc")]
 use crate::server::response_status::ResponseStatus;
 use crate::server::session::OutboundSession;
@@ -64,7 +64,7 @@ impl Shape {
 
 impl Role for role::Server {
     type Session = NegotiatedSession;
-    type Inbound = PackedContext;
+    type Inbound = Context;
     type Outbound = OutboundSession;
     type Sequence = ();
     const OTHER_IDS: u32 = 0;
@@ -83,7 +83,7 @@ impl Role for role::Server {
 }
 
 /// The requests in flight of a server.
-pub(crate) type RequestTable<'b> = InFlight<'b, Request<PackedContext, OutboundSession>>;
+pub(crate) type RequestTable<'b> = InFlight<'b, Request<Context, OutboundSession>>;
 
 /// The form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -329,12 +329,11 @@ impl ServerState<'_> {
         shape: Shape,
         body: &mut dyn WriteBody,
     ) -> Result<(), ResponseError> {
-        let context = &pending.context;
-        let (revision, stream, batched) = (context.revision(), context.stream, context.is_batched());
+        let (revision, batched) = (pending.context.revision(), pending.context.is_batched());
         let space = self.response_limit(batched);
         let batched_at = if batched { Some(self.response_start()) } else { None };
         let (config, routing, cache) =
-            (self.config, Routing::on_stream(shape.kind(), stream), &mut self.result_cache);
+            (self.config, Routing::on_stream(shape.kind(), pending.stream), &mut self.result_cache);
         let Peer { in_flight, output, session, .. } = &mut self.peer;
         let id = id_of(&pending.source, in_flight, self.in_flight_hooks);
         write_response(output, routing, space, |out| {
@@ -459,19 +458,19 @@ impl ServerState<'_> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), SendError> {
-        let Pending { source, context } = pending;
+        let Pending { source, stream, context } = pending;
         #[cfg(feature = "alloc")]
         if let Source::Slot(ticket) = source {
             self.restart_timeout(*ticket);
         }
         let message = if context.revision().has(WireFeature::ProgressMessages) { message } else { "" };
         let reserved = self.min_error_size();
-        self.peer.write_progress(source, context.stream, reserved, progress, total, message)
+        self.peer.write_progress(source, *stream, reserved, progress, total, message)
     }
 
     pub(crate) fn log(
         &mut self,
-        context: &Context,
+        pending: &Pending<'_>,
         level: Level,
         logger: Option<&str>,
         data: &mut dyn WriteBody,
@@ -479,12 +478,13 @@ impl ServerState<'_> {
         if !self.config.has_feature(methods::LOGGING_SET_LEVEL) {
             return Err(SendError::Unsupported);
         }
+        let Pending { stream, context, .. } = pending;
         let is_task = matches!(context.kind, RequestKind::CallTool { is_task: true, .. });
         let wanted = if is_task {
             false
         } else if context.revision().has(WireFeature::RequestLogLevel) {
             context.level().is_some_and(|least| level >= least)
-        } else if PackedContext::new(context).owner(context.stream) != self.session_key.stream() {
+        } else if context.owner(*stream) != self.session_key.stream() {
             // The level of the current session does not apply.
             return Err(SendError::NotConnected);
         } else {
@@ -497,7 +497,7 @@ impl ServerState<'_> {
         self.peer
             .output
             .write(
-                Routing::on_stream(OutboundMessageKind::Notification, context.stream),
+                Routing::on_stream(OutboundMessageKind::Notification, *stream),
                 space,
                 &mut |out: &mut Writer<'_>| write_log(out, level, logger, data),
             )

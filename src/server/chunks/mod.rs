@@ -215,7 +215,7 @@ impl ServerState<'_> {
         begin_result(&mut out, id, self.config, revision, shape, &mut self.result_cache);
         content.begin(chunks, &mut out);
         let to = out.finish();
-        if output.open_message(pending.context.stream, to, RESERVED).is_err() {
+        if output.open_message(pending.stream, to, RESERVED).is_err() {
             if let Source::Line { .. } = pending.source {
                 self.peer.in_flight.release(ticket);
                 self.peer.response_pending = true;

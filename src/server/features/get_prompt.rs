@@ -11,7 +11,7 @@ use crate::rpc::code;
 use crate::server::event::{Event, RequestParts};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::Reply;
-use crate::server::request_context::PackedContext;
+use crate::server::request_context::Context;
 use crate::server::request_methods::{input_methods, request_methods};
 use crate::server::server_state::ServerState;
 use crate::server::server_state::Shape;
@@ -55,7 +55,7 @@ impl<'a> GetPrompt<'a> {
     pub(crate) fn event<'e>(
         input: &'e mut LineDecoder<'_>,
         state: &'e mut ServerState<'_>,
-        context: PackedContext,
+        context: Context,
     ) -> Option<Event<'e>> {
         let mut arguments = &mut [][..];
         let parts = RequestParts::with_arguments(input, state, context, &mut arguments);

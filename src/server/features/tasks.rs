@@ -20,7 +20,7 @@ use crate::server::features::extension_request::{extension_in, write_extension};
 use crate::server::features::extensions::{Extensions, write_extensions};
 use crate::server::features::pagination;
 use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent};
-use crate::server::request_context::PackedContext;
+use crate::server::reply::Pending;
 use crate::server::server_state::Shape;
 use crate::server::tasks::TaskOptions;
 use crate::server::tasks::input::accept;
@@ -246,14 +246,12 @@ fn result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
 }
 
 fn wait_for_result(request: &mut Request<'_, '_>, ticket: Ticket) -> Received {
-    let context = request.pending.context;
+    let Pending { source, stream, context } = request.pending;
     let kind = RequestKind::TaskResult { task: slot_of(ticket), is_requested: false };
-    let packed = PackedContext::new(&context.with_kind(kind));
     // The request has no timeout. The request still needs a deadline, because the grace period ends only requests
     // with a deadline.
     let deadline = Some(Millis(u64::MAX));
-    let state = &mut *request.state;
-    if state.peer.defer(&request.pending.source, context.stream, packed, deadline).is_some() {
+    if request.state.peer.defer(&source, stream, context.with_kind(kind), deadline).is_some() {
         return Received::Done;
     }
     request.refuse_full()

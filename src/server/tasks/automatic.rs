@@ -27,7 +27,7 @@ use crate::time::Millis;
 pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, call: Ticket) {
     let Some((requested, automatic)) = table.candidate.take().zip(table.automatic) else { return };
     let Some(inbound) = state.peer.in_flight.deferred(call) else { return };
-    let context = inbound.context();
+    let context = inbound.context;
     let RequestKind::CallTool { .. } = context.kind else { return };
     let options = (automatic.options)();
     // A client of 2025-11-25 requests the task, and expects the task soon.
@@ -46,15 +46,15 @@ pub(super) fn reserve(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ca
 /// `false` if the transmit buffer has no space.
 pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ticket: Ticket) -> bool {
     let call = table.call_of(ticket);
-    let deferred = call.and_then(|call| Some((call, state.peer.in_flight.deferred(call)?.context())));
-    let Some((call, context)) = deferred else {
+    let pending = call.and_then(|call| Some(Pending::in_slot(call, state.peer.in_flight.deferred(call)?)));
+    let Some(pending) = pending else {
         table.slots.release(ticket);
         return true;
     };
     // A connection that ends waits for its calls, but not for tasks. The client could not get the result of the task.
     // A client of 2025-11-25 has requested the task.
     let is_ending = state.peer.lifecycle.state() == State::Draining;
-    if is_ending && !table.keeps_on_reset && context.revision().has(WireFeature::TasksExtension) {
+    if is_ending && !table.keeps_on_reset && pending.context.revision().has(WireFeature::TasksExtension) {
         table.slots.release(ticket);
         return true;
     }
@@ -67,7 +67,6 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
     (data.state, data.created, data.updated) = (TaskState::Open, created, created);
     let deadline = expiry(now, data.ttl.millis());
     table.slots.set_deadline(ticket, deadline);
-    let pending = Pending { source: Source::Slot(call), context };
     respond_created(state, table, &pending, ticket);
     true
 }
@@ -80,7 +79,7 @@ pub(super) fn convert(state: &mut ServerState<'_>, table: &mut TaskTable<'_>, ti
 pub(super) fn reply<'s>(server: &'s mut Server<'_>, call: Ticket) -> Result<Reply<'s>, SendError> {
     let table = server.state.tasks.as_ref().ok_or(SendError::Gone)?;
     let data = table.find_call(call).and_then(|ticket| table.data(ticket)).ok_or(SendError::Gone)?;
-    let mut context = Context::new(StreamId::NONE, false);
+    let mut context = Context::new(false);
     context.set_revision(data.revision);
     context.kind = RequestKind::CallTool { pad_structured: data.pad_structured, is_task: true };
     context.capabilities = data.capabilities;
@@ -88,7 +87,8 @@ pub(super) fn reply<'s>(server: &'s mut Server<'_>, call: Ticket) -> Result<Repl
         return Err(server.state.peer.busy());
     }
     let config = server.state.config;
-    Ok(Reply { state: server, config, pending: Pending { source: Source::Slot(call), context } })
+    let pending = Pending { source: Source::Slot(call), stream: StreamId::NONE, context };
+    Ok(Reply { state: server, config, pending })
 }
 
 /// Access for the reply to a call that has become a task: a response ends the task.

@@ -4,7 +4,6 @@ use crate::error::ProtocolError;
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
 use crate::json::{Str, WriteBody, Writer};
 use crate::peer::Peer;
-use crate::peer::inbound::Source;
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::id::TaskId;
 use crate::peer::tasks::payload::slot_of;
@@ -104,8 +103,8 @@ fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
     let mut slot = 0;
     while let Some(receiver) = state.peer.in_flight.next_from(&mut slot) {
         let Some(inbound) = state.peer.in_flight.deferred(receiver) else { continue };
-        let context = inbound.context();
-        let RequestKind::TaskResult { task, is_requested } = context.kind else { continue };
+        let pending = Pending::in_slot(receiver, inbound);
+        let RequestKind::TaskResult { task, is_requested } = pending.context.kind else { continue };
         let ticket = table.in_slot(task);
         let data = ticket.and_then(|ticket| table.data(ticket));
         if data.is_some_and(TaskData::is_open) {
@@ -114,7 +113,6 @@ fn respond_to_waiting(state: &mut ServerState<'_>, table: &mut TaskTable<'_>) ->
         if !state.peer.reserve_response() {
             return Err(Stop::Blocked);
         }
-        let pending = Pending { source: Source::Slot(receiver), context };
         if is_requested {
             // The application has dropped the event without a response.
             state.refuse_with(&pending, ProtocolError::Unanswered);

@@ -256,15 +256,15 @@ impl ServerState<'_> {
     ) -> Result<(Routing, SessionKey), SendError> {
         let waits = |kind| matches!(kind, RequestKind::TaskResult { task, .. } if task == slot_of(ticket));
         let mut requests = self.peer.in_flight.inbound_requests();
-        let (routing, session, capabilities) =
-            match requests.find(|(_, inbound)| waits(inbound.context().kind)) {
-                Some((_, inbound)) => {
-                    let routing = Routing::on_stream(kind, inbound.stream);
-                    let owner = inbound.context.owner(inbound.stream);
-                    (routing, owner.session(), inbound.context().capabilities)
-                }
-                None => (Routing::in_session(kind, data.session), data.session, data.capabilities),
-            };
+        let (routing, session, capabilities) = match requests.find(|(_, inbound)| waits(inbound.context.kind))
+        {
+            Some((_, inbound)) => {
+                let routing = Routing::on_stream(kind, inbound.stream);
+                let owner = inbound.context.owner(inbound.stream);
+                (routing, owner.session(), inbound.context.capabilities)
+            }
+            None => (Routing::in_session(kind, data.session), data.session, data.capabilities),
+        };
         let is_connected = if session == self.session_key {
             self.peer.session.is_some_and(|session| {
                 session.complete && session.revision == data.revision && session.capabilities.has(needs)

@@ -14,7 +14,7 @@ use crate::protocol::revision::{Revision, WireFeature};
 use crate::server::event::{Event, RequestParts};
 use crate::server::pending_event::RequestKind;
 use crate::server::reply::{Pending, Reply};
-use crate::server::request_context::PackedContext;
+use crate::server::request_context::Context;
 use crate::server::server_state::{ServerState, Shape};
 use crate::server::tasks::deliver::notify_listener;
 use crate::server::write_message::{begin_result, once_tool_result, write_error_message};
@@ -40,7 +40,7 @@ impl<'a> TaskResult<'a> {
     pub(crate) fn event<'e>(
         input: &'e mut LineDecoder<'_>,
         state: &'e mut ServerState<'_>,
-        context: PackedContext,
+        context: Context,
     ) -> Option<Event<'e>> {
         let RequestParts { reply, .. } = RequestParts::new(input, state, context);
         let RequestKind::TaskResult { task, .. } = reply.pending.context.kind else { return None };
@@ -115,9 +115,9 @@ pub(super) fn result_event<'a>(
     task: [u8; 2],
 ) -> Option<Event<'a>> {
     let ticket = TaskTicket(state.tasks.as_ref()?.in_slot(task)?);
-    let context = state.peer.in_flight.inbound(receiver)?.context();
+    let pending = Pending::in_slot(receiver, state.peer.in_flight.inbound(receiver)?);
     let config = state.config;
-    let reply = Reply { state, config, pending: Pending { source: Source::Slot(receiver), context } };
+    let reply = Reply { state, config, pending };
     Some(Event::TaskResult(TaskResult { ticket, reply }))
 }
 

@@ -31,7 +31,6 @@ use crate::server::features::subscriptions::registry::{
 use crate::server::features::tasks::{is_declared, refuse_undeclared};
 use crate::server::pending_event::{PendingEvent, RequestKind};
 use crate::server::reply::Pending;
-use crate::server::request_context::PackedContext;
 use crate::server::server_state::{RequestTable, ServerState, Shape};
 use crate::server::tasks::hooks::TaskHooks;
 use crate::server::tasks::table::TaskStorage;
@@ -252,10 +251,9 @@ fn parse_filter(request: &mut Request<'_, '_>) -> Result<ChangeSet, Received> {
 
 /// Takes a slot for the subscription. Returns `None` if no slot is free.
 fn reserve_slot(request: &mut Request<'_, '_>, filter: ChangeSet) -> Option<Ticket> {
-    let Pending { source, context } = request.pending;
+    let Pending { source, stream, context } = request.pending;
     let kind = RequestKind::Listen { filter, pending: ChangeSet::NONE };
-    let packed = PackedContext::new(&context.with_kind(kind));
-    request.state.peer.defer(&source, context.stream, packed, None)
+    request.state.peer.defer(&source, stream, context.with_kind(kind), None)
 }
 
 /// Registers the resources and writes the acknowledgment. Omits a resource that is unknown, that does not fit into a
@@ -271,7 +269,7 @@ fn write_acknowledgment(
 ) -> bool {
     let (id, requested) = (request.id(), request.view(request.spans.arguments));
     let ServerState { config, peer: Peer { output, in_flight, .. }, registry, .. } = &mut *request.state;
-    let routing = Routing::on_subscription(OutboundMessageKind::Notification, request.pending.context.stream);
+    let routing = Routing::on_subscription(OutboundMessageKind::Notification, request.pending.stream);
     let owner = Owner::listener(ticket);
     let space = output.max_reply_content();
     let mut resources = |out: &mut Writer<'_>| {

@@ -16,7 +16,7 @@ use crate::server::config::ServerConfig;
 use crate::server::event::{Event, part, spans_of};
 use crate::server::feature::Change;
 use crate::server::features::subscriptions::registry::{Owner, SubjectKind, SubscriptionRegistry};
-use crate::server::request_context::PackedContext;
+use crate::server::request_context::Context;
 use crate::server::server_state::{RequestTable, ServerState};
 
 /// A new subscription (`subscriptions/listen`). The server has acknowledged the subscription.
@@ -84,7 +84,7 @@ impl<'a> Listening<'a> {
         self.inbound().map_or(StreamId::NONE, |inbound| inbound.stream)
     }
 
-    fn inbound(&self) -> Option<&'a Inbound<PackedContext>> {
+    fn inbound(&self) -> Option<&'a Inbound<Context>> {
         self.in_flight.inbound(self.ticket)
     }
 }
@@ -232,8 +232,8 @@ fn write_ends(state: &mut ServerState<'_>) -> Option<()> {
             left = true;
             continue;
         }
-        let context = state.peer.in_flight.inbound(ticket)?.context();
-        let (revision, stream) = (context.revision(), context.stream);
+        let inbound = state.peer.in_flight.inbound(ticket)?;
+        let (revision, stream) = (inbound.context.revision(), inbound.stream);
         if !flags.any(ANSWERED) {
             let routing = Routing::on_subscription(OutboundMessageKind::Result, stream);
             send_as(state, ticket, routing, &mut |out, id| write_ended(out, id, config, revision))?;
