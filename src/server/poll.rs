@@ -89,7 +89,9 @@ impl Server<'_> {
             return false;
         }
         self.state.write_queued();
-        self.state.write_batch();
+        if let Some(hooks) = self.state.batch.hooks {
+            (hooks.write_open)(&mut self.state);
+        }
         if self.state.peer.report_writable && self.emit_writable() {
             return true;
         }
@@ -159,7 +161,9 @@ impl Server<'_> {
         }
         let mut spans = Spans::NONE;
         let outcome = if in_line {
-            state.next_member(bytes, stream, &mut spans)
+            cold_path();
+            let hooks = state.batch.hooks;
+            hooks.map_or(Received::Done, |hooks| (hooks.handle_next)(state, bytes, stream, &mut spans))
         } else {
             state.peer.keep_alive.record_activity();
             state.peer.output.observe_sent();

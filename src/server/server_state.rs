@@ -3,7 +3,7 @@
 //! The input is separate, so that an event can borrow the line and the state at the same time.
 
 use crate::error::{ProtocolError, SendError};
-use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey, StreamId};
+use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey};
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Decimal, WriteBody, WriteText, Writer};
 use crate::peer::inbound::{END, ResponseError, Source, begin_error, write_response};
@@ -28,7 +28,7 @@ use crate::server::dispatch::Received;
 use crate::server::features::subscriptions::registry::SubscriptionRegistry;
 use crate::server::in_flight_hooks::{INBOUND, InFlightHooks, id_of};
 use crate::server::keep_alive::KeepAliveHooks;
-use crate::server::pending_event::{PendingEvent, RequestKind, Spans, TaskEvent};
+use crate::server::pending_event::{PendingEvent, RequestKind, TaskEvent};
 use crate::server::reply::Pending;
 use crate::server::request_cache::RequestCache;
 use crate::server::request_context::Context;
@@ -228,14 +228,6 @@ impl ServerState<'_> {
         has_batches.then_some(hooks)
     }
 
-    /// Moves a batch member's response from the output to the batch buffer. `before` is the start of the response.
-    #[cold]
-    fn collect(&mut self, before: usize) {
-        if let Some(hooks) = self.batch.hooks {
-            (hooks.collect)(self, self.peer.output.end().saturating_sub(before));
-        }
-    }
-
     /// Returns whether a batch is open and has all responses, and no batch is in the line.
     pub(crate) fn batch_is_complete(&self) -> bool {
         self.batch.hooks.is_some_and(|hooks| (hooks.is_complete)(self))
@@ -246,19 +238,6 @@ impl ServerState<'_> {
     pub(super) fn count_deferred(&mut self, batched: bool, more: bool) {
         if batched && let Some(hooks) = self.batch.hooks {
             (hooks.count_deferred)(self, more);
-        }
-    }
-
-    /// Handles the next member of the batch in the line.
-    #[cold]
-    pub(crate) fn next_member(&mut self, line: &[u8], stream: StreamId, spans: &mut Spans) -> Received {
-        self.batch.hooks.map_or(Received::Done, |hooks| (hooks.handle_next)(self, line, stream, spans))
-    }
-
-    /// Writes the responses of the open batch if the batch is complete and the output has space.
-    pub(crate) fn write_batch(&mut self) {
-        if let Some(hooks) = self.batch.hooks {
-            (hooks.write_open)(self);
         }
     }
 
@@ -286,12 +265,6 @@ impl ServerState<'_> {
     pub(crate) fn too_large(&self, batched: bool) -> ProtocolError {
         let limit = if batched { self.response_limit(true) } else { self.peer.output.max_reply_size() };
         ProtocolError::ReplyTooLarge { limit }
-    }
-
-    /// Returns the start of the next response of a batch member.
-    #[cold]
-    fn response_start(&mut self) -> usize {
-        self.peer.output.message_start()
     }
 
     /// Writes the response to a request.
@@ -331,7 +304,12 @@ impl ServerState<'_> {
     ) -> Result<(), ResponseError> {
         let (revision, batched) = (pending.context.revision(), pending.context.is_batched());
         let space = self.response_limit(batched);
-        let batched_at = if batched { Some(self.response_start()) } else { None };
+        let batched_at = if batched {
+            cold_path();
+            Some(self.peer.output.message_start())
+        } else {
+            None
+        };
         let (config, routing, cache) =
             (self.config, Routing::on_stream(shape.kind(), pending.stream), &mut self.result_cache);
         let Peer { in_flight, output, session, .. } = &mut self.peer;
@@ -346,8 +324,9 @@ impl ServerState<'_> {
             valid
         })?;
         self.record_status(shape.into());
-        if let Some(before) = batched_at {
-            self.collect(before);
+        if let (Some(start), Some(hooks)) = (batched_at, self.batch.hooks) {
+            cold_path();
+            (hooks.collect)(self, self.peer.output.end().saturating_sub(start));
         }
         Ok(())
     }
