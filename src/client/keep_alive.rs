@@ -11,8 +11,6 @@ use crate::client::options::Meta;
 use crate::client::pending_event::PendingEvent;
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Json, Writer};
-use crate::peer::LineEvent;
-use crate::peer::keep_alive::Due;
 use crate::protocol::methods;
 use crate::protocol::revision::Era;
 use crate::time::Millis;
@@ -39,31 +37,10 @@ impl KeepAliveHooks {
 
 fn advance(client: &mut Client<'_>) -> bool {
     let state = &mut client.state;
-    if !state.is_connected() {
-        return false;
-    }
-    let follows_event = state.peer.line_event == LineEvent::Handled;
-    match state.peer.keep_alive.due(state.peer.now, follows_event) {
-        Due::Nothing => false,
-        Due::Ping => {
-            write_ping(state);
-            false
-        }
-        Due::PeerUnresponsive { close } => {
-            if close {
-                client.input.close();
-            }
-            state.emit(PendingEvent::PeerUnresponsive);
-            true
-        }
-    }
-}
-
-/// Sends a keep-alive request: `ping`, or `server/discover` in the stateless era.
-fn write_ping(state: &mut ClientState<'_>) {
-    let Some(Session { revision, .. }) = state.peer.session else { return };
-    let config = state.config;
-    state.peer.write_ping(&mut |out: &mut Writer<'_>| match revision.era() {
+    let session = state.peer.session.filter(|_| state.is_connected());
+    let (Some(Session { revision, .. }), config) = (session, state.config) else { return false };
+    // The ping of the stateless era is `server/discover`.
+    let mut ping = |out: &mut Writer<'_>| match revision.era() {
         Era::Handshake => out.field_string("method", methods::PING.name),
         Era::Stateless => {
             out.field_string("method", methods::SERVER_DISCOVER.name);
@@ -72,5 +49,11 @@ fn write_ping(state: &mut ClientState<'_>) {
             config.write_meta(revision, Meta::default(), &mut MemberCache::new(), out);
             out.end_object();
         }
-    });
+    };
+    let Some(close) = state.peer.advance_keep_alive(false, &mut ping) else { return false };
+    if close {
+        client.input.close();
+    }
+    state.emit(PendingEvent::PeerUnresponsive);
+    true
 }

@@ -4,7 +4,7 @@
 
 use crate::framing::outbound_message::Routing;
 use crate::json::{Json, WriteBody, Writer};
-use crate::peer::{Peer, Role};
+use crate::peer::{LineEvent, Peer, Role};
 use crate::time::Millis;
 
 /// Settings for the detection of an unresponsive peer. Durations over 49 days count as 49 days, and 0 counts as 1 ms.
@@ -47,7 +47,7 @@ const NEVER: Millis = Millis(u64::MAX);
 
 /// Pending action of keep-alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Due {
+enum Due {
     Nothing,
     Ping,
     PeerUnresponsive { close: bool },
@@ -92,7 +92,7 @@ impl KeepAliveState {
 
     /// Returns the action whose deadline has expired at `now`. If `follows_event`, the response to a ping may have
     /// arrived while the application handled an event, so the timeout restarts.
-    pub(crate) fn due(&mut self, now: Millis, follows_event: bool) -> Due {
+    fn due(&mut self, now: Millis, follows_event: bool) -> Due {
         if !self.is_enabled {
             return Due::Nothing;
         }
@@ -158,8 +158,27 @@ fn ping_number(id: Json<'_>) -> Option<u32> {
 const ID_PREFIX: &str = "ping-";
 
 impl<R: Role> Peer<'_, R> {
-    /// Sends the next ping if it fits. `members` writes the method and the parameters of the ping.
-    pub(crate) fn write_ping(&mut self, members: &mut dyn WriteBody) {
+    /// Sends a due ping if it fits and, with `needs_space`, if the output also has space for a response. `members` writes
+    /// the method and the parameters of the ping.
+    ///
+    /// If the peer is unresponsive, returns whether the settings demand the end of the connection. Returns `None` in all
+    /// other cases.
+    pub(crate) fn advance_keep_alive(
+        &mut self,
+        needs_space: bool,
+        members: &mut dyn WriteBody,
+    ) -> Option<bool> {
+        let follows_event = self.line_event == LineEvent::Handled;
+        match self.keep_alive.due(self.now, follows_event) {
+            Due::Nothing => {}
+            Due::Ping if needs_space && !self.reserve_response() => {}
+            Due::Ping => self.write_ping(members),
+            Due::PeerUnresponsive { close } => return Some(close),
+        }
+        None
+    }
+
+    fn write_ping(&mut self, members: &mut dyn WriteBody) {
         let number = self.keep_alive.next_number();
         self.output.compact();
         let sent = self.output.write(Routing::REQUEST, usize::MAX, &mut |out: &mut Writer<'_>| {

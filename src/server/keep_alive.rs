@@ -6,8 +6,6 @@
 //! Specification: up to 2025-11-25, *Utilities*, *Ping*.
 
 use crate::json::{Json, Writer};
-use crate::peer::LineEvent;
-use crate::peer::keep_alive::Due;
 use crate::peer::lifecycle::State;
 use crate::protocol::methods;
 use crate::server::Server;
@@ -32,29 +30,17 @@ pub(crate) struct KeepAliveHooks {
 pub(super) static KEEP_ALIVE_HOOKS: KeepAliveHooks = KeepAliveHooks { advance, deadline, record_response };
 
 fn advance(server: &mut Server<'_>) -> bool {
-    let state = &mut server.state;
-    if state.peer.lifecycle.state() != State::Ready {
+    let peer = &mut server.state.peer;
+    if peer.lifecycle.state() != State::Ready {
         return false;
     }
-    let follows_event = state.peer.line_event == LineEvent::Handled;
-    match state.peer.keep_alive.due(state.peer.now, follows_event) {
-        Due::Nothing => false,
-        Due::Ping => {
-            if state.peer.reserve_response() {
-                state
-                    .peer
-                    .write_ping(&mut |out: &mut Writer<'_>| out.field_string("method", methods::PING.name));
-            }
-            false
-        }
-        Due::PeerUnresponsive { close } => {
-            if close {
-                server.disconnect();
-            }
-            server.state.pending_event = Some(PendingEvent::PeerUnresponsive);
-            true
-        }
+    let mut ping = |out: &mut Writer<'_>| out.field_string("method", methods::PING.name);
+    let Some(close) = peer.advance_keep_alive(true, &mut ping) else { return false };
+    if close {
+        server.disconnect();
     }
+    server.state.pending_event = Some(PendingEvent::PeerUnresponsive);
+    true
 }
 
 fn deadline(state: &ServerState<'_>) -> Option<Millis> {
