@@ -277,10 +277,7 @@ impl Client<'_> {
         self.state.peer.line_event = LineEvent::None;
         let deadline = self.next_deadline();
         #[cfg(feature = "alloc")]
-        let deadline = match self.input.is_large() || self.state.peer.output.is_large() {
-            true => self.shrink_by_deadline(deadline),
-            false => deadline,
-        };
+        let deadline = self.state.peer.shrink_buffers(&mut self.input, deadline);
         self.input.provide_space();
         PollStep::Io(deadline)
     }

@@ -17,8 +17,6 @@ use crate::platform::cold_path;
 use crate::protocol::revision::WireFeature;
 use crate::rpc::{self, Class};
 use crate::time::Millis;
-#[cfg(feature = "alloc")]
-use crate::time::earliest;
 
 impl Client<'_> {
     /// Returns the latest time for the next poll, or `None` if there is no deadline.
@@ -41,14 +39,6 @@ impl Client<'_> {
         let tasks = self.state.client_task_hooks().zip(self.state.client_tasks.as_ref());
         let tasks = tasks.and_then(|(hooks, table)| (hooks.next_deadline)(table));
         self.state.peer.next_deadline(timeout, [self.grace_deadline, connecting, keep_alive, tasks])
-    }
-
-    /// Shrinks buffers that have been idle. Returns the earlier of `other` and the time at which a buffer may shrink.
-    #[cfg(feature = "alloc")]
-    #[cold]
-    pub(super) fn shrink_by_deadline(&mut self, other: Option<Millis>) -> Option<Millis> {
-        let (input, output, now) = (&mut self.input, &mut self.state.peer.output, self.state.peer.now);
-        earliest([other, input.shrink_by_deadline(now), output.shrink_by_deadline(now)])
     }
 
     /// Performs one step. Returns `false` if the client is closed, or has to wait for input, transmit space or a

@@ -21,7 +21,11 @@ use crate::peer::outbound::IssuedId;
 use crate::peer::request::{InboundData, OutboundData, Request};
 use crate::peer::slots::InFlight;
 use crate::peer::transmit_buffer::TransmitBuffer;
+#[cfg(feature = "alloc")]
+use crate::platform::cold_path;
 use crate::time::Millis;
+#[cfg(feature = "alloc")]
+use crate::time::earliest;
 
 /// Types and functions that differ between server and client.
 pub(crate) trait Role: role::Role {
@@ -145,6 +149,21 @@ impl<'b, R: Role> Peer<'b, R> {
     /// Drops the pending error if its message came too late: see [`reported`](Self::reported).
     pub(crate) fn drop_late_error(&mut self) {
         self.pending_error = self.pending_error.and_then(|error| self.reported(error));
+    }
+
+    /// Shrinks buffers that have been idle. Returns the earlier of `other` and the time at which a buffer may shrink.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) fn shrink_buffers(
+        &mut self,
+        input: &mut LineDecoder<'_>,
+        other: Option<Millis>,
+    ) -> Option<Millis> {
+        if !input.is_large() && !self.output.is_large() {
+            return other;
+        }
+        cold_path();
+        earliest([other, input.shrink_by_deadline(self.now), self.output.shrink_by_deadline(self.now)])
     }
 
     /// Returns the earliest of `in_flight` and `others`. `in_flight` is the earliest deadline of the requests in

@@ -140,8 +140,6 @@ use crate::server::request_context::Context;
 use crate::server::server_state::ServerState;
 use crate::server::session::OutboundSession;
 use crate::time::Millis;
-#[cfg(feature = "alloc")]
-use crate::time::earliest;
 
 /// Storage for one request in flight.
 ///
@@ -221,22 +219,11 @@ impl Server<'_> {
         let step = self.poll_inner();
         let PollStep::Io(deadline) = step else { return step };
         #[cfg(feature = "alloc")]
-        let deadline = match self.input.is_large() || self.state.peer.output.is_large() {
-            true => self.shrink_by_deadline(deadline),
-            false => deadline,
-        };
+        let deadline = self.state.peer.shrink_buffers(&mut self.input, deadline);
         if self.input.is_full_after_move() && self.handle_full_buffer() {
             return PollStep::Event;
         }
         PollStep::Io(deadline)
-    }
-
-    /// Shrinks buffers that have been idle. Returns the earlier of `other` and the time at which a buffer may shrink.
-    #[cfg(feature = "alloc")]
-    #[cold]
-    fn shrink_by_deadline(&mut self, other: Option<Millis>) -> Option<Millis> {
-        let (input, output, now) = (&mut self.input, &mut self.state.peer.output, self.state.peer.now);
-        earliest([other, input.shrink_by_deadline(now), output.shrink_by_deadline(now)])
     }
 
     /// Returns the latest time of the next poll, or `None` without a deadline. The caller polls earlier if bytes move.
