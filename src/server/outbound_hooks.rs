@@ -178,10 +178,6 @@ fn end_all(state: &mut ServerState<'_>, deferred: bool) {
 
 fn end_session(state: &mut ServerState<'_>, key: SessionKey) {
     state.registry.remove_session(key);
-    end_session_requests(state, key);
-}
-
-fn end_session_requests(state: &mut ServerState<'_>, key: SessionKey) {
     let mut from = 0;
     while let Some(ticket) = state.peer.in_flight.next_from(&mut from) {
         let outbound = state.peer.in_flight.outbound(ticket).filter(|outbound| outbound.data.key() == key);
