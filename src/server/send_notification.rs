@@ -30,8 +30,7 @@ impl Server<'_> {
     /// the transmit buffer has no space, or the space is reserved for other messages;
     /// [`Event::Writable`](crate::server::Event::Writable) reports new space. [`SendError::Unwritable`]: the
     /// notification exceeds the size limit of a response, or is not valid.
-    pub fn notify(&mut self, method: &str, params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
-        let mut params = params;
+    pub fn notify(&mut self, method: &str, mut params: impl FnMut(&mut Writer<'_>)) -> Result<(), SendError> {
         self.ready_session()?;
         let routing = self.state.session_routing(OutboundMessageKind::Notification);
         self.state
@@ -52,9 +51,8 @@ impl Server<'_> {
         &mut self,
         ticket: Ticket,
         method: &str,
-        params: impl FnMut(&mut Writer<'_>),
+        mut params: impl FnMut(&mut Writer<'_>),
     ) -> Result<(), SendError> {
-        let mut params = params;
         self.state.notify_subscription(ticket, method, &mut |out: &mut Writer<'_>| {
             out.members_checked(&mut params).is_ok()
         })

@@ -51,8 +51,6 @@ pub(crate) struct NegotiatedSession {
     pub(crate) complete: bool,
 }
 
-const _: () = assert!(size_of::<NegotiatedSession>() <= 64, "a session exceeds 64 bytes");
-
 impl Shape {
     fn kind(self) -> OutboundMessageKind {
         match self {
