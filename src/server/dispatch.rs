@@ -298,16 +298,16 @@ fn search_features<'b>(
     None
 }
 
-/// Finds the feature with this method of an extension. The returned index is `usize::MAX`, because such a method has
-/// no index.
-pub(crate) fn find_extension<'b>(state: &ServerState<'b>, name: Str<'_>) -> Option<(&'b dyn Feature, usize)> {
-    feature_with(state, name, true).map(|feature| (feature, usize::MAX))
-}
-
+/// Finds the feature with this request or notification of an extension. The returned index is `usize::MAX`, because
+/// such a method has no index.
 #[inline(never)]
-fn feature_with<'b>(state: &ServerState<'b>, name: Str<'_>, is_request: bool) -> Option<&'b dyn Feature> {
+pub(crate) fn find_extension<'b>(
+    state: &ServerState<'b>,
+    name: Str<'_>,
+    is_request: bool,
+) -> Option<(&'b dyn Feature, usize)> {
     let mut features = state.config.features.iter().copied();
-    features.find(|feature| feature.has_extension_method(name, is_request))
+    Some((features.find(|feature| feature.has_extension_method(name, is_request))?, usize::MAX))
 }
 
 #[cold]
@@ -335,7 +335,7 @@ fn handle_notification(
     if method.is_name(methods::PROGRESS.name) {
         return state.fail(ProtocolError::UnknownProgress);
     }
-    if let Some(feature) = feature_with(state, method, false) {
+    if let Some((feature, _)) = find_extension(state, method, false) {
         spans.arguments = params;
         return feature.emit_notification(state);
     }

@@ -65,7 +65,8 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>) -> Received {
             return compatibility::shutdown(request);
         }
     }
-    let Some((feature, method_index)) = feature.or_else(|| find_extension(request.state, method)) else {
+    let Some((feature, method_index)) = feature.or_else(|| find_extension(request.state, method, true))
+    else {
         return request.unknown_method(method);
     };
     // In state `Ready` a request causes no transition.

@@ -74,7 +74,8 @@ fn handle(request: &mut Request<'_, '_>, method: Str<'_>, meta: &RequestMeta) ->
     request.pending.context.capabilities = capabilities;
     let feature = find_feature(request.state, revision, method);
     let is_discover = feature.is_none() && method.is_name(methods::SERVER_DISCOVER.name);
-    let feature = if is_discover { None } else { feature.or_else(|| find_extension(request.state, method)) };
+    let feature =
+        if is_discover { None } else { feature.or_else(|| find_extension(request.state, method, true)) };
     if feature.is_none() && !is_discover {
         return request.unknown_method(method);
     }
