@@ -152,7 +152,7 @@ static BATCH_HOOKS: BatchHooks =
 const ARRAY: usize = 3;
 
 fn begin(state: &mut ServerState<'_>, line: &[u8], stream: StreamId) -> Received {
-    let allow_missing_jsonrpc = state.config.compat.missing_jsonrpc;
+    let allow_missing_jsonrpc = state.config.missing_jsonrpc;
     let first = line.iter().position(|byte| *byte == b'[').map_or(0, |bracket| bracket.saturating_add(1));
     let (mut responses, mut at) = (0usize, first);
     while let Some(element) = next_element(line, at) {
@@ -189,7 +189,7 @@ fn handle_next(state: &mut ServerState<'_>, line: &[u8], stream: StreamId, spans
     counts.next = element.end as u32;
     state.batch.set(counts);
     let mut scanner = Scanner::new(DEPTH_LIMIT);
-    let class = classify_member(&mut scanner, line, element, state.config.compat.missing_jsonrpc);
+    let class = classify_member(&mut scanner, line, element, state.config.missing_jsonrpc);
     if class == Class::Request {
         let id = rpc::view(line, scanner.span(Member::Id)).bytes();
         if rpc::text(line, scanner.span(Member::Method)).is_name(methods::INITIALIZE.name) {

@@ -7,24 +7,13 @@ use crate::server::config::ServerConfig;
 use crate::server::feature::{Received, Request};
 use crate::server::server_state::ServerState;
 
-/// The compatibility options of a server.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CompatOptions {
-    pub(crate) missing_jsonrpc: bool,
-    pub(crate) lsp_shutdown: bool,
-}
-
-impl CompatOptions {
-    pub(crate) const DEFAULT: CompatOptions = CompatOptions { missing_jsonrpc: false, lsp_shutdown: true };
-}
-
 impl ServerConfig<'_> {
     /// Accepts messages without the member `jsonrpc`. The server still refuses a value other than `"2.0"`.
     ///
     /// By default the server also refuses a message without the member (-32600).
     #[must_use]
     pub const fn tolerate_missing_jsonrpc(mut self) -> Self {
-        self.compat.missing_jsonrpc = true;
+        self.missing_jsonrpc = true;
         self
     }
 
@@ -39,15 +28,15 @@ impl ServerConfig<'_> {
     /// sessions.
     #[must_use]
     pub const fn lsp_shutdown(mut self, understood: bool) -> Self {
-        self.compat.lsp_shutdown = understood;
+        self.lsp_shutdown = understood;
         self
     }
 }
 
-/// Returns whether the options accept `shutdown` and `exit`, and the server has only one session. A client of one of
+/// Returns whether the configuration accepts `shutdown` and `exit`, and the server has only one session. A client of one of
 /// several sessions must not end the server.
 fn accepts_lsp_shutdown(state: &ServerState<'_>) -> bool {
-    state.config.compat.lsp_shutdown && state.session_key == SessionKey::NONE
+    state.config.lsp_shutdown && state.session_key == SessionKey::NONE
 }
 
 /// Returns whether the method of a session's request is `shutdown`, and the server accepts this method.

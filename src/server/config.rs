@@ -6,7 +6,6 @@ use crate::protocol::objects::icon::{Icon, Icons};
 use crate::protocol::objects::implementation::Implementation;
 use crate::protocol::revision::{Revision, Revisions};
 use crate::server::change_set::ChangeSet;
-use crate::server::compatibility::CompatOptions;
 use crate::server::feature::Feature;
 use crate::server::features::catalog::JOINS;
 use crate::server::handshake::{self, HandshakeEra};
@@ -45,7 +44,9 @@ pub struct ServerConfig<'i> {
     pub(crate) identify: bool,
     pub(crate) fresh_for: Millis,
     pub(crate) shared_cache: bool,
-    pub(crate) compat: CompatOptions,
+    /// Whether the server accepts messages without the member `jsonrpc`.
+    pub(crate) missing_jsonrpc: bool,
+    pub(crate) lsp_shutdown: bool,
 }
 
 /// The limits and timeouts of a server.
@@ -198,7 +199,8 @@ impl<'i> ServerConfig<'i> {
             identify: true,
             fresh_for: Millis::ZERO,
             shared_cache: false,
-            compat: CompatOptions::DEFAULT,
+            missing_jsonrpc: false,
+            lsp_shutdown: true,
         }
     }
 

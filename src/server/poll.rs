@@ -146,7 +146,7 @@ impl Server<'_> {
         let bytes = input.bytes();
         let in_line = state.batches.in_line();
         let class = (line == LineKind::Message && !in_line)
-            .then(|| Class::new(bytes, input.scanner(), state.config.compat.missing_jsonrpc));
+            .then(|| Class::new(bytes, input.scanner(), state.config.missing_jsonrpc));
         let needs_space = match class {
             // A cancellation may end the request of pending messages. Send these messages first, unless they wait for
             // the end of an open message, because a cancellation may end the open message.
