@@ -5,12 +5,14 @@ use crate::protocol::methods::Method;
 use crate::protocol::objects::icon::{Icon, Icons};
 use crate::protocol::objects::implementation::Implementation;
 use crate::protocol::revision::{Revision, Revisions};
+use crate::rpc::code;
 use crate::server::change_set::ChangeSet;
 use crate::server::feature::Feature;
 use crate::server::features::catalog::JOINS;
 use crate::server::handshake::{self, HandshakeEra};
 use crate::server::server_state::ServerState;
 use crate::server::stateless::StatelessEra;
+use crate::server::write_message::refuse_revision;
 use crate::time::Millis;
 
 /// The configuration of a server: its identity, features, limits and policies.
@@ -294,7 +296,9 @@ impl<'i> ServerConfig<'i> {
     pub const fn unknown_version(mut self, policy: UnknownVersion) -> Self {
         self.reject_version = match policy {
             UnknownVersion::CounterOffer => None,
-            UnknownVersion::Reject => Some(handshake::reject_version),
+            UnknownVersion::Reject => Some(|request, requested, offer| {
+                refuse_revision(request, code::INVALID_PARAMS, requested, offer)
+            }),
         };
         self
     }

@@ -9,14 +9,13 @@ use crate::peer::lifecycle::{State, Trigger};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::methods;
 use crate::protocol::revision::{Revision, Revisions};
-use crate::rpc::{self, code};
+use crate::rpc;
 use crate::server::compatibility;
 use crate::server::config::ServerConfig;
 use crate::server::dispatch::{find_extension, find_feature};
 use crate::server::feature::{Received, Request};
 use crate::server::pending_event::PendingEvent;
 use crate::server::server_state::{NegotiatedSession, ServerState};
-use crate::server::write_message::refuse_revision;
 
 /// Code of the handshake era. A configuration without revisions of this era does not refer to this code. A server with
 /// such a configuration does not link the code.
@@ -187,13 +186,4 @@ fn write_initialize(config: &ServerConfig<'_>, revision: Revision, out: &mut Wri
     out.key("serverInfo");
     config.identity.write(revision, out);
     config.write_instructions(out);
-}
-
-/// Refuses an `initialize` with an unsupported version.
-pub(crate) fn reject_version(
-    request: &mut Request<'_, '_>,
-    requested: Str<'_>,
-    offer: Revisions,
-) -> Received {
-    refuse_revision(request, code::INVALID_PARAMS, requested, offer)
 }
