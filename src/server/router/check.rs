@@ -5,6 +5,7 @@
 use crate::protocol::objects::completion::Reference;
 use crate::protocol::objects::const_text::is_same_text;
 use crate::protocol::objects::prompt::{Prompt, PromptArgument};
+use crate::server::features::catalog::position;
 use crate::server::router::routes::{Completed, Entry};
 
 /// Checks that each completion names an argument or a variable of the router, and that no two name the same one.
@@ -44,28 +45,21 @@ const fn check_prompt(entries: &[Entry<'_>], name: &str, argument: &str) {
 
 /// Checks that the router has a template. The attribute has already checked that the template has the variable.
 const fn check_template(entries: &[Entry<'_>], uri: &str) {
-    let mut rest = entries;
-    while let [entry, tail @ ..] = rest {
-        if let Entry::Template(template) = entry
-            && is_same_text(template.uri_template(), uri)
-        {
-            return;
-        }
-        rest = tail;
+    let found = position!(entries, |entry, index| {
+        matches!(entry, Entry::Template(template) if is_same_text(template.uri_template(), uri))
+    });
+    if found.is_none() {
+        fail(["`#[complete]`: this router has no resource template `", uri, "`", "", ""]);
     }
-    fail(["`#[complete]`: this router has no resource template `", uri, "`", "", ""]);
 }
 
 const fn check_repetition(earlier: &[Entry<'_>], completed: Completed<'_>) {
-    let mut rest = earlier;
-    while let [entry, tail @ ..] = rest {
-        if let Entry::Completion(other) = entry
-            && is_same_text(other.argument, completed.argument)
-            && is_same_reference(other.reference, completed.reference)
-        {
-            fail(["`#[complete]`: two functions complete `", completed.argument, "`", "", ""]);
-        }
-        rest = tail;
+    let found = position!(earlier, |entry, index| {
+        matches!(entry, Entry::Completion(other) if is_same_text(other.argument, completed.argument)
+            && is_same_reference(other.reference, completed.reference))
+    });
+    if found.is_some() {
+        fail(["`#[complete]`: two functions complete `", completed.argument, "`", "", ""]);
     }
 }
 
@@ -78,14 +72,7 @@ const fn is_same_reference(one: Reference<'_>, other: Reference<'_>) -> bool {
 }
 
 const fn has_argument(prompt: &Prompt<'_>, argument: &str) -> bool {
-    let mut rest = prompt.arguments;
-    while let [known, tail @ ..] = rest {
-        if is_same_text(known.name, argument) {
-            return true;
-        }
-        rest = tail;
-    }
-    false
+    position!(prompt.arguments, |known, index| is_same_text(known.name, argument)).is_some()
 }
 
 /// Sets the suggested values of an argument.
@@ -98,16 +85,9 @@ pub const fn with_values<const N: usize>(
     name: &str,
     values: &'static [&'static str],
 ) -> [PromptArgument<'static>; N] {
-    let (mut index, mut is_known) = (0, false);
-    while index < N {
-        if is_same_text(arguments[index].name, name) {
-            arguments[index] = arguments[index].values(values);
-            is_known = true;
-        }
-        index += 1;
-    }
-    if !is_known {
-        fail(["`values`: the prompt has no argument `", name, "`", "", ""]);
+    match position!(arguments.as_slice(), |known, index| is_same_text(known.name, name)) {
+        Some(index) => arguments[index] = arguments[index].values(values),
+        None => fail(["`values`: the prompt has no argument `", name, "`", "", ""]),
     }
     arguments
 }

@@ -5,19 +5,16 @@ use alloc::vec::Vec;
 
 use crate::protocol::objects::tool::Tool;
 use crate::server::feature::Feature;
+use crate::server::features::catalog::position;
 use crate::server::features::tools::Tools;
 use crate::server::router::Router;
 
 /// Panics if a schema of a tool is generated at run time.
 pub(super) const fn check(tools: &Tools<'_>) {
-    let mut rest = tools.entries();
-    while let [tool, tail @ ..] = rest {
-        assert!(
-            !tool.has_generators(),
-            "a schema of a tool is generated at run time: use `generated_features()` instead"
-        );
-        rest = tail;
-    }
+    assert!(
+        position!(tools.entries(), |tool, index| tool.has_generators()).is_none(),
+        "a schema of a tool is generated at run time: use `generated_features()` instead"
+    );
 }
 
 impl<C: ?Sized> Router<'static, C> {

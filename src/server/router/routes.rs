@@ -12,6 +12,7 @@ use crate::protocol::objects::tool::Tool;
 use crate::schema::{Field, Fields, Node};
 use crate::server::call::Call;
 use crate::server::feature::Feature;
+use crate::server::features::catalog::position;
 use crate::server::features::completion::{Complete, Completion};
 use crate::server::features::get_prompt::GetPrompt;
 use crate::server::features::prompts::Prompts;
@@ -161,14 +162,7 @@ impl Counts {
 }
 
 const fn has_values(prompt: &Prompt<'_>) -> bool {
-    let mut index = 0;
-    while index < prompt.arguments.len() {
-        if !prompt.arguments[index].values.is_empty() {
-            return true;
-        }
-        index += 1;
-    }
-    false
+    position!(prompt.arguments, |argument, index| !argument.values.is_empty()).is_some()
 }
 
 /// Returns the features of a router. `N` must be [`Counts::features`].
