@@ -380,12 +380,17 @@ impl<'b> ClientState<'b> {
                 (sent, Some(RequestFailure::StateTooLong))
             }
             (OutboundState::CancelPending | OutboundState::TaskCancelPending, _) => {
-                (self.write_cancel(ticket, &outbound.data, None), None)
+                let mut written = self.write_cancel(ticket, &outbound.data, None);
+                if written.is_err() && self.peer.output.is_empty() {
+                    // A cancellation without a reason fits.
+                    written = self.write_cancel(ticket, &outbound.data, Some(""));
+                }
+                (written, None)
             }
             _ => (Ok(()), None),
         };
-        // A request that does not fit into an empty buffer never fits.
-        if written.is_err() && (failure.is_none() || !self.peer.output.is_empty()) {
+        // A message that does not fit into an empty buffer never fits. The cancellation of a task is then omitted.
+        if written.is_err() && !self.peer.output.is_empty() {
             return false;
         }
         self.peer.in_flight.dequeue();
@@ -425,7 +430,8 @@ impl<'b> ClientState<'b> {
 
     /// Abandons a request. If the request is open at the server, the client sends a cancellation when there is transmit
     /// space. A task is cancelled only if the server supports `tasks/cancel`. A cancellation that has to wait contains
-    /// the reason only if the slot's text has space for the reason.
+    /// the reason only if the slot's text and the transmit buffer have
+    /// space for the reason.
     pub(crate) fn abandon(&mut self, ticket: Ticket, reason: &str) {
         let Some(outbound) = self.peer.in_flight.outbound(ticket).copied() else { return };
         match outbound.state {

@@ -125,6 +125,20 @@ fn cancellation_waits_for_transmit_space() {
     });
 }
 
+/// TX-14: a cancellation that never fits must not block the queue.
+#[test]
+fn task_with_an_id_larger_than_the_transmit_buffer_is_released() {
+    run(Setup { text: 4096, tx: 600, rx: 2048, ..setup() }, |harness| {
+        let ticket = harness.call("add", DEFAULT).unwrap();
+        let created = created("add", "").replace(r#""t""#, &format!("\"{}\"", "t".repeat(500)));
+        harness.discard().server_sends(&created);
+        harness.events.clear();
+        harness.cancel(ticket, "why");
+        harness.sent(&[]);
+        assert_eq!(harness.client.pending(), 0);
+    });
+}
+
 /// TX-23
 #[test]
 fn task_outlives_the_maximum_of_its_call_and_ends_at_its_own() {

@@ -277,6 +277,20 @@ fn cancel_reason_that_does_not_fit_is_omitted() {
     }
 }
 
+/// A reason that fits into the slot, but not into the transmit buffer, must not block the queue.
+#[test]
+fn cancel_reason_larger_than_the_transmit_buffer_is_omitted() {
+    for reason in ["r".repeat(1000), "\u{1}".repeat(200)] {
+        Setup { tx: 1000, slots: 2, text: 2 * 1000, ..Setup::handshake() }.run(|harness| {
+            harness.connect();
+            let ticket = harness.call("add", DEFAULT).unwrap();
+            harness.discard().cancel(ticket, &reason);
+            harness.sent(&[r#"{"method":"notifications/cancelled","params":{"requestId":@add}}"#]);
+            assert_eq!(harness.client.pending(), 0);
+        });
+    }
+}
+
 #[test]
 fn response_makes_a_waiting_cancellation_unnecessary() {
     for answer in [r#"{"id":@add,"result":{}}"#, r#"{"id":@add,"error":{"code":1,"message":"x"}}"#] {
