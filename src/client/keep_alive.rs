@@ -31,7 +31,7 @@ impl KeepAliveHooks {
     pub(crate) const CODE: KeepAliveHooks = KeepAliveHooks {
         advance,
         deadline: |state| state.peer.keep_alive.deadline(state.peer.now).filter(|_| state.is_connected()),
-        record_response: |state, id| state.peer.keep_alive.accept_any_response(id),
+        record_response: |state, id| state.peer.keep_alive.accept_response(id),
     };
 }
 

@@ -132,22 +132,19 @@ impl KeepAliveState {
         self.deadline = now.plus(Millis(self.timeout.into()));
     }
 
-    /// Returns whether `id` belongs to the ping in flight. If so, completes this ping.
+    /// Returns whether `id` belongs to a ping that was sent, because a late response is valid. Completes the ping in
+    /// flight if the ping has this id.
     pub(crate) fn accept_response(&mut self, id: Json<'_>) -> bool {
-        let is_expected = self.is_waiting && ping_number(id) == Some(self.count);
-        if is_expected {
+        let Some(number) = ping_number(id) else { return false };
+        if self.is_waiting && number == self.count {
             self.is_waiting = false;
             self.is_active = true;
         }
-        is_expected
-    }
-
-    /// Returns whether `id` belongs to any ping sent. Completes the ping in flight if the ping has this id.
-    pub(crate) fn accept_any_response(&mut self, id: Json<'_>) -> bool {
-        self.accept_response(id) || ping_number(id).is_some_and(|number| number >= 1 && number <= self.count)
+        number <= self.count
     }
 }
 
+/// Returns the number in the id of a ping, at least 1. Returns `None` for any other id.
 fn ping_number(id: Json<'_>) -> Option<u32> {
     let digits = id.string()?.as_str()?.strip_prefix(ID_PREFIX)?;
     // The parser would accept a sign or a leading zero, but the machine issues no such id.

@@ -22,7 +22,7 @@ pub(crate) struct KeepAliveHooks {
     /// the handshake is not complete.
     pub(super) deadline: fn(&ServerState<'_>) -> Option<Millis>,
 
-    /// Records a response to the ping in flight. Returns `false` if no ping in flight has this id.
+    /// Records a response to a ping. Returns `false` if no ping had this id.
     pub(super) record_response: fn(&mut ServerState<'_>, Json<'_>) -> bool,
 }
 
