@@ -121,11 +121,12 @@ pub(crate) fn handle_unreadable_line(
     }
     let id = Json::trusted(id);
     if is_connecting(state, id) {
-        let failure = match error {
-            ProtocolError::LineTooLong { limit } => PendingFailure::ResponseTooLong { limit },
-            _ => PendingFailure::InvalidResponse,
-        };
-        state.fail_connect(failure);
+        match error {
+            ProtocolError::LineTooLong { limit } => {
+                state.fail_connect(PendingFailure::ResponseTooLong { limit });
+            }
+            _ => state.handle_connect_failure(PendingFailure::InvalidResponse),
+        }
         return Ok(());
     }
     match state.peer.find_awaiting(id) {

@@ -112,6 +112,9 @@ fn probe_response_decides_the_era() {
         (r#"{"id":@discover,"error":{}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":@discover,"error":{"code":"-32022"}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"id":@discover,"error":{"code":-4294999318,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
+        // A response that is not valid JSON, or is nested too deep.
+        (r#"{"id":@discover,"error":{"code":-32601,"message":"no",}}"#.into(), FallsBack("2025-11-25")),
+        (format!(r#"{{"id":@discover,"result":{}}}"#, "[".repeat(200)), FallsBack("2025-11-25")),
         // Some servers respond without an id. Only one request is in flight, so the response belongs to this request.
         (r#"{"id":null,"error":{"code":-32700,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
         (r#"{"error":{"code":-32600,"message":"no"}}"#.into(), FallsBack("2025-11-25")),
