@@ -23,9 +23,10 @@ pub(crate) enum IssuedId {
     Request(Ticket),
     /// The id of a request without a slot, with this sequence number.
     Other(u64),
-    /// The id of a request that has ended, or that was sent again with another id.
+    /// An id whose sequence number was used, but not by an outbound request in the slot. Usually the request has ended,
+    /// or was sent again with another id.
     Ended,
-    /// An id that was never issued.
+    /// Any other id. The machine never issued such an id.
     Unknown,
 }
 
