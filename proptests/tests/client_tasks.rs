@@ -1,6 +1,6 @@
 //! Checks every message of a client about its tasks against the official schema, with random texts.
 
-use mcp_proto::client::{ClientConfig, Connect, Event, ServerRequestReply, TaskOptions, TaskTable};
+use mcp_proto::client::{ClientConfig, Connect, Event, ServerRequest, TaskOptions, TaskTable};
 use mcp_proto::{Action, Buffer, Client, ClientCapabilities, Millis, Ticket};
 use mcp_proto_proptests::schema::Schemas;
 use mcp_proto_proptests::transfer::transfer;
@@ -33,7 +33,7 @@ enum Response {
 }
 
 impl Response {
-    fn send(&self, reply: ServerRequestReply<'_>, is_sampling: bool) {
+    fn send(&self, reply: ServerRequest<'_>, is_sampling: bool) {
         match self {
             Response::Result(text) if is_sampling => {
                 reply.sampled(text, text, |content| content.text(&**text))

@@ -115,8 +115,8 @@ impl InputResponses<'_, '_> {
         self.write_response(key, &mut |out: &mut Writer<'_>| write_roots(out, &mut roots));
     }
 
-    /// Responds with a model's message. [`ServerRequestReply::sampled`](crate::client::ServerRequestReply::sampled)
-    /// describes the parameters.
+    /// Responds with a model's message. [`ServerRequest::sampled`](crate::client::ServerRequest::sampled) describes the
+    /// parameters.
     pub fn sampled(
         &mut self,
         key: &str,

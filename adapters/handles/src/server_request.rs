@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_proto::Ticket;
-use mcp_proto::client::{InputRequest, InputResponses, ServerRequestReply};
+use mcp_proto::client::{self, InputRequest, InputResponses};
 use mcp_proto::json::{self, Json, Kind, Writer};
 use serde_core::Serialize;
 
@@ -203,7 +203,7 @@ impl InputResponse {
     }
 
     /// Responds to a request of the server (up to `2025-11-25`).
-    pub(crate) fn send(&self, reply: ServerRequestReply<'_>) {
+    pub(crate) fn send(&self, reply: client::ServerRequest<'_>) {
         match &self.0 {
             Response::Form(fields) => reply.accept(|out| write_members(view(fields), out)),
             Response::Other(result) => reply.result_with(|out| write_members(view(result), out)),

@@ -11,7 +11,7 @@ use crate::protocol::revision::Era;
 use crate::client::Client;
 use crate::client::lists::List;
 use crate::client::options::Options;
-use crate::client::server_requests::ServerRequestReply;
+use crate::client::server_requests::ServerRequest;
 
 impl Client<'_> {
     /// Calls a tool. `arguments` writes the arguments as a JSON object.
@@ -147,13 +147,13 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Returns the reply to a [deferred](crate::client::ServerRequest::defer) request of the server.
+    /// Returns a [deferred](ServerRequest::defer) request of the server, to respond to it.
     ///
     /// # Errors
     /// [`SendError::Gone`]: the request has a response, was cancelled or has expired, or the connection of the request
     /// has ended. [`SendError::Busy`]: the transmit buffer lacks space for a response, or queued messages must precede
     /// the response. [`Event::Writable`](crate::client::Event::Writable) reports new space.
-    pub fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
+    pub fn reply(&mut self, ticket: Ticket) -> Result<ServerRequest<'_>, SendError> {
         self.state.reply(ticket)
     }
 

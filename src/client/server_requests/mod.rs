@@ -48,8 +48,8 @@ pub(crate) enum RequestTask {
     Created(Ticket),
 }
 
-/// Access to the [`ClientState`] behind a [`ServerRequestReply`]. The trait object hides the lifetime parameter of the
-/// state, so that a reply has only one lifetime.
+/// Access to the [`ClientState`] behind a [`ServerRequest`]. The trait object hides the lifetime parameter of the
+/// state, so that a request has only one lifetime.
 pub(crate) trait StateAccess: Send {
     fn with(&mut self, act: &mut dyn FnMut(&mut ClientState<'_>));
 }
@@ -60,10 +60,13 @@ impl StateAccess for ClientState<'_> {
     }
 }
 
-/// A request of the server for input, with its reply. The parameters borrow the receive buffer.
+/// A request of the server for input, which needs a response. The parameters borrow the receive buffer.
 ///
-/// Every function that responds consumes the request and cannot fail. If the application drops the request without a
-/// response, the client responds with an error (-32603) at the next poll.
+/// Every function that responds consumes the request and cannot fail. If a response does not fit, has the wrong kind, or
+/// is not possible in the revision, the client sends a short error instead. The next event is then a [`ProtocolError`].
+///
+/// If the application drops the request without a response, the client responds with an error (-32603) at the next
+/// poll. A [deferred](ServerRequest::defer) request remains in flight instead.
 ///
 /// ```
 /// use mcp_proto::client::{ServerRequest, InputRequest};
@@ -78,34 +81,25 @@ impl StateAccess for ClientState<'_> {
 /// }
 /// ```
 #[must_use = "a request needs a response"]
-#[derive(Debug)]
 pub struct ServerRequest<'a> {
-    /// The method of an extension. The text is empty for a method that the protocol defines.
+    /// The method of an extension. The text is empty for a method that the protocol defines, and for a deferred
+    /// request.
     pub(crate) method: &'a str,
+    /// Empty for a deferred request.
     pub(crate) params: Json<'a>,
-    pub(crate) reply: ServerRequestReply<'a>,
-}
-
-/// The reply to a request of the server.
-///
-/// Every function that responds consumes the reply and cannot fail. If a response does not fit, has the wrong kind, or
-/// is not possible in the revision, the client sends a short error instead. The next event is then a [`ProtocolError`].
-///
-/// Dropping the reply sends no response. A [deferred](ServerRequest::defer) request then remains in flight.
-#[must_use = "a request needs a response"]
-pub struct ServerRequestReply<'a> {
     pub(crate) state: &'a mut (dyn StateAccess + 'a),
     pub(crate) pending: Pending<'a>,
 }
 
 impl<'a> ServerRequest<'a> {
-    /// Returns the requested input.
+    /// Returns the requested input. For a [deferred](ServerRequest::defer) request, returns only the kind of the input,
+    /// because the client does not store the method of an extension and the parameters.
     #[must_use]
     pub fn input(&self) -> InputRequest<'a> {
-        InputRequest::from_json(self.reply.pending.context.kind, self.method, self.params)
+        InputRequest::from_json(self.pending.context.kind, self.method, self.params)
     }
 
-    /// Returns the raw parameters, an object.
+    /// Returns the raw parameters, an object. For a [deferred](ServerRequest::defer) request, returns an empty object.
     #[must_use]
     pub fn raw(&self) -> Json<'a> {
         self.params
@@ -114,61 +108,18 @@ impl<'a> ServerRequest<'a> {
     /// Returns the stream of the request, in message mode.
     #[must_use]
     pub fn stream(&self) -> StreamId {
-        self.reply.stream()
+        self.pending.context.stream
     }
 
     /// Returns whether the request becomes a [task](crate::client::ClientConfig::client_tasks), so that the server
     /// fetches the response later.
     #[must_use]
     pub fn is_task(&self) -> bool {
-        self.reply.pending.task.is_some()
-    }
-
-    /// Responds that the user accepts, like [`ServerRequestReply::accept`].
-    pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
-        self.reply.accept(content);
-    }
-
-    /// Responds that the user declines, like [`ServerRequestReply::decline`].
-    pub fn decline(self) {
-        self.reply.decline();
-    }
-
-    /// Responds that the user dismisses the request, like [`ServerRequestReply::cancel`].
-    pub fn cancel(self) {
-        self.reply.cancel();
-    }
-
-    /// Responds with the roots, like [`ServerRequestReply::roots`].
-    pub fn roots(self, roots: impl FnOnce(&mut Roots<'_, '_>)) {
-        self.reply.roots(roots);
-    }
-
-    /// Responds with a model's message, like [`ServerRequestReply::sampled`].
-    pub fn sampled(self, model: &str, stop_reason: &str, content: impl FnOnce(&mut Sampled<'_, '_>)) {
-        self.reply.sampled(model, stop_reason, content);
-    }
-
-    /// Responds with a JSON-RPC error.
-    pub fn error(self, code: i32, message: impl WriteText) {
-        self.reply.error(code, message);
-    }
-
-    /// Reports progress before the response, like [`ServerRequestReply::progress`].
-    ///
-    /// # Errors
-    /// Same as [`ServerRequestReply::progress`]. After an error, the request remains open.
-    pub fn progress(
-        &mut self,
-        progress: impl Into<Decimal>,
-        total: Option<Decimal>,
-        message: &str,
-    ) -> Result<(), SendError> {
-        self.reply.progress(progress, total, message)
+        self.pending.task.is_some()
     }
 
     /// Defers the response, for example until the user has decided. [`Client::reply`](crate::Client::reply) returns the
-    /// reply for the ticket. A deferred request occupies a slot.
+    /// request of the ticket. A deferred request occupies a slot.
     ///
     /// The request expires after `time`, or after the client's [`maximum`](crate::client::Timeouts::maximum) if `time`
     /// is `None`. The client then responds with an error and emits [`Event::Expired`](crate::client::Event::Expired).
@@ -178,24 +129,12 @@ impl<'a> ServerRequest<'a> {
     ///
     /// # Errors
     /// Returns the request itself if no slot is free, or if the id of the request does not fit into the text of a
-    /// slot. Also returns a request that cannot become a task, because the table of tasks is full or the response does
-    /// not fit.
-    pub fn defer(mut self, time: Option<Millis>) -> Result<Ticket, ServerRequest<'a>> {
-        let ServerRequestReply { state, pending } = &mut self.reply;
+    /// slot. Also returns a request that is deferred already, and a request that cannot become a task, because the
+    /// table of tasks is full or the response does not fit.
+    pub fn defer(self, time: Option<Millis>) -> Result<Ticket, ServerRequest<'a>> {
         let mut ticket = None;
-        state.with(&mut |state| ticket = state.defer(pending, time));
-        match ticket {
-            Some(ticket) => Ok(ticket),
-            None => Err(self),
-        }
-    }
-}
-
-impl ServerRequestReply<'_> {
-    /// Returns the stream of the request, in message mode.
-    #[must_use]
-    pub fn stream(&self) -> StreamId {
-        self.pending.context.stream
+        self.state.with(&mut |state| ticket = state.defer(&self.pending, time));
+        ticket.ok_or(self)
     }
 
     /// Responds that the user accepts a form or a URL.
@@ -206,25 +145,10 @@ impl ServerRequestReply<'_> {
     pub fn accept(self, content: impl FnOnce(&mut Writer<'_>)) {
         let revision = self.pending.context.revision;
         let mut content = once(content);
-        self.accept_dyn(&mut |out: &mut Writer<'_>| {
-            write_form(out, revision, &mut |out: &mut Writer<'_>| write_object(out, &mut content))
-        });
-    }
-
-    /// Responds that the user accepts a form. `content` must serialize to an object.
-    #[cfg(feature = "serde")]
-    pub fn accept_value<T: serde_core::Serialize + ?Sized>(self, content: &T) {
-        let revision = self.pending.context.revision;
-        self.accept_dyn(&mut |out: &mut Writer<'_>| {
-            write_form(out, revision, &mut |out: &mut Writer<'_>| {
-                out.serialize(content).is_ok() || out.overflowed()
-            })
-        });
-    }
-
-    fn accept_dyn(self, form: &mut dyn WriteBody) {
         match self.pending.context.kind {
-            InputKind::Form => self.write_result(form),
+            InputKind::Form => self.write_result(&mut |out: &mut Writer<'_>| {
+                write_form(out, revision, &mut |out: &mut Writer<'_>| write_object(out, &mut content))
+            }),
             InputKind::Url => self.action(ElicitAction::Accept),
             _ => self.refuse_wrong_kind(),
         }
@@ -287,10 +211,10 @@ impl ServerRequestReply<'_> {
         total: Option<Decimal>,
         message: &str,
     ) -> Result<(), SendError> {
-        let ServerRequestReply { state, pending: Pending { source, context, .. } } = self;
+        let Pending { source, context, .. } = &mut self.pending;
         let message = if context.revision.has(WireFeature::ProgressMessages) { message } else { "" };
         let (progress, mut outcome) = (progress.into(), Ok(()));
-        state.with(&mut |state| {
+        self.state.with(&mut |state| {
             let reserved = state.min_reply_size();
             outcome = state.peer.write_progress(source, context.stream, reserved, progress, total, message);
         });
@@ -299,8 +223,7 @@ impl ServerRequestReply<'_> {
 
     /// Responds with an error if `error` contains a code, and otherwise with a result. `body` writes the members.
     pub(super) fn respond(self, error: Option<i32>, body: &mut dyn WriteBody) {
-        let ServerRequestReply { state, pending } = self;
-        state.with(&mut |state| state.respond(&pending, error, body));
+        self.state.with(&mut |state| state.respond(&self.pending, error, body));
     }
 
     fn action(self, action: ElicitAction) {
@@ -314,13 +237,17 @@ impl ServerRequestReply<'_> {
     }
 
     pub(super) fn refuse_wrong_kind(self) {
-        let ServerRequestReply { state, pending } = self;
-        state.with(&mut |state| state.refuse(&pending, ProtocolError::InvalidReply));
+        self.state.with(&mut |state| state.refuse(&self.pending, ProtocolError::InvalidReply));
     }
 }
 
-impl core::fmt::Debug for ServerRequestReply<'_> {
+impl core::fmt::Debug for ServerRequest<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("ServerRequestReply").field("pending", &self.pending).finish_non_exhaustive()
+        let ServerRequest { method, params, pending, .. } = self;
+        f.debug_struct("ServerRequest")
+            .field("method", method)
+            .field("params", params)
+            .field("pending", pending)
+            .finish_non_exhaustive()
     }
 }

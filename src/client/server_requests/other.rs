@@ -3,28 +3,10 @@
 use crate::json::{WriteBody, WriteText, Writer};
 use crate::protocol::objects::application_json::{once, write_once};
 
+use crate::client::server_requests::ServerRequest;
 use crate::client::server_requests::input_request::InputKind;
-use crate::client::server_requests::{ServerRequest, ServerRequestReply};
 
 impl ServerRequest<'_> {
-    /// Responds to a request of an extension, like [`ServerRequestReply::result_with`].
-    pub fn result_with(self, members: impl FnOnce(&mut Writer<'_>)) {
-        self.reply.result_with(members);
-    }
-
-    /// Responds to a request of an extension with a result that serializes to an object.
-    #[cfg(feature = "serde")]
-    pub fn result<T: serde_core::Serialize + ?Sized>(self, value: &T) {
-        self.reply.result_value(value);
-    }
-
-    /// Responds with a JSON-RPC error. `data` writes the value of the member `data`.
-    pub fn error_with(self, code: i32, message: impl WriteText, data: impl FnOnce(&mut Writer<'_>)) {
-        self.reply.error_with(code, message, data);
-    }
-}
-
-impl ServerRequestReply<'_> {
     /// Responds to a request of an [extension](crate::client::InputRequest::Other) with a result. `members` writes the
     /// keys and values of the result.
     pub fn result_with(self, members: impl FnOnce(&mut Writer<'_>)) {
@@ -34,7 +16,7 @@ impl ServerRequestReply<'_> {
 
     /// Responds to a request of an extension with a result that serializes to an object.
     #[cfg(feature = "serde")]
-    pub fn result_value<T: serde_core::Serialize + ?Sized>(self, value: &T) {
+    pub fn result<T: serde_core::Serialize + ?Sized>(self, value: &T) {
         self.write_other(&mut |out: &mut Writer<'_>| out.serialize_members(value));
     }
 

@@ -11,9 +11,7 @@ use crate::protocol::capabilities::ClientCapabilities;
 use crate::time::Millis;
 
 use crate::client::server_requests::input_request::InputKind;
-use crate::client::server_requests::{
-    Context, Pending, RequestTask, ServerRequest, ServerRequestReply, check,
-};
+use crate::client::server_requests::{Context, Pending, RequestTask, ServerRequest, check};
 
 /// Code for requests of the server. A configuration without capabilities and without methods does not refer to this
 /// code, so its client does not link the code.
@@ -98,7 +96,8 @@ impl ClientState<'_> {
         ServerRequest {
             method: methods.into_iter().find(|known| method.is_name(known)).unwrap_or_default(),
             params,
-            reply: ServerRequestReply { state: self, pending: Pending { source, context, task } },
+            state: self,
+            pending: Pending { source, context, task },
         }
     }
 
@@ -115,11 +114,10 @@ impl ClientState<'_> {
         self.peer.pending_error = Some(ProtocolError::Unanswered);
     }
 
-    /// Returns the reply to a deferred request: see [`Client::reply`](crate::Client::reply).
-    pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequestReply<'_>, SendError> {
+    /// Returns a deferred request: see [`Client::reply`](crate::Client::reply).
+    pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<ServerRequest<'_>, SendError> {
         if let Some((task, context)) = self.task_of(ticket) {
-            let (source, task) = (Source::Slot(ticket), Some(RequestTask::Created(task)));
-            return Ok(ServerRequestReply { state: self, pending: Pending { source, context, task } });
+            return Ok(self.deferred_request(ticket, context, Some(RequestTask::Created(task))));
         }
         let deferred = self.peer.in_flight.deferred(ticket).ok_or(SendError::Gone)?;
         let (kind, stream) = (deferred.context, deferred.stream);
@@ -127,8 +125,17 @@ impl ClientState<'_> {
         let Session { revision, .. } = self.peer.session.ok_or(SendError::Gone)?;
         let context = Context { revision, kind, stream };
         self.peer.reserve_reply(self.holds_reply_space())?;
-        let pending = Pending { source: Source::Slot(ticket), context, task: None };
-        Ok(ServerRequestReply { state: self, pending })
+        Ok(self.deferred_request(ticket, context, None))
+    }
+
+    fn deferred_request(
+        &mut self,
+        ticket: Ticket,
+        context: Context,
+        task: Option<RequestTask>,
+    ) -> ServerRequest<'_> {
+        let pending = Pending { source: Source::Slot(ticket), context, task };
+        ServerRequest { method: "", params: Json::EMPTY_OBJECT, state: self, pending }
     }
 
     /// Writes an error response in a message of at most `space` bytes. Returns an error if the response does not fit.

@@ -1,6 +1,6 @@
 //! Application of the modeled client: handles its events.
 
-use mcp_proto::client::{Event, ServerRequest, ServerRequestReply};
+use mcp_proto::client::{Event, ServerRequest};
 use mcp_proto::{Millis, Ticket};
 
 use super::operation::Reaction;
@@ -67,7 +67,7 @@ fn react(mut asked: ServerRequest<'_>, value: &serde_json::Value, app: &mut AppS
 }
 
 /// Reacts to a deferred server request. Returns whether the reaction sends a response.
-pub(super) fn reply_to_deferred(mut reply: ServerRequestReply<'_>, reaction: Reaction) -> bool {
+pub(super) fn reply_to_deferred(mut reply: ServerRequest<'_>, reaction: Reaction) -> bool {
     match reaction {
         Reaction::Answer => reply.roots(|_| {}),
         Reaction::Decline => reply.decline(),
