@@ -233,7 +233,7 @@ fn client_retries_and_subscriptions_match_the_schema() {
         }
         host.server(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
         host.client
-            .resume_call(ticket, "t", &json!({ "a": 1 }), |answers| {
+            .resume_call_json(ticket, "t", r#"{"a":1}"#, |answers| {
                 answers.roots("roots", |roots| roots.add("file:///a", "A"));
                 answers.accept("form", |content| content.field_string("a", "b"));
                 answers.agree("url");

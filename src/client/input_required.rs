@@ -21,6 +21,7 @@ use crate::client::client_state::ClientState;
 use crate::client::method_properties::Method;
 use crate::client::pending_event::PendingEvent;
 use crate::client::request_data::NO_SEQUENCE;
+use crate::client::requests::send::write_name;
 use crate::client::server_requests::check;
 use crate::client::server_requests::input_request::InputRequest;
 use crate::client::tasks::record::Keys;
@@ -170,30 +171,8 @@ impl Client<'_> {
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
         let mut params = params;
-        self.state.resume(
-            ticket,
-            &mut |out: &mut Writer<'_>| out.members_checked(&mut params).is_ok(),
-            &mut Some(responses),
-        )
-    }
-
-    /// Resumes a tool call with any arguments that serialize to an object.
-    ///
-    /// # Errors
-    /// Same as [`resume`](Client::resume). [`SendError::Unwritable`] also means that the request is not a tool call.
-    #[cfg(feature = "serde")]
-    pub fn resume_call<T: serde_core::Serialize + ?Sized>(
-        &mut self,
-        ticket: Ticket,
-        tool: &str,
-        arguments: &T,
-        responses: impl FnOnce(&mut InputResponses<'_, '_>),
-    ) -> Result<(), SendError> {
-        let mut arguments = |out: &mut Writer<'_>| match out.serialize(arguments) {
-            Ok(()) => out.ends_with(b'}'),
-            Err(_) => out.overflowed(),
-        };
-        self.resume_call_dyn(ticket, tool, &mut arguments, responses)
+        let mut params = |out: &mut Writer<'_>| out.members_checked(&mut params).is_ok();
+        self.state.resume(ticket, None, &mut params, &mut Some(responses))
     }
 
     /// Resumes a tool call with the JSON text of an object.
@@ -207,24 +186,11 @@ impl Client<'_> {
         arguments: &str,
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
-        let mut arguments =
-            |out: &mut Writer<'_>| out.raw(arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'));
-        self.resume_call_dyn(ticket, tool, &mut arguments, responses)
-    }
-
-    fn resume_call_dyn(
-        &mut self,
-        ticket: Ticket,
-        tool: &str,
-        arguments: &mut dyn WriteBody,
-        responses: impl FnOnce(&mut InputResponses<'_, '_>),
-    ) -> Result<(), SendError> {
         let mut params = |out: &mut Writer<'_>| {
-            out.field_string("name", tool);
-            out.key("arguments");
-            arguments.write(out)
+            write_name(out, tool);
+            out.raw_object(arguments)
         };
-        self.resume_method(ticket, Method::CallTool, &mut params, responses)
+        self.state.resume(ticket, Some(Method::CallTool), &mut params, &mut Some(responses))
     }
 
     /// Resumes a request to read a resource.
@@ -238,24 +204,8 @@ impl Client<'_> {
         uri: &str,
         responses: impl FnOnce(&mut InputResponses<'_, '_>),
     ) -> Result<(), SendError> {
-        let mut params = |out: &mut Writer<'_>| {
-            out.field_string("uri", uri);
-        };
-        self.resume_method(ticket, Method::ReadResource, &mut params, responses)
-    }
-
-    /// Resumes a request of this method.
-    fn resume_method(
-        &mut self,
-        ticket: Ticket,
-        method: Method,
-        params: &mut dyn WriteBody,
-        responses: impl FnOnce(&mut InputResponses<'_, '_>),
-    ) -> Result<(), SendError> {
-        if self.state.open_request(ticket).is_some_and(|it| it.data.method.in_events() != method) {
-            return Err(SendError::Unwritable);
-        }
-        self.state.resume(ticket, params, &mut Some(responses))
+        let mut params = |out: &mut Writer<'_>| out.field_string("uri", uri);
+        self.state.resume(ticket, Some(Method::ReadResource), &mut params, &mut Some(responses))
     }
 }
 
@@ -319,15 +269,21 @@ impl ClientState<'_> {
         Ok(())
     }
 
+    /// Sends a request again with input responses. `params` writes the members of the parameters. The request must have
+    /// the method `expected`, unless this is `None`.
     fn resume(
         &mut self,
         ticket: Ticket,
+        expected: Option<Method>,
         params: &mut dyn WriteBody,
         responses: &mut Option<impl FnOnce(&mut InputResponses<'_, '_>)>,
     ) -> Result<(), SendError> {
         let outbound = self.peer.in_flight.outbound(ticket);
         let outbound = outbound.filter(|outbound| outbound.state == OutboundState::NeedsInput);
         let request = outbound.ok_or(SendError::Gone)?.data;
+        if expected.is_some_and(|expected| request.method.in_events() != expected) {
+            return Err(SendError::Unwritable);
+        }
         let input_requests = request.input_requests();
         let task = self.config.tasks.filter(|_| request.method.is_task());
         let name = task.map(|_| methods::TASKS_UPDATE.name).or_else(|| request.method.resumable_name());

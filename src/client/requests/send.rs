@@ -61,9 +61,7 @@ impl Client<'_> {
         arguments: &str,
         options: Options<'_>,
     ) -> Result<Ticket, SendError> {
-        self.call_dyn(tool, options, &mut |out: &mut Writer<'_>| {
-            out.raw(arguments).is_ok() && (out.overflowed() || out.ends_with(b'}'))
-        })
+        self.call_dyn(tool, options, &mut |out: &mut Writer<'_>| out.raw_object(arguments))
     }
 
     fn call_dyn(
