@@ -83,33 +83,11 @@ impl<D: Data> InFlight<'_, D> {
     /// Keeps the first `kept` bytes of the text of a request, and replaces the rest with the output of `body`.
     ///
     /// Returns `false` if the output does not fit, or if the text is shorter than `kept`. The text then has its old
-    /// length, but its bytes after `kept` may have changed. `body` may run twice, because the first run may only
-    /// measure the output.
+    /// length, but its bytes after `kept` may have changed.
     pub(crate) fn write_text(&mut self, ticket: Ticket, kept: usize, body: &mut dyn WriteBody) -> bool {
-        if self.text(ticket).len() < kept {
-            return false;
-        }
-        let length = match &self.store {
-            Store::Lent { .. } => 0,
-            #[cfg(feature = "alloc")]
-            Store::Grown { .. } => {
-                let mut writer = Writer::measure();
-                body.write(&mut writer);
-                kept.saturating_add(writer.len())
-            }
-        };
-        let Some(space) = self.text_space(ticket, length) else { return false };
-        let limit = space.len();
-        let mut writer = Writer::new(BufferMut::Lent(space), kept, limit);
-        body.write(&mut writer);
-        let Some(end) = writer.finish() else { return false };
-        self.set_text_length(ticket, end)
-    }
-
-    /// Stores the output of `body` like [`write_text`](InFlight::write_text), but `body` runs only once.
-    pub(crate) fn write_text_once(&mut self, ticket: Ticket, kept: usize, body: &mut dyn WriteBody) -> bool {
         #[cfg(feature = "alloc")]
         if let Store::Grown { longest, .. } = &self.store {
+            // The text grows only after the output, because `body` runs once and its length is unknown before.
             let limit = usize::from(*longest).saturating_sub(kept);
             let mut bytes = alloc::vec::Vec::new();
             let mut writer = Writer::new(BufferMut::Grown { bytes: &mut bytes, limit }, 0, limit);
@@ -117,7 +95,15 @@ impl<D: Data> InFlight<'_, D> {
             let Some(end) = writer.finish() else { return false };
             return self.set_text_after(ticket, kept, bytes.get(..end).unwrap_or_default());
         }
-        self.write_text(ticket, kept, body)
+        if self.text(ticket).len() < kept {
+            return false;
+        }
+        let Some(space) = self.text_space(ticket, 0) else { return false };
+        let limit = space.len();
+        let mut writer = Writer::new(BufferMut::Lent(space), kept, limit);
+        body.write(&mut writer);
+        let Some(end) = writer.finish() else { return false };
+        self.set_text_length(ticket, end)
     }
 
     /// Replaces a part of the text of a request. Returns `false` if the text ends before `part` ends, or if `piece`

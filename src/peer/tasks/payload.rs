@@ -41,7 +41,7 @@ impl TaskTable<'_> {
     ) -> Option<TaskState> {
         let (data, id) = self.data(ticket).zip(self.id(ticket))?;
         let (revision, kept) = (data.revision, data.payload_start());
-        let written = self.slots.write_text_once(ticket, kept, &mut |out: &mut Writer<'_>| {
+        let written = self.slots.write_text(ticket, kept, &mut |out: &mut Writer<'_>| {
             if !write_payload_object(out, revision, Some(&id), error, body) {
                 out.fail();
             }
