@@ -4,7 +4,6 @@ use crate::client::Client;
 use crate::client::client_state::ClientState;
 use crate::client::pending_event::{PendingEvent, PendingFailure};
 use crate::client::receive;
-use crate::client::server_requests::input_request::InputKind;
 use crate::error::ProtocolError;
 use crate::framing::LineKind;
 use crate::json::{Member, Shape, Span};
@@ -205,16 +204,11 @@ impl Client<'_> {
         }
         let (bytes, scanner) = (self.input.bytes(), self.input.scanner());
         let class = Class::new(bytes, scanner, self.state.config.missing_jsonrpc);
-        let mut input = None;
-        if class == Class::Request {
-            input = self.requested_input();
-            if !self.state.reserve_response(input.is_some()) {
-                return false;
-            }
+        if class == Class::Request && !self.state.reserve_response(self.requests_input()) {
+            return false;
         }
         self.state.record_line();
-        let outcome =
-            receive::handle_message(&mut self.state, bytes, scanner, class, input, self.input.stream());
+        let outcome = receive::handle_message(&mut self.state, bytes, scanner, class, self.input.stream());
         self.finish_line(outcome)
     }
 
@@ -225,11 +219,11 @@ impl Client<'_> {
         self.state.has(WireFeature::Batches) && self.input.open_batch()
     }
 
-    /// Returns the input that the current line, a request, demands: see [`receive::requested_input`].
+    /// Returns whether the current line, a request, demands input from the application.
     #[inline(never)]
-    fn requested_input(&self) -> Option<InputKind> {
+    fn requests_input(&self) -> bool {
         let method = rpc::text(self.input.bytes(), self.input.scanner().span(Member::Method));
-        receive::requested_input(&self.state, method)
+        receive::requested_input(&self.state, method).is_some()
     }
 
     /// Processes a line that is not a message: invalid JSON, a discarded line, or the end of a stream. Returns `false`

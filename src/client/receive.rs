@@ -23,14 +23,13 @@ use crate::client::pending_event::{PendingEvent, PendingFailure, PendingOutcome}
 use crate::client::server_requests::input_request::InputKind;
 
 /// Processes a line that is valid JSON, and returns the error of an invalid or unexpected message. For a request, the
-/// caller has reserved space for the response. `input` is the [requested input](requested_input).
+/// caller has reserved space for the response.
 #[inline]
 pub(crate) fn handle_message(
     state: &mut ClientState<'_>,
     line: &[u8],
     scanner: &Scanner,
     class: Class,
-    input: Option<InputKind>,
     stream: StreamId,
 ) -> Result<(), ProtocolError> {
     let is_response = match class {
@@ -40,7 +39,7 @@ pub(crate) fn handle_message(
     };
     match is_response {
         true => handle_response(state, line, scanner, class),
-        false => handle_other_message(state, line, scanner, class, input, stream),
+        false => handle_other_message(state, line, scanner, class, stream),
     }
 }
 
@@ -52,14 +51,11 @@ fn handle_other_message(
     line: &[u8],
     scanner: &Scanner,
     class: Class,
-    input: Option<InputKind>,
     stream: StreamId,
 ) -> Result<(), ProtocolError> {
     let (method, params) = (scanner.span(Member::Method), scanner.params(line));
     match class {
-        Class::Request => {
-            handle_request(state, line, scanner.span(Member::Id), method, params, input, stream)
-        }
+        Class::Request => handle_request(state, line, scanner.span(Member::Id), method, params, stream),
         Class::Notification => handle_notification(state, line, method, params),
         Class::Invalid(why) | Class::Unanswerable(why) => Err(invalid_message(why)),
         // The caller handles the other responses.
@@ -150,7 +146,6 @@ fn handle_request(
     id: Span,
     method: Span,
     params: Span,
-    input: Option<InputKind>,
     stream: StreamId,
 ) -> Result<(), ProtocolError> {
     let id_view = rpc::view(line, id);
@@ -163,7 +158,7 @@ fn handle_request(
         return Err(ProtocolError::IdTooLong { limit: ID_LIMIT });
     }
     let params_view = Some(rpc::view(line, params)).filter(|_| !params.is_missing());
-    let refused = match input {
+    let refused = match requested_input(state, rpc::text(line, method)) {
         _ if state.peer.in_flight.find(id_view, StreamId::NONE).is_some() => ProtocolError::DuplicateId,
         Some(InputKind::Task) => {
             let Some(hooks) = state.client_task_hooks() else { return Ok(()) };
