@@ -8,7 +8,7 @@ use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Span, WriteBody, Writer};
 use crate::peer::inbound::{Source, write_response};
-use crate::peer::lifecycle::{State, role};
+use crate::peer::lifecycle::{self, State, Table, role};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::{Flags, Outbound, OutboundState, Request};
 use crate::peer::response::RequestFailure;
@@ -47,6 +47,8 @@ pub(crate) type RequestTable<'b> = InFlight<'b, Request<InputKind, SentRequest>>
 const _: () = assert!(size_of::<Session>() <= 64, "a session exceeds 64 bytes");
 
 impl Role for role::Client {
+    const TABLE: Table = lifecycle::CLIENT;
+    const START: State = State::Start;
     type Session = Session;
     type Inbound = InputKind;
     type Outbound = SentRequest;

@@ -6,6 +6,8 @@
 
 use core::marker::PhantomData;
 
+use crate::peer::Role;
+
 /// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -67,10 +69,10 @@ pub(crate) enum Trigger {
     ConnectionLost,
 }
 
-type Table = &'static [(State, Trigger, State)];
+pub(crate) type Table = &'static [(State, Trigger, State)];
 
 /// Transitions of the server.
-const SERVER: Table = {
+pub(crate) const SERVER: Table = {
     use State::*;
     use Trigger::*;
     &[
@@ -104,7 +106,7 @@ const SERVER: Table = {
 };
 
 /// Transitions of the client.
-const CLIENT: Table = {
+pub(crate) const CLIENT: Table = {
     use State::*;
     use Trigger::*;
     &[
@@ -135,30 +137,13 @@ const CLIENT: Table = {
     ]
 };
 
-/// Roles as type parameters, which select the transition table.
+/// Roles as type parameters.
 pub(crate) mod role {
-    use super::{CLIENT, SERVER, State, Table};
-
-    pub(crate) trait Role {
-        const TABLE: Table;
-        const START: State;
-    }
-
     #[derive(Debug, Clone, Copy)]
     pub(crate) struct Server;
 
-    impl Role for Server {
-        const TABLE: Table = SERVER;
-        const START: State = State::Waiting;
-    }
-
     #[derive(Debug, Clone, Copy)]
     pub(crate) struct Client;
-
-    impl Role for Client {
-        const TABLE: Table = CLIENT;
-        const START: State = State::Start;
-    }
 }
 
 /// Current state of a connection in the role `R`.
@@ -173,7 +158,7 @@ impl Lifecycle<role::Server> {
     pub(crate) const READY: Lifecycle<role::Server> = Lifecycle { state: State::Ready, role: PhantomData };
 }
 
-impl<R: role::Role> Lifecycle<R> {
+impl<R: Role> Lifecycle<R> {
     pub(crate) const START: Lifecycle<R> = Lifecycle { state: R::START, role: PhantomData };
 
     pub(crate) fn state(&self) -> State {

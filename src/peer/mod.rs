@@ -16,7 +16,7 @@ pub(crate) mod transmit_buffer;
 use crate::error::{ProtocolError, SendError};
 use crate::framing::{LineDecoder, LineKind};
 use crate::peer::keep_alive::KeepAliveState;
-use crate::peer::lifecycle::{Lifecycle, role};
+use crate::peer::lifecycle::{Lifecycle, State, Table};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::{InboundData, OutboundData, Request};
 use crate::peer::slots::InFlight;
@@ -28,7 +28,11 @@ use crate::time::Millis;
 use crate::time::earliest;
 
 /// Types and functions that differ between server and client.
-pub(crate) trait Role: role::Role {
+pub(crate) trait Role {
+    /// The transitions of a connection's state.
+    const TABLE: Table;
+    /// The state of a new connection.
+    const START: State;
     /// The result of a handshake.
     type Session: Copy;
     /// Data of an inbound request, needed for the response.

@@ -173,8 +173,6 @@ pub trait OutboundData: Copy {
     }
 }
 
-impl OutboundData for () {}
-
 impl<I: InboundData, O: Copy> Data for Request<I, O> {
     fn owner(&self) -> StreamId {
         match self {

@@ -7,7 +7,7 @@ use crate::framing::outbound_message::{OutboundMessageKind, Routing, SessionKey}
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{Decimal, WriteBody, WriteText, Writer};
 use crate::peer::inbound::{END, ResponseError, Source, begin_error, write_response};
-use crate::peer::lifecycle::role;
+use crate::peer::lifecycle::{self, State, Table, role};
 use crate::peer::outbound::IssuedId;
 use crate::peer::request::{InboundData, Request};
 use crate::peer::slots::{InFlight, Ticket};
@@ -61,6 +61,8 @@ impl Shape {
 }
 
 impl Role for role::Server {
+    const TABLE: Table = lifecycle::SERVER;
+    const START: State = State::Waiting;
     type Session = NegotiatedSession;
     type Inbound = Context;
     type Outbound = OutboundSession;
