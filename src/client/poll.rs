@@ -25,7 +25,7 @@ impl Client<'_> {
             || connecting.is_some()
             || keep_alive_hooks.is_some()
             || client_tasks.is_some();
-        let timeout = peer.next_deadline(peer.in_flight.next_deadline(), []);
+        let timeout = peer.next_deadline([peer.in_flight.next_deadline()]);
         if has_timers { self.next_timer(timeout) } else { timeout }
     }
 
@@ -37,7 +37,7 @@ impl Client<'_> {
         let keep_alive = self.state.keep_alive_hooks.and_then(|hooks| (hooks.deadline)(&self.state));
         let tasks = self.state.client_task_hooks().zip(self.state.client_tasks.as_ref());
         let tasks = tasks.and_then(|(hooks, table)| (hooks.next_deadline)(table));
-        self.state.peer.next_deadline(timeout, [self.grace_deadline, connecting, keep_alive, tasks])
+        self.state.peer.next_deadline([timeout, self.grace_deadline, connecting, keep_alive, tasks])
     }
 
     /// Performs one step. Returns `false` if the client is closed, or has to wait for input, transmit space or a

@@ -170,26 +170,12 @@ impl<'b, R: Role> Peer<'b, R> {
         earliest([other, input.shrink_by_deadline(self.now), self.output.shrink_by_deadline(self.now)])
     }
 
-    /// Returns the earliest of `in_flight` and `others`. `in_flight` is the earliest deadline of the requests in
-    /// flight.
+    /// Returns the earliest deadline that has not expired.
     ///
     /// Omits expired deadlines. The requests with these deadlines wait for transmit space, so a poll would not help.
     #[inline]
-    pub(crate) fn next_deadline<const N: usize>(
-        &self,
-        in_flight: Option<Millis>,
-        others: [Option<Millis>; N],
-    ) -> Option<Millis> {
-        let mut next = in_flight.filter(|at| *at > self.now);
-        for at in others {
-            if let Some(at) = at
-                && at > self.now
-                && next.is_none_or(|next| at < next)
-            {
-                next = Some(at);
-            }
-        }
-        next
+    pub(crate) fn next_deadline<const N: usize>(&self, deadlines: [Option<Millis>; N]) -> Option<Millis> {
+        deadlines.into_iter().flatten().filter(|at| *at > self.now).min()
     }
 
     /// Returns whether a response of the maximum size fits. If so, sets `budget` to the maximum end of the response.

@@ -245,7 +245,7 @@ impl Server<'_> {
             Some(hooks) => (hooks.earliest_deadline)(state, keep_alive),
             None => keep_alive,
         };
-        state.peer.next_deadline(state.in_flight_deadline(), [ending, keep_alive])
+        state.peer.next_deadline([state.in_flight_deadline(), ending, keep_alive])
     }
 
     /// Returns the handle that responds to a deferred request.
