@@ -8,7 +8,7 @@ use crate::framing::outbound_message::StreamId;
 use crate::json::Json;
 use crate::peer::inbound::Source;
 use crate::peer::request::{Inbound, Request};
-use crate::peer::slots::{LAST, Ticket};
+use crate::peer::slots::Ticket;
 use crate::server::Ending;
 use crate::server::outbound_hooks::{OUTBOUND_HOOKS, OutboundHooks};
 use crate::server::pending_event::PendingEvent;
@@ -20,7 +20,7 @@ use crate::time::Millis;
 pub(crate) struct InFlightHooks {
     find: fn(&RequestTable<'_>, Json<'_>, StreamId) -> Option<Ticket>,
     id: for<'t> fn(&'t RequestTable<'_>, Ticket) -> &'t [u8],
-    earliest_deadline: fn(&RequestTable<'_>) -> Millis,
+    next_deadline: fn(&RequestTable<'_>) -> Option<Millis>,
     release: fn(&mut ServerState<'_>, Ticket),
     clear: fn(&mut RequestTable<'_>),
     expire: fn(&mut ServerState<'_>) -> bool,
@@ -40,7 +40,7 @@ impl InFlightHooks {
         InFlightHooks {
             find: |table, id, owner| table.find(id, owner),
             id: |table, ticket| table.id_or_text(ticket),
-            earliest_deadline: |table| table.earliest_deadline(),
+            next_deadline: |table| table.next_deadline(),
             release,
             clear: |table| table.clear(),
             expire,
@@ -65,8 +65,7 @@ impl ServerState<'_> {
 
     /// Returns the earliest deadline of the requests in flight.
     pub(crate) fn in_flight_deadline(&self) -> Option<Millis> {
-        let hooks = self.in_flight_hooks?;
-        Some((hooks.earliest_deadline)(&self.peer.in_flight)).filter(|deadline| *deadline < LAST)
+        (self.in_flight_hooks?.next_deadline)(&self.peer.in_flight)
     }
 
     /// Releases the slot of a request.

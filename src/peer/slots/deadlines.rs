@@ -10,17 +10,11 @@ use crate::platform::cold_path;
 use crate::time::Millis;
 
 impl<D: Data> InFlight<'_, D> {
-    /// Returns the earliest deadline. Returns at least [`LAST`] if no request has a deadline before [`LAST`].
-    #[inline]
-    pub(crate) fn earliest_deadline(&self) -> Millis {
-        let earliest = self.slot(0).map_or(NONE, |slot| slot.earliest.into());
-        self.slot(earliest).map_or(NEVER, Slot::deadline)
-    }
-
     /// Returns the earliest deadline before [`LAST`]. Returns `None` if no request has one.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
-        Some(self.earliest_deadline()).filter(|deadline| *deadline < LAST)
+        let earliest = self.slot(0)?.earliest.into();
+        self.slot(earliest).map(Slot::deadline).filter(|deadline| *deadline < LAST)
     }
 
     /// Returns the request with the earliest deadline, if this deadline has expired at `now`.

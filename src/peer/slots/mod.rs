@@ -106,7 +106,7 @@ const RETIRED: u32 = u32::MAX;
 const NEVER: Millis = Millis(u64::MAX);
 
 /// Largest stored deadline. A deadline of `u64::MAX` is stored as `LAST`, because `u64::MAX` means `NEVER`.
-pub(crate) const LAST: Millis = Millis(u64::MAX - 1);
+const LAST: Millis = Millis(u64::MAX - 1);
 
 /// Table of requests in flight, with data `D` for each.
 pub(crate) struct InFlight<'b, D> {
