@@ -78,6 +78,16 @@ const fn divide_by_bits(value: u64, by: u32) -> (u64, u32) {
     (quotient, remainder)
 }
 
+/// Splits a number in its low and high half. A field of two halves needs no padding, unlike a `u64`.
+pub(crate) const fn to_halves(number: u64) -> [u32; 2] {
+    [number as u32, (number >> 32) as u32]
+}
+
+/// Joins the halves of a number.
+pub(crate) const fn from_halves([low, high]: [u32; 2]) -> u64 {
+    (high as u64) << 32 | low as u64
+}
+
 /// Copies `source` to the front of `target`, up to the shorter length.
 ///
 /// `copy_from_slice` would link a panic for different lengths, even if the lengths are always equal.

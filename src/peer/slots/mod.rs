@@ -5,7 +5,7 @@
 //! caller's seed. If the seed is random, the peer cannot choose ids that collide.
 #![allow(
     clippy::as_conversions,
-    reason = "the number of slots and the length of their texts are limited to 16 bits; seeds and times are stored in halves"
+    reason = "the number of slots and the length of their texts are limited to 16 bits; a ticket consists of two halves"
 )]
 
 mod deadlines;
@@ -13,7 +13,7 @@ mod id_index;
 mod store;
 
 use crate::framing::outbound_message::StreamId;
-use crate::platform::{cold_path, divide};
+use crate::platform::{cold_path, divide, from_halves, to_halves};
 use crate::time::Millis;
 
 use crate::peer::slots::store::Store;
@@ -149,13 +149,12 @@ impl<'b, D: Data> InFlight<'b, D> {
     }
 
     pub(crate) fn set_seed(&mut self, seed: u64) {
-        self.seed = [seed as u32, (seed >> 32) as u32];
+        self.seed = to_halves(seed);
         self.rehash();
     }
 
     pub(crate) fn seed(&self) -> u64 {
-        let [low, high] = self.seed;
-        u64::from(high) << 32 | u64::from(low)
+        from_halves(self.seed)
     }
 
     /// Ends all requests and invalidates their tickets.
@@ -344,12 +343,11 @@ impl<D> Slot<D> {
     }
 
     fn deadline(&self) -> Millis {
-        let [low, high] = self.deadline;
-        Millis(u64::from(high) << 32 | u64::from(low))
+        Millis(from_halves(self.deadline))
     }
 
     fn set_deadline(&mut self, deadline: Millis) {
-        self.deadline = [deadline.0 as u32, (deadline.0 >> 32) as u32];
+        self.deadline = to_halves(deadline.0);
     }
 }
 

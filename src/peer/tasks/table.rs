@@ -6,6 +6,7 @@ use crate::peer::slots::{Data, InFlight, Slot, Ticket};
 use crate::peer::tasks::id::{Random, TaskId, is_same};
 use crate::peer::tasks::options::{AutomaticTasks, TaskOptions};
 use crate::peer::timeout::Timeout;
+use crate::platform::{from_halves, to_halves};
 use crate::protocol::capabilities::ClientCapabilities;
 use crate::protocol::objects::task::{TaskMembers, TaskStatus};
 use crate::protocol::pagination;
@@ -122,7 +123,7 @@ impl TaskData {
         // If the application distinguishes no users, a task belongs to its session.
         let in_session = owner != 0 || revision.era() == Era::Stateless || self.session == session;
         !matches!(self.state, TaskState::Removed | TaskState::Reserved)
-            && self.owner == halves(owner)
+            && self.owner == to_halves(owner)
             && self.revision == revision
             && in_session
     }
@@ -232,7 +233,7 @@ impl<'b> TaskTable<'b> {
 
     /// Returns the Unix time in milliseconds, in two halves.
     pub(crate) fn wall_time(&self, now: Millis) -> [u32; 2] {
-        halves(self.clock.plus(now).0)
+        to_halves(self.clock.plus(now).0)
     }
 
     /// Returns the number of slots, including free slots.
@@ -284,7 +285,7 @@ impl<'b> TaskTable<'b> {
             updated: created,
             ttl: Timeout::new(ttl),
             poll_interval: Timeout::new(options.poll_interval),
-            owner: halves(self.owner),
+            owner: to_halves(self.owner),
             session,
             token_length: 0,
             message_length: 0,
@@ -350,8 +351,8 @@ impl<'b> TaskTable<'b> {
             id: id.as_str(),
             status: data.status(),
             message: text_of(message.unwrap_or_default()),
-            created: whole(data.created),
-            updated: whole(data.updated),
+            created: Millis(from_halves(data.created)),
+            updated: Millis(from_halves(data.updated)),
             ttl: Some(data.ttl.millis()).filter(|ttl| ttl.0 < u64::MAX),
             poll_interval: data.poll_interval.millis(),
         };
@@ -404,16 +405,6 @@ impl<'b> TaskTable<'b> {
 /// Returns the time at which a task with this time to live expires. Returns `None` if the task never expires.
 pub(crate) fn expiry(now: Millis, ttl: Millis) -> Option<Millis> {
     (ttl.0 < u64::MAX).then(|| now.plus(ttl))
-}
-
-/// Splits a number in halves, because a `u64` would require padding.
-pub(crate) fn halves(number: u64) -> [u32; 2] {
-    let [b0, b1, b2, b3, b4, b5, b6, b7] = number.to_le_bytes();
-    [u32::from_le_bytes([b0, b1, b2, b3]), u32::from_le_bytes([b4, b5, b6, b7])]
-}
-
-fn whole([low, high]: [u32; 2]) -> Millis {
-    Millis(u64::from(high) << 32 | u64::from(low))
 }
 
 impl core::fmt::Debug for TaskTable<'_> {

@@ -8,7 +8,7 @@ use crate::json::{Json, Kind, Writer};
 use crate::peer::slots::Ticket;
 use crate::peer::tasks::options::requested_ttl;
 use crate::peer::tasks::storage::with_taken;
-use crate::peer::tasks::table::{TaskData, TaskState, TaskTable, TaskTicket, halves};
+use crate::peer::tasks::table::{TaskData, TaskState, TaskTable, TaskTicket};
 use crate::protocol::objects::task::TaskSupport;
 use crate::protocol::objects::tool::Tool;
 use crate::protocol::revision::{Era, WireFeature};
@@ -199,7 +199,7 @@ fn end_session(state: &mut ServerState<'_>, key: SessionKey) {
         let Some(data) = table.slots.get_mut(ticket).filter(|data| data.session == key) else { continue };
         data.session = NO_SESSION;
         // In the stateless era, the id alone gives access.
-        let is_accessible = data.owner != halves(0) || data.revision.era() == Era::Stateless;
+        let is_accessible = data.owner != [0; 2] || data.revision.era() == Era::Stateless;
         if !is_accessible && data.state != TaskState::Removed {
             table.slots.set_deadline(ticket, Some(state.peer.now));
         }
