@@ -178,10 +178,6 @@ pub(crate) fn known_revisions(versions: Json<'_>) -> Revisions {
         .fold(Revisions::NONE, Revisions::with)
 }
 
-pub(crate) fn code_of(error: Json<'_>) -> Option<i32> {
-    error.get("code").and_then(Json::integer).and_then(|number| i32::try_from(number).ok())
-}
-
 /// Returns the known revisions in `data.supported` of an error.
 pub(crate) fn supported_revisions(error: Json<'_>) -> Revisions {
     error.get("data").and_then(|data| data.get("supported")).map_or(Revisions::NONE, known_revisions)

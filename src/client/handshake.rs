@@ -3,7 +3,7 @@
 //! Specification: up to 2025-11-25, *Lifecycle*.
 
 use crate::client::client_state::ClientState;
-use crate::client::connect::{code_of, supported_revisions};
+use crate::client::connect::supported_revisions;
 use crate::client::pending_event::PendingFailure;
 use crate::json::{Json, Kind, Span};
 use crate::peer::lifecycle::Trigger;
@@ -53,7 +53,7 @@ impl ClientState<'_> {
         // A server may receive the abandoned probe late, choose the stateless era, and reject `initialize` with any
         // code. The client then repeats the probe.
         let probed = self.tried.and(Revisions::STATELESS);
-        let is_stateless = code_of(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION)
+        let is_stateless = rpc::error_code(error) == Some(code::UNSUPPORTED_PROTOCOL_VERSION)
             || supported.or(self.late_revisions).intersects(probed);
         match probed.latest().filter(|_| is_stateless && !self.probe_repeated) {
             Some(revision) => self.repeat_probe(revision),

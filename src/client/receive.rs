@@ -10,7 +10,7 @@ use crate::peer::outbound::IssuedId;
 use crate::peer::request::Inbound;
 use crate::peer::response::RequestFailure;
 use crate::peer::slots::Ticket;
-use crate::peer::{inbound, unreadable_line_error};
+use crate::peer::{error_without_id, inbound, unreadable_line_error};
 use crate::platform::cold_path;
 use crate::protocol::methods;
 use crate::protocol::revision::WireFeature;
@@ -89,9 +89,7 @@ fn handle_error_without_id(
         state.handle_connect_response(line, Outcome::Error(error));
         return Ok(());
     }
-    let code = rpc::view(line, error).get("code").and_then(Json::integer);
-    let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
-    Err(ProtocolError::ErrorWithoutId { code })
+    Err(error_without_id(rpc::view(line, error)))
 }
 
 /// Processes a line that is not valid JSON, or that the decoder discarded.

@@ -4,7 +4,7 @@
 
 use crate::client::client_state::ClientState;
 use crate::client::config::ClientConfig;
-use crate::client::connect::{HandleConnectResponse, code_of, known_revisions, supported_revisions};
+use crate::client::connect::{HandleConnectResponse, known_revisions, supported_revisions};
 use crate::client::pending_event::PendingFailure;
 use crate::client::receive::is_complete;
 use crate::json::writer::member_cache::MemberCache;
@@ -101,7 +101,7 @@ impl ClientState<'_> {
     fn handle_probe_error(&mut self, line: &[u8], span: Span) {
         let error = rpc::view(line, span);
         let automatic = self.may_fall_back();
-        match code_of(error) {
+        match rpc::error_code(error) {
             Some(code::UNSUPPORTED_PROTOCOL_VERSION) => {
                 let mutual = supported_revisions(error).and(self.config.revisions);
                 let stateless = mutual.and(Revisions::STATELESS);

@@ -15,6 +15,7 @@ pub(crate) mod transmit_buffer;
 
 use crate::error::{ProtocolError, SendError};
 use crate::framing::{LineDecoder, LineKind};
+use crate::json::Json;
 use crate::peer::keep_alive::KeepAliveState;
 use crate::peer::lifecycle::{Lifecycle, State, Table};
 use crate::peer::outbound::IssuedId;
@@ -23,6 +24,7 @@ use crate::peer::slots::InFlight;
 use crate::peer::transmit_buffer::TransmitBuffer;
 #[cfg(feature = "alloc")]
 use crate::platform::cold_path;
+use crate::rpc;
 use crate::time::Millis;
 #[cfg(feature = "alloc")]
 use crate::time::earliest;
@@ -200,6 +202,12 @@ impl<'b, R: Role> Peer<'b, R> {
     pub(crate) fn available(&self) -> usize {
         self.budget.saturating_sub(self.output.end())
     }
+}
+
+/// Returns the protocol error for an error response without an id.
+#[cold]
+pub(crate) fn error_without_id(error: Json<'_>) -> ProtocolError {
+    ProtocolError::ErrorWithoutId { code: rpc::error_code(error).unwrap_or(0) }
 }
 
 /// Returns the error for a line that is not a message.

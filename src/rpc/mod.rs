@@ -11,7 +11,7 @@ mod object;
 pub(crate) use id::{hash_id, hash_text, is_id, issued_number, same_id};
 pub(crate) use message::{Class, Invalid, Outcome};
 pub use message::{Message, MessageKind};
-pub(crate) use object::{Object, is_null, kind, text, view};
+pub(crate) use object::{Object, error_code, is_null, kind, text, view};
 
 #[cfg(test)]
 mod tests;

@@ -25,6 +25,11 @@ pub(crate) fn text(line: &[u8], span: Span) -> Str<'_> {
     view(line, span).string().unwrap_or_default()
 }
 
+/// Returns the code of a JSON-RPC error. Returns `None` if the code is missing or not an integer of 32 bits.
+pub(crate) fn error_code(error: Json<'_>) -> Option<i32> {
+    error.get("code").and_then(Json::integer).and_then(|code| code.try_into().ok())
+}
+
 /// The `params` or the `result` of a message: its span in the line, and the scanner's index of its members.
 #[derive(Clone, Copy)]
 pub(crate) struct Object<'l> {

@@ -5,7 +5,7 @@ use crate::framing::outbound_message::StreamId;
 use crate::framing::{LineDecoder, LineKind};
 use crate::json::{Json, Kind, Member, Scanner, Shape, Span, Str, WriteText};
 use crate::peer::lifecycle::State;
-use crate::peer::{inbound, unreadable_line_error};
+use crate::peer::{error_without_id, inbound, unreadable_line_error};
 use crate::protocol::methods::{self, Method};
 use crate::protocol::revision::Revision;
 use crate::rpc::{self, Class, Invalid, Object};
@@ -102,14 +102,6 @@ pub(crate) fn handle_message(
             handle_invalid(state, line, why, id, stream)
         }
     }
-}
-
-/// Returns the protocol error for an error response without an id.
-#[cold]
-fn error_without_id(error: Json<'_>) -> ProtocolError {
-    let code = error.get("code").and_then(Json::integer);
-    let code = code.and_then(|code| code.try_into().ok()).unwrap_or(0);
-    ProtocolError::ErrorWithoutId { code }
 }
 
 /// Begins a batch, or refuses a message that is not a JSON-RPC message. Sends no response if `id` is `None`.
