@@ -438,22 +438,17 @@ impl<'b> ClientState<'b> {
         match outbound.state {
             // The server has no open request to cancel. The client releases the slot when the slot leaves the queue.
             OutboundState::NextPage | OutboundState::Resubscribe => {
-                self.peer.in_flight.set_deadline(ticket, None);
-                self.peer.in_flight.set_state(ticket, OutboundState::Closed);
+                self.peer.close_request(ticket, OutboundState::Closed);
             }
             // The next request about the task is in the queue. The cancellation takes its place.
-            OutboundState::TaskPending => {
-                self.peer.in_flight.set_deadline(ticket, None);
-                self.peer.in_flight.set_state(ticket, OutboundState::TaskCancelPending);
-            }
+            OutboundState::TaskPending => self.peer.close_request(ticket, OutboundState::TaskCancelPending),
             OutboundState::NeedsInput | OutboundState::AwaitingResponse | OutboundState::TaskWaiting
                 if outbound.data.method.is_task() =>
             {
                 match self.write_cancel(ticket, &outbound.data, None) {
                     Ok(()) => self.peer.in_flight.release(ticket),
                     Err(Overflow) => {
-                        self.peer.in_flight.set_deadline(ticket, None);
-                        self.peer.in_flight.set_state(ticket, OutboundState::TaskCancelPending);
+                        self.peer.close_request(ticket, OutboundState::TaskCancelPending);
                         self.peer.in_flight.enqueue(ticket);
                     }
                 }

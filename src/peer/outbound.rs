@@ -175,10 +175,16 @@ impl<R: Role> Peer<'_, R> {
         self.in_flight.set_deadline(ticket, Some(Millis::ZERO));
     }
 
+    /// Ends a request for the application, and removes its deadline. `state` is the [closed](OutboundState::is_closed)
+    /// state of the request.
+    pub(crate) fn close_request(&mut self, ticket: Ticket, state: OutboundState) {
+        self.in_flight.set_state(ticket, state);
+        self.in_flight.set_deadline(ticket, None);
+    }
+
     /// Queues the cancellation of a request. Omits a reason that does not fit into the slot's text.
     pub(crate) fn queue_cancellation(&mut self, ticket: Ticket, reason: &str) {
-        self.in_flight.set_state(ticket, OutboundState::CancelPending);
-        self.in_flight.set_deadline(ticket, None);
+        self.close_request(ticket, OutboundState::CancelPending);
         self.in_flight.set_text_after(ticket, 0, b"");
         self.in_flight.set_text_after(ticket, 0, reason.as_bytes());
         self.in_flight.enqueue(ticket);
