@@ -58,8 +58,9 @@ impl<'a> InputRequired<'a> {
         let requests = self.result.get("inputRequests").unwrap_or(Json::NULL).members();
         requests.filter(|(key, _)| !self.answered.contains(*key)).filter_map(|(key, request)| {
             let [method, params] = request.pick(["method", "params"]);
-            let kind = check::kind_of(method?.string()?, params)?;
-            Some((key, InputRequest::from_json(kind, "", params.unwrap_or(Json::EMPTY_OBJECT))))
+            let (method, params) = (method?.string()?, params.unwrap_or(Json::EMPTY_OBJECT));
+            let kind = check::kind_of(&|name| method == *name, params)?;
+            Some((key, InputRequest::from_json(kind, "", params)))
         })
     }
 

@@ -69,8 +69,6 @@ impl ClientCapabilities {
     /// `sampling.context`
     pub const SAMPLING_CONTEXT: ClientCapabilities = ClientCapabilities(64);
 
-    pub(crate) const EVERYTHING: ClientCapabilities = ClientCapabilities(u8::MAX);
-
     /// Adds the parent of each sub-capability.
     pub(crate) const fn with_parents(mut self) -> ClientCapabilities {
         if self.has(Self::ROOTS_LIST_CHANGED) {

@@ -26,11 +26,12 @@ pub(crate) fn kind_of_method(method: Str<'_>, declared: Declared) -> Option<Inpu
     kinds.into_iter().find(|(kind, may)| *may && method == *kind.method()).map(|(kind, _)| kind)
 }
 
-/// Returns the kind of a validated input request. Returns `None` if the protocol defines no input request with this
-/// method.
-pub(crate) fn kind_of(method: Str<'_>, params: Option<Json<'_>>) -> Option<InputKind> {
-    let kind = kind_of_method(method, Declared::EVERYTHING)?;
-    let is_url = params.is_some_and(|params| has_text(params, "mode", "url"));
+/// Returns the kind of a validated input request. `is_method` compares the method of the request. Returns `None` if the
+/// protocol defines no input request with this method.
+pub(crate) fn kind_of(is_method: &dyn Fn(&str) -> bool, params: Json<'_>) -> Option<InputKind> {
+    let kinds = [InputKind::Roots, InputKind::Sample, InputKind::Form];
+    let kind = kinds.into_iter().find(|kind| is_method(kind.method()))?;
+    let is_url = has_text(params, "mode", "url");
     Some(if kind == InputKind::Form && is_url { InputKind::Url } else { kind })
 }
 

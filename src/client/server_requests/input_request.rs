@@ -1,5 +1,6 @@
 //! Input requests: roots, forms, URLs and sampling.
 
+use crate::client::server_requests::check::kind_of;
 use crate::json::Json;
 use crate::peer::request::{Inbound, InboundData};
 use crate::protocol::elicitation::{FormView, OpenUrlView};
@@ -66,11 +67,8 @@ impl<'a> InputRequest<'a> {
     /// Returns `None` if the protocol defines no input request with this method.
     #[must_use]
     pub fn view(method: &str, params: Json<'a>) -> Option<InputRequest<'a>> {
-        let kinds = [InputKind::Roots, InputKind::Form, InputKind::Sample];
-        let kind = kinds.into_iter().find(|kind| kind.method() == method)?;
-        let mode = params.get("mode").and_then(Json::string);
-        let is_url = kind == InputKind::Form && mode.is_some_and(|mode| mode == "url");
-        Some(InputRequest::from_json(if is_url { InputKind::Url } else { kind }, "", params))
+        let kind = kind_of(&|name| name == method, params)?;
+        Some(InputRequest::from_json(kind, "", params))
     }
 
     /// Returns the method of the request.
