@@ -219,18 +219,6 @@ impl<'b> ClientState<'b> {
         RESERVE.max(tasks.saturating_add(ID_LIMIT)).saturating_add(self.peer.output.overhead())
     }
 
-    /// Compacts the output, and writes a message of at most `space` bytes. Returns [`Overflow`] if the message does
-    /// not fit.
-    pub(crate) fn send(
-        &mut self,
-        routing: Routing,
-        space: usize,
-        body: &mut dyn WriteBody,
-    ) -> Result<(), Overflow> {
-        self.peer.output.compact();
-        self.peer.output.write(routing, space, body)
-    }
-
     /// Returns the free space for a request, in bytes. While the server may send requests, this space excludes a
     /// reserve for responses.
     pub(crate) fn request_space(&self) -> usize {
@@ -407,7 +395,7 @@ impl<'b> ClientState<'b> {
     fn write_own(&mut self, method: &str, space: usize) -> bool {
         let body =
             &mut |out: &mut Writer<'_>| write_notification(out, method, &mut |_: &mut Writer<'_>| true);
-        self.send(Routing::NOTIFICATION, space, body).is_ok()
+        self.peer.output.send(Routing::NOTIFICATION, space, body).is_ok()
     }
 
     fn write_cancel(

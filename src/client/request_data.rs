@@ -157,7 +157,6 @@ impl ClientState<'_> {
         let (Some(session), Some(data)) = (self.peer.session, data) else { return Ok(()) };
         let id = self.id_of(self.peer.next_sequence, Some(ticket.slot));
         let (space, config, cache) = (self.request_space(), self.config, &mut self.meta_cache);
-        self.peer.output.compact();
         let (more, rest) = data.split_text(self.peer.in_flight.text(ticket));
         let mut body = |out: &mut Writer<'_>| {
             out.token(HEAD);
@@ -169,7 +168,7 @@ impl ClientState<'_> {
             out.token("}}");
         };
         let routing = Routing::on_stream(OutboundMessageKind::Request, stream_of(id));
-        self.peer.output.write(routing, space, &mut body)?;
+        self.peer.output.send(routing, space, &mut body)?;
         self.peer.next_sequence = self.peer.next_sequence.saturating_add(1);
         Ok(())
     }

@@ -40,7 +40,7 @@ impl ClientState<'_> {
         self.writable_session()?;
         let space = self.request_space();
         let mut valid = true;
-        let sent = self.send(Routing::NOTIFICATION, space, &mut |out: &mut Writer<'_>| {
+        let sent = self.peer.output.send(Routing::NOTIFICATION, space, &mut |out: &mut Writer<'_>| {
             write_notification(out, method, &mut |out: &mut Writer<'_>| {
                 valid &= params.write(out);
                 valid

@@ -177,8 +177,7 @@ impl<R: Role> Peer<'_, R> {
 
     fn write_ping(&mut self, members: &mut dyn WriteBody) {
         let number = self.keep_alive.next_number();
-        self.output.compact();
-        let sent = self.output.write(Routing::REQUEST, usize::MAX, &mut |out: &mut Writer<'_>| {
+        let sent = self.output.send(Routing::REQUEST, usize::MAX, &mut |out: &mut Writer<'_>| {
             out.token(r#"{"jsonrpc":"2.0","id":"#);
             out.display(&(ID_PREFIX, number));
             members.write(out);

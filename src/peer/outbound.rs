@@ -202,8 +202,7 @@ impl<R: Role> Peer<'_, R> {
     ) -> Result<(), Overflow> {
         let Peer { output, in_flight, .. } = self;
         let reason = reason.unwrap_or_else(|| text_of(in_flight.text(ticket)));
-        output.compact();
-        output.write(routing, space, &mut |out: &mut Writer<'_>| {
+        output.send(routing, space, &mut |out: &mut Writer<'_>| {
             begin_notification(out, methods::CANCELLED.name);
             out.key("requestId");
             out.unsigned(id);

@@ -303,6 +303,20 @@ impl<'b> TransmitBuffer<'b> {
         self.end_message(routing, to)
     }
 
+    /// Compacts the buffer, and writes one message of at most `space` bytes, including its overhead.
+    ///
+    /// # Errors
+    /// [`Overflow`] if the message does not fit.
+    pub(crate) fn send(
+        &mut self,
+        routing: Routing,
+        space: usize,
+        body: &mut dyn WriteBody,
+    ) -> Result<(), Overflow> {
+        self.compact();
+        self.write(routing, space, body)
+    }
+
     /// Writes one message of at most the maximum size of a reply.
     ///
     /// # Errors
