@@ -59,12 +59,12 @@ impl Role for role::Client {
     const OTHER_IDS: u32 = 1;
     const PROGRESS_EXTENDS: bool = true;
 
-    fn find_issued(peer: &Peer<'_, role::Client>, sequence: u64, place: u32) -> IssuedId {
+    fn find_issued(peer: &Peer<'_, role::Client>, sequence: u64, index: u32) -> IssuedId {
         if sequence >= peer.next_sequence {
             cold_path();
             return IssuedId::Unknown;
         }
-        let Some(slot) = place.checked_sub(1) else {
+        let Some(slot) = index.checked_sub(1) else {
             cold_path();
             return IssuedId::Other(sequence);
         };

@@ -1,4 +1,4 @@
-//! Client configuration: identity, revisions, timeouts, tolerances.
+//! Client configuration: identity, revisions, timeouts, compatibility.
 
 use crate::json::writer::member_cache::MemberCache;
 use crate::json::{DEPTH_LIMIT, Json, Writer};

@@ -282,6 +282,7 @@ impl<'a> Response<'a> {
     pub fn completion(&self) -> Option<CompletionView<'a>> {
         Some(CompletionView::from_json(self.result_of(Method::Complete)?.json()))
     }
+
     /// Returns the result for the lookup of members, if the request succeeded.
     #[inline]
     fn result(&self) -> Option<Object<'a>> {

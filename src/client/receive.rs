@@ -44,7 +44,7 @@ pub(crate) fn handle_message(
 }
 
 /// Processes a message that is not a response to a request.
-// Not inlined, so that the code of responses stays together, which the instruction cache loads for each call.
+// Not inlined, so that the code of responses stays contiguous in the instruction cache.
 #[inline(never)]
 fn handle_other_message(
     state: &mut ClientState<'_>,
@@ -241,7 +241,7 @@ fn handle_notification(
             let is_task =
                 state.config.tasks.is_some_and(|tasks| (tasks.hooks.on_notification)(state, name, task));
             if !is_task {
-                let subscription = state.find_tagged_request(rpc::view(line, object))?;
+                let subscription = state.find_related_request(rpc::view(line, object))?;
                 state.emit(PendingEvent::Notification { method, params, subscription });
             }
         }

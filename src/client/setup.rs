@@ -52,7 +52,7 @@ impl<'b> Client<'b> {
         Ok(self)
     }
 
-    /// Lends slots for requests in flight. Each slot has an equal part of `text`. This part stores one of the
+    /// Lends slots for requests in flight. Each slot has an equal share of `text`. This share stores one of the
     /// following:
     /// - the cursor of a list,
     /// - the state of a request that [requires input](crate::client::InputRequired),
@@ -61,7 +61,7 @@ impl<'b> Client<'b> {
     /// - the id of a [deferred](crate::client::ServerRequest::defer) request of the server,
     /// - the reason of a [cancellation](Client::cancel) that awaits transmit space.
     ///
-    /// For a list, a subscription or a resumable request, this part also stores the additional
+    /// For a list, a subscription or a resumable request, this share also stores the additional
     /// [`_meta`](crate::client::Options::meta). Without slots, every request of the application fails with
     /// [`SendError::Full`](crate::SendError::Full).
     #[must_use]
@@ -122,8 +122,8 @@ impl<'b> Client<'b> {
 
     /// Enables keep-alive: the client pings an idle server, and reports a server that does not respond.
     #[must_use]
-    pub fn keep_alive(mut self, pings: KeepAlive) -> Client<'b> {
-        self.state.peer.keep_alive.set(pings);
+    pub fn keep_alive(mut self, settings: KeepAlive) -> Client<'b> {
+        self.state.peer.keep_alive.set(settings);
         self.state.keep_alive_hooks = Some(&KeepAliveHooks::CODE);
         self
     }

@@ -253,7 +253,7 @@ impl ClientState<'_> {
     /// notification crossed the end. [`ProtocolError::UnknownSubscription`]: no subscription has this id and the state
     /// `state`.
     fn find_subscription(&self, params: Json<'_>, state: OutboundState) -> Result<Ticket, ProtocolError> {
-        let ticket = self.find_tag(params)?.ok_or(ProtocolError::UnknownSubscription)?;
+        let ticket = self.find_by_subscription_id(params)?.ok_or(ProtocolError::UnknownSubscription)?;
         let open = self.peer.in_flight.outbound(ticket);
         open.filter(|it| matches!(it.data.method, Method::Listen | Method::TaskListen) && it.state == state)
             .map(|_| ticket)
@@ -262,7 +262,7 @@ impl ClientState<'_> {
 
     /// Finds the request whose id a notification carries, if the request has not ended. Returns `Ok(None)` if the
     /// client never used the id.
-    fn find_tag(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
+    fn find_by_subscription_id(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
         let id = subscription_id(params).filter(|id| id.kind() == Kind::Number);
         let ticket = match id.map(|id| self.peer.find_issued(id)) {
             Some(IssuedId::Request(ticket)) => ticket,
@@ -278,11 +278,13 @@ impl ClientState<'_> {
     /// no request. In revisions without subscriptions, also returns `Ok(None)` for an unknown id.
     ///
     /// The request is a subscription, or any other request that awaits its response.
-    pub(crate) fn find_tagged_request(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
+    pub(crate) fn find_related_request(&self, params: Json<'_>) -> Result<Option<Ticket>, ProtocolError> {
         if subscription_id(params).is_none() {
             return Ok(None);
         }
-        let ticket = self.find_tag(params).map(|ticket| ticket.filter(|it| self.peer.awaits_response(*it)));
+        let ticket = self
+            .find_by_subscription_id(params)
+            .map(|ticket| ticket.filter(|it| self.peer.awaits_response(*it)));
         match ticket {
             Ok(None) if self.has(WireFeature::Subscriptions) => Err(ProtocolError::UnknownSubscription),
             Err(_) if !self.has(WireFeature::Subscriptions) => Ok(None),

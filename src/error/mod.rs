@@ -179,8 +179,8 @@ impl ProtocolError {
         self.code().unwrap_or(code::INTERNAL_ERROR)
     }
 
-    /// Returns whether the message came too late. Messages of the two peers can cross, so such a message is no
-    /// error of the peer.
+    /// Returns whether the message is *late*: its request has ended. Messages of the two peers can cross, so a late
+    /// message is no error of the peer.
     ///
     /// The machine emits no event for such a message. The machine reports the message to the
     /// [observer](crate::Observer) and, with the feature `alloc`, counts the message: `Server::late_messages`,

@@ -44,14 +44,13 @@ pub(crate) trait Role {
     /// The sequence number of the next outbound request. A server stores no such number, because each slot counts its
     /// own requests.
     type Sequence: Copy + Default;
-    /// Number of ids per sequence number for requests without a slot. Each sequence number also has one id for each
-    /// slot.
+    /// Ids that each sequence number reserves for requests without a slot, in addition to one id per slot.
     const OTHER_IDS: u32;
     /// Whether progress can restart the timeout of an outbound request. A server does not link the code.
     const PROGRESS_EXTENDS: bool;
 
-    /// Resolves the id that contains this sequence number and this place: see [`Peer::id_at`].
-    fn find_issued(peer: &Peer<'_, Self>, sequence: u64, place: u32) -> IssuedId
+    /// Resolves the id that contains this sequence number and this index: see [`Peer::id_at`].
+    fn find_issued(peer: &Peer<'_, Self>, sequence: u64, index: u32) -> IssuedId
     where
         Self: Sized;
 }
@@ -63,8 +62,8 @@ pub(crate) enum LineEvent {
     None,
     /// The line is retained for the event. The poll after the event releases the line.
     Pending,
-    /// The application has handled the event, and the caller has not read since. A response may have arrived in the
-    /// meantime. So no ping times out, and a request that awaits its response gets more time.
+    /// The application has handled the event, but the caller has not read since. A response may be unread, so pings and
+    /// requests get more time.
     Handled,
 }
 
@@ -94,7 +93,7 @@ pub(crate) struct Peer<'b, R: Role> {
     pub(crate) line_event: LineEvent,
     /// Whether to emit `Writable`, because the machine has refused a message of the application.
     pub(crate) report_writable: bool,
-    /// Number of messages that came too late. Builds without `alloc` do not count such messages.
+    /// Number of [late](ProtocolError::is_late) messages. Builds without `alloc` do not count such messages.
     #[cfg(feature = "alloc")]
     pub(crate) late_messages: u16,
     /// `None` before a handshake.
@@ -139,8 +138,8 @@ impl<'b, R: Role> Peer<'b, R> {
         self.keep_alive.reset();
     }
 
-    /// Returns an error that the machine must report. Returns `None` for a message that came too late, and counts
-    /// the message.
+    /// Returns an error that the machine must report. Returns `None` for a [late](ProtocolError::is_late) message, and
+    /// counts the message.
     pub(crate) fn reported(&mut self, error: ProtocolError) -> Option<ProtocolError> {
         if !error.is_late() {
             return Some(error);
@@ -152,7 +151,7 @@ impl<'b, R: Role> Peer<'b, R> {
         None
     }
 
-    /// Drops the pending error if its message came too late: see [`reported`](Self::reported).
+    /// Drops the pending error of a late message: see [`reported`](Self::reported).
     pub(crate) fn drop_late_error(&mut self) {
         self.pending_error = self.pending_error.and_then(|error| self.reported(error));
     }

@@ -30,20 +30,20 @@ pub(crate) enum IssuedId {
     Unknown,
 }
 
-/// Time, in milliseconds, for the caller to read what has arrived while the application handled an event. A request
-/// whose timeout has expired in the meantime fails after this time.
+/// Extension, in milliseconds, of a timeout that expired while the application handled an event. The caller reads what
+/// has arrived.
 pub(crate) const READ_TIME: Millis = Millis(100);
 
 impl<R: Role> Peer<'_, R> {
-    /// Returns the number of places: one for each slot, and [`OTHER_IDS`](Role::OTHER_IDS).
+    /// Returns the number of ids per sequence number: one for each slot, and [`OTHER_IDS`](Role::OTHER_IDS).
     fn stride(&self) -> u32 {
         (self.in_flight.limit() as u32).saturating_add(R::OTHER_IDS)
     }
 
-    /// Returns the id of an outbound request: `sequence` × places + `place` + 1. The first
-    /// [`OTHER_IDS`](Role::OTHER_IDS) places are for requests without a slot. The other places are the slots.
-    pub(crate) fn id_at(&self, sequence: u64, place: u32) -> u64 {
-        sequence.saturating_mul(self.stride().into()).saturating_add(place.into()).saturating_add(1)
+    /// Returns the id of an outbound request: `sequence` × [`stride`](Self::stride) + `index` + 1. The first
+    /// [`OTHER_IDS`](Role::OTHER_IDS) indices are for requests without a slot. The other indices are those of the slots.
+    pub(crate) fn id_at(&self, sequence: u64, index: u32) -> u64 {
+        sequence.saturating_mul(self.stride().into()).saturating_add(index.into()).saturating_add(1)
     }
 
     /// Resolves an id in a message of the peer.
@@ -56,8 +56,8 @@ impl<R: Role> Peer<'_, R> {
             cold_path();
             return IssuedId::Unknown;
         };
-        let (sequence, place) = divide(id, self.stride());
-        R::find_issued(self, sequence, place)
+        let (sequence, index) = divide(id, self.stride());
+        R::find_issued(self, sequence, index)
     }
 
     /// Returns the request with this id, if the request has a slot.

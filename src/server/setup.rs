@@ -209,8 +209,8 @@ impl<'b> Server<'b> {
 
     /// Pings an idle client of the handshake era, and reports a client that does not respond.
     #[must_use]
-    pub fn keep_alive(mut self, options: KeepAlive) -> Server<'b> {
-        self.set_keep_alive(options);
+    pub fn keep_alive(mut self, settings: KeepAlive) -> Server<'b> {
+        self.set_keep_alive(settings);
         self
     }
 }

@@ -57,7 +57,7 @@ pub struct Slot<D> {
     generation: u32,
     /// Next slot in the chain of a bucket, or in the queue.
     next: u16,
-    /// First slot in the chain of a bucket. The bucket and this slot have the same index.
+    /// First slot in the chain of the bucket with this slot's index.
     bucket: u16,
     /// Lowest free slot in the subtree of this slot.
     lowest_free: u16,
@@ -112,8 +112,8 @@ const LAST: Millis = Millis(u64::MAX - 1);
 pub(crate) struct InFlight<'b, D> {
     store: Store<'b, D>,
     seed: [u32; 2],
-    /// Length, in bytes, of each slot's part of the text.
-    part: u16,
+    /// Length, in bytes, of each slot's share of the text.
+    share: u16,
     taken: u16,
     /// First and last slot of the queue: requests that wait for transmit space.
     queue: (u16, u16),
@@ -124,15 +124,15 @@ impl<'b, D: Data> InFlight<'b, D> {
     #[inline(never)]
     pub(crate) fn empty() -> InFlight<'b, D> {
         let store = Store::Lent { slots: &mut [], text: &mut [] };
-        InFlight { store, seed: [0; 2], part: 0, taken: 0, queue: NO_QUEUE }
+        InFlight { store, seed: [0; 2], share: 0, taken: 0, queue: NO_QUEUE }
     }
 
-    /// Creates a table over lent slots. Each slot owns an equal part of `text`.
+    /// Creates a table over lent slots. Each slot owns an equal share of `text`.
     pub(crate) fn lent(slots: &'b mut [Slot<D>], text: &'b mut [u8]) -> InFlight<'b, D> {
-        let (part, _) = divide(text.len() as u64, slots.len() as u32);
-        let part = part.min(u64::from(u16::MAX)) as usize;
+        let (share, _) = divide(text.len() as u64, slots.len() as u32);
+        let share = share.min(u64::from(u16::MAX)) as usize;
         let slots = slots.get_mut(..slots.len().min(NONE as usize)).unwrap_or_default();
-        InFlight::from_store(Store::Lent { slots, text }, part)
+        InFlight::from_store(Store::Lent { slots, text }, share)
     }
 
     /// Creates a table that grows to `limit` requests. Each request has up to `longest` bytes of text.
@@ -141,9 +141,9 @@ impl<'b, D: Data> InFlight<'b, D> {
         InFlight::from_store(Store::grown(limit.min(NONE as usize), longest), 0)
     }
 
-    fn from_store(store: Store<'b, D>, part: usize) -> InFlight<'b, D> {
-        let part = part.min(u16::MAX.into()) as u16;
-        let mut table = InFlight { store, seed: [0; 2], part, taken: 0, queue: NO_QUEUE };
+    fn from_store(store: Store<'b, D>, share: usize) -> InFlight<'b, D> {
+        let share = share.min(u16::MAX.into()) as u16;
+        let mut table = InFlight { store, seed: [0; 2], share, taken: 0, queue: NO_QUEUE };
         table.clear();
         table
     }

@@ -11,7 +11,7 @@ use crate::json::{WriteBody, Writer};
 use crate::peer::slots::{Data, InFlight, Slot, Ticket};
 use crate::platform::{copy, move_down};
 
-/// Slots and text. Each slot owns an equal part of the text.
+/// Slots and text. Each slot owns an equal share of the text.
 pub(crate) enum Store<'b, D> {
     Lent {
         slots: &'b mut [Slot<D>],
@@ -31,10 +31,10 @@ pub(crate) enum Store<'b, D> {
 #[cfg(feature = "alloc")]
 const LARGE_TABLE: usize = 1024;
 
-/// Minimum length of a slot's part, once a growing table has text. A shorter limit takes precedence. Most ids fit into
+/// Minimum length of a slot's share, once a growing table has text. A shorter limit takes precedence. Most ids fit into
 /// this length.
 #[cfg(feature = "alloc")]
-const MIN_PART: u16 = 16;
+const MIN_SHARE: u16 = 16;
 
 #[cfg(feature = "alloc")]
 impl<D> Store<'static, D> {
@@ -48,7 +48,7 @@ impl<D: Data> InFlight<'_, D> {
     /// Returns the maximum length of the text of a request.
     pub(crate) fn text_limit(&self) -> usize {
         match &self.store {
-            Store::Lent { .. } => self.part.into(),
+            Store::Lent { .. } => self.share.into(),
             #[cfg(feature = "alloc")]
             Store::Grown { longest, .. } => (*longest).into(),
         }
@@ -138,16 +138,16 @@ impl<D: Data> InFlight<'_, D> {
         true
     }
 
-    /// Returns the request's whole part of the text, which has at least `length` bytes.
+    /// Returns the request's whole share of the text, which has at least `length` bytes.
     ///
-    /// Returns `None` if the request has ended or the part cannot have this length.
+    /// Returns `None` if the request has ended or the share cannot have this length.
     pub(super) fn text_space(&mut self, ticket: Ticket, length: usize) -> Option<&mut [u8]> {
         self.get(ticket)?;
-        if length > self.part.into() {
+        if length > self.share.into() {
             self.grow_text(length)?;
         }
         let from = self.text_start(ticket);
-        let to = from.wrapping_add(self.part.into());
+        let to = from.wrapping_add(self.share.into());
         match &mut self.store {
             Store::Lent { text, .. } => text.get_mut(from..to),
             #[cfg(feature = "alloc")]
@@ -157,7 +157,7 @@ impl<D: Data> InFlight<'_, D> {
 
     fn text_start(&self, ticket: Ticket) -> usize {
         // Both have 16 bits.
-        (ticket.slot as usize).wrapping_mul(self.part.into())
+        (ticket.slot as usize).wrapping_mul(self.share.into())
     }
 
     pub(crate) fn slots_ref(&self) -> &[Slot<D>] {
@@ -176,7 +176,7 @@ impl<D: Data> InFlight<'_, D> {
         }
     }
 
-    /// Grows the part of each slot to at least `length` bytes. Returns `None` if the slots are lent, the length exceeds
+    /// Grows the share of each slot to at least `length` bytes. Returns `None` if the slots are lent, the length exceeds
     /// the limit, or the heap is exhausted.
     fn grow_text(&mut self, length: usize) -> Option<()> {
         match &mut self.store {
@@ -187,16 +187,16 @@ impl<D: Data> InFlight<'_, D> {
             #[cfg(feature = "alloc")]
             Store::Grown { slots, text, longest, .. } => {
                 let needed = u16::try_from(length).ok().filter(|needed| needed <= longest)?;
-                let part = needed.max(self.part.saturating_mul(2)).max(MIN_PART).min(*longest);
+                let share = needed.max(self.share.saturating_mul(2)).max(MIN_SHARE).min(*longest);
                 let mut grown = alloc::vec::Vec::new();
-                grown.try_reserve_exact(slots.len().saturating_mul(part.into())).ok()?;
+                grown.try_reserve_exact(slots.len().saturating_mul(share.into())).ok()?;
                 for index in 1..=slots.len() {
-                    let before = index.saturating_sub(1).saturating_mul(self.part.into());
-                    let after = before.saturating_add(self.part.into());
+                    let before = index.saturating_sub(1).saturating_mul(self.share.into());
+                    let after = before.saturating_add(self.share.into());
                     grown.extend_from_slice(text.get(before..after).unwrap_or_default());
-                    grown.resize(index.saturating_mul(part.into()), 0);
+                    grown.resize(index.saturating_mul(share.into()), 0);
                 }
-                (*text, self.part) = (grown, part);
+                (*text, self.share) = (grown, share);
                 Some(())
             }
         }
@@ -211,7 +211,7 @@ impl<D: Data> InFlight<'_, D> {
             let before = slots.len();
             let more = if before < LARGE_TABLE { before.max(8) } else { before / 4 };
             let after = before.saturating_add(more).min(*limit);
-            let text_after = after.saturating_mul(self.part.into());
+            let text_after = after.saturating_mul(self.share.into());
             if slots.try_reserve_exact(after.saturating_sub(before)).is_err()
                 || text.try_reserve_exact(text_after.saturating_sub(text.len())).is_err()
             {
@@ -234,7 +234,7 @@ mod tests {
     impl Data for u16 {}
 
     #[test]
-    fn growth_of_slots_and_parts_keeps_all_texts() {
+    fn growth_of_slots_and_shares_keeps_all_texts() {
         let mut table: InFlight<'_, u16> = InFlight::grown(3000, 100);
         let mut requests: Vec<(Ticket, String)> = Vec::new();
         let lengths = [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 99, 100];

@@ -229,7 +229,7 @@ fn string_id_is_found_in_any_escaped_form() {
 }
 
 #[test]
-fn text_longer_than_its_part_is_refused() {
+fn text_longer_than_its_share_is_refused() {
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 9]);
     let mut table = InFlight::lent(&mut slots, &mut text);
     assert_eq!(table.text_limit(), 4);
@@ -248,7 +248,7 @@ fn set_text_after_replaces_the_rest_of_a_text() {
     let mut table = InFlight::lent(&mut slots, &mut text);
     let (ticket, other) = (table.take(Plain, None).unwrap(), table.take(Plain, None).unwrap());
     assert!(table.set_text_after(ticket, 0, b"a") && table.set_text_after(other, 0, b"wxyz"));
-    assert!(table.set_text_after(ticket, 1, b"bcd"), "the whole part is usable");
+    assert!(table.set_text_after(ticket, 1, b"bcd"), "the whole share is usable");
     assert_eq!(table.text(ticket), b"abcd");
     assert!(!table.set_text_after(ticket, 2, b"cde"), "one byte too long");
     assert!(table.set_text_after(ticket, 1, b"x"), "the rest is dropped");
