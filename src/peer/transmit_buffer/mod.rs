@@ -14,7 +14,7 @@ use crate::platform::shift;
 #[cfg(feature = "alloc")]
 use crate::time::Millis;
 
-/// In a growing buffer, the number of unsent bytes beside which a message of the maximum size still fits.
+/// Unsent bytes that a growing buffer may hold in addition to a message of the maximum size.
 const UNSENT_LIMIT: usize = 64 * 1024;
 
 pub(crate) struct TransmitBuffer<'b> {
@@ -39,23 +39,23 @@ struct Link {
     has_sent: bool,
     /// Whether the connection refuses further bytes.
     broken: bool,
-    /// The messages that the machine may write.
-    gate: Gate,
+    writable: Writable,
     /// Whether a piece of the open message did not fit.
     awaits_space: bool,
 }
 
 /// The messages that the machine may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Gate {
+enum Writable {
+    /// Only whole messages.
     #[default]
-    Whole,
+    Messages,
     /// Only pieces of the [open message](open_message). Not in message mode.
     Pieces,
     /// Whole messages, and pieces of open messages. Message mode only.
-    Both,
-    /// Like `Both`, but a whole message did not fit. Pieces must not take the space of this message.
-    WholeFirst,
+    MessagesAndPieces,
+    /// Like `MessagesAndPieces`, but a whole message did not fit. Pieces must not take the space of this message.
+    MessagesFirst,
 }
 
 /// An observer, and the function that passes sent messages to the observer.
@@ -121,7 +121,7 @@ impl<'b> TransmitBuffer<'b> {
 
     pub(crate) fn reset(&mut self) {
         self.clear();
-        self.link = Link { gate: self.link.gate, ..Link::default() };
+        self.link = Link { writable: self.link.writable, ..Link::default() };
         self.buffer.shrink_if_idle(0);
     }
 
@@ -194,8 +194,8 @@ impl<'b> TransmitBuffer<'b> {
     /// Drops unsent bytes.
     pub(crate) fn clear(&mut self) {
         (self.link.start, self.end, self.observed) = (0, 0, 0);
-        if self.link.gate == Gate::Pieces {
-            self.link.gate = Gate::Whole;
+        if self.link.writable == Writable::Pieces {
+            self.link.writable = Writable::Messages;
         }
     }
 

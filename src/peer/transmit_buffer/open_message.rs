@@ -1,5 +1,7 @@
 //! The open message: a message that grows piece by piece while the peer reads it.
 //!
+//! A *piece* is a part of a chunked response: the bytes that one call writes.
+//!
 //! In line mode, the open message is the last message in the buffer. While this message is open, no other message may
 //! be written. Every piece leaves space for the end of the message, so that the message can end at any time.
 //!
@@ -8,7 +10,7 @@
 
 use crate::framing::outbound_message::{OutboundMessageKind, Routing, StreamId};
 use crate::json::Writer;
-use crate::peer::transmit_buffer::{Gate, Overflow, TransmitBuffer, UNSENT_LIMIT};
+use crate::peer::transmit_buffer::{Overflow, TransmitBuffer, UNSENT_LIMIT, Writable};
 
 /// Minimum space for the pieces of a message. Half of this space can hold the longest escape sequence, or the longest
 /// character.
@@ -17,9 +19,13 @@ const MIN_SPACE: usize = 16;
 impl TransmitBuffer<'_> {
     /// Permits or refuses pieces in message mode. No effect in line mode.
     pub(crate) fn accept_pieces(&mut self, accept: bool) {
-        match (accept, self.link.gate) {
-            (true, Gate::Whole) if self.is_message_mode() => self.link.gate = Gate::Both,
-            (false, Gate::Both | Gate::WholeFirst) => self.link.gate = Gate::Whole,
+        match (accept, self.link.writable) {
+            (true, Writable::Messages) if self.is_message_mode() => {
+                self.link.writable = Writable::MessagesAndPieces
+            }
+            (false, Writable::MessagesAndPieces | Writable::MessagesFirst) => {
+                self.link.writable = Writable::Messages
+            }
             _ => {}
         }
     }
@@ -27,8 +33,8 @@ impl TransmitBuffer<'_> {
     /// Holds further pieces until the buffer is empty, because a whole message did not fit.
     #[cold]
     pub(super) fn hold_pieces(&mut self) {
-        if self.link.gate == Gate::Both {
-            self.link.gate = Gate::WholeFirst;
+        if self.link.writable == Writable::MessagesAndPieces {
+            self.link.writable = Writable::MessagesFirst;
         }
     }
 
@@ -40,7 +46,7 @@ impl TransmitBuffer<'_> {
 
     /// Returns whether the buffer permits open messages.
     pub(crate) fn accepts_pieces(&self) -> bool {
-        self.link.gate != Gate::Whole || !self.is_message_mode()
+        self.link.writable != Writable::Messages || !self.is_message_mode()
     }
 
     /// Opens the started message. The first piece ends at `to`. The end of the message takes at most `reserved`
@@ -62,7 +68,7 @@ impl TransmitBuffer<'_> {
             return Err(Overflow);
         }
         if !self.is_message_mode() {
-            (self.link.gate, self.link.awaits_space) = (Gate::Pieces, false);
+            (self.link.writable, self.link.awaits_space) = (Writable::Pieces, false);
         }
         Ok(())
     }
@@ -72,7 +78,8 @@ impl TransmitBuffer<'_> {
     pub(crate) fn piece_writer(&mut self, reserved: usize) -> Writer<'_> {
         self.make_piece_space();
         let from = self.piece_start();
-        let limit = if self.link.gate == Gate::WholeFirst { from } else { self.piece_limit(reserved) };
+        let limit =
+            if self.link.writable == Writable::MessagesFirst { from } else { self.piece_limit(reserved) };
         Writer::new(self.buffer.reborrow(), from, limit.max(from))
     }
 
@@ -115,7 +122,7 @@ impl TransmitBuffer<'_> {
             self.end = end;
         }
         self.observed = self.end;
-        self.link.gate = Gate::Whole;
+        self.link.writable = Writable::Messages;
     }
 
     /// Records that a piece did not fit. [`take_writable`](Self::take_writable) reports when to write the next piece.
@@ -128,16 +135,16 @@ impl TransmitBuffer<'_> {
     /// The caller tries to write all other messages first. In message mode, a message that did not fit has precedence
     /// until the buffer is empty.
     pub(crate) fn take_writable(&mut self, reserved: usize) -> bool {
-        let is_open = self.link.gate == Gate::Pieces || self.is_message_mode();
+        let is_open = self.link.writable == Writable::Pieces || self.is_message_mode();
         if !is_open || !self.link.awaits_space {
             return false;
         }
         self.make_piece_space();
-        if self.link.gate == Gate::WholeFirst {
+        if self.link.writable == Writable::MessagesFirst {
             if !self.is_empty() {
                 return false;
             }
-            self.link.gate = Gate::Both;
+            self.link.writable = Writable::MessagesAndPieces;
         }
         let free = self.piece_limit(reserved).saturating_sub(self.piece_start());
         let has_space = free >= self.piece_space(reserved) / 2;
