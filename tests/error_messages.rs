@@ -115,6 +115,6 @@ fn request_failures_name_the_reason() {
         (&RequestFailure::EndlessList, "the list does not end"),
         (&RequestFailure::CursorTooLong, "a list cursor is too long to store"),
         (&RequestFailure::StateTooLong, "the request state or its `_meta` is too long to store"),
-        (&RequestFailure::TooManyRounds, "the server required input too often"),
+        (&RequestFailure::TooManyInputRequests, "the server required input too often"),
     ]);
 }

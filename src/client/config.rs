@@ -43,7 +43,7 @@ pub struct ClientConfig<'i> {
     pub(crate) pages: u32,
     pub(crate) empty_cursors: bool,
     pub(crate) missing_jsonrpc: bool,
-    pub(crate) rounds: u32,
+    pub(crate) input_limit: u32,
     pub(crate) tasks: Option<TaskConfig>,
     pub(crate) client_tasks: Option<ClientTaskConfig>,
 }
@@ -128,7 +128,7 @@ impl<'i> ClientConfig<'i> {
             pages: 1000,
             empty_cursors: false,
             missing_jsonrpc: false,
-            rounds: 10,
+            input_limit: 10,
             tasks: None,
             client_tasks: None,
         }
@@ -228,10 +228,10 @@ impl<'i> ClientConfig<'i> {
     }
 
     /// Sets the maximum number of input-required results per request (`2026-07-28`). The next such result fails the
-    /// request with [`TooManyRounds`](crate::RequestFailure::TooManyRounds). Default: ten.
+    /// request with [`TooManyInputRequests`](crate::RequestFailure::TooManyInputRequests). Default: ten.
     #[must_use]
-    pub const fn rounds(mut self, limit: u32) -> Self {
-        self.rounds = limit;
+    pub const fn input_limit(mut self, limit: u32) -> Self {
+        self.input_limit = limit;
         self
     }
 

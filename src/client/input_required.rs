@@ -247,8 +247,8 @@ impl ClientState<'_> {
         let method = outbound.data.method.resumable_name();
         let checked = method.and_then(|_| self.check_input_requests(result.json()));
         let (count, state) = checked.ok_or(RequestFailure::Invalid)?;
-        if outbound.data.partial_results >= self.config.rounds {
-            return Err(RequestFailure::TooManyRounds);
+        if outbound.data.partial_results >= self.config.input_limit {
+            return Err(RequestFailure::TooManyInputRequests);
         }
         if !self.peer.in_flight.set_text_after(ticket, outbound.data.meta_length.into(), state) {
             return Err(RequestFailure::StateTooLong);

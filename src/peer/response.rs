@@ -42,7 +42,7 @@ pub enum RequestFailure {
     /// is too long.
     StateTooLong,
     /// The server required input more often than the limit (`2026-07-28`).
-    TooManyRounds,
+    TooManyInputRequests,
     /// The task of the call was cancelled, but not by the application of this client.
     TaskCancelled,
 }
@@ -58,7 +58,7 @@ impl WriteText for RequestFailure {
             RequestFailure::EndlessList => "the list does not end",
             RequestFailure::CursorTooLong => "a list cursor is too long to store",
             RequestFailure::StateTooLong => "the request state or its `_meta` is too long to store",
-            RequestFailure::TooManyRounds => "the server required input too often",
+            RequestFailure::TooManyInputRequests => "the server required input too often",
             RequestFailure::TaskCancelled => "the task was cancelled",
         });
     }

@@ -250,7 +250,7 @@ fn oversized_state_or_too_many_retries_end_the_request() {
             .server_sends(&asks("add", r#","requestState":"123456789""#))
             .events(&["add: lost StateTooLong"]);
     });
-    let info: ClientConfig<'static> = setup().info.rounds(2);
+    let info: ClientConfig<'static> = setup().info.input_limit(2);
     run(Setup { info, ..setup() }, |harness| {
         let ticket = harness.call("add", DEFAULT).unwrap();
         for _ in 0..2 {
@@ -263,7 +263,7 @@ fn oversized_state_or_too_many_retries_end_the_request() {
         harness
             .discard()
             .server_sends(&asks("add", r#","requestState":"s""#))
-            .events(&["add: lost TooManyRounds"]);
+            .events(&["add: lost TooManyInputRequests"]);
         assert_eq!(harness.client.pending(), 0);
     });
 }

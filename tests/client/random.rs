@@ -53,7 +53,8 @@ impl World {
     fn new(seed: u64, stateless: bool) -> World {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let connect = if stateless { Connect::Stateless } else { Connect::Handshake };
-        let info = ClientConfig::new("c", "1").connect(connect).capabilities(EVERYTHING).pages(4).rounds(4);
+        let info =
+            ClientConfig::new("c", "1").connect(connect).capabilities(EVERYTHING).pages(4).input_limit(4);
         let info = info.tasks(TaskLimits::DEFAULT);
         let slots = [1, 2, 5][random.below(3)];
         let slots: &'static mut [Slot] = Box::leak(vec![Slot::EMPTY; slots].into_boxed_slice());

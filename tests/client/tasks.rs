@@ -333,14 +333,14 @@ fn failed_update_ends_the_call_and_lost_one_repeats_requests() {
 #[test]
 fn endless_input_requests_end_the_call_and_cancel_the_task() {
     let setup = setup();
-    run(Setup { info: setup.info.rounds(2), ..setup }, |harness| {
+    run(Setup { info: setup.info.input_limit(2), ..setup }, |harness| {
         let ticket = start(harness, "");
         for round in 1..=3u64 {
             harness.at(round * 500).sent(&[GET]);
             harness
                 .server_sends(&got("input_required", &format!(r#","inputRequests":{{"{round}":{ROOTS}}}"#)));
             if round == 3 {
-                harness.events(&["add: lost TooManyRounds"]).sent(&[CANCEL]);
+                harness.events(&["add: lost TooManyInputRequests"]).sent(&[CANCEL]);
                 continue;
             }
             harness.events(&[&format!("add: needs [{round}=roots]")]);

@@ -238,7 +238,7 @@ fn endless_input_requests_reach_a_limit() {
             pair.run_until_idle().expect_client_events(&["forever: needs [] and a state"]);
             pair.client.resume_call_json(ticket, "forever", "{}", |_| {}).unwrap();
         }
-        pair.run_until_idle().expect_client_events(&["forever: lost TooManyRounds"]);
+        pair.run_until_idle().expect_client_events(&["forever: lost TooManyInputRequests"]);
         // A request cancelled between two retries sends no message.
         let ticket = pair.call("forever", "{}", DEFAULT);
         pair.run_until_idle().expect_client_events(&["forever: needs [] and a state"]);

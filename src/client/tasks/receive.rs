@@ -174,10 +174,10 @@ impl ClientState<'_> {
         if added == 0 {
             return false;
         }
-        let limit = self.config.rounds;
+        let limit = self.config.input_limit;
         let Some(outbound) = self.peer.in_flight.outbound_mut(ticket) else { return false };
         if outbound.data.partial_results >= limit {
-            self.abandon_task(ticket, RequestFailure::TooManyRounds);
+            self.abandon_task(ticket, RequestFailure::TooManyInputRequests);
             return true;
         }
         outbound.data.partial_results = outbound.data.partial_results.saturating_add(1);

@@ -41,7 +41,7 @@ impl TransmitBuffer<'_> {
     /// Returns whether an open message holds all other messages until its end. Line mode only.
     #[inline]
     pub(crate) fn holds_messages(&self) -> bool {
-        self.link.gate == Gate::Pieces
+        self.link.writable == Writable::Pieces
     }
 
     /// Returns whether the buffer permits open messages.

@@ -34,7 +34,7 @@ const WORDS: [&[&str]; 3] = [
         "initialize",
         "request",
         "maximum",
-        "rounds",
+        "input_limit",
         "pages",
         "cursors",
         "asked",
@@ -155,7 +155,7 @@ impl Setup {
             .timeouts(timeouts)
             .capabilities(self.declared())
             .depth(self.number("depth").unwrap_or(64) as u8)
-            .rounds(self.number("rounds").unwrap_or(10) as u32)
+            .input_limit(self.number("input_limit").unwrap_or(10) as u32)
             .pages(self.number("pages").unwrap_or(1000) as u32);
         if let Some(interval) = self.number("tasks") {
             let interval = Millis(interval as u64);

@@ -111,7 +111,7 @@ pub(super) fn with_machine<T>(
     let connect =
         [Connect::Stateless, Connect::Handshake, Connect::Automatic][usize::from(setup.connect) % 3];
     let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES).depth(20);
-    let info = info.capabilities(setup.declared()).pages(4).rounds(4);
+    let info = info.capabilities(setup.declared()).pages(4).input_limit(4);
     let revision = REVISIONS[usize::from(setup.revision) % REVISIONS.len()];
     let info = match Revision::parse(revision).filter(|_| setup.only) {
         Some(only) => info.revisions(Revisions::only(only).with(Revision::V2026_07_28)),
