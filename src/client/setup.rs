@@ -98,7 +98,7 @@ impl<'b> Client<'b> {
     ///
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: `bytes` is too small for the messages that the client itself writes.
-    pub fn reply_room(mut self, bytes: usize) -> Result<Client<'b>, ConfigError> {
+    pub fn max_reply_size(mut self, bytes: usize) -> Result<Client<'b>, ConfigError> {
         self.state.peer.output.set_max_reply_size(bytes);
         self.checked()
     }

@@ -185,8 +185,8 @@ impl<'b> Server<'b> {
     ///
     /// # Errors
     /// [`ConfigError::TxTooSmall`]: the server's own messages need more than `bytes`.
-    pub fn reply_room(mut self, bytes: usize) -> Result<Server<'b>, ConfigError> {
-        self.set_reply_room(bytes)?;
+    pub fn max_reply_size(mut self, bytes: usize) -> Result<Server<'b>, ConfigError> {
+        self.set_max_reply_size(bytes)?;
         Ok(self)
     }
 

@@ -106,11 +106,11 @@ impl<'b> Server<'b> {
         self.state.peer.in_flight.set_seed(seed);
     }
 
-    /// Limits each response, like [`reply_room`](Server::reply_room).
+    /// Limits each response, like [`max_reply_size`](Server::max_reply_size).
     ///
     /// # Errors
-    /// As for [`reply_room`](Server::reply_room). After an error, the limit applies nevertheless.
-    pub fn set_reply_room(&mut self, bytes: usize) -> Result<(), ConfigError> {
+    /// As for [`max_reply_size`](Server::max_reply_size). After an error, the limit applies nevertheless.
+    pub fn set_max_reply_size(&mut self, bytes: usize) -> Result<(), ConfigError> {
         self.state.peer.output.set_max_reply_size(bytes);
         self.check()
     }

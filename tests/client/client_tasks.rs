@@ -361,7 +361,7 @@ fn unknown_task_is_refused() {
 /// TC-23: `tasks/list` has every task once, in pages. An unknown cursor gets -32602.
 #[test]
 fn list_has_pages() {
-    Setup { reply_room: Some(600), ..setup() }.run(|harness| {
+    Setup { max_reply_size: Some(600), ..setup() }.run(|harness| {
         harness.connect();
         defers(harness);
         for id in 1..4 {

@@ -187,7 +187,7 @@ fn kept_tasks_continue_on_the_next_connection() {
 #[test]
 fn small_transmit_buffer_is_refused() {
     static CONFIG: ClientConfig = ClientConfig::new("c", "1").capabilities(ALL).client_tasks(options);
-    let client = || Client::new(&CONFIG, bytes(1024), bytes(2048)).unwrap().reply_room(300).unwrap();
+    let client = || Client::new(&CONFIG, bytes(1024), bytes(2048)).unwrap().max_reply_size(300).unwrap();
     let table = Box::leak(Box::new(table(1, 256)));
     assert!(matches!(client().client_tasks(table), Err(ConfigError::TxTooSmall { .. })));
 }

@@ -159,7 +159,7 @@ fn request_that_cannot_be_deferred_is_returned() {
 #[test]
 fn response_never_exceeds_its_reserved_space() {
     let long = |asked: ServerRequest<'_>| asked.error(-5, "x".repeat(500));
-    Setup { reply_room: Some(300), ..setup() }.run(|harness| {
+    Setup { max_reply_size: Some(300), ..setup() }.run(|harness| {
         harness.connect();
         harness.on_server_request(move |asked| {
             long(asked);

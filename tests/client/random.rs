@@ -61,7 +61,7 @@ impl World {
         let text = Box::leak(vec![0; slots.len() * [8, 40][random.below(2)]].into_boxed_slice());
         let tx: &'static mut [u8] = Box::leak(vec![0; 900 + random.below(600)].into_boxed_slice());
         let client = Client::new(leak(info), leak([0; 1024]), tx).unwrap().in_flight(slots, text);
-        let client = if random.below(2) == 0 { client.reply_room(400).unwrap() } else { client };
+        let client = if random.below(2) == 0 { client.max_reply_size(400).unwrap() } else { client };
         World {
             client: client.seed(seed),
             random,

@@ -65,7 +65,7 @@ fn application_completes_other_values_up_to_100() {
     // The server omits values that do not fit.
     let first = "0".repeat(40);
     let last = format!("{:040}", 13);
-    Setup::new(LIBRARY).tx(2000).reply_room(750).session(Revision::V2025_06_18).check(&format!(
+    Setup::new(LIBRARY).tx(2000).max_reply_size(750).session(Revision::V2025_06_18).check(&format!(
         "> call 1 completion/complete {}\n! complete …\n\
          < result 1 {{\"completion\":{{\"values\":[\"{first}\",…,\"{last}\"],\"hasMore\":true}}}}",
         ask(REVIEW, "book", "wide")

@@ -411,7 +411,7 @@ fn list_change_precedes_the_next_response_at_any_pace() {
         })
         .collect();
     for tx in [800, 830, 860, 900] {
-        session().tx(tx).reply_room(400).check(&calls);
+        session().tx(tx).max_reply_size(400).check(&calls);
     }
 }
 

@@ -315,7 +315,7 @@ fn invalid_configuration_is_refused_by_new() {
         Err(ConfigError::TextTooSmall { needed: 32 })
     );
     let server = Server::new(&BARE, &mut rx, &mut tx).unwrap();
-    assert!(matches!(server.reply_room(100).map(drop), Err(ConfigError::TxTooSmall { .. })));
+    assert!(matches!(server.max_reply_size(100).map(drop), Err(ConfigError::TxTooSmall { .. })));
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn progress_and_logs_leave_space_for_an_error() {
 fn oversized_responses_are_reported_one_by_one() {
     let (mut rx, mut tx) = ([0; 1024], [0; 4096]);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 80]);
-    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().reply_room(1000).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().max_reply_size(1000).unwrap();
     let mut server = server.in_flight(&mut slots, &mut text).unwrap();
     let mut tickets = Vec::new();
     for id in [1, 2] {

@@ -40,7 +40,7 @@ fn run(version: &str, tx: usize, pace: Pace, steps: &[String]) -> (Vec<String>, 
     let (mut rx, mut tx, mut batches) = ([0; 1000], vec![0; tx], [0; 2000]);
     let (mut slots, mut ids, mut recorder) = ([Slot::EMPTY; 4], [0; 256], Recorder::default());
     let seen = recorder.clone();
-    let server = Server::new(&CONFIG, &mut rx, &mut tx[..]).unwrap().reply_room(REPLY_ROOM).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx[..]).unwrap().max_reply_size(REPLY_ROOM).unwrap();
     let server = server.batch_buffer(&mut batches).in_flight(&mut slots, &mut ids).unwrap();
     let pings = KeepAlive { interval: Millis(100), timeout: Millis(10), close: false };
     let mut harness = ServerHarness::new(server.keep_alive(pings).observe(&mut recorder), pace);
@@ -276,7 +276,7 @@ fn response_is_observed_whole_after_output_moved() {
             let (mut rx, mut tx, mut recorder) = ([0; 512], vec![0; tx], Recorder::default());
             let (mut slots, mut ids) = ([Slot::EMPTY; 6], [0; 96]);
             let seen = recorder.clone();
-            let server = Server::new(&info, &mut rx, &mut tx[..]).unwrap().reply_room(room).unwrap();
+            let server = Server::new(&info, &mut rx, &mut tx[..]).unwrap().max_reply_size(room).unwrap();
             let mut server = server.in_flight(&mut slots, &mut ids).unwrap().observe(&mut recorder);
             let (mut expected, mut tickets) = (Vec::new(), Vec::new());
             for id in 10..16 {
@@ -310,7 +310,7 @@ fn response_is_observed_whole_after_output_moved() {
 fn message_mode_observer_sees_messages_without_framing() {
     let (mut rx, mut tx, mut recorder) = ([0; 512], [0; 1200], Recorder::default());
     let seen = recorder.clone();
-    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().reply_room(500).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().max_reply_size(500).unwrap();
     let mut server = server.message_mode().unwrap().observe(&mut recorder);
     let mut expected = Vec::new();
     let send = |server: &mut Server<'_>, message: &str, stream: u32| {
@@ -348,7 +348,7 @@ fn message_mode_observer_sees_messages_without_framing() {
 fn observer_sees_only_new_messages_after_a_reset() {
     let (mut rx, mut tx, mut recorder) = ([0; 1000], [0; 2000], Recorder::default());
     let seen = recorder.clone();
-    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().reply_room(REPLY_ROOM).unwrap();
+    let server = Server::new(&CONFIG, &mut rx, &mut tx).unwrap().max_reply_size(REPLY_ROOM).unwrap();
     let mut harness = ServerHarness::new(server.observe(&mut recorder), Pace::FAST);
     let line = |id: &str| format!("{}\n", ping(id));
     for end in ["reset", "broken"] {

@@ -27,7 +27,7 @@ fn session(info: &ServerConfig<'_>, input: &[u8], pace: Pace, observed: bool) ->
     let (mut rx, mut tx, mut observer) = ([0; 4096], [0; 64 * 1024], Nothing);
     let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 64]);
     let server = Server::new(info, &mut rx, &mut tx).unwrap().in_flight(&mut slots, &mut text).unwrap();
-    let server = server.reply_room(1024).unwrap();
+    let server = server.max_reply_size(1024).unwrap();
     let server = if observed { server.observe(&mut observer) } else { server };
     let mut harness = ServerHarness::new(server, pace);
     let hello = hello("2025-11-25");

@@ -16,7 +16,7 @@ fn messages_sent_during_a_batch_precede_its_responses() {
     };
     for (tx, room) in [(4096, 4096), (1024, 1024), (4096, 1024)] {
         let setup =
-            Setup::new(CONFIG).tx(tx).reply_room(room).batch_buffer(4096).session(Revision::V2025_03_26);
+            Setup::new(CONFIG).tx(tx).max_reply_size(room).batch_buffer(4096).session(Revision::V2025_03_26);
         setup.check(&format!(
             "{}! call progress {{}}\n! not now NotWanted\n! call echo {{}}\n{}{}{}{}",
             sends(&[&ping("0"), &progress, &tool("2", "echo")]),
@@ -60,7 +60,7 @@ fn batch_stays_open_until_deferred_members_are_answered() {
     session().check(&format!("{batch}* deferred 2\n{PING}{both}* deferred 0\n{PING}"));
     for (tx, room) in [(1024, 1024), (4096, 1024)] {
         let setup =
-            Setup::new(CONFIG).tx(tx).reply_room(room).batch_buffer(1024).session(Revision::V2025_03_26);
+            Setup::new(CONFIG).tx(tx).max_reply_size(room).batch_buffer(1024).session(Revision::V2025_03_26);
         setup.check(&format!("{batch}{both}"));
     }
     // Other traffic continues: calls, cancellations, pings, other batches.
@@ -207,7 +207,7 @@ fn batch_is_processed_before_other_replies() {
     let (mut rx, mut tx, mut room) = ([0; 1024], [0; 4096], [0; 2048]);
     let (mut slots, mut ids) = ([Slot::EMPTY; 2], [0; 128]);
     let info = CONFIG;
-    let server = Server::new(&info, &mut rx, &mut tx).unwrap().reply_room(1024).unwrap();
+    let server = Server::new(&info, &mut rx, &mut tx).unwrap().max_reply_size(1024).unwrap();
     let mut server = server.batch_buffer(&mut room).in_flight(&mut slots, &mut ids).unwrap();
     let hello = call("0", "initialize", &crate::support::server::hello("2025-03-26"));
     let first = format!("[{}]", tool("1", "defer"));

@@ -11,11 +11,11 @@ fn several_responses_leave_in_one_write() {
     let (mut one, mut two) = ([0; 1024], [0; 1024]);
     let cases: [(Buffer<'_>, _, _); 3] =
         [((&mut one).into(), None, 1), ((&mut two).into(), Some(400), 10), (Buffer::grown(1024), None, 10)];
-    for (tx, reply_room, answers) in cases {
+    for (tx, max_reply_size, answers) in cases {
         let mut rx = [0; 2048];
         let mut server = Server::new(&CONFIG, &mut rx, tx).unwrap();
-        if let Some(bytes) = reply_room {
-            server = server.reply_room(bytes).unwrap();
+        if let Some(bytes) = max_reply_size {
+            server = server.max_reply_size(bytes).unwrap();
         }
         let lines: String =
             (0..10).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")).collect();
@@ -39,7 +39,7 @@ fn response_never_exceeds_its_reserved_space() {
     let most = call(500 - frame) + "< result 1 …\n";
     let more = call(500 - frame + 1) + error;
     for tx in [500, 501, 999, 1000, 1001, 1700, 4096] {
-        let setup = Setup::new(CONFIG).tx(tx).reply_room(500).session(Revision::V2025_11_25);
+        let setup = Setup::new(CONFIG).tx(tx).max_reply_size(500).session(Revision::V2025_11_25);
         setup.check(&format!("{most}{more}{most}{most}{more}{more}"));
     }
 }
@@ -47,7 +47,7 @@ fn response_never_exceeds_its_reserved_space() {
 #[test]
 fn reply_space_is_limited_by_the_buffer() {
     for room in [600, 601, usize::MAX] {
-        let setup = Setup::new(CONFIG).tx(600).reply_room(room).session(Revision::V2025_11_25);
+        let setup = Setup::new(CONFIG).tx(600).max_reply_size(room).session(Revision::V2025_11_25);
         setup.check("> call 1 ping\n< result 1\n");
     }
 }
@@ -56,7 +56,7 @@ fn reply_space_is_limited_by_the_buffer() {
 fn list_has_the_same_pages_at_any_output_pace() {
     let list = "> call 1 tools/list\n< result 1 {…\"nextCursor\":\"p…\"}\n! fault ListSplit\n".repeat(5);
     for tx in [500, 700, 1500] {
-        Setup::new(CONFIG).tx(tx).reply_room(500).session(Revision::V2025_11_25).check(&list);
+        Setup::new(CONFIG).tx(tx).max_reply_size(500).session(Revision::V2025_11_25).check(&list);
     }
 }
 
@@ -123,10 +123,10 @@ fn observer_sees_every_line_with_its_outcome() {
 
 /// Calls a tool once for each response size in bytes. Returns the output. After each poll the transport takes at
 /// most `written` bytes. The server reads the next call when it is ready.
-fn drained(tx: usize, reply_room: usize, written: usize, sizes: &[usize]) -> String {
+fn drained(tx: usize, max_reply_size: usize, written: usize, sizes: &[usize]) -> String {
     let (mut rx, mut tx) = ([0; 512], vec![0; tx]);
     let server = Server::new(&CONFIG, &mut rx, &mut tx[..]).unwrap();
-    let mut server = server.reply_room(reply_room).unwrap();
+    let mut server = server.max_reply_size(max_reply_size).unwrap();
     let mut calls = sizes.iter().enumerate().map(|(id, bytes)| {
         let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
         let params = format!(r#"{{"name":"large","arguments":{{"bytes":{bytes}}},"_meta":{meta}}}"#);
@@ -189,7 +189,7 @@ fn response_is_written_once_its_space_is_free() {
         // of the first response then move to the front.
         let (mut rx, mut tx) = ([0; 256], vec![0; room + length - taken]);
         let server = Server::new(&CONFIG, &mut rx, &mut tx[..]).unwrap();
-        let mut server = server.reply_room(room).unwrap();
+        let mut server = server.max_reply_size(room).unwrap();
         for id in [1, 2] {
             let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
             feed(&mut server, Millis(0), line.as_bytes());

@@ -188,7 +188,7 @@ fn application_can_cancel_its_request() {
         asked(5, "roots/list"),
     ));
     // The slot is free at once.
-    session().tx(4096).reply_room(1024).slots(1, 64).check(&format!(
+    session().tx(4096).max_reply_size(1024).slots(1, 64).check(&format!(
         "* ask roots\n{}* ask-instead ping\n{}{}",
         asked(1, "roots/list"),
         cancelled(1, ""),

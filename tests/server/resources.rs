@@ -57,7 +57,7 @@ fn each_catalog_is_listed_page_by_page() {
     let info = ServerConfig::new("s", "1").features(&FEATURES).revisions(Revisions::HANDSHAKE);
     let rest = format!(r#","description":"{LONG}"}}]"#);
     // The buffer holds one entry and the end of the page.
-    Setup::new(info).tx(4096).reply_room(380).session(Revision::V2025_11_25).check(&format!(
+    Setup::new(info).tx(4096).max_reply_size(380).session(Revision::V2025_11_25).check(&format!(
         r#"> call 1 resources/list
            < result 1 {{"resources":[{{"uri":"a:1","name":"r"{rest},"nextCursor":"p1"}}
            ! fault ListSplit

@@ -128,7 +128,7 @@ fn subscriptions_each_receive_their_own_notifications() {
     let silent = format!("{}{}! listening [] []\n", listen("7", "{}"), acknowledged("7", "{}"));
     let open = format!("{}{silent}{}", tools("1"), tools("\"b\""));
     for tx in [700, 900, 4096] {
-        let setup = both().tx(tx).reply_room(700);
+        let setup = both().tx(tx).max_reply_size(700);
         setup.check(&format!("{open}* changed\n{}{}", told("1"), told("\"b\"")));
     }
     // Only the first notification has space. For all later changes, each subscription gets one notification.
@@ -165,7 +165,7 @@ fn cancelled_subscription_receives_nothing() {
     // A change before the cancellation is still sent, at any pace of output.
     let change = request("2", "tools/call", "{}", r#","name":"change""#);
     for tx in [700, 4096] {
-        let setup = both().tx(tx).reply_room(700);
+        let setup = both().tx(tx).max_reply_size(700);
         setup.check(&format!(
             "{}{change}! call change {{}}\n< result 2 …\n{}{cancel}",
             tools("1"),
@@ -180,7 +180,7 @@ fn server_ends_a_subscription_with_its_response() {
     both().check(&format!("{}{end}", tools("1")));
     // The response follows the pending notifications, at any pace of output.
     for tx in [700, 4096] {
-        both().tx(tx).reply_room(700).check(&format!(
+        both().tx(tx).max_reply_size(700).check(&format!(
             "{}{}* block\n* changed\n* end 0\n* unblock\n{}{}{}* deferred 1\n",
             tools("1"),
             tools("2"),
@@ -191,7 +191,7 @@ fn server_ends_a_subscription_with_its_response() {
     }
     // The server sends no changes after the response, even if earlier changes still wait.
     for tx in [1100, 4096] {
-        let setup = Setup::new(EVERYTHING).tx(tx).reply_room(1100).subscription_buffer(60);
+        let setup = Setup::new(EVERYTHING).tx(tx).max_reply_size(1100).subscription_buffer(60);
         let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib:log"]}"#;
         setup.check(&format!(
             "{}{}! listening [Tools] [\"lib:log\"]\n* block\n* end 0\n* changed\n* updated lib:log\n* unblock\n{}",
@@ -214,7 +214,7 @@ fn end_of_connection_ends_its_subscriptions() {
     let end = format!("{}{}! closed\n", ended("1"), ended("2"));
     for how in ["eof", "shutdown"] {
         for tx in [700, 4096] {
-            let setup = both().tx(tx).reply_room(700);
+            let setup = both().tx(tx).max_reply_size(700);
             setup.check(&format!("{open}* {how}\n{end}"));
             let notified = format!("{}{}", told("1"), told("2"));
             setup.check(&format!("{open}* block\n* changed\n* {how}\n* unblock\n{notified}{end}"));

@@ -190,7 +190,7 @@ fn input_and_deadlines_are_handled_while_output_is_full() {
     let uart = RefCell::new(Uart { reads: 20, ..Uart::text(&input) });
     let (stuck, time) = (Cell::new(true), Cell::new(0));
     let (mut rx, mut tx, mut slots, mut text) = ([0; 512], [0; 2048], [Slot::EMPTY; 2], [0; 256]);
-    let server = Server::new(&crate::common::CONFIG, &mut rx, &mut tx).unwrap().reply_room(400).unwrap();
+    let server = Server::new(&crate::common::CONFIG, &mut rx, &mut tx).unwrap().max_reply_size(400).unwrap();
     let server = &mut server.in_flight(&mut slots, &mut text).unwrap();
     let (mut pump, mut app) = (Pump::new(), App::default());
     let half = || Half { uart: &uart, delay: 0, stuck: &stuck };

@@ -68,10 +68,10 @@ pub(super) fn with_machine<T>(
     let (mut batches, mut watches) = (vec![0; 2500], [0; 60]);
     let server = Server::new(&info, buffer(movement.grown, &mut lent_rx), buffer(setup.grown, &mut lent_tx));
     let mut server = server.expect("the buffers are large enough").subscription_buffer(&mut watches[..]);
-    // Without `reply_room`, a lent buffer guarantees its whole length. If this length is `room`, the call is not
+    // Without `max_reply_size`, a lent buffer guarantees its whole length. If this length is `room`, the call is not
     // needed.
     if setup.grown || room < tx {
-        server = server.reply_room(room).expect("the buffers are large enough");
+        server = server.max_reply_size(room).expect("the buffers are large enough");
     }
     if setup.batches {
         server = server.batch_buffer(&mut batches[..]);

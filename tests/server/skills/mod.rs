@@ -192,7 +192,7 @@ fn long_list_has_pages_of_whole_entries() {
     // SK-16
     let info = ServerConfig::new("s", "1").features(&ALONE).revisions(Revisions::only(Revision::V2026_07_28));
     let ask = |id, params| super::content::stateless(id, "skills/list", params);
-    crate::support::server::Setup::new(info).reply_room(1240).check(&format!(
+    crate::support::server::Setup::new(info).max_reply_size(1240).check(&format!(
         "{}< result 1 …\"skills\":[{{\"uri\":\"skill://acme/billing/refunds/SKILL.md\",…],\"nextCursor\":\"p1\"}}\n! fault ListSplit\n\
          {}< result 2 …\"skills\":[{{\"uri\":\"github://led/SKILL.md\",…]}}\n\
          {}< error 3 -32602 …\n! fault BadCursor",

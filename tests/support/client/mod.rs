@@ -81,8 +81,8 @@ impl ClientHarness {
         if let Some(table) = setup.task_table {
             client = client.client_tasks(Box::leak(Box::new(table()))).unwrap();
         }
-        if let Some(bytes) = setup.reply_room {
-            client = client.reply_room(bytes).unwrap();
+        if let Some(bytes) = setup.max_reply_size {
+            client = client.max_reply_size(bytes).unwrap();
         }
         if let Some(pings) = setup.pings {
             client = client.keep_alive(pings);

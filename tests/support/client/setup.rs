@@ -39,7 +39,7 @@ pub(crate) struct Setup {
     pub(crate) pings: Option<KeepAlive>,
     /// The revision in the server's response to `initialize`.
     pub(crate) revision: Revision,
-    pub(crate) reply_room: Option<usize>,
+    pub(crate) max_reply_size: Option<usize>,
     /// Creates the table of the tasks that the client runs.
     pub(crate) task_table: Option<fn() -> TaskTable<'static>>,
 }
@@ -58,7 +58,7 @@ impl Setup {
         let info = ClientConfig::new("c", "1").connect(connect).timeouts(TIMES);
         let revision = Revision::V2025_11_25;
         let (exact, frames, slots, text) = (false, true, 4, 512);
-        let (pings, reply_room, task_table) = (None, None, None);
+        let (pings, max_reply_size, task_table) = (None, None, None);
         Setup {
             info,
             rx: 1024,
@@ -69,7 +69,7 @@ impl Setup {
             text,
             pings,
             revision,
-            reply_room,
+            max_reply_size,
             task_table,
         }
     }

@@ -24,7 +24,7 @@ pub(crate) struct Setup {
     rx: Vec<usize>,
     slots: usize,
     text: usize,
-    reply_room: Option<usize>,
+    max_reply_size: Option<usize>,
     pings: Option<KeepAlive>,
     /// The size of the batch buffer, in bytes.
     batches: usize,
@@ -42,7 +42,7 @@ impl Setup {
             rx: Vec::new(),
             slots: 4,
             text: 4 * 64,
-            reply_room: None,
+            max_reply_size: None,
             pings: None,
             batches: 0,
             watches: 0,
@@ -67,8 +67,8 @@ impl Setup {
         self
     }
 
-    pub(crate) fn reply_room(mut self, bytes: usize) -> Setup {
-        self.reply_room = Some(bytes);
+    pub(crate) fn max_reply_size(mut self, bytes: usize) -> Setup {
+        self.max_reply_size = Some(bytes);
         self
     }
 
@@ -165,8 +165,8 @@ impl Setup {
         if self.batches > 0 {
             server = server.batch_buffer(&mut batches[..]);
         }
-        if let Some(bytes) = self.reply_room {
-            server = server.reply_room(bytes).unwrap();
+        if let Some(bytes) = self.max_reply_size {
+            server = server.max_reply_size(bytes).unwrap();
         }
         if let Some(pings) = self.pings {
             server = server.keep_alive(pings);
