@@ -373,6 +373,12 @@ fn connection_that_ends_while_connecting_has_failed() {
             harness.broken().events(&["failed Closed", "closed"]).sent(&[]);
         });
     }
+    // A response that ends with the input is no reason to fall back.
+    Setup::automatic().lines_only().run(|harness| {
+        harness.at(0).discard();
+        let half = harness.message(r#"{"id":@discover,"result":{"#);
+        harness.bytes(half.as_bytes()).eof().events(&["failed InvalidResponse", "closed"]).sent(&[]);
+    });
     // The client still processes input before the end.
     Setup::automatic().run(|harness| {
         harness.at(0).discard();
