@@ -3,7 +3,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::support::client::{ClientHarness, Setup};
-use mcp_proto::client::{Options, ServerRequest};
+use mcp_proto::client::{InputRequest, Options, ServerRequest};
 use mcp_proto::{ClientCapabilities as C, Decimal, Millis, Revision, SendError, Ticket};
 
 const ALL: C = C::ROOTS_LIST_CHANGED
@@ -48,7 +48,11 @@ fn deferred_request_is_answered_once_by_ticket() {
         // Other traffic continues.
         harness.call("add", Options::DEFAULT).unwrap();
         harness.discard().server_sends(r#"{"id":@add,"result":{}}"#).events(&["add: result {}"]);
-        harness.client.reply(ticket).unwrap().accept(|content| content.field_string("name", "x"));
+        // The client has stored the kind of the input. A second deferral has no effect.
+        let request = harness.client.reply(ticket).unwrap();
+        assert!(matches!(request.input(), InputRequest::Elicit(form) if form.message() == ""));
+        let request = request.defer(None).unwrap_err();
+        request.accept(|content| content.field_string("name", "x"));
         harness.pump();
         harness.sent(&[r#"{"id":1,"result":{"action":"accept","content":{"name":"x"}}}"#]);
         assert_eq!(harness.client.reply(ticket).err(), Some(SendError::Gone));
