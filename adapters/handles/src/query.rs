@@ -1,8 +1,8 @@
-//! Queries and commands of server handles for subscriptions, notifications and elicitation.
+//! Queries and commands of server handles for subscriptions, notifications, log messages and elicitation.
 
 use std::sync::Arc;
 
-use mcp_proto::{Server, Ticket};
+use mcp_proto::{Level, Server, Ticket};
 use serde_core::Serialize;
 
 use crate::cancellation::Task;
@@ -37,14 +37,17 @@ impl ServerShared {
     /// Sends a notification of an extension: to the session (handshake era), or to the request in flight of `ticket`.
     ///
     /// See [`Server::notify`] and [`Server::notify_subscription`]. Sends nothing if `params` serializes neither to an
-    /// object nor to `null`, or if there is no such session or request. Waits until the queue has space.
+    /// object nor to `null`, or if there is no such session or request. If the transport has many sessions, sends
+    /// nothing without a ticket. Waits until the queue has space.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
         ticket: Option<Ticket>,
         method: &str,
         params: &T,
     ) -> impl Future<Output = ()> + use<'_, T> {
-        self.send_notification(ServerCommand::notify(ticket, method, params), None)
+        let is_sent = ticket.is_some() || !self.has_sessions;
+        let command = ServerCommand::notify(ticket, method, params).filter(|_| is_sent);
+        self.send_notification(command, None)
     }
 
     pub(crate) async fn send_notification(&self, command: Option<ServerCommand>, task: Option<&Task>) {
@@ -53,9 +56,33 @@ impl ServerShared {
         }
     }
 
-    /// Notifies the client that an elicitation in URL mode is complete. Waits until the queue has space.
+    /// Sends a notification that belongs to no request, if the transport has one session. Waits until the queue has
+    /// space.
+    pub(crate) async fn send_to_session(&self, command: Option<ServerCommand>) {
+        self.send_notification(command.filter(|_| !self.has_sessions), None).await;
+    }
+
+    /// Sends a log message that belongs to no request. Waits until the queue has space. Sends nothing if the transport
+    /// has many sessions.
+    pub async fn log(&self, level: Level, text: String) {
+        self.send_to_session(Some(ServerCommand::log(None, level, text))).await;
+    }
+
+    /// Sends a log message with data. The message belongs to no request. Sends nothing if the data does not
+    /// serialize, or if the transport has many sessions. Waits until the queue has space.
+    pub fn log_data<T: Serialize + ?Sized>(
+        &self,
+        level: Level,
+        logger: Option<&str>,
+        data: &T,
+    ) -> impl Future<Output = ()> + use<'_, T> {
+        self.send_to_session(ServerCommand::log_data(None, level, logger, data))
+    }
+
+    /// Notifies the client that an elicitation in URL mode is complete. Waits until the queue has space. Sends nothing
+    /// if the transport has many sessions.
     pub async fn elicitation_complete(&self, id: &str) {
-        self.send(ServerCommand::elicitation_complete(id.into()), None).await;
+        self.send_to_session(Some(ServerCommand::elicitation_complete(None, id.into()))).await;
     }
 }
 

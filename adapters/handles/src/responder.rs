@@ -285,6 +285,16 @@ impl Responder {
         self.link.shared.send_notification(command, Some(&self.link.task))
     }
 
+    /// Notifies the client of this request that an elicitation in URL mode is complete: see
+    /// [`OpenUrl`](mcp_proto::input::OpenUrl).
+    ///
+    /// Only clients of `2025-11-25` receive the notification. Waits while the queue of commands is full, for example
+    /// because the client does not read.
+    pub async fn elicitation_complete(&self, id: &str) {
+        let command = ServerCommand::elicitation_complete(Some(self.link.ticket), id.into());
+        self.link.shared.send(command, Some(&self.link.task)).await;
+    }
+
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after the retry time of the server, and receives all messages that it has missed.

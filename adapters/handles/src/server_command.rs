@@ -301,8 +301,11 @@ impl ServerCommand {
         })
     }
 
-    /// Creates the command that notifies the client of a completed elicitation in URL mode.
-    pub(crate) fn elicitation_complete(id: String) -> ServerCommand {
-        ServerCommand::new(move |server, _| Delivery::from_send_result(server.elicitation_complete(&id)))
+    /// Creates the command that notifies the client of a completed elicitation in URL mode, in the session of the
+    /// request `ticket` if there is one.
+    pub(crate) fn elicitation_complete(ticket: Option<Ticket>, id: String) -> ServerCommand {
+        let command =
+            ServerCommand::new(move |server, _| Delivery::from_send_result(server.elicitation_complete(&id)));
+        ServerCommand { session_of: ticket, ..command }
     }
 }

@@ -198,6 +198,14 @@ impl Responder {
         block_on(self.inner.log_data(level, logger, data));
     }
 
+    /// Notifies the client of this request that an elicitation in URL mode is complete: see
+    /// [`OpenUrl`](mcp_proto::input::OpenUrl).
+    ///
+    /// Only clients of `2025-11-25` receive the notification. May wait while the client does not read.
+    pub fn elicitation_complete(&self, id: &str) {
+        block_on(self.inner.elicitation_complete(id));
+    }
+
     /// Closes the HTTP connection of this request, and keeps the request: a long call then needs no connection.
     ///
     /// The client connects again after [`HttpTimes::retry`], and receives all messages that it has missed. Works only

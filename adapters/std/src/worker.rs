@@ -94,7 +94,8 @@ impl ServerHandle {
     /// [`Server::notify`](mcp_proto::Server::notify).
     ///
     /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params` is
-    /// not valid. May wait while the client does not read.
+    /// not valid. Over HTTP, use [`Responder::notify`]: this method sends nothing, because the server has many
+    /// sessions. May wait while the client does not read.
     pub fn notify<T: Serialize + ?Sized>(&self, method: &str, params: &T) {
         block_on(self.shared.notify(None, method, params));
     }
@@ -115,7 +116,9 @@ impl ServerHandle {
 
     /// Sends the client a request and waits for the response.
     ///
-    /// The request is independent of the client's requests. Only the handshake era has such requests.
+    /// The request is independent of the client's requests. Only the handshake era has such requests. Over HTTP, the
+    /// server has many sessions, so a request must belong to a call: use [`Responder::request`]. This method then
+    /// returns [`RequestError::Invalid`].
     ///
     /// For example, request the client's roots after the handshake, or when the roots have changed. On the handler's
     /// own thread, the method returns [`RequestError::Invalid`], because the handler's event loop receives the
@@ -149,7 +152,8 @@ impl ServerHandle {
     /// Sends a log message that belongs to no request.
     ///
     /// Only the handshake era has such messages. Sends nothing if the client does not receive messages of this level.
-    /// May wait while the client does not read.
+    /// Over HTTP, use [`Responder::log`]: this method sends nothing, because the server has many sessions. May wait
+    /// while the client does not read.
     pub fn log(&self, level: Level, text: impl Display) {
         block_on(self.shared.log(level, text.to_string()));
     }
@@ -233,8 +237,9 @@ impl ServerHandle {
     }
 
     /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
-    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. May wait while the client
-    /// does not read.
+    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Over HTTP, use
+    /// [`Responder::elicitation_complete`]: this method sends nothing, because the server has many sessions. May wait
+    /// while the client does not read.
     pub fn elicitation_complete(&self, id: &str) {
         block_on(self.shared.elicitation_complete(id));
     }

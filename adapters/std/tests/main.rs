@@ -23,6 +23,8 @@ mod http_chunks;
 mod http_relay;
 #[cfg(feature = "http")]
 mod http_server;
+#[cfg(feature = "http")]
+mod http_sessions;
 #[cfg(feature = "schemars")]
 mod json_schema;
 mod listen;

@@ -136,7 +136,8 @@ impl ServerHandle {
     /// [`Server::notify`](mcp_proto::Server::notify).
     ///
     /// `params` is a value that serializes to an object, or `()`. Sends nothing if there is no session, or `params` is
-    /// not valid. May wait while the client does not read.
+    /// not valid. Over HTTP, use [`Responder::notify`]: this method sends nothing, because the server has many
+    /// sessions. May wait while the client does not read.
     pub fn notify<T: Serialize + ?Sized>(
         &self,
         method: &str,
@@ -166,7 +167,9 @@ impl ServerHandle {
 
     /// Sends the client a request and waits for the response.
     ///
-    /// The request is independent of the client's requests. Only the handshake era has such requests.
+    /// The request is independent of the client's requests. Only the handshake era has such requests. Over HTTP, the
+    /// server has many sessions, so a request must belong to a call: use [`Responder::request`]. This method then
+    /// returns [`RequestError::Invalid`].
     ///
     /// For example, request the client's roots after the handshake, or when the roots have changed. The timeout is
     /// [`Limits::request_timeout`] of the server. Dropping the future cancels the request.
@@ -206,7 +209,8 @@ impl ServerHandle {
     /// Sends a log message that belongs to no request.
     ///
     /// Only the handshake era has such messages. Sends nothing if the client does not receive messages of this level.
-    /// May wait while the client does not read.
+    /// Over HTTP, use [`Responder::log`]: this method sends nothing, because the server has many sessions. May wait
+    /// while the client does not read.
     pub fn log<T: Display>(&self, level: Level, text: T) -> impl Future<Output = ()> + use<'_, T> {
         self.shared.log(level, text.to_string())
     }
@@ -277,8 +281,9 @@ impl ServerHandle {
     }
 
     /// Notifies a client of `2025-11-25` that an elicitation in URL mode is complete: see
-    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. May wait while the client
-    /// does not read.
+    /// [`OpenUrl`](mcp_proto::input::OpenUrl). Clients of other revisions receive nothing. Over HTTP, use
+    /// [`Responder::elicitation_complete`]: this method sends nothing, because the server has many sessions. May wait
+    /// while the client does not read.
     pub async fn elicitation_complete(&self, id: &str) {
         self.shared.elicitation_complete(id).await;
     }

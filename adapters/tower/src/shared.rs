@@ -64,7 +64,7 @@ impl Shared {
     ) -> Arc<Shared> {
         let signal = Arc::new(Notify::new());
         let wake = Arc::clone(&signal);
-        let commands = ServerShared::new(Arc::new(move || wake.notify_one()), requests, None, hooks);
+        let commands = ServerShared::with_sessions(Arc::new(move || wake.notify_one()), requests, hooks);
         let machines = Machines {
             handler,
             waiting: HashMap::new(),

@@ -61,8 +61,8 @@ impl State {
     ///
     /// On lines, the queue is blocked until the open response ends. The task of an idle writer may be the sender, so
     /// the sender must not wait for the end of this response.
-    pub(super) fn may_send(&self) -> bool {
-        let awaits_writer = self.idle_writers > 0 && !self.has_sessions;
+    pub(super) fn may_send(&self, has_sessions: bool) -> bool {
+        let awaits_writer = self.idle_writers > 0 && !has_sessions;
         self.commands.len() < MAX_QUEUED_COMMANDS || awaits_writer || self.is_closed
     }
 

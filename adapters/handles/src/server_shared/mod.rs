@@ -2,6 +2,7 @@
 
 mod commands;
 mod events;
+mod requests;
 
 use std::collections::VecDeque;
 use std::mem;
@@ -10,17 +11,15 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use mcp_proto::input::Input;
 use mcp_proto::server::Change;
-use mcp_proto::{ClientCapabilities, Level, Millis, Revision, Server, Ticket};
-use serde_core::Serialize;
+use mcp_proto::{ClientCapabilities, Millis, Revision, Server, Ticket};
 
 use crate::Wake;
 use crate::cancellation::Task;
 use crate::defer::{Defer, DeferRequest};
 use crate::hook::{RequestHook, RequestOutcome};
 use crate::options::millis;
-use crate::outbound_request::{ClientResponse, OutboundRequest, PendingResponse, RequestError, ResponseCell};
+use crate::outbound_request::PendingResponse;
 use crate::request_record::{Hooks, RequestRecord};
 use crate::responder::Responder;
 use crate::server_command::ServerCommand;
@@ -57,6 +56,9 @@ pub struct ServerShared {
     has_work: AtomicBool,
     wake: Wake,
     limit: usize,
+    /// Whether the transport has many sessions. An open response then blocks no other message, and a message to a
+    /// client must name the request to which the message belongs.
+    pub(crate) has_sessions: bool,
     /// The thread that runs the event loop now, or `None` if the thread is unknown. Methods that this thread calls
     /// never wait.
     owner: Mutex<Option<ThreadId>>,
@@ -81,8 +83,6 @@ struct State {
     running: usize,
     /// Number of chunk writers without a write in progress.
     idle_writers: usize,
-    /// Whether the transport has many sessions. An open response then blocks no other message.
-    has_sessions: bool,
     /// Requested shutdown. The inner `None` means the server's grace period.
     shutdown: Option<Option<Duration>>,
     shutdown_deadline: Option<Millis>,
@@ -161,11 +161,32 @@ impl ServerShared {
         owner: Option<ThreadId>,
         hooks: Vec<Arc<dyn RequestHook>>,
     ) -> Arc<ServerShared> {
+        ServerShared::create(wake, limit, false, owner, hooks)
+    }
+
+    /// Like [`new`](ServerShared::new), for a transport with many sessions, such as HTTP. The thread of the event loop
+    /// is unknown.
+    ///
+    /// A message to a client must then belong to a request, because only the request identifies the client. So
+    /// [`request`](ServerShared::request) fails, and notifications that belong to no request are not sent.
+    #[must_use]
+    pub fn with_sessions(wake: Wake, limit: usize, hooks: Vec<Arc<dyn RequestHook>>) -> Arc<ServerShared> {
+        ServerShared::create(wake, limit, true, None, hooks)
+    }
+
+    fn create(
+        wake: Wake,
+        limit: usize,
+        has_sessions: bool,
+        owner: Option<ThreadId>,
+        hooks: Vec<Arc<dyn RequestHook>>,
+    ) -> Arc<ServerShared> {
         Arc::new(ServerShared {
             state: Signal::default(),
             has_work: AtomicBool::new(false),
             wake,
             limit,
+            has_sessions,
             owner: Mutex::new(owner),
             hooks,
             current: Mutex::default(),
@@ -259,7 +280,8 @@ impl ServerShared {
     /// Does not wait if `task` is cancelled, if the connection is closed, or on the thread of the event loop.
     pub(crate) async fn send(&self, command: ServerCommand, task: Option<&Task>) {
         let may_send = |state: &mut State| {
-            (state.may_send() || self.is_owner() || task.is_some_and(Task::is_cancelled)).then_some(())
+            (state.may_send(self.has_sessions) || self.is_owner() || task.is_some_and(Task::is_cancelled))
+                .then_some(())
         };
         self.state.wait_until(may_send).await;
         self.push(command);
@@ -274,55 +296,6 @@ impl ServerShared {
             }
         });
         (self.wake)();
-    }
-
-    /// Sends a log message that belongs to no request. Waits until the queue has space.
-    pub async fn log(&self, level: Level, text: String) {
-        self.send(ServerCommand::log(None, level, text), None).await;
-    }
-
-    /// Sends a log message with data. The message belongs to no request. Sends nothing if the data does not
-    /// serialize. Waits until the queue has space.
-    pub fn log_data<T: Serialize + ?Sized>(
-        &self,
-        level: Level,
-        logger: Option<&str>,
-        data: &T,
-    ) -> impl Future<Output = ()> + use<'_, T> {
-        self.send_notification(ServerCommand::log_data(None, level, logger, data), None)
-    }
-
-    /// Sends the client a request that is independent of the client's requests, and waits for the response.
-    ///
-    /// Only the handshake era has such requests.
-    ///
-    /// # Errors
-    /// See [`RequestError`].
-    pub fn request<'d>(
-        &'d self,
-        input: &dyn Input,
-    ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'d> {
-        let session = self.state.with(|state| state.session).ok_or(RequestError::Closed);
-        let request = session.and_then(|session| OutboundRequest::new(input, session, None, None));
-        self.send_request(request, None)
-    }
-
-    /// Sends the client a request and waits for the response. Dropping the future cancels the request. Fails on the
-    /// thread of the event loop, which cannot wait.
-    pub(crate) async fn send_request(
-        &self,
-        request: Result<(OutboundRequest, Arc<ResponseCell>), RequestError>,
-        task: Option<&Task>,
-    ) -> Result<ClientResponse, RequestError> {
-        if self.is_owner() {
-            return Err(RequestError::Invalid(
-                "the handler cannot wait for a response: send the request from another thread",
-            ));
-        }
-        let (request, response) = request?;
-        let _guard = CancelOnDrop { shared: self, response: Arc::clone(&response) };
-        self.send(ServerCommand::request(request), task).await;
-        response.wait().await
     }
 
     /// Closes the connection. The server refuses new requests, but running requests may finish.
@@ -350,18 +323,6 @@ impl ServerShared {
     #[must_use]
     pub fn close_guard(self: &Arc<Self>) -> ServerCloseGuard {
         ServerCloseGuard(Arc::clone(self))
-    }
-
-    /// Records a request that was sent to the client. Cancels the request if its caller no longer waits.
-    pub(crate) fn request_sent(&self, ticket: Ticket, pending: PendingResponse) {
-        self.state.with(|state| state.outbound.insert(ticket, pending));
-        self.cancel_abandoned();
-    }
-
-    /// Cancels requests to the client whose callers no longer wait.
-    fn cancel_abandoned(&self) {
-        let abandoned = self.state.with(|state| state.outbound.take_all(PendingResponse::is_abandoned));
-        abandoned.into_iter().for_each(|(ticket, _)| self.push(ServerCommand::cancel(ticket)));
     }
 
     /// Wakes senders, which wait for queue space, for a cancellation, or for the end of the connection.
@@ -393,7 +354,6 @@ impl ServerShared {
         now: Millis,
     ) -> (bool, Option<Millis>) {
         if self.has_work.load(Ordering::Relaxed) {
-            self.state.with(|state| state.has_sessions = true);
             self.process_pending(server, sessions, now)
         } else {
             (false, None)
@@ -447,22 +407,6 @@ impl State {
 impl std::fmt::Debug for ServerShared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ServerShared").field("limit", &self.limit).finish_non_exhaustive()
-    }
-}
-
-/// A guard that cancels a request to the client on drop, unless the caller has taken the response.
-struct CancelOnDrop<'d> {
-    shared: &'d ServerShared,
-    response: Arc<ResponseCell>,
-}
-
-impl Drop for CancelOnDrop<'_> {
-    fn drop(&mut self) {
-        if self.response.is_finished() {
-            return;
-        }
-        self.response.abandon();
-        self.shared.cancel_abandoned();
     }
 }
 

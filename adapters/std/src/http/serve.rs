@@ -255,7 +255,7 @@ impl<'i> Serve<'i> {
             let timer = Arc::clone(&timer);
             Arc::new(move || timer.set())
         };
-        let shared = ServerShared::new(wake, limit, None, hooks);
+        let shared = ServerShared::with_sessions(wake, limit, hooks);
         let _guard = shared.close_guard();
         let connections = ConnectionLimit::new(self.connections);
         let acceptor = Acceptor::new(listener, &connections)?;

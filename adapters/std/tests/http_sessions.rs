@@ -1,0 +1,78 @@
+//! Messages to the clients of a server over HTTP, which serves several sessions.
+
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use mcp_proto::client::{Connect, Listed};
+use mcp_proto::input::ListRoots;
+use mcp_proto::server::{Change, Event, Logging, ServerConfig, Tool, Tools};
+use mcp_proto::{ClientCapabilities, Level};
+use mcp_proto_std::http::{HttpAccess, HttpConfig, SessionMode};
+use mcp_proto_std::{
+    ClientHandle, Connector, HttpEndpoint, InputResponse, Notification, RequestError, Serve, ServerHandle,
+    Stop,
+};
+
+use crate::time_limit::{TEST_TIMEOUT, within};
+
+static TOOLS: Tools = Tools::new(&[Tool::new("complete", "{}")]).list_changed();
+static CONFIG: ServerConfig = ServerConfig::new("test", "1").features(&[&TOOLS, &Logging]);
+static HTTP: HttpConfig = HttpConfig::new().path("/mcp").sessions(SessionMode::Sessions);
+const DECLARED: ClientCapabilities = ClientCapabilities::ROOTS.with(ClientCapabilities::ELICITATION_URL);
+
+/// Connects a client of the handshake era. Returns the client and its notifications.
+fn connect(url: &str) -> (ClientHandle, Receiver<Notification>) {
+    let (sender, notifications) = channel();
+    let client = Connector::new("c", "1")
+        .connect(Connect::Handshake)
+        .on_server_request(DECLARED, |_| InputResponse::roots([("file:///a", "a")]))
+        .on_notification(move |notification| _ = sender.send(notification))
+        .http(HttpEndpoint::new(url))
+        .unwrap();
+    (client, notifications)
+}
+
+#[test]
+fn message_without_a_request_reaches_no_other_session() {
+    within(TEST_TIMEOUT, || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let (stop, (sender, handle)) = (Stop::new(), channel::<ServerHandle>());
+        let server = Serve::new(&CONFIG).stopped_by(&stop);
+        let server = thread::spawn(move || {
+            server.http(listener, HttpAccess::new(&HTTP), |event, server| match event {
+                Event::Ready => _ = sender.send(server.clone()),
+                Event::Call(call) => server.run(call, |responder| {
+                    responder.elicitation_complete("e1");
+                    responder.text("sent");
+                }),
+                _ => {}
+            })
+        });
+        let clients = [connect(&url), connect(&url)];
+        let handle = handle.recv().unwrap();
+        // A call is answered only after the stream of its session is requested.
+        let call = |client: &ClientHandle| client.call_json("complete", "{}").unwrap().text();
+        assert!(clients.iter().all(|(client, _)| call(client).as_deref() == Some("sent")));
+        let refused = handle.request(&ListRoots);
+        assert!(matches!(refused, Err(RequestError::Invalid(_))), "{refused:?}");
+        handle.log(Level::Error, "log");
+        handle.log_data(Level::Error, None, "data");
+        handle.notify("com.example/own", &());
+        handle.elicitation_complete("e2");
+        // Both clients receive only the notification within their call.
+        let complete = |text: &str| text.contains("elicitation/complete") && text.contains("e1");
+        for (_, notifications) in &clients {
+            let first = notifications.recv().unwrap();
+            assert!(complete(&format!("{first:?}")), "{first:?}");
+        }
+        handle.changed(Change::Tools);
+        for (_, notifications) in &clients {
+            assert_eq!(notifications.recv().unwrap(), Notification::Changed(Listed::Tools));
+        }
+        stop.within(Duration::ZERO);
+        server.join().unwrap().unwrap();
+    });
+}
