@@ -130,6 +130,39 @@ fn relay_repeats_the_handshake_once_after_a_lost_session() {
 }
 
 #[test]
+fn relay_ends_although_a_repeated_handshake_gets_no_response() {
+    let (sender, seen) = channel();
+    let count = Arc::new(AtomicUsize::new(0));
+    let url = start(move |request, stream| {
+        let response = match request.has(r#""initialize""#) {
+            true => {
+                sender.send(()).unwrap();
+                if count.fetch_add(1, Ordering::Relaxed) > 0 {
+                    return;
+                }
+                request.result("{}").replacen("\r\n", "\r\nMcp-Session-Id: s-1\r\n", 1)
+            }
+            false if request.has("initialized") => ACCEPTED.into(),
+            false => NOT_FOUND.into(),
+        };
+        write(stream, &response);
+    });
+    within(TEST_TIMEOUT, move || {
+        let (mut to_relay, mut lines) = start_relay(url);
+        writeln!(to_relay, "{INITIALIZE}").unwrap();
+        assert!(lines.next().unwrap().contains(r#""result""#));
+        writeln!(to_relay, "{INITIALIZED}").unwrap();
+        writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":2,"method":"ping"}}"#).unwrap();
+        assert!(lines.next().unwrap().contains(r#""id":2,"error""#));
+        assert!((0..2).all(|_| seen.recv_timeout(LIMIT).is_ok()));
+        // The relay does not read this line, because it waits for the session.
+        writeln!(to_relay, r#"{{"jsonrpc":"2.0","id":3,"method":"ping"}}"#).unwrap();
+        drop(to_relay);
+        assert_eq!(lines.next(), None);
+    });
+}
+
+#[test]
 fn relay_repeats_the_handshake_once_if_each_stream_of_http_sse_ends() {
     let (sender, seen) = channel();
     let url = start(move |request, stream| {

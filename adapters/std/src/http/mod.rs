@@ -2,6 +2,7 @@
 
 mod connection;
 mod connections;
+mod handshake;
 mod pump;
 mod relay;
 mod serve;

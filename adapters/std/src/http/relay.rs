@@ -3,17 +3,19 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use mcp_proto::json::{Json, Kind};
+use mcp_proto::json::{self, Json, Kind};
 use mcp_proto::rpc::{Message, MessageKind};
 use mcp_proto::{
     Clock, Millis, OutboundMessage, OutboundMessageKind, Relation, Revision, StreamId, WireFeature, methods,
 };
 use mcp_proto_handles::{BlockingStream, HttpEndpoint, HttpReceived, lock};
 
+use super::handshake::{Handshake, Outgoing};
 use super::transport::Transport;
 use super::worker::Reports;
 use crate::sync::{wait, wait_for};
@@ -28,9 +30,6 @@ const REQUESTS: usize = 256;
 const QUEUED_LINES: usize = 16;
 /// The time for responses after the client has closed its stream.
 const GRACE: Millis = Millis(1_500);
-/// Time between two lost sessions after which the relay repeats the handshake without waiting for a request.
-const STABLE: Millis = Millis::seconds(10);
-
 /// Relays messages between a client on two streams, such as stdin and stdout, and the server at a URL.
 ///
 /// Messages pass unchanged, in all revisions: requests of both sides, notifications, progress and cancellations.
@@ -39,7 +38,7 @@ const STABLE: Millis = Millis::seconds(10);
 /// the HTTP request for a JSON-RPC request fails, the client gets an error response (-32603) with the URL, and the
 /// status or the reason. If the server ends the session, requests in flight fail, queued messages are dropped, and the
 /// relay repeats the handshake of the client: at once, or before the next request if another session was lost less than
-/// ten seconds before.
+/// ten seconds before. Meanwhile the client waits, for at most 30 seconds.
 ///
 /// The function returns after the end of the input, or when a write to the client fails. At the end of the input,
 /// requests in flight have 1.5 seconds for their responses. The relay waits for a stream that is non-blocking or has a
@@ -66,10 +65,13 @@ pub fn relay(
     // Dropped at the end of this function, so that the thread stops waiting for input.
     let running = Arc::new(());
     let is_running = Arc::downgrade(&running);
+    let input_ended = Arc::new(AtomicBool::new(false));
+    let is_ended = Arc::clone(&input_ended);
     let input = BlockingStream::new(input, move || is_running.strong_count() == 0);
     thread::Builder::new().name("mcp-relay".into()).spawn(move || {
         read_lines(input, &sender, &reports);
         drop(sender);
+        is_ended.store(true, Ordering::Release);
         reports.wake();
     })?;
     let clock = Clock::start();
@@ -84,9 +86,10 @@ pub fn relay(
         },
         outgoing: VecDeque::new(),
         handshake: Handshake::default(),
+        now: clock.now(),
     };
     // An error means that the client has stopped reading.
-    let _ = relay.run(&lines, clock);
+    let _ = relay.run(&lines, &input_ended, clock);
     relay.transport.end_session(clock);
     Ok(())
 }
@@ -114,31 +117,12 @@ fn read_lines(input: impl Read, lines: &SyncSender<Line>, reports: &Reports) {
     }
 }
 
-/// A message from the client to the server.
-struct Outgoing {
-    text: Vec<u8>,
-    kind: OutboundMessageKind,
-    relation: Relation,
-}
-
-/// The messages of the client that begin a session of the handshake era.
-#[derive(Default)]
-struct Handshake {
-    initialize: Option<Vec<u8>>,
-    initialized: Option<Vec<u8>>,
-    /// The stream of a repeated `initialize`, until its response.
-    repeated: Option<StreamId>,
-    /// Whether there is no session. Before the next request, the relay repeats `initialize` again.
-    is_missing: bool,
-    /// The time at which the last session was lost.
-    lost_at: Option<Millis>,
-}
-
 struct Relay<W> {
     transport: Transport,
     client: ClientSide<W>,
     outgoing: VecDeque<Outgoing>,
     handshake: Handshake,
+    now: Millis,
 }
 
 /// The client's stream, and its requests without a response.
@@ -154,30 +138,39 @@ struct ClientSide<W> {
 }
 
 impl<W: Write> Relay<W> {
-    /// After the end of the input, runs until each request has a response, or until the grace period is over.
+    /// After the end of the input, runs until each request has a response, or until the grace period is over. The
+    /// grace period begins again with each line that the relay accepts.
     ///
     /// # Errors
     /// Writing to the client fails.
-    fn run(&mut self, lines: &Receiver<Line>, clock: Clock) -> io::Result<()> {
+    fn run(&mut self, lines: &Receiver<Line>, input_ended: &AtomicBool, clock: Clock) -> io::Result<()> {
         let reports = Arc::clone(&self.transport.reports);
-        let mut end = None;
+        let (mut end, mut has_lines) = (None, true);
         loop {
             let now = clock.now();
+            self.now = now;
+            if self.handshake.deadline().is_some_and(|at| at <= now) {
+                self.handshake.give_up(&mut self.outgoing);
+            }
             let mut accepted = false;
-            if self.outgoing.is_empty() && self.handshake.repeated.is_none() && end.is_none() {
+            if self.outgoing.is_empty() && self.handshake.repeated.is_none() {
                 match lines.try_recv() {
                     Ok(line) => {
                         self.accept(line)?;
-                        accepted = true;
+                        (accepted, end) = (true, None);
                     }
                     Err(TryRecvError::Empty) => {}
-                    Err(TryRecvError::Disconnected) => end = Some(now.plus(GRACE)),
+                    Err(TryRecvError::Disconnected) => has_lines = false,
                 }
+            }
+            // Lines may be left if the relay waits for the server.
+            if input_ended.load(Ordering::Acquire) {
+                end.get_or_insert(now.plus(GRACE));
             }
             if self.send_next() || self.transport.send_due(now) {
                 continue;
             }
-            let is_done = self.outgoing.is_empty() && self.client.requests.is_empty();
+            let is_done = !has_lines && self.outgoing.is_empty() && self.client.requests.is_empty();
             if end.is_some_and(|end| is_done || end <= now) {
                 return Ok(());
             }
@@ -191,7 +184,7 @@ impl<W: Write> Relay<W> {
                     }
                     HttpReceived::Message(message, stream) => client.message(message, stream),
                     HttpReceived::Closed(stream, _) if handshake.repeated == Some(stream) => {
-                        (handshake.repeated, handshake.is_missing) = (None, true);
+                        handshake.give_up(outgoing);
                         Ok(())
                     }
                     HttpReceived::Closed(stream, failure) => {
@@ -214,7 +207,8 @@ impl<W: Write> Relay<W> {
             if std::mem::take(&mut queue.woken) || queue.has_reports() {
                 continue;
             }
-            match end.into_iter().chain(self.transport.next_deadline()).min() {
+            let times = [end, self.transport.next_deadline(), self.handshake.deadline()];
+            match times.into_iter().flatten().min() {
                 Some(at) => drop(wait_for(&reports.pump, queue, Duration::from_millis(at.since(now).0))),
                 None => drop(wait(&reports.pump, queue)),
             }
@@ -261,10 +255,9 @@ impl<W: Write> Relay<W> {
                 self.client.revision = named.or(self.client.revision);
                 if is_method(methods::INITIALIZE.name()) {
                     self.client.initialize = id;
-                    self.handshake =
-                        Handshake { initialize: Some(message.bytes().to_vec()), ..Default::default() };
+                    self.handshake = Handshake::new(message.bytes());
                 } else if std::mem::take(&mut self.handshake.is_missing) {
-                    self.handshake.repeat(self.client.next_stream(), &mut self.outgoing);
+                    self.handshake.repeat(self.now, self.client.next_stream(), &mut self.outgoing);
                 }
                 (OutboundMessageKind::Request, Relation::Request(stream))
             }
@@ -309,53 +302,6 @@ impl<W: Write> Relay<W> {
     }
 }
 
-impl Handshake {
-    /// Handles the end of the session.
-    ///
-    /// A server may lose each session soon after the handshake. So that the relay does not repeat `initialize` in a
-    /// loop, a second loss waits for a request of the client.
-    fn session_lost(&mut self, now: Millis, stream: StreamId, outgoing: &mut VecDeque<Outgoing>) {
-        let is_stable = self.lost_at.replace(now).is_none_or(|at| at.plus(STABLE) <= now);
-        (self.repeated, self.is_missing) = (None, !is_stable);
-        if is_stable {
-            self.repeat(stream, outgoing);
-        }
-    }
-
-    /// Queues `initialize` again on this new stream, before all other messages.
-    fn repeat(&mut self, stream: StreamId, outgoing: &mut VecDeque<Outgoing>) {
-        if let Some(text) = self.initialize.clone() {
-            self.repeated = Some(stream);
-            let (kind, relation) = (OutboundMessageKind::Request, Relation::Request(stream));
-            outgoing.push_front(Outgoing { text, kind, relation });
-        }
-    }
-
-    /// Returns `true` if a message is the response to the repeated `initialize`. Over HTTP+SSE, only the id
-    /// identifies this response.
-    fn is_answer(&self, message: &[u8], stream: StreamId) -> bool {
-        let is_own_stream = self.repeated == Some(stream);
-        if self.repeated.is_none() || !is_own_stream && stream != StreamId::NONE {
-            return false;
-        }
-        let initialize = self.initialize.as_deref().and_then(|text| Message::parse(text).ok());
-        let id = initialize.and_then(|initialize| initialize.id().map(Json::bytes));
-        Message::parse(message).is_ok_and(|message| {
-            message.kind() == MessageKind::Response && (is_own_stream || message.id().map(Json::bytes) == id)
-        })
-    }
-
-    /// Handles the response to the repeated `initialize`.
-    fn complete(&mut self, message: &[u8], outgoing: &mut VecDeque<Outgoing>) {
-        let Ok(message) = Message::parse(message) else { return };
-        (self.repeated, self.is_missing) = (None, message.result().is_none());
-        if let Some(text) = self.initialized.clone().filter(|_| !self.is_missing) {
-            let (kind, relation) = (OutboundMessageKind::Notification, Relation::Connection);
-            outgoing.push_front(Outgoing { text, kind, relation });
-        }
-    }
-}
-
 impl<W: Write> ClientSide<W> {
     /// Returns the id of a stream for a new request. No request in flight has this stream.
     fn next_stream(&mut self) -> StreamId {
@@ -388,11 +334,12 @@ impl<W: Write> ClientSide<W> {
             {
                 self.revision = result.get("protocolVersion").and_then(revision);
             }
-            if self.requests.remove(&stream).is_none()
-                && let Some(id) = id
-            {
-                // Over HTTP+SSE, all responses arrive on one stream.
-                self.forget(id);
+            // Over HTTP+SSE, all responses arrive on one stream, so only the id identifies the request.
+            let is_expected =
+                self.requests.remove(&stream).is_some() || id.is_some_and(|id| self.forget(id).is_some());
+            if id == Some(&self.initialize) && !is_expected {
+                // The late response to a repeated `initialize`.
+                return Ok(());
             }
         }
         self.write(message)
@@ -425,7 +372,11 @@ impl<W: Write> ClientSide<W> {
         if let Some(id) = id.or((!omits_id).then_some(b"null")) {
             message.extend_from_slice(&[br#""id":"#, id, b","].concat());
         }
-        write!(message, r#""error":{{"code":{code},"message":{}}}}}"#, quoted(reason))?;
+        write!(
+            message,
+            r#""error":{{"code":{code},"message":{}}}}}"#,
+            json::to_string(reason).unwrap_or_default()
+        )?;
         self.write(&message)
     }
 
@@ -442,44 +393,4 @@ impl<W: Write> ClientSide<W> {
 /// Returns the revision with this name, or `None` for an unknown name.
 fn revision(name: Json<'_>) -> Option<Revision> {
     name.string()?.as_str().and_then(Revision::parse)
-}
-
-/// Encodes a text as a JSON string. Control characters become spaces.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            character if character.is_control() => quoted.push(' '),
-            character => quoted.push(character),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_response_to_repeated_initialize_is_recognized() {
-        let initialize = br#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}"#.to_vec();
-        let repeated = Some(StreamId(9));
-        let handshake = Handshake { initialize: Some(initialize), repeated, ..Handshake::default() };
-        let response = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
-        let other = r#"{"jsonrpc":"2.0","id":8,"result":{}}"#;
-        let request = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
-        let notification = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
-        let streams = [StreamId(9), StreamId::NONE, StreamId(3)];
-        for (message, expected) in [
-            (response, [true, true, false]),
-            (other, [true, false, false]),
-            (request, [false; 3]),
-            (notification, [false; 3]),
-        ] {
-            let kept = streams.map(|stream| handshake.is_answer(message.as_bytes(), stream));
-            assert_eq!(kept, expected, "{message}");
-        }
-    }
 }
