@@ -227,7 +227,8 @@ macro_rules! client_settings {
             self
         }
 
-        /// Sets the maximum number of requests in flight. Further requests [wait](Self::waiting). Zero counts as one.
+        /// Sets the maximum number of requests in flight, over HTTP at most 65,471. Further requests
+        /// [wait](Self::waiting). Zero counts as one.
         #[must_use]
         pub fn requests(mut self, limit: usize) -> Self {
             self.settings.requests = limit.max(1);

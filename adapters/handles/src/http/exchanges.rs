@@ -17,6 +17,8 @@ use super::request::to_http;
 use crate::client_settings::ClientSettings;
 use crate::http_failure::HttpFailure;
 
+/// Maximum number of exchanges, because an [`ExchangeId`] has 16 bits for the position of its exchange.
+const MAX_EXCHANGES: usize = u16::MAX as usize;
 /// Number of additional exchanges: for responses, notifications, and the stream of the session.
 const SPARE_EXCHANGES: usize = 64;
 /// Memory for the tool parameters that the client sends as header fields, in bytes.
@@ -111,7 +113,7 @@ impl HttpExchanges {
         requests: usize,
         longest: usize,
     ) -> io::Result<HttpExchanges> {
-        let exchanges = requests.saturating_add(SPARE_EXCHANGES);
+        let exchanges = requests.saturating_add(SPARE_EXCHANGES).min(MAX_EXCHANGES);
         let exchanges = (0..exchanges).map(|_| Exchange::new(Buffer::grown(longest))).collect();
         let http = HttpClient::new(exchanges, Buffer::grown(TOOL_HEADERS));
         Ok(HttpExchanges {
@@ -349,5 +351,11 @@ mod tests {
         let challenge = "Negotiate, Bearer resource_metadata=\"https://example.com/\"";
         assert_eq!(failure.challenge.as_deref(), Some(challenge));
         assert_eq!(failure.retry_after.as_deref(), Some("5"));
+    }
+
+    #[test]
+    fn number_of_exchanges_is_limited() {
+        let endpoint = HttpEndpoint::new("http://localhost/mcp");
+        assert!(HttpExchanges::new(&endpoint, false, usize::MAX, 1024).is_ok());
     }
 }
