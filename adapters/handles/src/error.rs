@@ -161,14 +161,7 @@ impl fmt::Debug for ConnectError {
     }
 }
 
-impl std::error::Error for ConnectError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            ConnectError::Http(failure) => Some(failure),
-            _ => None,
-        }
-    }
-}
+impl std::error::Error for ConnectError {}
 
 impl From<ConfigError> for ConnectError {
     fn from(error: ConfigError) -> Self {
@@ -239,14 +232,7 @@ impl fmt::Display for CallError {
     }
 }
 
-impl std::error::Error for CallError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            CallError::Http(failure) => Some(failure),
-            _ => None,
-        }
-    }
-}
+impl std::error::Error for CallError {}
 
 /// A JSON-RPC error from the peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -277,3 +263,21 @@ impl fmt::Display for PeerError {
 }
 
 impl std::error::Error for PeerError {}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn failure_of_http_is_printed_once_with_its_sources() {
+        let failure = Box::new(HttpFailure::no_message("http://localhost/mcp"));
+        let errors: [Box<dyn Error>; 2] =
+            [Box::new(ConnectError::Http(failure.clone())), Box::new(CallError::Http(failure.clone()))];
+        for error in errors {
+            assert_eq!(error.to_string(), failure.to_string());
+            assert!(error.source().is_none());
+        }
+    }
+}
