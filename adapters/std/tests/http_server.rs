@@ -6,6 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::time_limit::{TEST_TIMEOUT, within};
 use mcp_proto::client::Connect;
 use mcp_proto::server::{Event, ServerConfig, Tool, Tools};
 use mcp_proto_std::http::{HttpAccess, HttpConfig, LegacyPaths, SessionMode, Verdict, relay};
@@ -462,6 +463,19 @@ fn parameter_field_must_equal_the_argument() {
         let response = request(wrong);
         assert!(response.starts_with("HTTP/1.1 400 ") && response.contains("-32020"), "{response}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn server_ends_if_its_listener_fails_for_ten_seconds() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // On Linux, each `accept` fails after the end of the socket's input.
+    TcpStream::from(std::os::fd::OwnedFd::from(listener.try_clone().unwrap()))
+        .shutdown(std::net::Shutdown::Both)
+        .unwrap();
+    let served =
+        within(TEST_TIMEOUT, || Serve::new(&CONFIG).http(listener, HttpAccess::new(&HTTP), |_, _| ()));
+    assert!(served.is_err());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::TcpListener;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
@@ -146,26 +146,37 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
     }
 
     /// Accepts connections until [`ConnectionLimit::close`] is called, or the server has closed.
+    ///
+    /// # Errors
+    /// `accept` has failed for ten seconds. The server then closes.
     fn accept<'scope>(
         &'scope self,
         scope: &'scope thread::Scope<'scope, '_>,
         acceptor: &Acceptor<TcpListener>,
         limit: &ConnectionLimit,
-    ) {
+    ) -> io::Result<()> {
+        let mut retry = AcceptRetry::default();
         for number in 0.. {
             let stream = match acceptor.accept() {
-                Ok(Accepted::Closed) => return,
+                Ok(Accepted::Closed) => break,
                 Ok(Accepted::Stream(stream, _)) => stream,
-                Err(_) => {
-                    limit.pause(AcceptRetry::PAUSE);
-                    continue;
-                }
+                Err(error) => match retry.failed(error) {
+                    Ok(pause) => {
+                        limit.pause(pause);
+                        continue;
+                    }
+                    Err(error) => {
+                        self.commands.shutdown(Some(AcceptRetry::FINISH_TIME));
+                        return Err(error);
+                    }
+                },
             };
-            let Some(permit) = self.acquire_permit(limit) else { return };
+            retry.succeeded();
+            let Some(permit) = self.acquire_permit(limit) else { break };
             let Ok(socket) = stream.try_clone() else { continue };
             let mut machines = self.lock();
             if machines.is_closed {
-                return;
+                break;
             }
             let activity = machines.connections.insert(number, socket, self.now());
             drop(machines);
@@ -179,6 +190,7 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
                 self.lock().connections.remove(number);
             }
         }
+        Ok(())
     }
 }
 
@@ -230,7 +242,8 @@ impl<'i> Serve<'i> {
     /// ```
     ///
     /// # Errors
-    /// The configuration is invalid, the listener cannot be prepared, or a thread cannot be started.
+    /// The configuration is invalid, the listener cannot be prepared, a thread cannot be started, or `accept` has
+    /// failed for ten seconds.
     pub fn http(
         self,
         listener: TcpListener,
@@ -281,15 +294,14 @@ impl<'i> Serve<'i> {
         };
         thread::scope(|scope| {
             let accept = || state.accept(scope, &acceptor, &connections);
-            thread::Builder::new().name("mcp-accept".into()).spawn_scoped(scope, accept)?;
+            let accept = thread::Builder::new().name("mcp-accept".into()).spawn_scoped(scope, accept)?;
             // A panic of the handler concerns one event, which the machines do not repeat. The panic hook has already
             // reported the panic.
             while catch_unwind(AssertUnwindSafe(|| state.run_timers())).is_err() {}
             connections.close();
             state.end_connections();
-            Ok::<_, io::Error>(())
-        })?;
-        Ok(())
+            Ok(accept.join().unwrap_or_else(|panic| resume_unwind(panic))?)
+        })
     }
 }
 
