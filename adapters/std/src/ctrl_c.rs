@@ -1,4 +1,4 @@
-//! Stops servers at Ctrl-C and SIGTERM.
+//! Stops servers at Ctrl-C, SIGTERM and SIGHUP.
 
 use std::io;
 use std::sync::{Mutex, OnceLock};

@@ -1,11 +1,11 @@
-//! Stops servers at Ctrl-C and SIGTERM.
+//! Stops servers at Ctrl-C, SIGTERM and SIGHUP.
 
 use std::io;
 use std::time::Duration;
 
 use mcp_proto_handles::Stop;
 
-/// Returns a [`Stop`] switch, which stops its servers at Ctrl-C, and on Unix also at SIGTERM.
+/// Returns a [`Stop`] switch, which stops its servers at Ctrl-C, and on Unix also at SIGTERM and SIGHUP.
 ///
 /// Running requests have `time` to finish. A second signal ends this time. Call the function inside of a runtime with
 /// its I/O driver enabled. A task of the runtime waits for the signals. Needs the feature `signal`, which is on by
@@ -40,26 +40,22 @@ pub fn stop_on_ctrl_c(time: Duration) -> io::Result<Stop> {
 }
 
 #[cfg(unix)]
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
+struct Signals([tokio::signal::unix::Signal; 3]);
 
 #[cfg(unix)]
 impl Signals {
     fn new() -> io::Result<Signals> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
+        let [interrupt, terminate, hangup] =
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        Ok(Signals([interrupt?, terminate?, hangup?]))
     }
 
     async fn recv(&mut self) -> Option<()> {
         use std::task::Poll;
-        std::future::poll_fn(|context| match self.interrupt.poll_recv(context) {
-            Poll::Pending => self.terminate.poll_recv(context),
-            received => received,
+        std::future::poll_fn(|context| {
+            let mut polls = self.0.iter_mut().map(|signal| signal.poll_recv(context));
+            polls.find(Poll::is_ready).unwrap_or(Poll::Pending)
         })
         .await
     }

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM stop a server, in a separate process for each test.
+//! Ctrl-C, SIGTERM and SIGHUP stop a server, in a separate process for each test.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -70,7 +70,7 @@ impl Server {
 #[test]
 fn one_signal_stops_an_idle_server() {
     for adapter in ADAPTERS {
-        for signal in [Signal::INT, Signal::TERM] {
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
             let mut server = Server::start(adapter);
             let client = server.address.client();
             assert_eq!(call(&client, "count"), "1");
