@@ -109,12 +109,6 @@ pub(crate) struct Acceptor<L> {
     close_pipe: io::PipeReader,
 }
 
-/// Result of waiting for a connection.
-pub(crate) enum Accepted<S, A> {
-    Stream(S, A),
-    Closed,
-}
-
 impl<L: Listener> Acceptor<L> {
     pub(crate) fn new(listener: L, connections: &ConnectionLimit) -> io::Result<Acceptor<L>> {
         listener.make_nonblocking()?;
@@ -129,15 +123,15 @@ impl<L: Listener> Acceptor<L> {
         Ok(Acceptor { listener, connections })
     }
 
-    /// Waits for a connection. Returns [`Accepted::Closed`] after [`ConnectionLimit::close`].
-    pub(crate) fn accept(&self) -> io::Result<Accepted<L::Stream, L::Address>> {
+    /// Waits for a connection. Returns `None` after [`ConnectionLimit::close`].
+    pub(crate) fn accept(&self) -> io::Result<Option<(L::Stream, L::Address)>> {
         loop {
             if self.connections.is_closed() {
-                return Ok(Accepted::Closed);
+                return Ok(None);
             }
             match self.listener.accept_stream() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
-                accepted => return accepted.map(|(stream, address)| Accepted::Stream(stream, address)),
+                accepted => return accepted.map(Some),
             }
         }
     }

@@ -10,7 +10,7 @@ use std::thread;
 use mcp_proto::server::Event;
 use mcp_proto_handles::{AcceptRetry, ServeError, ServerSettings, SharedObserver, Stop};
 
-use crate::accept::{Accepted, Acceptor, ConnectionLimit};
+use crate::accept::{Acceptor, ConnectionLimit};
 use crate::pool::{Pool, PoolGuard};
 use crate::serve::{Serve, Session};
 use crate::stream::Stream;
@@ -153,8 +153,8 @@ impl Serve<'_> {
             while outcome.is_ok() {
                 let permit = limit.acquire();
                 match acceptor.accept() {
-                    Ok(Accepted::Closed) => break,
-                    Ok(Accepted::Stream(stream, address)) => {
+                    Ok(None) => break,
+                    Ok(Some((stream, address))) => {
                         retry.succeeded();
                         let settings = self.settings.connection(None);
                         let (stop, workers) = (Some(stop.clone()), workers.share());

@@ -2,26 +2,27 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::mem;
 use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_proto::server::Event;
 use mcp_proto::{Clock, Millis};
 use mcp_proto_handles::{
-    AcceptRetry, HttpAccess, HttpMachines, HttpMemory, ServeError, ServerShared, Wake, lock,
+    AcceptRetry, HttpAccess, HttpMachines, HttpMemory, ServeError, ServerShared, Signal, Wake,
+    block_on_until, lock,
 };
 use mcp_proto_http::server::{ExchangeId, HttpConfig};
 
 use super::connection;
 use super::connections::Connections;
-use crate::accept::{Accepted, Acceptor, ConnectionLimit, Permit};
+use crate::accept::{Acceptor, ConnectionLimit, Permit};
 use crate::pool::{Pool, PoolGuard};
 use crate::serve::Serve;
-use crate::sync::{wait, wait_for};
 use crate::worker::ServerHandle;
 
 /// Maximum number of sessions of the handshake era. The slot of a session takes at most 128 bytes.
@@ -48,36 +49,11 @@ impl Machines<'_> {
     }
 }
 
-/// Wakes the thread that waits for the next deadline.
-#[derive(Default)]
-struct TimerSignal {
-    is_set: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl TimerSignal {
-    fn set(&self) {
-        *lock(&self.is_set) = true;
-        self.changed.notify_one();
-    }
-
-    /// Waits until another thread sets the signal, or until `time` has passed.
-    fn wait(&self, time: Option<Duration>) {
-        let mut is_set = lock(&self.is_set);
-        if !*is_set {
-            is_set = match time {
-                Some(time) => wait_for(&self.changed, is_set, time),
-                None => wait(&self.changed, is_set),
-            };
-        }
-        *is_set = false;
-    }
-}
-
 /// State that all threads of a server share.
 pub(super) struct HttpShared<'i, H> {
     machines: Mutex<Machines<'i>>,
-    timer: Arc<TimerSignal>,
+    /// Whether the thread for timers must run the machines before its next deadline.
+    timer: Arc<Signal<bool>>,
     /// The time at which the thread for timers wakes.
     armed: AtomicU64,
     commands: Arc<ServerShared>,
@@ -100,7 +76,7 @@ impl<'i, H> HttpShared<'i, H> {
     /// Wakes the thread for timers if `next` is before the next wake-up of this thread.
     pub(super) fn arm(&self, next: Option<Millis>) {
         if next.is_some_and(|at| at.0 < self.armed.load(Ordering::Acquire)) {
-            self.timer.set();
+            self.timer.update(|is_set| *is_set = true);
         }
     }
 }
@@ -141,7 +117,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
             self.armed.store(next.map_or(u64::MAX, |at| at.0), Ordering::Release);
             drop(machines);
             let left = next.map(|at| Duration::from_millis(at.since(self.clock.now()).0));
-            self.timer.wait(left);
+            let until = left.and_then(|left| Instant::now().checked_add(left));
+            block_on_until(until, self.timer.wait_until(|is_set| mem::take(is_set).then_some(())));
         }
     }
 
@@ -158,8 +135,8 @@ impl<'i, H: Fn(Event<'_>, &ServerHandle) + Sync> HttpShared<'i, H> {
         let mut retry = AcceptRetry::default();
         for number in 0.. {
             let stream = match acceptor.accept() {
-                Ok(Accepted::Closed) => break,
-                Ok(Accepted::Stream(stream, _)) => stream,
+                Ok(None) => break,
+                Ok(Some((stream, _))) => stream,
                 Err(error) => match retry.failed(error) {
                     Ok(pause) => {
                         limit.pause(pause);
@@ -207,6 +184,16 @@ impl<H> HttpShared<'_, H> {
             }
             time = AcceptRetry::PAUSE;
         }
+    }
+
+    /// Lets connections send their last responses, then closes all sockets.
+    fn end_connections(&self) {
+        lock(&self.machines).is_closed = true;
+        let start = Instant::now();
+        while start.elapsed() < END_TIME && lock(&self.machines).connections.has_busy() {
+            thread::sleep(Duration::from_millis(10));
+        }
+        lock(&self.machines).connections.close_all();
     }
 }
 
@@ -263,10 +250,10 @@ impl<'i> Serve<'i> {
             longest_answer,
         };
         let core = HttpMachines::new(server, access, memory);
-        let timer = Arc::<TimerSignal>::default();
+        let timer = Arc::<Signal<bool>>::default();
         let wake: Wake = {
             let timer = Arc::clone(&timer);
-            Arc::new(move || timer.set())
+            Arc::new(move || timer.update(|is_set| *is_set = true))
         };
         let shared = ServerShared::with_sessions(wake, limit, hooks);
         let _guard = shared.close_guard();
@@ -302,17 +289,5 @@ impl<'i> Serve<'i> {
             state.end_connections();
             Ok(accept.join().unwrap_or_else(|panic| resume_unwind(panic))?)
         })
-    }
-}
-
-impl<H> HttpShared<'_, H> {
-    /// Lets connections send their last responses, then closes all sockets.
-    fn end_connections(&self) {
-        lock(&self.machines).is_closed = true;
-        let start = std::time::Instant::now();
-        while start.elapsed() < END_TIME && lock(&self.machines).connections.has_busy() {
-            thread::sleep(Duration::from_millis(10));
-        }
-        lock(&self.machines).connections.close_all();
     }
 }
