@@ -37,7 +37,7 @@ impl fmt::Debug for ServeError {
 
 impl std::error::Error for ServeError {}
 
-/// The end of the text of an error about a message that is too long. Contains the limit in bytes.
+/// The suffix of an error text: a message exceeds this limit in bytes.
 pub(crate) struct LongerThan(pub(crate) usize);
 
 impl fmt::Display for LongerThan {
@@ -187,9 +187,9 @@ impl From<io::Error> for ConnectError {
 /// | an unknown tool | `Server`, -32602 |
 /// | arguments that do not match the struct of a tool, since 2025-11-25 | a result with `is_error` |
 /// | arguments that do not match the struct of a tool, before 2025-11-25 | `Server`, -32602 |
-/// | anything for which the tool returns `Err` | a result with `is_error` |
-/// | anything for which the tool panics on a worker or a task | `Server`, -32603 |
-/// | a request for a result that is longer than the server's limit | `Server`, -32603 |
+/// | the tool returns `Err` | a result with `is_error` |
+/// | the tool panics on a worker or a task | `Server`, -32603 |
+/// | the result exceeds the server's limit | `Server`, -32603 |
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {

@@ -44,8 +44,8 @@
 //! # let _ = info;
 //! ```
 //!
-//! The generated schemas are kept until the process ends, equal schemas once. Each call of [`arguments`] and [`result`]
-//! generates a schema, so create the tools once.
+//! The generated schemas live until the process ends. Equal schemas are stored once. Each call of [`arguments`] and
+//! [`result`] generates a schema, so create the tools once.
 //!
 //! Within one schema, `schemars` identifies a type by its module and name. Two types that are local to different
 //! functions of one module therefore need different names, because the schema of the first would describe both.
@@ -168,7 +168,7 @@ fn stored(text: String) -> &'static str {
 }
 
 /// Generates the schema of `T`. Nothing is cached by [`schema_id`](JsonSchema::schema_id), because local types of
-/// different functions may have the same one.
+/// different functions may have equal ids.
 fn generate<T: JsonSchema>(contract: Contract) -> Generated {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -200,7 +200,7 @@ fn describes_object<'s>(part: &'s Value, root: &'s Value, visited: &mut Vec<&'s 
         return kind == "object";
     }
     if let Some(reference) = part.get("$ref").and_then(Value::as_str) {
-        // A type that contains itself has the values of its other parts.
+        // A recursive reference adds no other kind of value.
         if visited.contains(&reference) {
             return true;
         }

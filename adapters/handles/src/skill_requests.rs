@@ -12,7 +12,7 @@ use crate::request::{List, Request};
 use crate::views::{ResourceDescription, SkillDescription};
 
 /// Maximum number of pages of a folder.
-const MOST_PAGES: usize = 1000;
+const MAX_PAGES: usize = 1000;
 
 impl ClientHandle {
     /// Lists the skills from all pages. A server need not list all its skills.
@@ -66,7 +66,7 @@ impl ClientHandle {
     /// more than 1000 pages. For other errors see [`CallError`].
     pub async fn read_directory(&self, uri: &str) -> Result<Vec<ResourceDescription>, CallError> {
         let (mut found, mut cursor) = (Vec::new(), None);
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let request = Request::Directory { uri: uri.into(), cursor: cursor.take() };
             let page = self.send_request(request).await?;
             let page = DirectoryView::from_json(view(&page));

@@ -23,8 +23,8 @@ impl ChunkWriter {
     /// client reads.
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, or the content is
-    /// not text.
+    /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, an earlier write
+    /// failed, or the content is not text.
     pub fn text(&mut self, text: impl Into<String>) -> Result<(), SendError> {
         block_on(self.inner.text(text))
     }
@@ -32,8 +32,8 @@ impl ChunkWriter {
     /// Writes the next part of a binary content, like [`text`](ChunkWriter::text).
     ///
     /// # Errors
-    /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, or the content is
-    /// not binary.
+    /// [`SendError::Gone`]: the request was cancelled, its timeout expired, the connection is closed, an earlier write
+    /// failed, or the content is not binary.
     pub fn blob(&mut self, bytes: impl Into<Vec<u8>>) -> Result<(), SendError> {
         block_on(self.inner.blob(bytes))
     }

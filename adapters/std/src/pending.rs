@@ -79,11 +79,11 @@ impl<T> PendingRequest<T> {
         }
     }
 
-    /// Waits for the result, or until another request is cancelled: the one whose handler waits here.
+    /// Waits for the result, or until `cancellation` reports a cancellation, such as that of the request whose handler
+    /// waits.
     ///
     /// # Errors
-    /// [`CallError::Cancelled`] after the cancellation of the other request, which also cancels this one. Otherwise see
-    /// [`CallError`].
+    /// [`CallError::Cancelled`] after the cancellation, which also cancels this request. Otherwise see [`CallError`].
     pub fn wait_unless_cancelled(mut self, cancellation: &Cancellation) -> Result<T, CallError> {
         let mut cancelled = pin!(cancellation.cancelled());
         block_on(poll_fn(|context| match Pin::new(&mut self.inner).poll(context) {

@@ -30,7 +30,7 @@ impl ClientHandle {
     /// # Errors
     /// [`CallError::Invalid`]: the skill does not list the file, or the file differs from the skill. After a change on
     /// the server, [`get_skill`](ClientHandle::get_skill) returns the current skill. `SKILL.md` is also refused if its
-    /// frontmatter has more than one string per line. For other errors see [`CallError`].
+    /// frontmatter contains YAML other than one string per line. For other errors see [`CallError`].
     pub fn read_skill_file(&self, skill: &SkillDescription, uri: &str) -> Result<Vec<u8>, CallError> {
         block_on(self.inner.read_skill_file(skill, uri))
     }
@@ -38,8 +38,8 @@ impl ClientHandle {
     /// Lists the files and folders in a folder, from all pages.
     ///
     /// # Errors
-    /// [`CallError::Unsupported`]: the server does not declare `directoryRead`. [`CallError::Invalid`]: the list has no
-    /// end. For other errors see [`CallError`].
+    /// [`CallError::Unsupported`]: the server does not declare `directoryRead`. [`CallError::Invalid`]: the list has
+    /// more than 1000 pages. For other errors see [`CallError`].
     pub fn read_directory(&self, uri: &str) -> Result<Vec<ResourceDescription>, CallError> {
         block_on(self.inner.read_directory(uri))
     }

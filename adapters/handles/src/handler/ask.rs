@@ -29,7 +29,7 @@ use crate::signal::lock;
 #[derive(Debug, Clone)]
 pub struct Ask {
     link: RequestLink,
-    rounds: Arc<Mutex<Rounds>>,
+    input: Arc<Mutex<InputState>>,
 }
 
 impl Ask {
@@ -63,7 +63,7 @@ impl Ask {
         time: Option<Duration>,
     ) -> impl Future<Output = Result<ClientResponse, RequestError>> + use<'r> {
         // The input is encoded now, because the future does not borrow it.
-        let stored = lock(&self.rounds).request(input, self.link.client);
+        let stored = lock(&self.input).request(input, self.link.client);
         let sent = stored.is_none().then(|| self.link.send_request(input, time));
         async move {
             match sent {
@@ -76,7 +76,7 @@ impl Ask {
 
 impl FromRequest<HandlerRequest> for Ask {
     fn from_request(request: &HandlerRequest) -> Ask {
-        Ask { link: request.link.clone(), rounds: Arc::clone(&request.rounds) }
+        Ask { link: request.link.clone(), input: Arc::clone(&request.input) }
     }
 }
 
@@ -138,16 +138,16 @@ fn key(index: usize) -> String {
 
 /// The input requests of one run of a handler.
 #[derive(Debug)]
-pub(crate) struct Rounds {
+pub(crate) struct InputState {
     received: ReceivedInput,
     /// The number of supported requests in this run. Counted only in `2026-07-28`.
     requested: usize,
     required: Option<EncodedInput>,
 }
 
-impl Rounds {
-    pub(crate) fn new(received: ReceivedInput) -> Rounds {
-        Rounds { received, requested: 0, required: None }
+impl InputState {
+    pub(crate) fn new(received: ReceivedInput) -> InputState {
+        InputState { received, requested: 0, required: None }
     }
 
     /// Returns the known response, or the reason why there is none. Returns `None` if the server must send a request.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use mcp_proto::server::{FromRequest, Reply};
 
 use crate::cancellation::Cancellation;
-use crate::handler::ask::{ReceivedInput, Rounds};
+use crate::handler::ask::{InputState, ReceivedInput};
 use crate::request_link::RequestLink;
 use crate::responder::Responder;
 use crate::signal::lock;
@@ -14,20 +14,20 @@ use crate::signal::lock;
 #[derive(Debug)]
 pub struct HandlerRequest {
     pub(crate) link: RequestLink,
-    pub(crate) rounds: Arc<Mutex<Rounds>>,
+    pub(crate) input: Arc<Mutex<InputState>>,
 }
 
 impl HandlerRequest {
     /// Creates the request from its responder, and from the input that the client sent with the request.
     #[must_use]
     pub fn new(responder: &Responder, input: ReceivedInput) -> HandlerRequest {
-        HandlerRequest { link: responder.link().clone(), rounds: Arc::new(Mutex::new(Rounds::new(input))) }
+        HandlerRequest { link: responder.link().clone(), input: Arc::new(Mutex::new(InputState::new(input))) }
     }
 
     /// Requires the input that the handler has requested and the client has not sent. If there is no such input,
     /// responds with the function that the handler returned.
     pub fn respond(self, responder: Responder, respond: impl FnOnce(Reply<'_>) + Send + 'static) {
-        match lock(&self.rounds).take_required() {
+        match lock(&self.input).take_required() {
             Some(required) => responder.answer(move |reply| required.respond(reply)),
             None => responder.answer(respond),
         }

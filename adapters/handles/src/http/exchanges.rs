@@ -316,7 +316,7 @@ mod tests {
 
     use super::*;
 
-    /// Z-C2: a gateway may offer another scheme in a line of its own.
+    /// Z-C2: a gateway may offer another scheme in a separate line.
     #[test]
     fn refusal_has_all_lines_of_the_challenge() {
         let mut settings = ClientSettings::new("test".into(), "1".into());
